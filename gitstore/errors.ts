@@ -1,0 +1,36 @@
+/** What a repository can refuse or suffer, in Git's words; the HTTP layer knows the codes and nothing else of it. */
+
+export type GitErrorCode =
+  | 'ref_moved' // facts.current: the ref's oid now, or null
+  | 'ref_name_taken' // `a` forbids `a/b`
+  | 'busy' // a lock was held by one owner for over a second
+  | 'object_missing'
+  | 'object_damaged'
+  | 'repo_missing'
+  | 'merge_conflict' // facts.paths
+  | 'limit_exceeded'
+  | 'native_failed' // a git process ended with an error; its text is for the log only
+  | 'storage_full'
+  | 'storage_readonly'
+  | 'storage_error'
+
+export class GitError extends Error {
+  readonly code: GitErrorCode
+  readonly facts: Readonly<Record<string, unknown>>
+
+  constructor(code: GitErrorCode, message: string, facts: Record<string, unknown> = {}, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'GitError'
+    this.code = code
+    this.facts = facts
+  }
+}
+
+/** The error as a storage fault where the file system says so (ENOSPC, EDQUOT, EROFS, EIO), else as it was. */
+export function asStorageFault(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'ENOSPC' || code === 'EDQUOT') return new GitError('storage_full', 'The disk is full', {}, { cause: error })
+  if (code === 'EROFS') return new GitError('storage_readonly', 'The file system is read-only', {}, { cause: error })
+  if (code === 'EIO') return new GitError('storage_error', 'The file system failed', {}, { cause: error })
+  return error
+}
