@@ -3,11 +3,14 @@
 export type GitErrorCode =
   | 'ref_moved' // facts.current: the ref's oid now, or null
   | 'ref_name_taken' // `a` forbids `a/b`
+  | 'ref_damaged' // an empty or malformed ref file
   | 'busy' // a lock was held by one owner for over a second
   | 'object_missing'
   | 'object_damaged'
   | 'repo_missing'
+  | 'repo_exists'
   | 'merge_conflict' // facts.paths
+  | 'path_conflict' // facts.path: a file stands where a directory must be, or the reverse
   | 'limit_exceeded'
   | 'native_failed' // a git process ended with an error; its text is for the log only
   | 'storage_full'
@@ -29,7 +32,8 @@ export class GitError extends Error {
 /** The error as a storage fault where the file system says so (ENOSPC, EDQUOT, EROFS, EIO), else as it was. */
 export function asStorageFault(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'ENOSPC' || code === 'EDQUOT') return new GitError('storage_full', 'The disk is full', {}, { cause: error })
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new GitError('storage_full', 'The disk is full', {}, { cause: error })
   if (code === 'EROFS') return new GitError('storage_readonly', 'The file system is read-only', {}, { cause: error })
   if (code === 'EIO') return new GitError('storage_error', 'The file system failed', {}, { cause: error })
   return error

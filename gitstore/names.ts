@@ -1,0 +1,142 @@
+/** Names from outside, for REST and push alike: branches, paths, people. A problem is a sentence for the caller. */
+
+/** A name that `branchNameProblem` has nothing against. */
+export type BranchName = string & { readonly __branch: never }
+
+export function asBranchName(name: string): BranchName | undefined {
+  return branchNameProblem(name) === undefined ? (name as BranchName) : undefined // the one place that makes them
+}
+
+const maxBranchBytes = 200
+
+/** git check-ref-format's rules, and more: what git tools confuse with options, ids and other refs (CVE-2022-2417). */
+export function branchNameProblem(name: string): string | undefined {
+  if (name === '') return 'A branch name cannot be empty'
+  if (!isWellFormed(name)) return 'A branch name must be valid Unicode'
+  if (Buffer.byteLength(name) > maxBranchBytes) return `A branch name cannot be longer than ${maxBranchBytes} bytes`
+  if (/[\p{Cc} ~^:?*[\\]/u.test(name))
+    return 'A branch name cannot contain spaces, control characters or any of ~ ^ : ? * [ \\'
+  if (name.includes('..')) return "A branch name cannot contain '..'"
+  if (name.includes('@{') || name === '@') return "A branch name cannot be '@' or contain '@{'"
+  if (name.startsWith('-')) return "A branch name cannot begin with '-'"
+  if (name.endsWith('.')) return "A branch name cannot end with '.'"
+  if (name.startsWith('refs/')) return "A branch name cannot begin with 'refs/'"
+  if (name === 'HEAD') return "A branch cannot be called 'HEAD'"
+  if (/^([0-9a-f]{40}|[0-9a-f]{64})$/i.test(name)) return 'A branch name cannot look like an object id'
+  for (const part of name.split('/')) {
+    if (part === '') return "A branch name cannot begin or end with '/' or contain '//'"
+    if (part.startsWith('.')) return "No part of a branch name can begin with '.'"
+    if (part.endsWith('.lock')) return "No part of a branch name can end with '.lock'"
+  }
+  return undefined
+}
+
+const maxPathBytes = 1024
+const maxNameBytes = 255
+const maxPathDepth = 64
+
+/**
+ * What neither door lets into a tree: what `git fsck --strict` refuses or a client cannot check out, control characters,
+ * backslashes, and paths too long or too deep.
+ */
+export function treePathProblem(path: string): string | undefined {
+  if (!isWellFormed(path)) return 'A path must be valid Unicode'
+  if (Buffer.byteLength(path) > maxPathBytes) return `A path cannot be longer than ${maxPathBytes} bytes`
+  const names = path.split('/')
+  if (names.length > maxPathDepth) return `A path cannot be deeper than ${maxPathDepth} folders`
+  for (const name of names) {
+    if (name === '') return "A path cannot be empty, begin or end with '/' or contain '//'"
+    if (Buffer.byteLength(name) > maxNameBytes) return `No part of a path can be longer than ${maxNameBytes} bytes`
+    if (/\p{Cc}/u.test(name)) return 'A path cannot contain control characters'
+    if (name.includes('\\')) return 'A path cannot contain backslashes'
+    const plain = name.replace(ignoredByHfs, '')
+    if (plain === '.' || plain === '..') return "No part of a path can be '.' or '..'"
+    if (dotGit.test(plain)) return "No part of a path can be '.git', in any spelling that a file system takes for it"
+  }
+  return undefined
+}
+
+/**
+ * As treePathProblem, and not the files that git itself reads: fsck checks their content, which only a push passes through.
+ */
+export function pathProblem(path: string): string | undefined {
+  const problem = treePathProblem(path)
+  if (problem !== undefined) return problem
+  for (const name of path.split('/')) {
+    if (readByGit.test(name.replace(ignoredByHfs, '')))
+      return "'.gitmodules' and '.gitattributes' can only be pushed with git"
+  }
+  return undefined
+}
+
+/** Source: next_hfs_char, utf8.c. */
+const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
+
+/** What NTFS takes for the same name: trailing spaces and dots, a stream. */
+const ntfsEnd = '[. ]*(:.*)?$'
+
+/** Source: is_ntfs_dotgit (path.c), and isomorphic-git's parser, which refuses the whole tree for git~1 to git~9. */
+const dotGit = new RegExp(String.raw`^(\.git|\.?git~[1-9])${ntfsEnd}`, 'iu')
+
+/** Source: is_ntfs_dot_generic (path.c): the name, its short names, and its short names by hash. */
+const readByGit = new RegExp(
+  `^(${ntfsNames('gitmodules', 'gi7eba')}|${ntfsNames('gitattributes', 'gi7d29')})${ntfsEnd}`,
+  'iu',
+)
+
+function ntfsNames(name: string, hash: string): string {
+  const hashed = Array.from({ length: 7 }, (_, kept) => `${hash.slice(0, kept)}~[1-9][0-9]{${6 - kept}}`)
+  return [String.raw`\.${name}`, `${name.slice(0, 6)}~[1-4]`, ...hashed].join('|')
+}
+
+const maxIdentityBytes = 255
+
+/** Why git could not record this author. */
+export function personProblem({ name, email }: { readonly name: string; readonly email: string }): string | undefined {
+  for (const [what, text] of [
+    ['name', name],
+    ['e-mail address', email],
+  ] as const) {
+    if (!isWellFormed(text)) return `An author's ${what} must be valid Unicode`
+    if (Buffer.byteLength(text) > maxIdentityBytes)
+      return `An author's ${what} cannot be longer than ${maxIdentityBytes} bytes`
+    if (/[\p{Cc}<>]/u.test(text)) return `An author's ${what} cannot contain '<', '>' or control characters`
+    if (withoutCrud(text) === '') return `An author's ${what} cannot be empty`
+  }
+  return undefined
+}
+
+/** The name as `git commit` would record it, 'unknown' if nothing is left of it. */
+export function cleanPersonName(name: string): string {
+  return withoutCrud(cleanIdentity(name)) || 'unknown'
+}
+
+/** Without what breaks a commit's header. Source: strbuf_addstr_without_crud, ident.c. */
+export function cleanIdentity(text: string): string {
+  return text.replace(/[\0\r\n<>]/g, '')
+}
+
+/** Without what git drops at both ends. Source: crud, ident.c. */
+function withoutCrud(text: string): string {
+  return text.replace(/^[\0- .,:;<>"\\']+|[\0- .,:;<>"\\']+$/g, '')
+}
+
+/**
+ * Two of these names, all of one folder, that a file system without case (or with one normal form) takes for the same.
+ */
+export function foldedCollision(names: readonly string[]): readonly [string, string] | undefined {
+  const taken = new Map<string, string>()
+  for (const name of names) {
+    // Upper case first: ß and ss, σ and ς fold together only that way.
+    const folded = name.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC')
+    const other = taken.get(folded)
+    if (other !== undefined && other !== name) return [other, name]
+    taken.set(folded, name)
+  }
+  return undefined
+}
+
+/** No lone surrogates. */
+function isWellFormed(text: string): boolean {
+  return !/\p{Cs}/u.test(text)
+}

@@ -1,0 +1,128 @@
+/** Git itself, as a process: closed environment, own process group, bounded time and output. The only child_process. */
+
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { GitError } from './errors.ts'
+import type { Repo } from './repo.ts'
+
+/** Where `git` is, a fact of the machine like its file system and no setting of Grove: hence not from config.ts. */
+const searchPath = process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin'
+
+const defaultTimeoutMs = 60_000
+const defaultMaxOutputBytes = 256 * 1024 * 1024
+const maxErrorCharacters = 65_536
+
+/** Groups that are alive, to be killed with the server. */
+const running = new Set<ChildProcessWithoutNullStreams>()
+process.once('exit', () => {
+  for (const child of running) killGroup(child)
+})
+
+/**
+ * Starts git in `repo` as the leader of a process group of its own. Nothing of the server's environment or of the machine's
+ * git configuration reaches it. What is written to a process that has ended is dropped (an unheard EPIPE would end ours).
+ */
+export function spawnGit(
+  repo: Repo,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): ChildProcessWithoutNullStreams {
+  const settings = ['core.fsync=all', 'gc.auto=0', 'receive.autogc=false', 'protocol.allow=never']
+  const child = spawn('git', [...settings.flatMap((setting) => ['-c', setting]), ...args], {
+    cwd: '/',
+    detached: true,
+    env: {
+      PATH: searchPath,
+      LC_ALL: 'C',
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_ATTR_NOSYSTEM: '1',
+      GIT_NO_REPLACE_OBJECTS: '1',
+      GIT_TERMINAL_PROMPT: '0',
+      GIT_DIR: repo.dir,
+      ...env,
+    },
+  })
+  running.add(child)
+  child.once('close', () => running.delete(child))
+  child.once('error', () => running.delete(child))
+  child.stdin.on('error', () => undefined)
+  return child
+}
+
+/** Kills git and whatever it started. */
+export function killGroup(child: ChildProcessWithoutNullStreams): void {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // it has ended by itself
+  }
+}
+
+export interface GitRun {
+  readonly code: number
+  readonly stdout: Buffer
+  /** For the log only. */
+  readonly stderr: string
+}
+
+/**
+ * Runs git to its end; any exit code is an answer. Arguments that come from outside belong after `--end-of-options` or `--`.
+ * Git sees what is on disk, never a draft's pending objects.
+ *
+ * @throws GitError native_failed (not started, killed, or out of time), limit_exceeded (output)
+ */
+export async function runGit(
+  repo: Repo,
+  args: readonly string[],
+  options: { input?: Buffer; env?: Record<string, string>; timeoutMs?: number; maxOutputBytes?: number } = {},
+): Promise<GitRun> {
+  const { input, env, timeoutMs = defaultTimeoutMs, maxOutputBytes = defaultMaxOutputBytes } = options
+  const child = spawnGit(repo, args, env)
+  const output: Buffer[] = []
+  let size = 0
+  let stderr = ''
+  let failure: GitError | undefined
+  const fail = (error: GitError) => {
+    failure ??= error
+    killGroup(child)
+  }
+  const timer = setTimeout(
+    () => fail(new GitError('native_failed', `git ran for ${timeoutMs} ms`, { args })),
+    timeoutMs,
+  )
+  child.stdout.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (size > maxOutputBytes) fail(new GitError('limit_exceeded', `git wrote over ${maxOutputBytes} bytes`, { args }))
+    else output.push(chunk)
+  })
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    stderr = (stderr + chunk).slice(-maxErrorCharacters)
+  })
+  child.stdin.end(input)
+  try {
+    return await new Promise((resolve, reject) => {
+      child.once('error', (cause) =>
+        reject(new GitError('native_failed', 'git could not be started', { args }, { cause })),
+      )
+      child.once('close', (code, signal) => {
+        if (failure) reject(failure)
+        else if (code === null) reject(new GitError('native_failed', `git ended by ${signal}`, { args, stderr }))
+        else resolve({ code, stdout: Buffer.concat(output), stderr })
+      })
+    })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** As runGit, where only exit code 0 is an answer. @throws GitError native_failed (facts.stderr), limit_exceeded */
+export async function runGitOrThrow(
+  repo: Repo,
+  args: readonly string[],
+  options?: Parameters<typeof runGit>[2],
+): Promise<Buffer> {
+  const { code, stdout, stderr } = await runGit(repo, args, options)
+  if (code !== 0) throw new GitError('native_failed', `git ended with ${code}`, { args, stderr })
+  return stdout
+}

@@ -1,0 +1,34 @@
+/** Takes a ref out of packed-refs; the caller holds `packed-refs.lock`. */
+import { open, readFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { syncDirectory } from './durable.ts'
+import { asStorageFault } from './errors.ts'
+import type { Repo } from './repo.ts'
+
+/** Rewrites packed-refs without `ref` by way of `scratch`, a path on the same file system. Nothing is written where it is not packed. */
+export async function removePackedRef(repo: Repo, ref: string, scratch: string): Promise<void> {
+  const path = join(repo.dir, 'packed-refs')
+  const kept: string[] = []
+  let found = false
+  let skipPeeled = false
+  for (const line of (await readFile(path, 'utf8')).split('\n')) {
+    if (line.startsWith('^') && skipPeeled) continue
+    skipPeeled = line.slice(41) === ref && line[40] === ' '
+    if (skipPeeled) found = true
+    else kept.push(line)
+  }
+  if (!found) return
+  try {
+    const file = await open(scratch, 'w', 0o644)
+    try {
+      await file.writeFile(kept.join('\n'))
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(scratch, path)
+    await syncDirectory(repo.dir)
+  } catch (error) {
+    throw asStorageFault(error)
+  }
+}

@@ -1,0 +1,273 @@
+/**
+ * Moves several refs as one: all of them or none, whatever process dies in between.
+ *
+ * A transaction is a folder `run/<process>/<n>/`: `token` (hard-linked to every lock), `locks.json` (what may be locked),
+ * one file a move with the new value, and `moves.json`. Locks are git's own `<ref>.lock`, so native git waits or fails too.
+ * Moves happen in the order given, the decisive one first: its value file leaves the folder by the rename that makes it
+ * the ref, and by that sign whoever recovers the folder finishes the transaction, else undoes it.
+ */
+import { mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { syncDirectory } from './durable.ts'
+import { asStorageFault, GitError } from './errors.ts'
+import { removePackedRef } from './packed-refs.ts'
+import { linkLock, lockPath, type RefName, readLock, removeEmptyFolders } from './ref-lock.ts'
+import { listRefs, readPackedRefs, readRef } from './refs.ts'
+import type { Oid, Repo } from './repo.ts'
+import { repoExists } from './repos.ts'
+import type { Store } from './store.ts'
+
+export type { RefName } from './ref-lock.ts'
+export type { Store } from './store.ts'
+
+export interface Move extends RefName {
+  /** The new value; null deletes the ref. */
+  readonly to: Oid | null
+}
+
+export interface Decision<T> {
+  readonly moves: readonly Move[]
+  readonly value: T
+}
+
+/** A ref as it stands under the lock, or null. */
+export type Current = (name: RefName) => Oid | null
+
+interface Plan {
+  readonly dir: string
+  readonly ref: string
+  readonly to: Oid | null
+}
+
+/**
+ * Locks `names`, lets `decide` read them and say what moves, and makes the moves durable in that order.
+ * `decide` may write objects; what it throws is thrown here, and nothing has moved.
+ * About 2 ms a ref, most of it syncs. `note` is handed to `store.recovered` should this process die in between.
+ *
+ * @throws GitError busy, repo_missing, ref_name_taken, storage_full, storage_readonly, storage_error
+ */
+export async function transact<T>(
+  store: Store,
+  names: readonly RefName[],
+  decide: (current: Current) => Promise<Decision<T>>,
+  note = '',
+): Promise<T> {
+  return withLocks(store, names, note, async (folder) => {
+    const { moves, value } = await decide(({ repo, ref }) => readRef(repo, ref))
+    if (moves.length > 0) await commit(store, folder, moves)
+    return value
+  })
+}
+
+/** Keeps `name` locked, without moving it, while `work` runs. */
+export async function holding<T>(store: Store, name: RefName, note: string, work: () => Promise<T>): Promise<T> {
+  return withLocks(store, [name], note, work)
+}
+
+/**
+ * Finishes or undoes every transaction of a process that is dead; the caller holds the capability of `store.takeOver`.
+ * Repeatable: it may die itself anywhere.
+ */
+export async function recover(store: Store, process: string): Promise<void> {
+  const home = join(store.run, process)
+  for (const entry of await readdir(home, { withFileTypes: true }).catch(() => [])) {
+    if (entry.isDirectory()) await recoverTransaction(store, join(home, entry.name), `grove ${process}/${entry.name}\n`)
+  }
+  await rm(home, { recursive: true, force: true })
+}
+
+/** Recovers after every dead process whose folder is left below `run`; says how many there were. */
+export async function recoverAll(store: Store): Promise<number> {
+  let recovered = 0
+  for (const process of await readdir(store.run).catch(() => [])) {
+    const claim = process === store.process ? undefined : store.takeOver(process)
+    if (!claim) continue
+    try {
+      await recover(store, process)
+      recovered++
+    } finally {
+      claim.release()
+    }
+  }
+  return recovered
+}
+
+let transactions = 0
+const queues = new Map<string, Promise<unknown>>()
+
+async function withLocks<T>(
+  store: Store,
+  names: readonly RefName[],
+  note: string,
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
+  const sorted = [...names].sort((a, b) => (lockPath(a) < lockPath(b) ? -1 : 1))
+  return inTurn(sorted.map(lockPath), async () => {
+    const transaction = String(++transactions)
+    const folder = join(store.run, store.process, transaction)
+    const token = `grove ${store.process}/${transaction}\n`
+    const locked: string[] = []
+    try {
+      await mkdir(folder)
+      await writeWhole(join(folder, 'locks.json'), {
+        note,
+        locks: sorted.map((name) => relative(store.root, lockPath(name))),
+      })
+      await writeWhole(join(folder, 'token'), token)
+      for (const name of sorted) {
+        const path = lockPath(name)
+        await linkLock(store, (process) => recover(store, process), join(folder, 'token'), path, name.repo)
+        locked.push(path)
+      }
+      return await work(folder)
+    } catch (error) {
+      throw codeOf(error) === 'ENOENT' && sorted.some(({ repo }) => !repoExists(repo))
+        ? new GitError('repo_missing', 'The repository was deleted meanwhile')
+        : asStorageFault(error)
+    } finally {
+      for (const path of locked) await unlink(path).catch(() => undefined)
+      await rm(folder, { recursive: true, force: true }).catch(() => undefined)
+    }
+  })
+}
+
+/** Runs `work` when all who asked earlier in this process for one of `keys` are done: fairer than polling, and cheaper. */
+async function inTurn<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
+  const before = Promise.allSettled(keys.map((key) => queues.get(key)))
+  const mine = before.then(work)
+  const settled = mine.catch(() => undefined)
+  for (const key of keys) queues.set(key, settled)
+  void settled.then(() => {
+    for (const key of keys) if (queues.get(key) === settled) queues.delete(key)
+  })
+  return mine
+}
+
+async function commit(store: Store, folder: string, moves: readonly Move[]): Promise<void> {
+  for (const move of moves) refuseTakenName(move)
+  await Promise.all(moves.map((move, at) => writeSyncedFile(join(folder, String(at)), `${move.to ?? ''}\n`)))
+  const plans: Plan[] = moves.map(({ repo, ref, to }) => ({ dir: relative(store.root, repo.dir), ref, to }))
+  await writeWhole(join(folder, 'moves.json'), plans)
+  for (const [at, plan] of plans.entries()) await carryOut(store, folder, at, plan)
+}
+
+/** `a` forbids `a/b` and the other way round, packed or loose. */
+function refuseTakenName({ repo, ref, to }: Move): void {
+  if (to === null || readRef(repo, ref)) return
+  const parts = ref.split('/')
+  const above = parts.slice(0, -1).map((_, at) => parts.slice(0, at + 1).join('/'))
+  const taken = above.slice(2).find((name) => readRef(repo, name)) ?? [...listRefs(repo, `${ref}/`).keys()][0]
+  if (taken) throw new GitError('ref_name_taken', `${taken} stands in the way`, { ref: taken })
+}
+
+async function carryOut(store: Store, folder: string, at: number, { dir, ref, to }: Plan): Promise<void> {
+  const repo: Repo = { dir: join(store.root, dir) }
+  const path = join(repo.dir, ref)
+  const value = join(folder, String(at))
+  if (to === null) {
+    await deleteRef(store, folder, repo, ref)
+    await unlink(value)
+    return
+  }
+  try {
+    await rename(value, path)
+  } catch (error) {
+    const code = codeOf(error)
+    if (code !== 'EISDIR' && code !== 'ENOTEMPTY' && code !== 'ENOTDIR') throw asStorageFault(error)
+    await removeEmptyFolders(path)
+    await rename(value, path).catch(() => {
+      throw new GitError('ref_name_taken', `A branch below ${ref} stands in the way`, { ref })
+    })
+  }
+  await syncRefFolders(repo, ref)
+}
+
+/** A ref in a folder of its own, `refs/heads/a/b`: the folders above may be new, and are synced too. */
+async function syncRefFolders(repo: Repo, ref: string): Promise<void> {
+  const parts = ref.split('/')
+  for (let depth = parts.length - 1; depth >= Math.min(2, parts.length - 1); depth--) {
+    await syncDirectory(join(repo.dir, ...parts.slice(0, depth)))
+  }
+}
+
+async function deleteRef(store: Store, folder: string, repo: Repo, ref: string): Promise<void> {
+  if (readPackedRefs(repo).get(ref)) {
+    const lock = join(repo.dir, 'packed-refs.lock')
+    await linkLock(store, (process) => recover(store, process), join(folder, 'token'), lock, repo)
+    try {
+      await removePackedRef(repo, ref, join(folder, 'packed-refs'))
+    } finally {
+      await unlink(lock)
+    }
+  }
+  const path = join(repo.dir, ref)
+  await unlink(path).catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOENT') throw asStorageFault(error)
+  })
+  await syncDirectory(dirname(path))
+}
+
+async function recoverTransaction(store: Store, folder: string, token: string): Promise<void> {
+  const intent = await readWhole<{ note: string; locks: string[] }>(join(folder, 'locks.json'))
+  if (!intent) return
+  const held: string[] = []
+  for (const lock of intent.locks) {
+    const path = join(store.root, lock)
+    if ((await readLock(path)) === token) held.push(path)
+  }
+  const plans = await readWhole<Plan[]>(join(folder, 'moves.json'))
+  for (const { dir } of plans ?? []) {
+    const packed = join(store.root, dir, 'packed-refs.lock')
+    if ((await readLock(packed)) === token) await unlink(packed)
+  }
+  if (plans && plans.length > 0 && !(await exists(join(folder, '0')))) {
+    for (const [at, plan] of plans.entries()) {
+      const path = join(store.root, plan.dir, `${plan.ref}.lock`)
+      if ((await exists(join(folder, String(at)))) && held.includes(path)) await carryOut(store, folder, at, plan)
+    }
+  }
+  if (intent.note) await store.recovered(intent.note)
+  for (const path of held) await unlink(path).catch(() => undefined)
+  await rm(folder, { recursive: true, force: true })
+}
+
+/** A file that is there whole or not at all after a kill; what a power cut leaves of it is read as absent. */
+async function writeWhole(path: string, content: unknown): Promise<void> {
+  const file = await open(`${path}.new`, 'w', 0o644)
+  try {
+    await file.writeFile(typeof content === 'string' ? content : JSON.stringify(content))
+  } finally {
+    await file.close()
+  }
+  await rename(`${path}.new`, path)
+}
+
+async function readWhole<T>(path: string): Promise<T | undefined> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as T // written by writeWhole alone
+  } catch (error) {
+    if (error instanceof SyntaxError || codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+async function writeSyncedFile(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', 0o644)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}

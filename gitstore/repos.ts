@@ -1,0 +1,85 @@
+/** Makes, moves away and lists bare repositories; a rename is the commit point of both. */
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { syncDirectory, writeSynced } from './durable.ts'
+import { asStorageFault, GitError } from './errors.ts'
+import type { Oid, Repo } from './repo.ts'
+
+const config = '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n'
+
+/** The prefix of what is being made; nothing under such a name is ever read. */
+export const unfinished = 'tmp-'
+
+/**
+ * Makes a bare repository at `dir`, complete with the refs that `fill` returns after it has saved their objects.
+ * It appears under its name whole or not at all. Lean: no hooks, no description, no info.
+ *
+ * @throws GitError repo_exists, repo_missing (the folder to hold it does not exist), storage_*
+ */
+export async function createRepo(dir: string, fill: (repo: Repo) => Promise<ReadonlyMap<string, Oid>>): Promise<Repo> {
+  const making: Repo = { dir: join(dirname(dir), `${unfinished}${randomBytes(8).toString('hex')}`) }
+  try {
+    await mkdir(making.dir)
+    await Promise.all(['objects', 'refs'].map((name) => mkdir(join(making.dir, name))))
+    await Promise.all(['heads', 'tags'].map((name) => mkdir(join(making.dir, 'refs', name))))
+    await Promise.all([
+      writeSynced(join(making.dir, 'HEAD'), 'ref: refs/heads/main\n'),
+      writeSynced(join(making.dir, 'config'), config),
+    ])
+    for (const [ref, oid] of await fill(making)) await writeNewRef(making, ref, oid)
+    await Promise.all(['refs', 'refs/heads', 'refs/tags', '.'].map((name) => syncDirectory(join(making.dir, name))))
+    await moveRepo(making.dir, dir)
+    return { dir }
+  } catch (error) {
+    await rm(making.dir, { recursive: true, force: true })
+    if (isCode(error, 'ENOENT')) throw new GitError('repo_missing', 'The folder for the repository does not exist')
+    throw asStorageFault(error)
+  }
+}
+
+/**
+ * Renames a folder of one or more repositories, durably.
+ *
+ * @throws GitError repo_missing, repo_exists
+ */
+export async function moveRepo(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to)
+    await syncDirectory(dirname(to))
+    if (dirname(from) !== dirname(to)) await syncDirectory(dirname(from))
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) throw new GitError('repo_missing', 'The repository does not exist')
+    if (isCode(error, 'ENOTEMPTY') || isCode(error, 'EEXIST'))
+      throw new GitError('repo_exists', 'A repository of that name exists')
+    throw asStorageFault(error)
+  }
+}
+
+export function repoExists(repo: Repo): boolean {
+  return existsSync(join(repo.dir, 'HEAD'))
+}
+
+/** The names, without `.git`, of the repositories in a folder, in order; none where the folder is missing. */
+export async function listRepos(folder: string): Promise<string[]> {
+  const entries = await readdir(folder).catch((error: unknown) => {
+    if (isCode(error, 'ENOENT') || isCode(error, 'ENOTDIR')) return []
+    throw error
+  })
+  return entries
+    .filter((name) => name.endsWith('.git') && !name.startsWith(unfinished))
+    .map((name) => name.slice(0, -'.git'.length))
+    .sort()
+}
+
+async function writeNewRef(repo: Repo, ref: string, oid: Oid): Promise<void> {
+  const path = join(repo.dir, ref)
+  await mkdir(dirname(path), { recursive: true })
+  await writeSynced(path, `${oid}\n`)
+  await syncDirectory(dirname(path))
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

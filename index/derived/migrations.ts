@@ -1,0 +1,53 @@
+/** How `index.sqlite` came to its present shape. */
+import { type Kysely, type Migration, sql } from 'kysely'
+
+export const indexMigrations: Record<string, Migration> = {
+  '001_first': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      for (const statement of first)
+        await sql.raw(statement.startsWith('create table') ? `${statement} strict` : statement).execute(db)
+    },
+  },
+}
+
+const first = [
+  `create table org (
+    id text not null primary key, name text not null, published integer not null, require_pull_requests integer not null,
+    created_at text not null, updated_at text not null, head text not null,
+    version integer not null default 0, graph_version integer not null default 0)`,
+  `create table member (
+    org_id text not null references org (id) on delete cascade, user_id text not null, email text not null, name text not null,
+    role text not null, created_at text not null, primary key (org_id, user_id))`,
+  'create index member_by_user on member (user_id)',
+  `create table node (
+    id text not null primary key, org_id text not null references org (id) on delete cascade, title text not null,
+    description text not null, tags text not null, properties text not null, created_at text not null, updated_at text not null,
+    head text, ledger text not null, version integer not null, changed integer not null)`,
+  'create index node_by_age on node (org_id, created_at, id)',
+  'create index node_by_change on node (org_id, changed)',
+  `create table node_text (
+    node_id text not null primary key references node (id) on delete cascade, text text not null)`,
+  `create table node_tag (
+    node_id text not null references node (id) on delete cascade, tag text not null, primary key (node_id, tag))`,
+  'create index node_by_tag on node_tag (tag)',
+  `create table tombstone (
+    node_id text not null primary key, org_id text not null references org (id) on delete cascade, changed integer not null)`,
+  'create index tombstone_by_change on tombstone (org_id, changed)',
+  `create table branch (
+    node_id text not null references node (id) on delete cascade, name text not null, head text not null,
+    primary key (node_id, name))`,
+  `create table edge (
+    org_id text not null, holder text not null references node (id) on delete cascade, edge_type text not null, key text not null,
+    source text not null, target text not null, connection_type text not null, label text not null,
+    primary key (holder, edge_type, key))`,
+  'create index edge_by_source on edge (source, edge_type)',
+  'create index edge_by_target on edge (target, edge_type)',
+  'create index edge_by_org on edge (org_id)',
+  `create table pull (
+    node_id text not null references node (id) on delete cascade, number integer not null, id text not null, title text not null,
+    description text not null, source_branch text not null, target_branch text not null, status text not null,
+    is_draft integer not null, author text not null, author_email text not null, created_at text not null,
+    recorded_at text not null, source_commit text not null, target_commit text not null, ahead integer not null,
+    behind integer not null, ended_by text, ended_by_email text, ended_at text, primary key (node_id, number))`,
+  'create index pull_by_status on pull (node_id, status, number)',
+]

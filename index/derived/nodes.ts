@@ -1,0 +1,142 @@
+/** The rows of one node, replaced together. */
+import type { Insertable, Selectable, Transaction, Updateable } from 'kysely'
+import type { EdgeTable, IndexSchema, NodeTable, PullTable } from './schema.ts'
+
+type NodeFields = Pick<
+  Insertable<NodeTable>,
+  'title' | 'description' | 'tags' | 'properties' | 'created_at' | 'updated_at' | 'head'
+>
+
+export interface NodeChange {
+  /** The row that the change was worked out from; undefined for a node that has none. */
+  readonly row: Selectable<NodeTable> | undefined
+  readonly orgId: string
+  readonly nodeId: string
+  readonly ledger: string
+  /** Full ref names to object ids: as they are, and as the rows have them. */
+  readonly branches: ReadonlyMap<string, string>
+  readonly indexed: ReadonlyMap<string, string>
+  readonly pulls: readonly Insertable<PullTable>[]
+  /** What main says; undefined where main did not move. */
+  readonly node?: NodeFields | undefined
+  readonly text?: string
+  readonly tags?: readonly string[]
+  readonly edges?: readonly Omit<EdgeTable, 'org_id' | 'holder'>[]
+}
+
+/** Writes the change, or nothing and false where the row is no longer the one that it was worked out from. */
+export async function replaceNodeRows(trx: Transaction<IndexSchema>, change: NodeChange): Promise<boolean> {
+  const { row, nodeId, orgId } = change
+  if (row) {
+    const { numUpdatedRows } = await trx
+      .updateTable('node')
+      .set({ version: row.version + 1, ledger: change.ledger, ...(change.node ?? {}) } satisfies Updateable<NodeTable>)
+      .where('id', '=', nodeId)
+      .where('version', '=', row.version)
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) return false
+  } else if (change.node) {
+    await trx.deleteFrom('tombstone').where('node_id', '=', nodeId).execute()
+    await trx
+      .insertInto('node')
+      .values({ id: nodeId, org_id: orgId, ledger: change.ledger, version: 1, changed: 0, ...change.node })
+      .execute()
+  }
+  await replaceBranches(trx, change)
+  for (const pull of change.pulls) await upsertPull(trx, pull)
+  const graphMoved = change.node ? await replaceMain(trx, change) : false
+  if (change.node) await touchOrg(trx, orgId, nodeId, graphMoved)
+  return true
+}
+
+/** Removes the node; edges of others that point to it stay in their rows and are hidden by its absence. */
+export async function deleteNodeRows(trx: Transaction<IndexSchema>, orgId: string, nodeId: string): Promise<void> {
+  const { numDeletedRows } = await trx.deleteFrom('node').where('id', '=', nodeId).executeTakeFirst()
+  if (numDeletedRows === 0n) return
+  const changed = await countUp(trx, orgId, true)
+  await trx.insertInto('tombstone').values({ node_id: nodeId, org_id: orgId, changed }).execute()
+}
+
+async function replaceBranches(
+  trx: Transaction<IndexSchema>,
+  { nodeId, branches, indexed }: NodeChange,
+): Promise<void> {
+  for (const ref of indexed.keys()) {
+    if (!branches.has(ref))
+      await trx.deleteFrom('branch').where('node_id', '=', nodeId).where('name', '=', shortName(ref)).execute()
+  }
+  for (const [ref, head] of branches) {
+    if (indexed.get(ref) === head) continue
+    await trx
+      .insertInto('branch')
+      .values({ node_id: nodeId, name: shortName(ref), head })
+      .onConflict((conflict) => conflict.columns(['node_id', 'name']).doUpdateSet({ head }))
+      .execute()
+  }
+}
+
+async function upsertPull(trx: Transaction<IndexSchema>, pull: Insertable<PullTable>): Promise<void> {
+  const { node_id, number, ...rest } = pull
+  await trx
+    .insertInto('pull')
+    .values({ node_id, number, ...rest })
+    .onConflict((conflict) => conflict.columns(['node_id', 'number']).doUpdateSet(rest))
+    .execute()
+}
+
+/** What main's content says; true if the shape of the graph is another one. */
+async function replaceMain(
+  trx: Transaction<IndexSchema>,
+  { row, orgId, nodeId, text = '', tags = [], edges = [] }: NodeChange,
+): Promise<boolean> {
+  await trx
+    .insertInto('node_text')
+    .values({ node_id: nodeId, text })
+    .onConflict((conflict) => conflict.column('node_id').doUpdateSet({ text }))
+    .execute()
+  await trx.deleteFrom('node_tag').where('node_id', '=', nodeId).execute()
+  for (const tag of tags) await trx.insertInto('node_tag').values({ node_id: nodeId, tag }).execute()
+  const before = await trx.selectFrom('edge').selectAll().where('holder', '=', nodeId).execute()
+  const known = new Set(before.map(({ org_id, holder, ...edge }) => identity(edge)))
+  const wanted = new Set(edges.map(identity))
+  if (row && known.size === wanted.size && [...wanted].every((edge) => known.has(edge))) return false
+  await trx.deleteFrom('edge').where('holder', '=', nodeId).execute()
+  for (const edge of edges)
+    await trx
+      .insertInto('edge')
+      .values({ org_id: orgId, holder: nodeId, ...edge })
+      .execute()
+  return true
+}
+
+function identity(edge: Omit<EdgeTable, 'org_id' | 'holder'>): string {
+  return JSON.stringify([edge.edge_type, edge.key, edge.source, edge.target, edge.connection_type, edge.label])
+}
+
+async function touchOrg(
+  trx: Transaction<IndexSchema>,
+  orgId: string,
+  nodeId: string,
+  graphMoved: boolean,
+): Promise<void> {
+  const changed = await countUp(trx, orgId, graphMoved)
+  await trx.updateTable('node').set({ changed }).where('id', '=', nodeId).execute()
+}
+
+/** The organisation's next version. */
+async function countUp(trx: Transaction<IndexSchema>, orgId: string, graphMoved: boolean): Promise<number> {
+  const { version } = await trx
+    .updateTable('org')
+    .set((eb) => ({
+      version: eb('version', '+', 1),
+      ...(graphMoved ? { graph_version: eb('graph_version', '+', 1) } : {}),
+    }))
+    .where('id', '=', orgId)
+    .returning('version')
+    .executeTakeFirstOrThrow()
+  return version
+}
+
+function shortName(ref: string): string {
+  return ref.slice('refs/heads/'.length)
+}

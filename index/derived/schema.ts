@@ -1,0 +1,125 @@
+/** The tables of `index.sqlite`: everything here follows from the refs and may be deleted at any time. */
+import type { Generated } from 'kysely'
+
+export interface OrgTable {
+  id: string
+  name: string
+  /** 0 or 1. */
+  published: number
+  /** 0 or 1. */
+  require_pull_requests: number
+  created_at: string
+  updated_at: string
+  /** The commit of org.git's main that this row was read from. */
+  head: string
+  /** Counts up with every change of the organisation or of one of its nodes. */
+  version: Generated<number>
+  /** The version at the last change of a node or of an edge between two. */
+  graph_version: Generated<number>
+}
+
+export interface MemberTable {
+  org_id: string
+  user_id: string
+  email: string
+  name: string
+  role: Role
+  created_at: string
+}
+
+export type Role = 'reader' | 'editor' | 'maintainer' | 'owner'
+
+export interface NodeTable {
+  id: string
+  org_id: string
+  title: string
+  description: string
+  /** JSON array of strings. */
+  tags: string
+  /** JSON object. */
+  properties: string
+  created_at: string
+  updated_at: string
+  /** The head of main that this row was read from, or null. */
+  head: string | null
+  /** The ledger commit that the node's pull requests were read from. */
+  ledger: string
+  /** Compare-and-swap: every change of the node's rows adds one. */
+  version: number
+  /** The organisation's version at the node's last change. */
+  changed: number
+}
+
+export interface NodeTextTable {
+  node_id: string
+  text: string
+}
+
+export interface NodeTagTable {
+  node_id: string
+  tag: string
+}
+
+/** A node that is gone, for search indexes that must forget it. */
+export interface TombstoneTable {
+  node_id: string
+  org_id: string
+  changed: number
+}
+
+/** A branch as last followed; what a ref is now is read from Git. */
+export interface BranchTable {
+  node_id: string
+  name: string
+  head: string
+}
+
+export interface EdgeTable {
+  org_id: string
+  /** The node whose repository holds the edge: the child of a parent_child edge, the source of a connection. */
+  holder: string
+  /** The parent's id or the connection's id: unique within holder and edge_type. */
+  key: string
+  edge_type: 'parent_child' | 'connection'
+  source: string
+  target: string
+  connection_type: string
+  label: string
+}
+
+export interface PullTable {
+  node_id: string
+  number: number
+  id: string
+  title: string
+  description: string
+  source_branch: string
+  target_branch: string
+  status: 'open' | 'merged' | 'closed'
+  is_draft: number
+  author: string
+  author_email: string
+  created_at: string
+  /** When the ledger last changed it. */
+  recorded_at: string
+  /** Frozen when it ended; of an open one, as last recorded. */
+  source_commit: string
+  target_commit: string
+  ahead: number
+  behind: number
+  ended_by: string | null
+  ended_by_email: string | null
+  ended_at: string | null
+}
+
+export interface IndexSchema {
+  org: OrgTable
+  member: MemberTable
+  node: NodeTable
+  node_text: NodeTextTable
+  node_tag: NodeTagTable
+  tombstone: TombstoneTable
+  branch: BranchTable
+  edge: EdgeTable
+  pull: PullTable
+}

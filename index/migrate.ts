@@ -1,0 +1,23 @@
+/** Brings a database's tables up to the code's, once, however many processes start together. */
+
+import { type Migration, sql, type Transaction } from 'kysely'
+
+/**
+ * Applies, in the order of their names, the migrations that `trx`'s database has not seen. It is the writing
+ * transaction that makes a second process wait and then find nothing to do.
+ *
+ * @throws Error where the database was made by a newer version
+ */
+export async function migrate<S>(trx: Transaction<S>, migrations: Record<string, Migration>): Promise<void> {
+  await sql`create table if not exists schema_migration (name text primary key)`.execute(trx)
+  const { rows } = await sql<{ name: string }>`select name from schema_migration`.execute(trx)
+  const applied = new Set(rows.map((row) => row.name))
+  for (const name of applied) {
+    if (!(name in migrations)) throw new Error(`The database knows the migration ${name}, this version does not`)
+  }
+  for (const name of Object.keys(migrations).sort()) {
+    if (applied.has(name)) continue
+    await migrations[name]?.up(trx)
+    await sql`insert into schema_migration (name) values (${name})`.execute(trx)
+  }
+}

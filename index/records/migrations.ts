@@ -1,0 +1,52 @@
+import { type Migration, sql } from 'kysely'
+
+export const credentialsMigrations: Record<string, Migration> = {
+  '001_accounts': {
+    async up(db) {
+      await sql`
+        create table account (
+          id text primary key,
+          email text not null,
+          email_key text not null unique,
+          name text not null,
+          password_hash text not null,
+          created_at text not null,
+          org_id text
+        ) strict`.execute(db)
+      await sql`
+        create table session (
+          id text primary key,
+          account_id text not null references account (id) on delete cascade,
+          created_at text not null,
+          revoked_at text
+        ) strict`.execute(db)
+      await sql`create index session_account on session (account_id)`.execute(db)
+      await sql`
+        create table refresh_token (
+          hash text primary key,
+          session_id text not null references session (id) on delete cascade,
+          created_at text not null,
+          expires_at text not null,
+          used_at text,
+          successor text
+        ) strict`.execute(db)
+      await sql`create index refresh_token_session on refresh_token (session_id)`.execute(db)
+      await sql`create index refresh_token_expiry on refresh_token (expires_at)`.execute(db)
+      await sql`
+        create table reset_token (
+          hash text primary key,
+          account_id text not null references account (id) on delete cascade,
+          expires_at text not null,
+          used_at text
+        ) strict`.execute(db)
+      await sql`create index reset_token_account on reset_token (account_id)`.execute(db)
+      await sql`
+        create table signing_key (
+          id integer primary key check (id = 1),
+          jwk text not null,
+          issuer text not null,
+          created_at text not null
+        ) strict`.execute(db)
+    },
+  },
+}

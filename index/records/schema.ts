@@ -1,0 +1,57 @@
+/** The tables whose truth is the database itself. Times are ISO 8601 in UTC, hashes are SHA-256 in hexadecimal. */
+
+export interface CredentialsSchema {
+  account: Account
+  session: Session
+  refresh_token: RefreshToken
+  reset_token: ResetToken
+  signing_key: SigningKey
+}
+
+export interface Account {
+  /** UUID v7. */
+  id: string
+  email: string
+  /** `emailKey(email)`: unique. */
+  email_key: string
+  name: string
+  password_hash: string
+  created_at: string
+  /** The personal organisation; null until it has been made. */
+  org_id: string | null
+}
+
+/** What one login began: the family of refresh tokens that follow each other. */
+export interface Session {
+  id: string
+  account_id: string
+  created_at: string
+  revoked_at: string | null
+}
+
+export interface RefreshToken {
+  hash: string
+  session_id: string
+  created_at: string
+  expires_at: string
+  used_at: string | null
+  /** The token that followed, sealed with the one that it replaces, so that this row alone does not tell it. */
+  successor: string | null
+}
+
+export interface ResetToken {
+  hash: string
+  account_id: string
+  expires_at: string
+  used_at: string | null
+}
+
+/** One row: what signs the tokens of this data folder. */
+export interface SigningKey {
+  id: 1
+  /** JSON of the private JWK. */
+  jwk: string
+  /** Issuer and audience unless PUBLIC_URL names them. */
+  issuer: string
+  created_at: string
+}

@@ -1,0 +1,80 @@
+/** Sessions and the one-time tokens that prolong or open them. Each function is one statement. */
+
+import type { Kysely } from 'kysely'
+import type { CredentialsSchema, RefreshToken, ResetToken, Session } from './schema.ts'
+
+type Db = Kysely<CredentialsSchema>
+
+export async function insertSession(db: Db, session: Session): Promise<void> {
+  await db.insertInto('session').values(session).execute()
+}
+
+/** The token with what its session says of it. */
+export function findRefreshToken(
+  db: Db,
+  hash: string,
+): Promise<(RefreshToken & Pick<Session, 'account_id' | 'revoked_at'>) | undefined> {
+  return db
+    .selectFrom('refresh_token')
+    .innerJoin('session', 'session.id', 'refresh_token.session_id')
+    .selectAll('refresh_token')
+    .select(['session.account_id', 'session.revoked_at'])
+    .where('hash', '=', hash)
+    .executeTakeFirst()
+}
+
+export async function insertRefreshToken(db: Db, token: RefreshToken): Promise<void> {
+  await db.insertInto('refresh_token').values(token).execute()
+}
+
+export async function setRefreshTokenUsed(db: Db, hash: string, used_at: string, successor: string): Promise<void> {
+  await db.updateTable('refresh_token').set({ used_at, successor }).where('hash', '=', hash).execute()
+}
+
+export async function setSessionRevoked(db: Db, id: string, revoked_at: string): Promise<void> {
+  await db.updateTable('session').set({ revoked_at }).where('id', '=', id).where('revoked_at', 'is', null).execute()
+}
+
+export async function setSessionsRevoked(db: Db, accountId: string, revoked_at: string): Promise<void> {
+  await db
+    .updateTable('session')
+    .set({ revoked_at })
+    .where('account_id', '=', accountId)
+    .where('revoked_at', 'is', null)
+    .execute()
+}
+
+/** Forgets the account's sessions of which no token is left that could still be sent. */
+export async function deleteEndedSessions(db: Db, accountId: string, now: string): Promise<void> {
+  await db
+    .deleteFrom('session')
+    .where('account_id', '=', accountId)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('refresh_token')
+            .select('hash')
+            .whereRef('refresh_token.session_id', '=', 'session.id')
+            .where('expires_at', '>', now),
+        ),
+      ),
+    )
+    .execute()
+}
+
+export async function insertResetToken(db: Db, token: ResetToken): Promise<void> {
+  await db.insertInto('reset_token').values(token).execute()
+}
+
+/** The account that the token opens, once: undefined if it is unknown, used or expired. */
+export async function useResetToken(db: Db, hash: string, now: string): Promise<string | undefined> {
+  const row = await db
+    .updateTable('reset_token')
+    .set({ used_at: now })
+    .where('hash', '=', hash)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .returning('account_id')
+    .executeTakeFirst()
+  return row?.account_id
+}

@@ -1,0 +1,79 @@
+import stem from 'wink-porter2-stemmer'
+import { STOP_WORDS } from './stop-words.ts'
+
+/** What one written word means to the index. */
+export interface Meaning {
+  /** Folded and stemmed: what postings are keyed by. */
+  term: string
+  isStopWord: boolean
+}
+
+/** One word of a text; `start` and `end` are offsets in UTF-16 units, end exclusive. */
+export interface Word extends Meaning {
+  start: number
+  end: number
+}
+
+/** Letters and digits, joined by an inner apostrophe or full stop; marks belong to the letter before them (NFD, Indic). */
+const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*(?:['’.][\p{L}\p{N}][\p{L}\p{N}\p{M}]*)*/gu
+
+/** Characters; what follows in a longer word is ignored. The stemmer's expressions are quadratic in it. */
+const LONGEST_TERM = 64
+
+/** Words; a full memo is emptied. About 10 MB of heap. */
+const MEMO_SIZE = 100_000
+
+const memo = new Map<string, Meaning>()
+
+/** The words of `text` that carry meaning, in order, repeated as they are. */
+export function contentTerms(text: string): string[] {
+  const terms: string[] = []
+  for (const word of text.match(WORD) ?? []) {
+    const { term, isStopWord } = meaningOf(word)
+    if (!isStopWord) terms.push(term)
+  }
+  return terms
+}
+
+/** All words of `text`, stop words too. */
+export function allTerms(text: string): string[] {
+  return (text.match(WORD) ?? []).map((word) => meaningOf(word).term)
+}
+
+/** The words of `text` with their places. */
+export function wordsOf(text: string): Word[] {
+  const words: Word[] = []
+  for (const match of text.matchAll(WORD)) {
+    const { term, isStopWord } = meaningOf(match[0])
+    words.push({ term, isStopWord, start: match.index, end: match.index + match[0].length })
+  }
+  return words
+}
+
+function meaningOf(word: string): Meaning {
+  const known = memo.get(word)
+  if (known) return known
+  const folded = fold(unshared(word.slice(0, LONGEST_TERM)))
+  // The stemmer writes y as 3 while it works: of "mp3" it would make "mpy".
+  const meaning = { term: /^[a-z]+$/.test(folded) ? stem(folded) : folded, isStopWord: STOP_WORDS.has(folded) }
+  if (memo.size >= MEMO_SIZE) memo.clear()
+  if (word.length <= LONGEST_TERM) memo.set(unshared(word), meaning)
+  return meaning
+}
+
+/** The same string in memory of its own: V8 cuts a word out of a text by pointing into it, and would keep all of the text. */
+function unshared(word: string): string {
+  return Buffer.from(word, 'utf16le').toString('utf16le')
+}
+
+/** Lower case without accents (Latin, Greek and Cyrillic ones), possessive 's, apostrophes and full stops. */
+function fold(word: string): string {
+  const lower = word.toLowerCase()
+  if (/^[a-z0-9]+$/.test(lower)) return lower
+  return lower
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .toLowerCase()
+    .replace(/['’]s$/, '')
+    .replace(/['’.]/g, '')
+}

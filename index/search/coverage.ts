@@ -1,0 +1,50 @@
+import { allTerms, contentTerms } from './analyzer.ts'
+import type { Query } from './query.ts'
+import { idf, type Scores, type TextIndex } from './text-index.ts'
+
+/** What the documents say of one query; `concepts` remembers by node id what was asked. */
+export interface Coverage {
+  texts: TextIndex
+  query: Query
+  scores: Scores
+  concepts: Map<string, Set<number>>
+}
+
+/** Share, by rarity, of the distinct words of a node's title that are in the query: 0 to 1. */
+export function titleShare({ texts, query }: Coverage, id: string): number {
+  const title = texts.texts.get(id)?.title ?? ''
+  let asked = 0
+  let all = 0
+  for (const term of new Set(query.field === 'title' ? allTerms(title) : contentTerms(title))) {
+    const rarity = idf(texts, query.field, term)
+    all += rarity
+    if (query.conceptOf.has(term)) asked += rarity
+  }
+  return all > 0 ? asked / all : 0
+}
+
+/** Share, by rarity, of what `from` lacks of the query that `to` has: 0 to 1. */
+export function newShare(coverage: Coverage, from: string, to: string): number {
+  const covered = conceptsIn(coverage, from)
+  const offered = conceptsIn(coverage, to)
+  let lacking = 0
+  let found = 0
+  for (const [concept, rarity] of coverage.query.rarity.entries()) {
+    if (covered.has(concept)) continue
+    lacking += rarity
+    if (offered.has(concept)) found += rarity
+  }
+  return lacking > 0 ? found / lacking : 0
+}
+
+function conceptsIn({ query, scores, concepts }: Coverage, id: string): Set<number> {
+  const known = concepts.get(id)
+  if (known) return known
+  const found = new Set<number>()
+  for (const term of scores.find(id)?.terms ?? []) {
+    const concept = query.conceptOf.get(term)
+    if (concept !== undefined) found.add(concept)
+  }
+  concepts.set(id, found)
+  return found
+}

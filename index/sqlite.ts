@@ -1,0 +1,241 @@
+/** One SQLite connection as Kysely drives it: statements kept prepared, waiting for other processes without blocking. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import Sqlite from 'better-sqlite3'
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import { LRUCache } from 'lru-cache'
+
+export type DatabaseFaultCode = 'busy' | 'storage_full' | 'storage_readonly' | 'storage_error'
+
+/** The database could not do its work for a reason outside the program; nothing of the transaction was kept. */
+export class DatabaseFault extends Error {
+  readonly code: DatabaseFaultCode
+
+  constructor(code: DatabaseFaultCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'DatabaseFault'
+    this.code = code
+  }
+}
+
+/** Others held the database for as long as one is ready to wait. */
+export class DatabaseBusy extends DatabaseFault {
+  constructor(options?: ErrorOptions) {
+    super('busy', 'The database is busy', options)
+    this.name = 'DatabaseBusy'
+  }
+}
+
+/** How long a statement, or a transaction's turn, waits for others before it gives up, in ms. */
+const patience = 10_000
+
+export type Role = 'read' | 'write'
+
+export interface SqliteOptions {
+  /** FULL: an acknowledged write survives a power cut. NORMAL: it may be lost, the file stays sound. */
+  readonly synchronous: 'FULL' | 'NORMAL'
+  readonly role: Role
+}
+
+/** Opens `file`, made if it is not there; WAL, foreign keys on; the role `read` cannot write. */
+export async function openConnection(file: string, options: SqliteOptions): Promise<Sqlite.Database> {
+  // timeout 0: SQLite's own waiting is synchronous and would stop the event loop.
+  const handle = new Sqlite(file, { timeout: 0 })
+  try {
+    await retryWhileBusy(() => handle.pragma('journal_mode = wal'))
+    handle.pragma(`synchronous = ${options.synchronous}`)
+    handle.pragma('foreign_keys = on')
+    if (options.role === 'read') handle.pragma('query_only = on')
+    return handle
+  } catch (error) {
+    handle.close()
+    throw error
+  }
+}
+
+export function sqliteDialect(handle: Sqlite.Database, role: Role): Dialect {
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => (role === 'read' ? readDriver(handle) : writeDriver(handle)),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  }
+}
+
+/** Every query is one statement on the shared connection; consistency across statements is the writer's affair. */
+function readDriver(handle: Sqlite.Database): Driver {
+  const connection = new Connection(handle)
+  const refuse = () => Promise.reject(new Error('The reading side has no transactions: read in one statement'))
+  return {
+    init: async () => {},
+    acquireConnection: async () => connection,
+    beginTransaction: refuse,
+    commitTransaction: refuse,
+    rollbackTransaction: refuse,
+    releaseConnection: async () => {},
+    destroy: async () => {
+      handle.close()
+    },
+  }
+}
+
+/** One transaction at a time, begun immediately, so that it never fails half-way for want of the lock. */
+function writeDriver(handle: Sqlite.Database): Driver {
+  const connection = new Connection(handle)
+  const turns = new Turns()
+  return {
+    init: async () => {},
+    acquireConnection: async () => {
+      await turns.enter()
+      return connection
+    },
+    beginTransaction: async () => {
+      await connection.executeQuery(CompiledQuery.raw('begin immediate'))
+      connection.watch()
+    },
+    commitTransaction: async () => {
+      await connection.executeQuery(CompiledQuery.raw('commit'))
+    },
+    rollbackTransaction: async () => {
+      // After some faults (disk full) SQLite has already rolled back by itself.
+      if (handle.inTransaction) handle.exec('rollback')
+    },
+    releaseConnection: async () => {
+      connection.unwatch()
+      turns.leave()
+    },
+    destroy: async () => {
+      await turns.enter()
+      handle.close()
+    },
+  }
+}
+
+class Connection implements DatabaseConnection {
+  readonly #handle: Sqlite.Database
+  readonly #statements = new LRUCache<string, Sqlite.Statement>({ max: 500 })
+  #foreign = false
+  #watcher: NodeJS.Immediate | undefined
+
+  constructor(handle: Sqlite.Database) {
+    this.#handle = handle
+  }
+
+  /** Kysely resolves without leaving the microtask queue, so an event loop turn means that something else was awaited. */
+  watch(): void {
+    this.#foreign = false
+    this.#watcher = setImmediate(() => {
+      this.#foreign = true
+    })
+  }
+
+  unwatch(): void {
+    if (this.#watcher !== undefined) clearImmediate(this.#watcher)
+    this.#watcher = undefined
+    this.#foreign = false
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (this.#foreign) throw new Error('Inside a transaction nothing but its own statements may be awaited')
+    const { sql, parameters } = query
+    return retryWhileBusy(() => {
+      const statement = this.#prepare(sql)
+      const values = parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value))
+      // Kysely types the rows of the query that it compiled.
+      if (statement.reader) return { rows: statement.all(...values) as R[] }
+      const { changes } = statement.run(...values)
+      return { rows: [], numAffectedRows: BigInt(changes) }
+    })
+  }
+
+  // biome-ignore lint/correctness/useYield: Kysely's interface asks for a generator, this driver has no streams.
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('Streaming is not supported: an open cursor would hold the one connection')
+  }
+
+  #prepare(sql: string): Sqlite.Statement {
+    const kept = this.#statements.get(sql)
+    if (kept !== undefined) return kept
+    const statement = this.#handle.prepare(sql)
+    this.#statements.set(sql, statement)
+    return statement
+  }
+}
+
+/** First come, first served; who waits longer than `patience` leaves with DatabaseBusy. */
+class Turns {
+  #taken = false
+  readonly #waiting: (() => void)[] = []
+
+  async enter(): Promise<void> {
+    if (!this.#taken) {
+      this.#taken = true
+      return
+    }
+    await new Promise<void>((resolve, reject) => {
+      const turn = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(turn), 1)
+        reject(new DatabaseBusy())
+      }, patience)
+      this.#waiting.push(turn)
+    })
+  }
+
+  leave(): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#taken = false
+    else next()
+  }
+}
+
+/** @throws DatabaseBusy after `patience`, DatabaseFault where the storage fails */
+async function retryWhileBusy<R>(work: () => R): Promise<R> {
+  const deadline = performance.now() + patience
+  for (let pause = 2; ; pause = Math.min(pause * 2, 64)) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error)) throw asDatabaseFault(error)
+      if (performance.now() > deadline) throw new DatabaseBusy({ cause: error })
+    }
+    await sleep(pause * (0.5 + Math.random()))
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')
+}
+
+function asDatabaseFault(error: unknown): unknown {
+  if (!(error instanceof Sqlite.SqliteError)) return error
+  const { code } = error
+  if (code === 'SQLITE_FULL') return new DatabaseFault('storage_full', 'The disk is full', { cause: error })
+  if (code === 'SQLITE_IOERR' || code.startsWith('SQLITE_IOERR_') || code.startsWith('SQLITE_CANTOPEN')) {
+    return new DatabaseFault('storage_error', 'The file system failed', { cause: error })
+  }
+  if (code.startsWith('SQLITE_READONLY')) {
+    return new DatabaseFault('storage_readonly', 'The database is read-only', { cause: error })
+  }
+  return error
+}
+
+/** Whether `error` says that a unique constraint was broken: the row was already there. */
+export function isDuplicate(error: unknown): boolean {
+  return (
+    error instanceof Sqlite.SqliteError &&
+    (error.code === 'SQLITE_CONSTRAINT_UNIQUE' || error.code === 'SQLITE_CONSTRAINT_PRIMARYKEY')
+  )
+}

@@ -1,0 +1,26 @@
+/** What every use case may need; made once, in service.ts. */
+
+import type { Logger } from 'pino'
+import type { Store } from '../gitstore/ref-transaction.ts'
+import type { Database } from '../index/database.ts'
+import type { IndexSchema } from '../index/derived/schema.ts'
+import type { CredentialsSchema } from '../index/records/schema.ts'
+import type { Config } from './config.ts'
+import type { SearchCache } from './domain/search.ts'
+import type { Keys } from './domain/tokens.ts'
+
+export interface Deps {
+  readonly config: Config
+  /** The only clock. */
+  now(): Date
+  readonly log: Logger
+  /** Truth: accounts, sessions, keys. */
+  readonly credentials: Database<CredentialsSchema>
+  /** Follows Git. */
+  readonly index: Database<IndexSchema>
+  readonly store: Store
+  readonly keys: Keys
+  readonly searches: SearchCache
+  /** Aborted once the service stops taking requests. */
+  readonly draining: AbortSignal
+}

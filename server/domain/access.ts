@@ -1,0 +1,147 @@
+/** Who may do what: rights are checked here, once, at the start of every use case (contract §4). */
+
+import type { Kysely, Selectable } from 'kysely'
+import { GitError } from '../../gitstore/errors.ts'
+import { listRefs, readRef } from '../../gitstore/refs.ts'
+import type { Oid, Repo } from '../../gitstore/repo.ts'
+import { repoExists } from '../../gitstore/repos.ts'
+import type { IndexSchema, NodeTable, OrgTable, Role } from '../../index/derived/schema.ts'
+import type { Deps } from '../deps.ts'
+import { Refusal } from '../errors.ts'
+import type { Actor, Person } from './actor.ts'
+import { followNode, followOrg } from './follow.ts'
+import { isId, ledgerRef, nodeRepo, orgRepo } from './places.ts'
+
+export type OrgRow = Selectable<OrgTable>
+export type NodeRow = Selectable<NodeTable>
+
+const rank: Record<Role, number> = { reader: 1, editor: 2, maintainer: 3, owner: 4 }
+
+/** What a use case asks for: `public` is what anyone may read once the organisation is published. */
+export type Need = 'public' | Role
+
+export interface OrgAccess {
+  readonly org: OrgRow
+  /** Null: the caller reads as the public does. */
+  readonly role: Role | null
+}
+
+export interface NodeAccess extends OrgAccess {
+  readonly node: NodeRow
+  readonly repo: Repo
+}
+
+/**
+ * The organisation, if the caller may see it and has the role that is needed.
+ *
+ * @throws Refusal unauthenticated (anonymous, not published or unknown), org_not_found, forbidden
+ */
+export async function orgFor(deps: Deps, actor: Actor, orgId: string, need: Need): Promise<OrgAccess> {
+  const access = await visibleOrg(deps, actor, orgId)
+  requireRole(access, need)
+  return access
+}
+
+/**
+ * The node, its repository and the caller's access; the index has followed the repository's refs when this returns.
+ *
+ * @throws Refusal as orgFor, node_not_found before forbidden; GitError repo_missing, ref_damaged
+ */
+export async function nodeFor(
+  deps: Deps,
+  actor: Actor,
+  orgId: string,
+  nodeId: string,
+  need: Need,
+): Promise<NodeAccess> {
+  const access = await visibleOrg(deps, actor, orgId)
+  const node = await findFollowed(deps, orgId, nodeId)
+  if (!node) throw new Refusal('node_not_found', 'Node not found')
+  requireRole(access, need)
+  return { ...access, node, repo: nodeRepo(deps.store, orgId, nodeId) }
+}
+
+/** The role once more, under a lock: a long request outlives a removal. @throws Refusal forbidden */
+export async function requireStill(deps: Deps, person: Person, orgId: string, need: Role): Promise<void> {
+  const role = await findRole(deps.index.read, orgId, person.id)
+  if (!role || rank[role] < rank[need]) throw new Refusal('forbidden', `This needs the role ${need}`)
+}
+
+async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgAccess> {
+  const org = await findOrg(deps, orgId)
+  if (actor.kind === 'anonymous') {
+    if (!org?.published) throw new Refusal('unauthenticated', 'Sign in to see this')
+    return { org, role: null }
+  }
+  const role = org && (await findRole(deps.index.read, orgId, actor.id))
+  if (!org || (!role && !org.published)) throw new Refusal('org_not_found', 'Organisation not found')
+  return { org, role: role ?? null }
+}
+
+function requireRole({ role }: OrgAccess, need: Need): void {
+  if (need === 'public' || (role && rank[role] >= rank[need])) return
+  throw new Refusal(
+    'forbidden',
+    role ? `This needs the role ${need}; yours is ${role}` : 'This is for members of the organisation',
+  )
+}
+
+/** The organisation's row; one that a crash left out of the index is found by its repository. */
+async function findOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
+  if (!isId(orgId)) return undefined
+  const row = await selectOrg(deps.index.read, orgId)
+  if (row || !repoExists(orgRepo(deps.store, orgId))) return row
+  await followOrg(deps, orgId)
+  return selectOrg(deps.index.read, orgId)
+}
+
+async function findFollowed(deps: Deps, orgId: string, nodeId: string): Promise<NodeRow | undefined> {
+  if (!isId(nodeId)) return undefined
+  let row = await findNode(deps.index.read, orgId, nodeId)
+  const repo = nodeRepo(deps.store, orgId, nodeId)
+  if (row ? await isFollowed(deps, repo, row) : !repoExists(repo)) return row
+  await followNode(deps, orgId, nodeId)
+  row = await findNode(deps.index.read, orgId, nodeId)
+  return row
+}
+
+/** Whether the refs are those last indexed: the ledger and main by themselves, the other branches by their rows. */
+async function isFollowed(deps: Deps, repo: Repo, row: NodeRow): Promise<boolean> {
+  try {
+    if (readRef(repo, ledgerRef) !== row.ledger) return false
+    return sameBranches(await branchesOf(deps.index.read, row.id), listRefs(repo, 'refs/heads/'))
+  } catch (error) {
+    if (error instanceof GitError && error.code === 'repo_missing') return false
+    throw error
+  }
+}
+
+export function sameBranches(indexed: ReadonlyMap<string, Oid>, now: ReadonlyMap<string, Oid>): boolean {
+  if (indexed.size !== now.size) return false
+  for (const [ref, oid] of now) if (indexed.get(ref) !== oid) return false
+  return true
+}
+
+/** The branches as last followed, under their full ref names. */
+export async function branchesOf(db: Kysely<IndexSchema>, nodeId: string): Promise<Map<string, Oid>> {
+  const rows = await db.selectFrom('branch').select(['name', 'head']).where('node_id', '=', nodeId).execute()
+  return new Map(rows.map(({ name, head }) => [`refs/heads/${name}`, head]))
+}
+
+function selectOrg(db: Kysely<IndexSchema>, orgId: string): Promise<OrgRow | undefined> {
+  return db.selectFrom('org').selectAll().where('id', '=', orgId).executeTakeFirst()
+}
+
+export function findNode(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NodeRow | undefined> {
+  return db.selectFrom('node').selectAll().where('id', '=', nodeId).where('org_id', '=', orgId).executeTakeFirst()
+}
+
+export async function findRole(db: Kysely<IndexSchema>, orgId: string, userId: string): Promise<Role | undefined> {
+  const row = await db
+    .selectFrom('member')
+    .select('role')
+    .where('org_id', '=', orgId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row?.role
+}

@@ -1,0 +1,16 @@
+/** Who asks. */
+
+export interface Person {
+  readonly kind: 'person'
+  readonly id: string
+  readonly email: string
+  readonly name: string
+}
+
+export interface Anonymous {
+  readonly kind: 'anonymous'
+}
+
+export type Actor = Person | Anonymous
+
+export const anonymous: Anonymous = { kind: 'anonymous' }

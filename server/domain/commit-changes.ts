@@ -1,0 +1,118 @@
+/** The changes of one commit as a client sends them: judged, and applied to a tree. */
+import type { Draft } from '../../gitstore/draft.ts'
+import { GitError } from '../../gitstore/errors.ts'
+import { foldedCollision, pathProblem } from '../../gitstore/names.ts'
+import type { Oid } from '../../gitstore/repo.ts'
+import { applyChanges, findEntry, readTree } from '../../gitstore/trees.ts'
+import { Invalid, invalid, type Problem } from '../errors.ts'
+import { textLimit } from './entities.ts'
+
+export interface Change {
+  readonly action: 'put' | 'delete'
+  readonly path: string
+  readonly content?: string
+  readonly encoding?: 'utf-8' | 'base64'
+}
+
+/** A change with its bytes; null deletes. */
+export interface FileChange {
+  readonly path: string
+  readonly bytes: Buffer | null
+}
+
+/** @throws Invalid: a path that git forbids or that is named twice, content that is missing, not base64 or over 10 MiB */
+export function fileChanges(changes: readonly Change[]): FileChange[] {
+  const problems: Problem[] = []
+  const seen = new Set<string>()
+  const files = changes.map((change, at): FileChange => {
+    const loc = ['body', 'changes', at]
+    const problem = pathProblem(change.path) ?? (seen.has(change.path) ? 'is named twice' : undefined)
+    if (problem)
+      problems.push({ loc: [...loc, 'path'], msg: `path ${problem}`, type: 'value_error', input: change.path })
+    seen.add(change.path)
+    return {
+      path: change.path,
+      bytes: change.action === 'delete' ? null : contentOf(change, [...loc, 'content'], problems),
+    }
+  })
+  if (problems.length > 0) throw new Invalid(problems)
+  return files
+}
+
+/**
+ * The tree with the changes made.
+ *
+ * @throws Invalid: a path to delete that is not there, a file where a folder stands, names that differ in case only
+ */
+export async function applyFileChanges(draft: Draft, tree: Oid | null, files: readonly FileChange[]): Promise<Oid> {
+  const changes: { path: string; blob: Oid | null }[] = []
+  for (const [at, { path, bytes }] of files.entries()) {
+    if (bytes === null) {
+      const entry = tree === null ? undefined : await findEntry(draft.repo, tree, path)
+      if (!entry || entry.mode === '040000')
+        throw invalid(['body', 'changes', at, 'path'], 'there is no file at this path', path)
+    }
+    changes.push({ path, blob: bytes === null ? null : await draft.blob(bytes) })
+  }
+  try {
+    const after = await applyChanges(draft, tree, changes)
+    await refuseCollisions(draft, after, files)
+    return after
+  } catch (error) {
+    if (!(error instanceof GitError) || error.code !== 'path_conflict') throw error
+    const at = files.findIndex((file) => file.path === error.facts.path)
+    throw invalid(
+      ['body', 'changes', Math.max(at, 0), 'path'],
+      'a file and a folder cannot have the same path',
+      error.facts.path,
+    )
+  }
+}
+
+async function refuseCollisions(draft: Draft, tree: Oid, files: readonly FileChange[]): Promise<void> {
+  const folders = new Set(files.filter((file) => file.bytes !== null).flatMap(({ path }) => foldersOf(path)))
+  for (const folder of folders) {
+    const oid = folder === '' ? tree : (await findEntry(draft.repo, tree, folder))?.oid
+    const pair = oid && foldedCollision((await readTree(draft.repo, oid)).map((entry) => entry.name))
+    if (!pair) continue
+    const inFolder = (path: string): boolean =>
+      pair.some((name) => `${path}/`.startsWith(folder === '' ? `${name}/` : `${folder}/${name}/`))
+    const at = files.findIndex((file) => file.bytes !== null && inFolder(file.path))
+    throw invalid(
+      ['body', 'changes', Math.max(at, 0), 'path'],
+      `${pair.join(' and ')} differ in case only`,
+      files[at]?.path,
+    )
+  }
+}
+
+/** `a/b/c` → '', `a`, `a/b`. */
+function foldersOf(path: string): string[] {
+  const parts = path.split('/')
+  return parts.map((_, depth) => parts.slice(0, depth).join('/'))
+}
+
+function contentOf(change: Change, loc: readonly (string | number)[], problems: Problem[]): Buffer {
+  if (change.content === undefined) {
+    problems.push({ loc, msg: 'Field required', type: 'missing' })
+    return Buffer.alloc(0)
+  }
+  const bytes = Buffer.from(change.content, change.encoding === 'base64' ? 'base64' : 'utf8')
+  if (change.encoding === 'base64' && !isBase64(change.content))
+    problems.push({ loc, msg: 'content is not base64', type: 'value_error' })
+  if (change.encoding !== 'base64' && /\p{Surrogate}/u.test(change.content)) {
+    problems.push({ loc, msg: 'content holds half of a surrogate pair; send it as base64', type: 'value_error' })
+  }
+  if (bytes.length > textLimit)
+    problems.push({
+      loc,
+      msg: 'a file may have 10 MiB over REST',
+      type: 'string_too_long',
+      ctx: { max_length: textLimit },
+    })
+  return bytes
+}
+
+function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
+}

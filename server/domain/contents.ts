@@ -1,0 +1,220 @@
+/** What branches hold: trees, files, objects, history, commits, comparison. */
+import { findCommit, readCommit } from '../../gitstore/commits.ts'
+import { containsCommit, divergence, logOf, mergeBase } from '../../gitstore/history.ts'
+import { asBranchName, type BranchName } from '../../gitstore/names.ts'
+import { readObject } from '../../gitstore/objects.ts'
+import { readRef } from '../../gitstore/refs.ts'
+import { isOid, type Oid, type Repo } from '../../gitstore/repo.ts'
+import { findEntry, listFiles } from '../../gitstore/trees.ts'
+import type { Deps } from '../deps.ts'
+import { invalid, Refusal } from '../errors.ts'
+import { type NodeAccess, nodeFor } from './access.ts'
+import type { Actor, Person } from './actor.ts'
+import { commitToBranch } from './branch-moves.ts'
+import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
+import { type CommitDetails, readCommits, readDetails, readDiff } from './commit-views.ts'
+import { entityAt } from './entities.ts'
+import { type Page, pageOf, slice } from './pages.ts'
+import { commitOfTag, publicHeads } from './tags.ts'
+
+interface BranchPlace {
+  readonly orgId: string
+  readonly nodeId: string
+  readonly branch: string
+}
+
+/** The head of a branch that the caller may see; null for main of a node without a commit. @throws Refusal branch_not_found */
+export function headFor({ repo, role }: NodeAccess, branch: string): Oid | null {
+  const name = asBranchName(branch)
+  const head = name && (role !== null || name === 'main') ? readRef(repo, `refs/heads/${name}`) : null
+  if (head || name === 'main') return head
+  throw new Refusal('branch_not_found', 'Branch not found')
+}
+
+export async function listEntities(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, page: Page) {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+  const head = headFor(access, branch)
+  const files = head === null ? [] : await listFiles(access.repo, (await readCommit(access.repo, head)).tree)
+  const entities = slice(files, page).map(({ path, oid, mode }) => ({
+    ...entityAt(path, nodeId),
+    entity_key: path,
+    object_id: oid,
+    mode,
+  }))
+  return {
+    node_id: nodeId,
+    branch,
+    ...(head === null ? {} : { commit_id: head }),
+    entities,
+    ...pageOf(page, files.length),
+  }
+}
+
+/** A file with its content as a commit would put it: text where it is UTF-8, else base64. */
+export async function readFile(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, path: string) {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+  const head = headFor(access, branch)
+  const entry =
+    head === null ? undefined : await findEntry(access.repo, (await readCommit(access.repo, head)).tree, path)
+  if (!head || !entry || entry.mode === '040000' || entry.mode === '160000')
+    throw new Refusal('file_not_found', 'File not found')
+  const { content } = await readObject(access.repo, entry.oid)
+  const text = asText(content)
+  return {
+    node_id: nodeId,
+    branch,
+    commit_id: head,
+    path,
+    ...entityAt(path, nodeId),
+    object_id: entry.oid,
+    mode: entry.mode,
+    size: content.length,
+    ...(text === undefined
+      ? { encoding: 'base64' as const, content: content.toString('base64') }
+      : { encoding: 'utf-8' as const, content: text }),
+  }
+}
+
+/** The bytes of a blob; the public sees those that main or a tag holds. */
+export async function readBytes(
+  deps: Deps,
+  actor: Actor,
+  place: Omit<BranchPlace, 'branch'>,
+  objectId: string,
+): Promise<Buffer> {
+  const access = await nodeFor(deps, actor, place.orgId, place.nodeId, 'public')
+  const missing = new Refusal('object_not_found', 'Object not found')
+  if (!isOid(objectId) || (access.role === null && !(await isPublicBlob(access.repo, objectId)))) throw missing
+  const { type, content } = await readObject(access.repo, objectId)
+  if (type !== 'blob') throw missing
+  return content
+}
+
+/** History in `git log`'s order. */
+export async function listCommits(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, page: Page) {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+  const head = headFor(access, branch)
+  const log = head === null ? [] : await logOf(access.repo, head)
+  return {
+    node_id: nodeId,
+    history: await readCommits(access.repo, nodeId, slice(log, page)),
+    ...pageOf(page, log.length),
+  }
+}
+
+/** @throws Refusal commit_not_found (unknown, or not of this branch); Invalid: an abbreviation that names several */
+export async function readBranchCommit(
+  deps: Deps,
+  actor: Actor,
+  { orgId, nodeId, branch }: BranchPlace,
+  commitId: string,
+): Promise<CommitDetails> {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+  const head = headFor(access, branch)
+  const missing = new Refusal('commit_not_found', 'Commit not found on this branch')
+  if (head === null || !/^[0-9a-f]{7,40}$/.test(commitId)) throw missing
+  if (isOid(commitId)) {
+    if (!(await containsCommit(access.repo, head, commitId))) throw missing
+    return readDetails(access.repo, nodeId, commitId)
+  }
+  const [found, another] = (await logOf(access.repo, head)).filter((oid) => oid.startsWith(commitId))
+  if (!found) throw missing
+  if (another)
+    throw invalid(['path', 'commit_id'], 'names more than one commit of this branch; send more characters', commitId)
+  return readDetails(access.repo, nodeId, found)
+}
+
+export interface CommitInput {
+  readonly message: string
+  readonly changes: readonly Change[]
+  readonly expected_head?: string | null
+}
+
+export async function createCommit(
+  deps: Deps,
+  actor: Person,
+  { orgId, nodeId, branch }: BranchPlace,
+  input: CommitInput,
+): Promise<CommitDetails> {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  const files = fileChanges(input.changes)
+  const oid = await commitToBranch(deps, actor, access, {
+    branch: knownBranch(branch),
+    message: input.message,
+    expectedHead: input.expected_head,
+    addsParents: files.some((file) => file.bytes !== null && file.path.startsWith('parents/')),
+    build: (draft, tree) => applyFileChanges(draft, tree, files),
+    locate: (path) => {
+      const at = files.findIndex((file) => file.path === path)
+      return at < 0 ? ['body', 'changes'] : ['body', 'changes', at]
+    },
+  })
+  return readDetails(access.repo, nodeId, oid)
+}
+
+/** Two branches, tags or commits: where they parted, how far each went, and what `head` changed since. */
+export async function compare(
+  deps: Deps,
+  actor: Actor,
+  orgId: string,
+  nodeId: string,
+  query: { base: string; head: string },
+) {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+  const base = await commitNamed(access, query.base)
+  const head = await commitNamed(access, query.head)
+  const fork = (await mergeBase(access.repo, base, head)) ?? null
+  const { ahead, behind } = await divergence(access.repo, base, head)
+  return {
+    node_id: nodeId,
+    base: query.base,
+    head: query.head,
+    base_commit: base,
+    head_commit: head,
+    merge_base: fork,
+    commits_ahead: ahead,
+    commits_behind: behind,
+    changes: await readDiff(access.repo, nodeId, fork, head),
+  }
+}
+
+/** The commit that a branch, a tag or an id names, among those that the caller may see; undefined where it is none. */
+export async function findNamedCommit(access: NodeAccess, name: string): Promise<Oid | undefined> {
+  const { repo, role } = access
+  const branch = asBranchName(name)
+  const head = branch && (role !== null || branch === 'main') ? readRef(repo, `refs/heads/${branch}`) : null
+  if (head) return head
+  if (branch) {
+    const tagged = await commitOfTag(repo, branch)
+    if (tagged) return tagged
+  }
+  if (!isOid(name) || !(await findCommit(repo, name))) return undefined
+  for (const tip of await publicHeads(repo, role !== null)) if (await containsCommit(repo, tip, name)) return name
+  return undefined
+}
+
+/** @throws Refusal branch_not_found, where the path names a branch that no repository can have */
+export function knownBranch(branch: string): BranchName {
+  const name = asBranchName(branch)
+  if (!name) throw new Refusal('branch_not_found', 'Branch not found')
+  return name
+}
+
+async function commitNamed(access: NodeAccess, name: string): Promise<Oid> {
+  const oid = await findNamedCommit(access, name)
+  if (!oid) throw new Refusal('branch_not_found', `There is no branch, tag or commit ${name}`)
+  return oid
+}
+
+async function isPublicBlob(repo: Repo, oid: Oid): Promise<boolean> {
+  for (const tip of await publicHeads(repo, false)) {
+    const files = await listFiles(repo, (await readCommit(repo, tip)).tree)
+    if (files.some((file) => file.oid === oid)) return true
+  }
+  return false
+}
+
+function asText(bytes: Buffer): string | undefined {
+  const text = bytes.toString('utf8')
+  return Buffer.from(text, 'utf8').equals(bytes) ? text : undefined
+}

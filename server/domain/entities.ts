@@ -1,0 +1,217 @@
+/** What a node's tree says: the public format of a repository, read and judged (contract §2). */
+import { LRUCache } from 'lru-cache'
+import { readBlob } from '../../gitstore/objects.ts'
+import type { Oid, Repo } from '../../gitstore/repo.ts'
+import { readTree, type TreeEntry } from '../../gitstore/trees.ts'
+
+export type EntityType = 'node' | 'content' | 'edge' | 'connection' | 'file'
+
+export interface ParentEntity {
+  readonly id: string
+  readonly label: string
+}
+
+export interface ConnectionEntity {
+  readonly id: string
+  readonly target: string
+  readonly type: string
+  readonly label: string
+}
+
+export interface ContentProblem {
+  readonly path: string
+  readonly reason: string
+}
+
+export interface NodeContent {
+  /** Undefined where node.json is missing or has none: the title given at creation holds. */
+  readonly title: string | undefined
+  readonly tags: readonly string[]
+  readonly properties: Readonly<Record<string, unknown>>
+  /** The blob of content.md, or of the root's README.md. */
+  readonly textBlob: Oid | undefined
+  readonly parents: readonly ParentEntity[]
+  readonly connections: readonly ConnectionEntity[]
+  /** What cannot be read; a branch with any is refused. */
+  readonly problems: readonly ContentProblem[]
+}
+
+export const connectionType = /^[a-z][a-z0-9_]{0,63}$/
+export const defaultConnectionType = 'related_to'
+
+const parentPath = /^parents\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.json$/
+const connectionPath = /^connections\/([A-Za-z0-9_-]{1,64})\.json$/
+/** Bytes; node.json and the edges are read whole at every commit. */
+const jsonLimit = 1_048_576
+export const textLimit = 10 * 1_048_576
+
+export function entityAt(path: string, nodeId: string): { entity_type: EntityType; entity_id: string } {
+  if (path === 'node.json') return { entity_type: 'node', entity_id: nodeId }
+  if (path === 'content.md') return { entity_type: 'content', entity_id: path }
+  const parent = parentPath.exec(path)?.[1]
+  if (parent) return { entity_type: 'edge', entity_id: parent }
+  const connection = connectionPath.exec(path)?.[1]
+  if (connection) return { entity_type: 'connection', entity_id: connection }
+  return { entity_type: 'file', entity_id: path }
+}
+
+const contents = new LRUCache<string, NodeContent>({ max: 5_000 })
+
+/** Reads a tree (null: no commit yet) without judging the graph; what is unreadable is a problem, never an error. */
+export async function readContent(repo: Repo, tree: Oid | null): Promise<NodeContent> {
+  if (tree === null) return nothing
+  const key = `${repo.dir}:${tree}`
+  const known = contents.get(key)
+  if (known) return known
+  const content = await parseContent(repo, await readTree(repo, tree))
+  contents.set(key, content)
+  return content
+}
+
+/** The text of a node, or '' where there is none or it is too long to index. */
+export async function readText(repo: Repo, content: NodeContent): Promise<string> {
+  if (!content.textBlob) return ''
+  const bytes = await readBlob(repo, content.textBlob)
+  return bytes.length > textLimit ? '' : decodeText(bytes)
+}
+
+const nothing: NodeContent = {
+  title: undefined,
+  tags: [],
+  properties: {},
+  textBlob: undefined,
+  parents: [],
+  connections: [],
+  problems: [],
+}
+
+async function parseContent(repo: Repo, root: readonly TreeEntry[]): Promise<NodeContent> {
+  const problems: ContentProblem[] = []
+  const at = (name: string): TreeEntry | undefined => root.find((entry) => entry.name === name)
+  const node = await parseNode(repo, at('node.json'), problems)
+  const text = at('content.md') ?? at('README.md')
+  const plainText = text && isPlain(text) ? text : undefined
+  if (at('content.md')) await checkText(repo, at('content.md'), problems)
+  const parents = await parseEdges(repo, at('parents'), parentPath, problems, readParent)
+  const connections = await parseEdges(repo, at('connections'), connectionPath, problems, readConnection)
+  return { ...node, textBlob: plainText?.oid, parents, connections, problems }
+}
+
+type NodeFields = Pick<NodeContent, 'title' | 'tags' | 'properties'>
+
+async function parseNode(repo: Repo, entry: TreeEntry | undefined, problems: ContentProblem[]): Promise<NodeFields> {
+  const path = 'node.json'
+  const json = entry && (await readJson(repo, entry, path, problems))
+  if (!json) return { title: undefined, tags: [], properties: {} }
+  const problem = (reason: string): void => void problems.push({ path, reason })
+  const { title, tags = [], properties = {} } = json
+  const titleHolds = typeof title === 'string' && title.length <= 500 && title.trim() !== '' && isClean(title)
+  if (title !== undefined && !titleHolds) problem('title must be a text of 1 to 500 characters that is not blank')
+  const tagsHold = isTags(tags)
+  if (!tagsHold) problem('tags must be an array of at most 100 texts of 1 to 100 characters')
+  if (!isRecord(properties)) problem('properties must be an object')
+  return {
+    title: titleHolds ? title : undefined,
+    tags: tagsHold ? [...new Set(tags)] : [],
+    properties: isRecord(properties) ? properties : {},
+  }
+}
+
+async function parseEdges<T>(
+  repo: Repo,
+  folder: TreeEntry | undefined,
+  pattern: RegExp,
+  problems: ContentProblem[],
+  read: (id: string, json: Record<string, unknown>) => T | string,
+): Promise<T[]> {
+  if (!folder || folder.mode !== '040000') return []
+  const prefix = pattern === parentPath ? 'parents/' : 'connections/'
+  const edges: T[] = []
+  for (const entry of await readTree(repo, folder.oid)) {
+    const path = `${prefix}${entry.name}`
+    const id = pattern.exec(path)?.[1]
+    if (!id) continue
+    const json = await readJson(repo, entry, path, problems)
+    if (!json) continue
+    const edge = read(id, json)
+    if (typeof edge === 'string') problems.push({ path, reason: edge })
+    else edges.push(edge)
+  }
+  return edges
+}
+
+function readParent(id: string, { label = '' }: Record<string, unknown>): ParentEntity | string {
+  return isLabel(label) ? { id, label } : labelRule
+}
+
+function readConnection(id: string, json: Record<string, unknown>): ConnectionEntity | string {
+  const { target, type = defaultConnectionType, label = '' } = json
+  if (typeof target !== 'string') return 'target must be a node id'
+  if (typeof type !== 'string' || !connectionType.test(type)) return `type must match ${connectionType.source}`
+  return isLabel(label) ? { id, target, type, label } : labelRule
+}
+
+const labelRule = 'label must be a text of at most 500 characters'
+
+async function checkText(repo: Repo, entry: TreeEntry | undefined, problems: ContentProblem[]): Promise<void> {
+  if (!entry) return
+  if (!isPlain(entry)) {
+    problems.push({ path: entry.name, reason: 'must be a regular file' })
+    return
+  }
+  try {
+    utf8.decode(await readBlob(repo, entry.oid))
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    problems.push({ path: entry.name, reason: 'is not UTF-8' })
+  }
+}
+
+async function readJson(
+  repo: Repo,
+  entry: TreeEntry,
+  path: string,
+  problems: ContentProblem[],
+): Promise<Record<string, unknown> | undefined> {
+  const refuse = (reason: string): undefined => void problems.push({ path, reason })
+  if (!isPlain(entry)) return refuse('must be a regular file')
+  const bytes = await readBlob(repo, entry.oid)
+  if (bytes.length > jsonLimit) return refuse('is larger than 1 MiB')
+  try {
+    const json: unknown = JSON.parse(utf8.decode(bytes))
+    return isRecord(json) ? json : refuse('must hold a JSON object')
+  } catch (error) {
+    return refuse(error instanceof SyntaxError ? `is not JSON: ${error.message}` : 'is not UTF-8')
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function decodeText(bytes: Buffer): string {
+  return new TextDecoder('utf-8').decode(bytes)
+}
+
+function isPlain(entry: TreeEntry): boolean {
+  return entry.mode === '100644'
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isTags(value: unknown): value is string[] {
+  return (
+    Array.isArray(value) &&
+    value.length <= 100 &&
+    value.every((tag) => typeof tag === 'string' && tag !== '' && tag.length <= 100 && isClean(tag))
+  )
+}
+
+function isLabel(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= 500 && isClean(value)
+}
+
+/** No NUL and no half of a surrogate pair: neither UTF-8 nor SQL can hold them. */
+function isClean(text: string): boolean {
+  return !/[\0\p{Surrogate}]/u.test(text)
+}

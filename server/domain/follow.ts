@@ -1,0 +1,184 @@
+/**
+ * The one way in: whatever moved a ref, the index follows here (law 4). Idempotent; safe beside itself in any number of
+ * processes, since every change of a node's rows is a compare-and-swap of `node.version`.
+ */
+import type { Kysely, Selectable } from 'kysely'
+import { readCommit } from '../../gitstore/commits.ts'
+import { GitError } from '../../gitstore/errors.ts'
+import { listRefs, readRef } from '../../gitstore/refs.ts'
+import type { Oid, Repo } from '../../gitstore/repo.ts'
+import { repoExists } from '../../gitstore/repos.ts'
+import { isDuplicate } from '../../index/database.ts'
+import { deleteNodeRows, replaceNodeRows } from '../../index/derived/nodes.ts'
+import { replaceOrgRows } from '../../index/derived/orgs.ts'
+import type { IndexSchema, NodeTable } from '../../index/derived/schema.ts'
+import type { Deps } from '../deps.ts'
+import { timeOf } from './authors.ts'
+import { type NodeContent, readContent, readText } from './entities.ts'
+import { changedPulls, type PullRecord, readNodeRecord } from './ledger.ts'
+import { readOrgRecord } from './org-record.ts'
+import { isId, ledgerRef, main, nodeRepo, orgRepo } from './places.ts'
+import { fromRow, type PullRow, settlePulls, toRow } from './pull-ledger.ts'
+
+/** Rounds of compare-and-swap before it is given up; each means that somebody else made progress. */
+const rounds = 50
+
+/** Brings the rows of a node up to its refs, and its ledger up to its branches (transactions.md, followRefs). */
+export async function followNode(deps: Deps, orgId: string, nodeId: string): Promise<void> {
+  const repo = nodeRepo(deps.store, orgId, nodeId)
+  for (let round = 0; round < rounds; round++) {
+    if (await followOnce(deps, orgId, nodeId, repo)) return
+  }
+  throw new GitError('busy', 'The node changes faster than it can be indexed; nothing is lost')
+}
+
+/** Follows, and leaves to the sweep what fails: the change itself is committed and answered (transactions.md). */
+export async function followSoon(deps: Deps, orgId: string, nodeId: string): Promise<void> {
+  await followNode(deps, orgId, nodeId).catch((error: unknown) => {
+    deps.log.error({ err: error, orgId, nodeId }, 'the index is behind this node; the next read tries again')
+  })
+}
+
+/** True when the rows are those of the refs read here. */
+async function followOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo): Promise<boolean> {
+  const row = await deps.index.read.selectFrom('node').selectAll().where('id', '=', nodeId).executeTakeFirst()
+  if (row && row.org_id !== orgId) return true
+  if (!repoExists(repo)) {
+    if (row) await deps.index.write((trx) => deleteNodeRows(trx, orgId, nodeId))
+    return true
+  }
+  const ledger = readRef(repo, ledgerRef)
+  if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
+  const branches = listRefs(repo, 'refs/heads/')
+  const indexed = new Map(
+    (await deps.index.read.selectFrom('branch').selectAll().where('node_id', '=', nodeId).execute()).map(
+      ({ name, head }) => [`refs/heads/${name}`, head] as const,
+    ),
+  )
+  const records = row?.ledger === ledger ? [] : await changedPulls(repo, row?.ledger ?? null, ledger)
+  const open = await openPulls(deps.index.read, nodeId, records)
+  if (await settlePulls(deps, { orgId, nodeId, repo }, open, indexed, branches)) return false
+  const fields = await nodeFields(repo, row, ledger, branches.get(main) ?? null)
+  const change = {
+    row,
+    orgId,
+    nodeId,
+    ledger,
+    branches,
+    indexed,
+    pulls: records.map((record) => toRow(nodeId, record)),
+    ...fields,
+  }
+  try {
+    return await deps.index.write((trx) => replaceNodeRows(trx, change))
+  } catch (error) {
+    if (isDuplicate(error)) return false
+    if (await orgIsBehind(deps, orgId)) return false
+    throw error
+  }
+}
+
+/** A node's first row needs its organisation's. */
+async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
+  const org = await deps.index.read.selectFrom('org').select('id').where('id', '=', orgId).executeTakeFirst()
+  if (org || !repoExists(orgRepo(deps.store, orgId))) return false
+  await followOrg(deps, orgId)
+  return true
+}
+
+/** Every request that is open after `records`, as the ledger has it. */
+async function openPulls(
+  db: Kysely<IndexSchema>,
+  nodeId: string,
+  records: readonly PullRecord[],
+): Promise<PullRecord[]> {
+  const rows: PullRow[] = await db
+    .selectFrom('pull')
+    .selectAll()
+    .where('node_id', '=', nodeId)
+    .where('status', '=', 'open')
+    .execute()
+  const byNumber = new Map(rows.map((row) => [row.number, fromRow(row)]))
+  for (const record of records) byNumber.set(record.number, record)
+  return [...byNumber.values()].filter((record) => record.status === 'open').sort((a, b) => a.number - b.number)
+}
+
+async function nodeFields(repo: Repo, row: Selectable<NodeTable> | undefined, ledger: Oid, head: Oid | null) {
+  if (row && row.head === head) return { node: undefined }
+  const record = await readNodeRecord(repo, ledger)
+  const commit = head === null ? null : await readCommit(repo, head)
+  const content = await readContent(repo, commit?.tree ?? null)
+  const text = await readText(repo, content)
+  return {
+    node: {
+      title: content.title ?? record.title,
+      description: describe(content, text),
+      tags: JSON.stringify(content.tags),
+      properties: JSON.stringify(content.properties),
+      created_at: record.created_at,
+      updated_at: commit ? timeOf(commit.committer) : record.created_at,
+      head,
+    },
+    text,
+    tags: content.tags,
+    edges: edgesOf(record.id, content),
+  }
+}
+
+/** The property `description`, else the beginning of the text. */
+function describe({ properties: { description } }: NodeContent, text: string): string {
+  if (typeof description === 'string') return description
+  return text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200)
+}
+
+function edgesOf(nodeId: string, content: NodeContent) {
+  const parents = content.parents
+    .filter((parent) => parent.id !== nodeId)
+    .map(({ id, label }) => ({
+      edge_type: 'parent_child' as const,
+      key: id,
+      source: id,
+      target: nodeId,
+      connection_type: '',
+      label,
+    }))
+  const connections = content.connections
+    .filter((connection) => connection.target !== nodeId)
+    .map(({ id, target, type, label }) => ({
+      edge_type: 'connection' as const,
+      key: id,
+      source: nodeId,
+      target,
+      connection_type: type,
+      label,
+    }))
+  return [...parents, ...connections]
+}
+
+/** Brings the rows of an organisation and its members up to org.git. */
+export async function followOrg(deps: Deps, orgId: string): Promise<void> {
+  if (!isId(orgId)) return
+  const repo = orgRepo(deps.store, orgId)
+  for (let round = 0; round < rounds; round++) {
+    const row = await deps.index.read.selectFrom('org').select('head').where('id', '=', orgId).executeTakeFirst()
+    const head = repoExists(repo) ? readRef(repo, main) : null
+    if ((row?.head ?? null) === head) return
+    if (head === null) {
+      await deps.index.write(async (trx) => void (await trx.deleteFrom('org').where('id', '=', orgId).execute()))
+      return
+    }
+    const { org, members } = await readOrgRecord(repo, head)
+    await deps.index.write((trx) => replaceOrgRows(trx, row?.head ?? null, { ...org, head }, members))
+  }
+}
+
+/** The note of a ref transaction that holds the graph: which node to follow should its process die. */
+export function noteOf(orgId: string, nodeId: string): string {
+  return `${orgId}/${nodeId}`
+}
+
+/** Follows the node that a broken transaction's note names. */
+export async function followNote(deps: Deps, note: string): Promise<void> {
+  const [orgId = '', nodeId = ''] = note.split('/')
+  if (isId(orgId) && isId(nodeId)) await followNode(deps, orgId, nodeId)
+}

@@ -1,0 +1,123 @@
+/** `refs/grove/ledger`: what happened to a node, as JSON files in commits (transactions.md). */
+
+import { readCommit } from '../../gitstore/commits.ts'
+import { diffTrees } from '../../gitstore/diff.ts'
+import { type Draft, openDraft } from '../../gitstore/draft.ts'
+import { readBlob } from '../../gitstore/objects.ts'
+import type { Oid, Repo } from '../../gitstore/repo.ts'
+import { applyChanges, findEntry } from '../../gitstore/trees.ts'
+import { type Author, asJson, signature } from './authors.ts'
+
+/** `node.json` of the ledger: what was said of the node when it was made. */
+export interface NodeRecord {
+  readonly id: string
+  readonly org_id: string
+  readonly title: string
+  readonly created_at: string
+}
+
+/** `pulls/<n div 10000>/<n div 100 mod 100>/<n>.json`: a pull request as its last event left it. */
+export interface PullRecord {
+  readonly id: string
+  readonly number: number
+  readonly title: string
+  readonly description: string
+  readonly source_branch: string
+  readonly target_branch: string
+  readonly status: 'open' | 'merged' | 'closed'
+  readonly is_draft: boolean
+  readonly author: Author
+  readonly created_at: string
+  /** Who made the last event, and when. */
+  readonly by: Author
+  readonly at: string
+  /** The source's head: as the event saw it; final once the request has ended. */
+  readonly source_commit: Oid
+  /** The target's head before the merge, or as the event saw it. */
+  readonly target_before: Oid
+  readonly commits_ahead: number
+  readonly commits_behind: number
+}
+
+export type PullEvent = 'open' | 'edit' | 'merge' | 'close' | 'reopen'
+
+export function pullPath(number: number): string {
+  return `pulls/${Math.floor(number / 10_000)}/${Math.floor(number / 100) % 100}/${number}.json`
+}
+
+/** The first commit of a ledger, saved. */
+export async function startLedger(repo: Repo, record: NodeRecord, by: Author): Promise<Oid> {
+  const draft = openDraft(repo)
+  const changes = [
+    { path: 'node.json', blob: await draft.blob(asJson(record)) },
+    { path: 'last', blob: await draft.blob(Buffer.from('0\n')) },
+  ]
+  const person = signature(by, record.created_at)
+  const tree = await applyChanges(draft, null, changes)
+  const oid = await draft.commit({ tree, parents: [], author: person, committer: person, message: 'create' })
+  await draft.save()
+  return oid
+}
+
+/** Appends one event; the caller holds the ledger's lock, so that numbers are unique and without gaps. Saves the objects. */
+export async function appendPull(repo: Repo, ledger: Oid, event: PullEvent, record: PullRecord): Promise<Oid> {
+  const draft = openDraft(repo)
+  const before = await readCommit(repo, ledger)
+  const changes = [{ path: pullPath(record.number), blob: await draft.blob(asJson(record)) }]
+  if (event === 'open') changes.push({ path: 'last', blob: await draft.blob(Buffer.from(`${record.number}\n`)) })
+  return commitLedger(draft, ledger, before.tree, changes, record, `${event} ${record.number}`)
+}
+
+async function commitLedger(
+  draft: Draft,
+  parent: Oid,
+  tree: Oid,
+  changes: readonly { path: string; blob: Oid }[],
+  { by, at }: PullRecord,
+  message: string,
+): Promise<Oid> {
+  const person = signature(by, at)
+  const newTree = await applyChanges(draft, tree, changes)
+  const oid = await draft.commit({ tree: newTree, parents: [parent], author: person, committer: person, message })
+  await draft.save()
+  return oid
+}
+
+export async function readNodeRecord(repo: Repo, ledger: Oid): Promise<NodeRecord> {
+  return readJsonAt<NodeRecord>(repo, ledger, 'node.json')
+}
+
+/** The highest number given so far; 0 before the first. */
+export async function readLastNumber(repo: Repo, ledger: Oid): Promise<number> {
+  return Number((await readFileAt(repo, ledger, 'last')).toString())
+}
+
+export async function readPull(repo: Repo, ledger: Oid, number: number): Promise<PullRecord> {
+  return readJsonAt<PullRecord>(repo, ledger, pullPath(number))
+}
+
+/** The pull requests that changed between two ledgers, as the later has them; all of them from null. */
+export async function changedPulls(repo: Repo, before: Oid | null, after: Oid): Promise<PullRecord[]> {
+  const from = before === null ? null : (await readCommit(repo, before)).tree
+  const changes = await diffTrees(repo, from, (await readCommit(repo, after)).tree)
+  const records: PullRecord[] = []
+  for (const { path, new: entry } of changes) {
+    if (!entry || !path.startsWith('pulls/')) continue
+    records.push(parse<PullRecord>(await readBlob(repo, entry.oid)))
+  }
+  return records
+}
+
+async function readJsonAt<T>(repo: Repo, ledger: Oid, path: string): Promise<T> {
+  return parse<T>(await readFileAt(repo, ledger, path))
+}
+
+async function readFileAt(repo: Repo, ledger: Oid, path: string): Promise<Buffer> {
+  const entry = await findEntry(repo, (await readCommit(repo, ledger)).tree, path)
+  if (!entry) throw new Error(`The ledger has no ${path}`)
+  return readBlob(repo, entry.oid)
+}
+
+function parse<T>(bytes: Buffer): T {
+  return JSON.parse(bytes.toString()) as T // the ledger is written by this file alone, and no push reaches it
+}

@@ -1,0 +1,206 @@
+/** Merging is a fast-forward of the target to the source's head; updating a branch is a rebase onto its target. */
+import { readCommit } from '../../gitstore/commits.ts'
+import { GitError } from '../../gitstore/errors.ts'
+import { commitsBetween, isAncestor } from '../../gitstore/history.ts'
+import { rebase } from '../../gitstore/merge.ts'
+import { type Decision, type RefName, transact } from '../../gitstore/ref-transaction.ts'
+import { readRef } from '../../gitstore/refs.ts'
+import type { Oid } from '../../gitstore/repo.ts'
+import type { Deps } from '../deps.ts'
+import { Refusal } from '../errors.ts'
+import { type NodeAccess, nodeFor, requireStill } from './access.ts'
+import type { Person } from './actor.ts'
+import { signature } from './authors.ts'
+import { addsParents, problemsOf, refuseDirectMove, refuseProblems, whileHeld } from './branch-moves.ts'
+import { followSoon } from './follow.ts'
+import { appendPull, type PullRecord, readPull } from './ledger.ts'
+import { ledgerRef, main } from './places.ts'
+import { type PullRow, toRow, withHeads } from './pull-ledger.ts'
+import { stateOf } from './pull-state.ts'
+import type { PullRequest } from './pull-views.ts'
+import { readPullRequest, rowFor } from './pulls.ts'
+
+export interface MergeInput {
+  readonly expected_source_commit?: string
+  readonly expected_target_branch?: string
+}
+
+/**
+ * Moves the target to the source's head and writes the ledger, in one transaction. Repeating it with the same head is a success.
+ *
+ * @throws Refusal with its merge_reason as code, head_moved, pull_request_required
+ */
+export async function mergePull(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  nodeId: string,
+  number: string,
+  input: MergeInput,
+): Promise<PullRequest> {
+  for (let held = false; ; held = true) {
+    const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+    const row = await rowFor(deps, nodeId, number)
+    if (access.org.require_pull_requests && row.target_branch === 'main')
+      await nodeFor(deps, actor, orgId, nodeId, 'maintainer')
+    const done = await whileHeld(deps, access, held, () => attempt(deps, actor, access, row, input, held))
+    await followSoon(deps, orgId, nodeId)
+    if (done) return readPullRequest(deps, actor, orgId, nodeId, number)
+  }
+}
+
+/** False where the merge adds a parent edge and the graph is not held. */
+async function attempt(
+  deps: Deps,
+  actor: Person,
+  access: NodeAccess,
+  row: PullRow,
+  input: MergeInput,
+  held: boolean,
+): Promise<boolean> {
+  const { repo, org } = access
+  const ledger: RefName = { repo, ref: ledgerRef }
+  const target: RefName = { repo, ref: `refs/heads/${row.target_branch}` }
+  return transact(deps.store, [ledger, target], async (current): Promise<Decision<boolean>> => {
+    const before = current(ledger)
+    if (!before) throw new Refusal('pull_request_not_found', 'Pull request not found')
+    const record = await readPull(repo, before, row.number)
+    if (record.target_branch !== row.target_branch)
+      throw new Refusal('head_moved', `The pull request now goes into ${record.target_branch}`)
+    if (record.status === 'merged') return repeated(record, input)
+    await requireStill(deps, actor, org.id, 'editor')
+    const { from, to } = await mergeable(deps, access, record, input)
+    if (target.ref === main && !held && (await addsParents(repo, await treeOf(repo, from), await treeOf(repo, to)))) {
+      return { moves: [], value: false }
+    }
+    const heads = await withHeads(repo, record, to, from)
+    const by = { name: actor.name, email: actor.email }
+    const merged = await appendPull(repo, before, 'merge', {
+      ...heads,
+      status: 'merged',
+      by,
+      at: deps.now().toISOString(),
+    })
+    return {
+      moves: [
+        { ...target, to },
+        { ...ledger, to: merged },
+      ],
+      value: true,
+    }
+  })
+}
+
+function repeated(record: PullRecord, input: MergeInput): Decision<boolean> {
+  const { expected_source_commit: expected } = input
+  if (expected !== undefined && expected !== record.source_commit) {
+    throw new Refusal('already_merged', 'The pull request was merged at another head', {
+      current_head: record.source_commit,
+    })
+  }
+  return { moves: [], value: true }
+}
+
+async function mergeable(
+  deps: Deps,
+  { org, node, repo }: NodeAccess,
+  record: PullRecord,
+  input: MergeInput,
+): Promise<{ from: Oid; to: Oid }> {
+  const row = toRow(node.id, record)
+  const state = await stateOf(deps.index.read, org.id, node.id, repo, row)
+  if (input.expected_target_branch !== undefined && input.expected_target_branch !== record.target_branch) {
+    throw new Refusal('head_moved', `The pull request now goes into ${record.target_branch}`)
+  }
+  if (state.source && input.expected_source_commit !== undefined && input.expected_source_commit !== state.source) {
+    throw new Refusal('head_moved', 'The source branch is not at the expected head; nothing was changed', {
+      current_head: state.source,
+    })
+  }
+  const [reason] = state.reasons
+  if (reason !== 'mergeable' || !state.source || !state.target) {
+    const problems = state.problems.length > 0 ? { merge_problems: state.problems } : {}
+    throw new Refusal(reason === 'mergeable' ? 'source_branch_missing' : reason, sentence[reason], problems)
+  }
+  return { from: state.target, to: state.source }
+}
+
+const sentence = {
+  already_merged: 'The pull request is merged',
+  closed: 'The pull request is closed',
+  source_branch_missing: 'The source branch does not exist',
+  target_branch_missing: 'The target branch does not exist',
+  no_commits_ahead: 'The target already has every commit of the source',
+  diverged: 'The target has commits that the source lacks; update the branch first',
+  invalid_content: 'The content of the source breaks a rule of the target',
+  draft: 'The pull request is a draft',
+  mergeable: 'The pull request can be merged',
+} as const
+
+/**
+ * Rebases the source onto the target on the server.
+ *
+ * @throws Refusal merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected, source_branch_missing
+ */
+export async function updatePullBranch(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  nodeId: string,
+  number: string,
+): Promise<PullRequest> {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  const { repo } = access
+  const row = await rowFor(deps, nodeId, number)
+  if (row.status !== 'open') throw new Refusal(row.status, `The pull request is ${row.status}`)
+  const source: RefName = { repo, ref: `refs/heads/${row.source_branch}` }
+  const from = readRef(repo, source.ref)
+  const onto = readRef(repo, `refs/heads/${row.target_branch}`)
+  if (!from) throw new Refusal('source_branch_missing', sentence.source_branch_missing)
+  if (!onto) throw new Refusal('target_branch_missing', sentence.target_branch_missing)
+  if (await isAncestor(repo, onto, from)) return readPullRequest(deps, actor, orgId, nodeId, number)
+  if (source.ref === main) {
+    if (access.org.require_pull_requests) refuseDirectMove()
+    if (!(await isAncestor(repo, from, onto))) throw new Refusal('branch_protected', 'main cannot be rewritten')
+  }
+  const head = await rebased(deps, actor, access, from, onto)
+  const adds = source.ref === main && (await addsParents(repo, await treeOf(repo, from), await treeOf(repo, head)))
+  await whileHeld(deps, access, adds, () =>
+    transact(deps.store, [source], async (current) => {
+      if (current(source) !== from)
+        throw new Refusal(
+          'head_moved',
+          'The source branch moved meanwhile; nothing was changed',
+          headOf(current(source)),
+        )
+      await requireStill(deps, actor, orgId, 'editor')
+      refuseProblems(
+        await problemsOf(deps, access, repo, source.ref, await treeOf(repo, from), await treeOf(repo, head)),
+        () => ['body'],
+      )
+      return { moves: [{ ...source, to: head }], value: undefined }
+    }),
+  )
+  await followSoon(deps, orgId, nodeId)
+  return readPullRequest(deps, actor, orgId, nodeId, number)
+}
+
+async function rebased(deps: Deps, actor: Person, { repo }: NodeAccess, from: Oid, onto: Oid): Promise<Oid> {
+  const commits = [...(await commitsBetween(repo, onto, from))].reverse()
+  try {
+    return (await rebase(repo, { commits, onto, committer: signature(actor, deps.now()) })).head
+  } catch (error) {
+    if (!(error instanceof GitError) || error.code !== 'merge_conflict') throw error
+    throw new Refusal('merge_conflict', 'Both branches changed the same paths; nothing was changed', {
+      paths: error.facts.paths,
+    })
+  }
+}
+
+function headOf(head: Oid | null): Record<string, unknown> {
+  return head ? { current_head: head } : {}
+}
+
+async function treeOf(repo: NodeAccess['repo'], oid: Oid): Promise<Oid> {
+  return (await readCommit(repo, oid)).tree
+}

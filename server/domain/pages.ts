@@ -1,0 +1,15 @@
+/** Lists are pages: what was asked for, and the true total. */
+
+export interface Page {
+  readonly limit: number
+  readonly offset: number
+}
+
+export function pageOf({ limit, offset }: Page, total: number): { total: number; limit: number; offset: number } {
+  return { total: Number(total), limit, offset }
+}
+
+/** A page of what is in memory whole. */
+export function slice<T>(items: readonly T[], { limit, offset }: Page): T[] {
+  return items.slice(offset, offset + limit)
+}

@@ -1,0 +1,37 @@
+/** Where an organisation's repositories lie below the data folder. */
+import { join } from 'node:path'
+import type { Repo } from '../../gitstore/repo.ts'
+import type { Store } from '../../gitstore/store.ts'
+
+export const main = 'refs/heads/main'
+export const ledgerRef = 'refs/grove/ledger'
+/** Held, never moved, while a parent edge is added on main: two commits must not close a cycle together. */
+export const graphRef = 'refs/grove/graph'
+
+export function orgFolder(store: Store, orgId: string): string {
+  return join(store.root, orgId)
+}
+
+export function orgRepo(store: Store, orgId: string): Repo {
+  return { dir: join(store.root, orgId, 'org.git') }
+}
+
+export function nodeRepo(store: Store, orgId: string, nodeId: string): Repo {
+  return { dir: join(store.root, orgId, `${nodeId}.git`) }
+}
+
+export function trashFolder(store: Store): string {
+  return join(store.root, 'trash')
+}
+
+/** The ref that keeps the head of a closed, unmerged request from being collected. */
+export function pinRef(number: number): string {
+  return `refs/grove/pulls/${number}`
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** Ids are folder names: only what has this form ever reaches a path. */
+export function isId(text: string): boolean {
+  return uuid.test(text)
+}

@@ -1,0 +1,277 @@
+/** Pull requests: opened, edited, closed and reopened; every event is a commit of the ledger. */
+import { v7 as newId } from 'uuid'
+import { commitsBetween, mergeBase } from '../../gitstore/history.ts'
+import { asBranchName } from '../../gitstore/names.ts'
+import { type Decision, type Move, transact } from '../../gitstore/ref-transaction.ts'
+import { readRef } from '../../gitstore/refs.ts'
+import type { Oid, Repo } from '../../gitstore/repo.ts'
+import type { Deps } from '../deps.ts'
+import { invalid, Refusal } from '../errors.ts'
+import { type NodeAccess, nodeFor, requireStill } from './access.ts'
+import type { Person } from './actor.ts'
+import { readCommits, readDiff } from './commit-views.ts'
+import { followSoon } from './follow.ts'
+import { appendPull, changedPulls, type PullEvent, type PullRecord, readLastNumber, readPull } from './ledger.ts'
+import { type Page, pageOf, slice } from './pages.ts'
+import { ledgerRef, pinRef } from './places.ts'
+import { fromRow, type PullRow, withHeads } from './pull-ledger.ts'
+import { type PullRequest, toPull } from './pull-views.ts'
+
+export interface PullInput {
+  readonly source_branch: string
+  readonly target_branch: string
+  readonly title: string
+  readonly description: string
+  readonly is_draft: boolean
+}
+
+export interface PullPatch {
+  readonly title?: string
+  readonly description?: string
+  readonly target_branch?: string
+  readonly is_draft?: boolean
+  readonly status?: 'open' | 'closed'
+}
+
+/** @throws Refusal pull_request_exists (names the first); Invalid: branches that are missing or the same */
+export async function openPull(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  nodeId: string,
+  input: PullInput,
+): Promise<PullRequest> {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  const { repo } = access
+  const number = await changeLedger(deps, actor, access, async (ledger) => {
+    const { source, target } = branchHeads(repo, input)
+    await refusePair(deps, access, ledger, input)
+    const at = deps.now().toISOString()
+    const by = { name: actor.name, email: actor.email }
+    const number = (await readLastNumber(repo, ledger)) + 1
+    const fields = { id: newId(), number, ...pick(input), status: 'open' as const, author: by, created_at: at, by, at }
+    const record = await withHeads(
+      repo,
+      { ...fields, source_commit: source, target_before: target, commits_ahead: 0, commits_behind: 0 },
+      source,
+      target,
+    )
+    return { moves: [{ repo, ref: ledgerRef, to: await appendPull(repo, ledger, 'open', record) }], value: number }
+  })
+  return readPullRequest(deps, actor, orgId, nodeId, String(number))
+}
+
+/** The newest first. */
+export async function listPulls(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  nodeId: string,
+  query: Page & { status: 'open' | 'merged' | 'closed' | 'all' },
+) {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'reader')
+  let all = deps.index.read.selectFrom('pull').where('node_id', '=', nodeId)
+  if (query.status !== 'all') all = all.where('status', '=', query.status)
+  const rows = await all.selectAll().orderBy('number', 'desc').limit(query.limit).offset(query.offset).execute()
+  const { total } = await all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { pull_requests: await Promise.all(rows.map((row) => toPull(deps, access, row))), ...pageOf(query, total) }
+}
+
+export async function readPullRequest(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  nodeId: string,
+  number: string,
+): Promise<PullRequest> {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'reader')
+  return toPull(deps, access, await rowFor(deps, nodeId, number))
+}
+
+/** @throws Refusal merged (nothing of a merged request changes), pull_request_exists; Invalid */
+export async function updatePull(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  nodeId: string,
+  number: string,
+  patch: PullPatch,
+): Promise<PullRequest> {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  const row = await rowFor(deps, nodeId, number)
+  const pin = { repo: access.repo, ref: pinRef(row.number) }
+  await changeLedger(
+    deps,
+    actor,
+    access,
+    async (ledger) => {
+      const before = await readPull(access.repo, ledger, row.number)
+      if (before.status === 'merged') throw new Refusal('merged', 'A merged pull request cannot be changed')
+      const change = await patched(deps, access, ledger, before, patch)
+      if (!change) return { moves: [], value: undefined }
+      const record = { ...change.record, by: { name: actor.name, email: actor.email }, at: deps.now().toISOString() }
+      const append: Move = {
+        repo: access.repo,
+        ref: ledgerRef,
+        to: await appendPull(access.repo, ledger, change.event, record),
+      }
+      if (change.event === 'close') return { moves: [{ ...pin, to: record.source_commit }, append], value: undefined }
+      const unpin = change.event === 'reopen' && readRef(access.repo, pin.ref) ? [{ ...pin, to: null }] : []
+      return { moves: [append, ...unpin], value: undefined }
+    },
+    [pin],
+  )
+  return readPullRequest(deps, actor, orgId, nodeId, number)
+}
+
+/** The commits that the source has and the target lacks, in `git log`'s order; of a merged request, those it brought. */
+export async function listPullCommits(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  nodeId: string,
+  number: string,
+  page: Page,
+) {
+  const { repo } = await nodeFor(deps, actor, orgId, nodeId, 'reader')
+  const pull = await readPullRequest(deps, actor, orgId, nodeId, number)
+  const oids = await commitsBetween(repo, pull.target_commit, pull.source_commit)
+  return { commits: await readCommits(repo, nodeId, slice(oids, page)), ...pageOf(page, oids.length) }
+}
+
+/** What the source changed since it left the target. */
+export async function readPullChanges(deps: Deps, actor: Person, orgId: string, nodeId: string, number: string) {
+  const { repo } = await nodeFor(deps, actor, orgId, nodeId, 'reader')
+  const pull = await readPullRequest(deps, actor, orgId, nodeId, number)
+  const fork = await mergeBase(repo, pull.target_commit, pull.source_commit)
+  return readDiff(repo, nodeId, fork ?? null, pull.source_commit)
+}
+
+/** @throws Refusal pull_request_not_found */
+export async function rowFor(deps: Deps, nodeId: string, number: string): Promise<PullRow> {
+  const missing = new Refusal('pull_request_not_found', 'Pull request not found')
+  if (!/^[1-9]\d{0,9}$/.test(number)) throw missing
+  const row = await deps.index.read
+    .selectFrom('pull')
+    .selectAll()
+    .where('node_id', '=', nodeId)
+    .where('number', '=', Number(number))
+    .executeTakeFirst()
+  if (!row) throw missing
+  return row
+}
+
+/** Runs `decide` under the ledger's lock, and lets the index follow. */
+async function changeLedger<T>(
+  deps: Deps,
+  actor: Person,
+  { repo, org, node }: NodeAccess,
+  decide: (ledger: Oid) => Promise<Decision<T>>,
+  also: readonly { repo: Repo; ref: string }[] = [],
+): Promise<T> {
+  const ledger = { repo, ref: ledgerRef }
+  const value = await transact(deps.store, [ledger, ...also], async (current) => {
+    await requireStill(deps, actor, org.id, 'editor')
+    return decide(current(ledger) ?? node.ledger)
+  })
+  await followSoon(deps, org.id, node.id)
+  return value
+}
+
+interface LedgerChange {
+  readonly event: PullEvent
+  readonly record: PullRecord
+}
+
+/** The record after the patch, or undefined where it says what already holds. */
+async function patched(
+  deps: Deps,
+  access: NodeAccess,
+  ledger: Oid,
+  before: PullRecord,
+  patch: PullPatch,
+): Promise<LedgerChange | undefined> {
+  const { status = before.status, ...fields } = patch
+  const record: PullRecord = { ...before, ...fields, status }
+  if (JSON.stringify(record) === JSON.stringify(before)) return undefined
+  if (status === 'closed') {
+    if (before.status === 'closed') return { event: 'edit', record }
+    return { event: 'close', record: await frozen(access.repo, record) }
+  }
+  const moved = record.target_branch !== before.target_branch || before.status === 'closed'
+  if (!moved) return { event: 'edit', record }
+  const { source, target } = branchHeads(
+    access.repo,
+    record,
+    before.status === 'closed' ? ['body', 'status'] : undefined,
+  )
+  await refusePair(deps, access, ledger, record, before.number)
+  return {
+    event: before.status === 'closed' ? 'reopen' : 'edit',
+    record: await withHeads(access.repo, record, source, target),
+  }
+}
+
+/** The record with the heads as they are at its end. */
+export async function frozen(repo: Repo, record: PullRecord): Promise<PullRecord> {
+  const source = readRef(repo, `refs/heads/${record.source_branch}`)
+  const target = readRef(repo, `refs/heads/${record.target_branch}`)
+  return source && target
+    ? withHeads(repo, record, source, target)
+    : { ...record, source_commit: source ?? record.source_commit }
+}
+
+type Pair = Pick<PullRecord, 'source_branch' | 'target_branch'>
+
+function branchHeads(repo: Repo, pair: Pair, at?: readonly string[]): { source: Oid; target: Oid } {
+  if (pair.source_branch === pair.target_branch)
+    throw invalid(at ?? ['body', 'target_branch'], 'source and target are the same branch', pair.target_branch)
+  const source = findBranch(repo, pair.source_branch)
+  const target = findBranch(repo, pair.target_branch)
+  if (!source) throw invalid(at ?? ['body', 'source_branch'], 'Branch not found', pair.source_branch)
+  if (!target) throw invalid(at ?? ['body', 'target_branch'], 'Branch not found', pair.target_branch)
+  return { source, target }
+}
+
+function findBranch(repo: Repo, name: string): Oid | null {
+  const branch = asBranchName(name)
+  return branch ? readRef(repo, `refs/heads/${branch}`) : null
+}
+
+/** Read under the ledger's lock: the rows, and what the ledger has said since they were written. */
+async function refusePair(
+  deps: Deps,
+  { node, repo }: NodeAccess,
+  ledger: Oid,
+  pair: Pair,
+  except?: number,
+): Promise<void> {
+  const { ledger: indexed } = await deps.index.read
+    .selectFrom('node')
+    .select('ledger')
+    .where('id', '=', node.id)
+    .executeTakeFirstOrThrow()
+  const rows = await deps.index.read
+    .selectFrom('pull')
+    .selectAll()
+    .where('node_id', '=', node.id)
+    .where('status', '=', 'open')
+    .execute()
+  const records = new Map(rows.map((row) => [row.number, fromRow(row)]))
+  if (indexed !== ledger)
+    for (const record of await changedPulls(repo, indexed, ledger)) records.set(record.number, record)
+  const first = [...records.values()].find(
+    (record) =>
+      record.status === 'open' &&
+      record.number !== except &&
+      record.source_branch === pair.source_branch &&
+      record.target_branch === pair.target_branch,
+  )
+  if (!first) return
+  const detail = `Pull request ${first.number} is open for ${pair.source_branch} → ${pair.target_branch}`
+  throw new Refusal('pull_request_exists', detail, { number: first.number })
+}
+
+function pick({ source_branch, target_branch, title, description, is_draft }: PullInput) {
+  return { title, description, source_branch, target_branch, is_draft }
+}

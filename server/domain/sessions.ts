@@ -1,0 +1,122 @@
+/** Sessions: a chain of refresh tokens, each of which works once. */
+
+import { v7 as newId } from 'uuid'
+import { findAccountById } from '../../index/records/accounts.ts'
+import {
+  deleteEndedSessions,
+  findRefreshToken,
+  insertRefreshToken,
+  insertResetToken,
+  insertSession,
+  setRefreshTokenUsed,
+  setSessionRevoked,
+} from '../../index/records/sessions.ts'
+import type { Deps } from '../deps.ts'
+import { Refusal } from '../errors.ts'
+import { accessSeconds, accessToken, hashOf, idToken, newToken, seal, unseal } from './tokens.ts'
+import { type Profile, personOf, type User, userOf } from './users.ts'
+
+/** Milliseconds: a refresh token that nobody exchanges for that long is void. */
+const refreshLife = 30 * 24 * 3600 * 1000
+
+/** Milliseconds in which a token sent again (a lost answer, two tabs) gets the successor and not the thief's answer. */
+const grace = 30_000
+
+/** Milliseconds that the operator's one-time token works. */
+const resetLife = 7 * 24 * 3600 * 1000
+
+export interface Session {
+  readonly message: string
+  readonly user: User
+  readonly accessToken: string
+  readonly idToken: string
+  readonly refreshToken: string
+  /** Seconds. */
+  readonly expiresIn: number
+  readonly tokenType: 'Bearer'
+}
+
+/** A new session of the account: its first refresh token. */
+export async function openSession(deps: Deps, accountId: string): Promise<string> {
+  const token = newToken('refresh')
+  const session = { id: newId(), account_id: accountId, created_at: deps.now().toISOString(), revoked_at: null }
+  await deps.credentials.write(async (trx) => {
+    await deleteEndedSessions(trx, accountId, session.created_at)
+    await insertSession(trx, session)
+    await insertRefreshToken(trx, refreshRow(token, session.id, deps.now()))
+  })
+  return token
+}
+
+export async function sessionAnswer(
+  deps: Deps,
+  profile: Profile,
+  refreshToken: string,
+  message: string,
+): Promise<Session> {
+  const person = personOf(profile)
+  const now = deps.now()
+  return {
+    message,
+    user: userOf(profile),
+    accessToken: await accessToken(deps.keys, person, now),
+    idToken: await idToken(deps.keys, person, now),
+    refreshToken,
+    expiresIn: accessSeconds,
+    tokenType: 'Bearer',
+  }
+}
+
+/**
+ * Exchanges a refresh token for its successor. One that comes again after the grace is in two hands: nobody can tell
+ * which is the thief's, so the whole session ends.
+ *
+ * @throws Refusal invalid_token
+ */
+export async function refresh(deps: Deps, token: string): Promise<Session> {
+  const now = deps.now()
+  const fresh = newToken('refresh')
+  const hash = hashOf(token)
+  const next = await deps.credentials.write(async (trx) => {
+    const row = await findRefreshToken(trx, hash)
+    if (row === undefined || row.revoked_at !== null || row.expires_at <= now.toISOString()) return undefined
+    if (row.used_at !== null && row.successor !== null) {
+      if (now.getTime() - Date.parse(row.used_at) <= grace) {
+        return { accountId: row.account_id, token: unseal(token, row.successor) }
+      }
+      await setSessionRevoked(trx, row.session_id, now.toISOString())
+      return undefined
+    }
+    await setRefreshTokenUsed(trx, hash, now.toISOString(), seal(token, fresh))
+    await insertRefreshToken(trx, refreshRow(fresh, row.session_id, now))
+    return { accountId: row.account_id, token: fresh }
+  })
+  const account = next && (await findAccountById(deps.credentials.read, next.accountId))
+  if (next === undefined || account === undefined) {
+    throw new Refusal('invalid_token', 'The refresh token is unknown, expired, used up or revoked')
+  }
+  return sessionAnswer(deps, account, next.token, 'The session goes on')
+}
+
+/** Ends the session of the token; one that is unknown or void opens nothing anyway. */
+export async function logout(deps: Deps, token: string): Promise<void> {
+  await deps.credentials.write(async (trx) => {
+    const row = await findRefreshToken(trx, hashOf(token))
+    if (row !== undefined) await setSessionRevoked(trx, row.session_id, deps.now().toISOString())
+  })
+}
+
+/** A one-time token for `changePassword`, which only its holder knows. */
+export async function issueResetToken(deps: Deps, accountId: string): Promise<string> {
+  const token = newToken('reset')
+  const expires_at = new Date(deps.now().getTime() + resetLife).toISOString()
+  await deps.credentials.write((trx) =>
+    insertResetToken(trx, { hash: hashOf(token), account_id: accountId, expires_at, used_at: null }),
+  )
+  return token
+}
+
+function refreshRow(token: string, session_id: string, now: Date) {
+  const expires_at = new Date(now.getTime() + refreshLife).toISOString()
+  return { hash: hashOf(token), session_id, created_at: now.toISOString(), expires_at, used_at: null, successor: null }
+}

@@ -1,0 +1,101 @@
+/** What a person shows instead of a password: signed tokens that expire soon, and random ones that work once. */
+
+import { createCipheriv, createDecipheriv, createHash, createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
+import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
+import { v4 as randomUuid } from 'uuid'
+import type { Database } from '../../index/database.ts'
+import type { CredentialsSchema } from '../../index/records/schema.ts'
+import { findSigningKey, insertSigningKey } from '../../index/records/signing-key.ts'
+import type { Person } from './actor.ts'
+
+/** Seconds that access and id tokens live. */
+export const accessSeconds = 15 * 60
+
+export const algorithm = 'ES256'
+
+export interface Keys {
+  readonly kid: string
+  /** Issuer and audience alike: the service speaks to itself. */
+  readonly issuer: string
+  readonly privateKey: CryptoKey
+  readonly publicKey: KeyObject
+}
+
+type CryptoKey = Exclude<Awaited<ReturnType<typeof importJWK>>, Uint8Array>
+
+/** The keys of this data folder, made at its first start; processes that start together agree on one. */
+export async function loadKeys(
+  credentials: Database<CredentialsSchema>,
+  publicUrl: string | undefined,
+  now: Date,
+): Promise<Keys> {
+  let row = await findSigningKey(credentials.read)
+  if (row === undefined) {
+    const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
+    const jwk = JSON.stringify({ ...(await exportJWK(privateKey)), kid: randomUuid() })
+    const made = { id: 1, jwk, issuer: `urn:uuid:${randomUuid()}`, created_at: now.toISOString() } as const
+    await credentials.write((trx) => insertSigningKey(trx, made))
+    row = (await findSigningKey(credentials.read)) ?? made
+  }
+  const jwk: JWK & { kid: string } = JSON.parse(row.jwk)
+  const { kty, crv, x, y } = jwk
+  const privateKey = await importJWK(jwk, algorithm)
+  if (privateKey instanceof Uint8Array) throw new Error('The signing key of credentials.sqlite is not an EC key')
+  return {
+    kid: jwk.kid,
+    issuer: publicUrl ?? row.issuer,
+    privateKey,
+    // @ts-expect-error undefined stands for a member that is missing, which createPublicKey refuses
+    publicKey: createPublicKey({ key: { kty, crv, x, y }, format: 'jwk' }),
+  }
+}
+
+/** Opens the service for `accessSeconds`. */
+export function accessToken(keys: Keys, person: Person, now: Date): Promise<string> {
+  return sign(keys, person, now, { token_use: 'access' })
+}
+
+/** Tells the client who signed in; opens nothing. */
+export function idToken(keys: Keys, person: Person, now: Date): Promise<string> {
+  return sign(keys, person, now, { token_use: 'id', email: person.email, name: person.name })
+}
+
+function sign(keys: Keys, person: Person, now: Date, claims: Record<string, string>): Promise<string> {
+  const seconds = Math.floor(now.getTime() / 1000)
+  return new SignJWT(claims)
+    .setProtectedHeader({ alg: algorithm, typ: 'JWT', kid: keys.kid })
+    .setIssuer(keys.issuer)
+    .setAudience(keys.issuer)
+    .setSubject(person.id)
+    .setIssuedAt(seconds)
+    .setExpirationTime(seconds + accessSeconds)
+    .setJti(randomUuid())
+    .sign(keys.privateKey)
+}
+
+/** 256 random bits behind a prefix that tells people, and scanners of leaked secrets, what it is. */
+export function newToken(kind: 'refresh' | 'reset'): string {
+  return `grv_${kind}_${randomBytes(32).toString('base64url')}`
+}
+
+/** What is stored of a random token. */
+export function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}
+
+/** `text`, readable only with `token`. A token seals one text in its life, so the nonce may be fixed. */
+export function seal(token: string, text: string): string {
+  const cipher = createCipheriv('aes-256-gcm', sealingKey(token), Buffer.alloc(12))
+  return Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64')
+}
+
+export function unseal(token: string, sealed: string): string {
+  const bytes = Buffer.from(sealed, 'base64')
+  const decipher = createDecipheriv('aes-256-gcm', sealingKey(token), Buffer.alloc(12), { authTagLength: 16 })
+  decipher.setAuthTag(bytes.subarray(-16))
+  return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8')
+}
+
+function sealingKey(token: string): Buffer {
+  return createHash('sha256').update('successor of ').update(token).digest()
+}

@@ -1,0 +1,21 @@
+/** Organisations and their members. */
+import * as members from '../domain/members.ts'
+import * as orgs from '../domain/orgs.ts'
+import type { HandlersOf } from '../http/operations.ts'
+import { created } from '../http/reply.ts'
+
+export const orgRoutes: HandlersOf<
+  'createOrg' | 'listOrgs' | 'getOrg' | 'updateOrg' | 'deleteOrg' | 'listMembers' | 'putMember' | 'removeMember'
+> = {
+  createOrg: async (deps, actor, { body }) => {
+    const org = await orgs.createOrg(deps, actor, body)
+    return created(`/orgs/${org.id}`, org)
+  },
+  listOrgs: (deps, actor, { query }) => orgs.listOrgs(deps, actor, query),
+  getOrg: (deps, actor, { path }) => orgs.readOrg(deps, actor, path.org_id),
+  updateOrg: (deps, actor, { path, body }) => orgs.updateOrg(deps, actor, path.org_id, body),
+  deleteOrg: (deps, actor, { path }) => orgs.deleteOrg(deps, actor, path.org_id),
+  listMembers: (deps, actor, { path, query }) => members.listMembers(deps, actor, path.org_id, query),
+  putMember: (deps, actor, { path, body }) => members.putMember(deps, actor, path.org_id, path.email, body.role),
+  removeMember: (deps, actor, { path }) => members.removeMember(deps, actor, path.org_id, path.email),
+}
