@@ -109,11 +109,10 @@ async function withLocks<T>(
     const locked: string[] = []
     try {
       await mkdir(folder)
-      await writeWhole(join(folder, 'locks.json'), {
-        note,
-        locks: sorted.map((name) => relative(store.root, lockPath(name))),
-      })
-      await writeWhole(join(folder, 'token'), token)
+      await Promise.all([
+        writeWhole(join(folder, 'locks.json'), { note, locks: sorted.map((name) => relative(store.root, lockPath(name))) }),
+        writeWhole(join(folder, 'token'), token),
+      ])
       for (const name of sorted) {
         const path = lockPath(name)
         await linkLock(store, (process) => recover(store, process), join(folder, 'token'), path, name.repo)
@@ -126,7 +125,8 @@ async function withLocks<T>(
         : asStorageFault(error)
     } finally {
       for (const path of locked) await unlink(path).catch(() => undefined)
-      await rm(folder, { recursive: true, force: true }).catch(() => undefined)
+      // Off the path: without locks the folder means nothing.
+      void rm(folder, { recursive: true, force: true }).catch(() => undefined)
     }
   })
 }
@@ -145,9 +145,11 @@ async function inTurn<T>(keys: readonly string[], work: () => Promise<T>): Promi
 
 async function commit(store: Store, folder: string, moves: readonly Move[]): Promise<void> {
   for (const move of moves) refuseTakenName(move)
-  await Promise.all(moves.map((move, at) => writeSyncedFile(join(folder, String(at)), `${move.to ?? ''}\n`)))
   const plans: Plan[] = moves.map(({ repo, ref, to }) => ({ dir: relative(store.root, repo.dir), ref, to }))
-  await writeWhole(join(folder, 'moves.json'), plans)
+  const values = moves.map((move, at) => writeSyncedFile(join(folder, String(at)), `${move.to ?? ''}\n`))
+  // One rename is whole by itself: there is nothing to finish.
+  const single = plans.length === 1 && plans[0]?.to
+  await Promise.all([...values, ...(single ? [] : [writeWhole(join(folder, 'moves.json'), plans)])])
   for (const [at, plan] of plans.entries()) await carryOut(store, folder, at, plan)
 }
 

@@ -104,7 +104,10 @@ function sortTopologically(size: number, arcs: readonly Arc[], at: ReadonlyMap<s
   const order: number[] = []
   for (const [node, parents] of waiting.entries()) if (parents === 0) order.push(node)
   for (let next = 0; next < order.length; next++) {
-    for (const child of childrenOf[order[next] ?? 0] ?? []) if (--waiting[child]! === 0) order.push(child) // waiting has every node
+    for (const child of childrenOf[order[next] ?? 0] ?? []) {
+      waiting[child] = (waiting[child] ?? 0) - 1
+      if (waiting[child] === 0) order.push(child)
+    }
   }
   if (order.length === size) return { order, parentsOf, childrenOf, hidden: [] }
   const left = new Set([...waiting.keys()].filter((node) => (waiting[node] ?? 0) > 0))

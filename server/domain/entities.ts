@@ -124,7 +124,7 @@ async function parseEdges<T>(
   problems: ContentProblem[],
   read: (id: string, json: Record<string, unknown>) => T | string,
 ): Promise<T[]> {
-  if (!folder || folder.mode !== '040000') return []
+  if (folder?.mode !== '040000') return []
   const prefix = pattern === parentPath ? 'parents/' : 'connections/'
   const edges: T[] = []
   for (const entry of await readTree(repo, folder.oid)) {

@@ -6,7 +6,8 @@ import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
 import { orgFor } from './access.ts'
 import type { Person } from './actor.ts'
-import { changeOrg, type OrgRecord } from './org-record.ts'
+import { changeOrg } from './org-changes.ts'
+import type { OrgRecord } from './org-record.ts'
 import { type Page, pageOf } from './pages.ts'
 
 export type Member = Omit<MemberTable, 'org_id'>

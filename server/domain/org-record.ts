@@ -1,17 +1,12 @@
-/** `org.git`: the organisation and its members as files, read and changed (contract §6). */
+/** `org.git`: the organisation and its members as files, read and written (contract §6). */
 import { readCommit } from '../../gitstore/commits.ts'
 import { openDraft } from '../../gitstore/draft.ts'
 import { readBlob } from '../../gitstore/objects.ts'
-import { transact } from '../../gitstore/ref-transaction.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { applyChanges, listFiles } from '../../gitstore/trees.ts'
 import type { Role } from '../../index/derived/schema.ts'
-import type { Deps } from '../deps.ts'
-import { Refusal } from '../errors.ts'
 import type { Person } from './actor.ts'
 import { asJson, signature, timeOf } from './authors.ts'
-import { followOrg } from './follow.ts'
-import { main, orgRepo } from './places.ts'
 
 /** `org.json`. */
 interface OrgFile {
@@ -82,35 +77,7 @@ export async function commitOrg(
   return oid
 }
 
-/**
- * Changes org.git under its lock, and answers when the index has followed: a change may take something away.
- *
- * @throws Refusal what `change` throws, outcome_unknown (committed, but the index could not be brought up to it)
- */
-export async function changeOrg(
-  deps: Deps,
-  orgId: string,
-  by: Person,
-  message: string,
-  change: (record: OrgRecord) => OrgRecord,
-): Promise<void> {
-  const repo = orgRepo(deps.store, orgId)
-  await transact(deps.store, [{ repo, ref: main }], async (current) => {
-    const head = current({ repo, ref: main })
-    if (!head) throw new Refusal('org_not_found', 'Organisation not found')
-    const before = await readRecord(repo, head)
-    const after = change(before)
-    if (after === before) return { moves: [], value: undefined }
-    const to = await commitOrg(repo, head, after, by, deps.now(), message)
-    return { moves: [{ repo, ref: main, to }], value: undefined }
-  })
-  await followOrg(deps, orgId).catch((error: unknown) => {
-    deps.log.error({ err: error, orgId }, 'the index is behind this organisation')
-    throw new Refusal('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')
-  })
-}
-
-async function readRecord(repo: Repo, head: Oid): Promise<OrgRecord> {
+export async function readRecord(repo: Repo, head: Oid): Promise<OrgRecord> {
   const members = new Map<string, MemberFile>()
   let org: OrgFile | undefined
   for (const { path, oid } of await listFiles(repo, (await readCommit(repo, head)).tree)) {

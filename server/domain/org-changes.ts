@@ -1,0 +1,36 @@
+/** The one way to change an organisation: a commit of org.git that the index has followed. */
+import { transact } from '../../gitstore/ref-transaction.ts'
+import type { Deps } from '../deps.ts'
+import { Refusal } from '../errors.ts'
+import type { Person } from './actor.ts'
+import { followOrg } from './follow.ts'
+import { commitOrg, type OrgRecord, readRecord } from './org-record.ts'
+import { main, orgRepo } from './places.ts'
+
+/**
+ * Changes org.git under its lock, and answers when the index has followed: a change may take something away.
+ *
+ * @throws Refusal what `change` throws, outcome_unknown (committed, but the index could not be brought up to it)
+ */
+export async function changeOrg(
+  deps: Deps,
+  orgId: string,
+  by: Person,
+  message: string,
+  change: (record: OrgRecord) => OrgRecord,
+): Promise<void> {
+  const repo = orgRepo(deps.store, orgId)
+  await transact(deps.store, [{ repo, ref: main }], async (current) => {
+    const head = current({ repo, ref: main })
+    if (!head) throw new Refusal('org_not_found', 'Organisation not found')
+    const before = await readRecord(repo, head)
+    const after = change(before)
+    if (after === before) return { moves: [], value: undefined }
+    const to = await commitOrg(repo, head, after, by, deps.now(), message)
+    return { moves: [{ repo, ref: main, to }], value: undefined }
+  })
+  await followOrg(deps, orgId).catch((error: unknown) => {
+    deps.log.error({ err: error, orgId }, 'the index is behind this organisation')
+    throw new Refusal('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')
+  })
+}
