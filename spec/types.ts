@@ -1477,8 +1477,8 @@ export interface components {
             name: string;
             /** @description What the tag names; of an annotated tag its own object. */
             object_id: components["schemas"]["Oid"];
-            /** @description The commit to which it leads. */
-            commit_id: components["schemas"]["Oid"];
+            /** @description The commit to which it leads; absent where it leads to none. */
+            commit_id?: components["schemas"]["Oid"];
         };
         TagList: {
             tags: components["schemas"]["Tag"][];

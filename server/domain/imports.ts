@@ -56,7 +56,13 @@ export async function importNodes(
   for (const [done, node] of nodes.entries()) {
     if (!(await findNode(deps.index.read, orgId, node.id))) {
       const files = new Map([...node.files].filter(([path]) => !path.startsWith('connections/')))
-      const seed = { id: node.id, title: node.title, files, message: `Import ${node.path}`, locate: (path: string) => [path] }
+      const seed = {
+        id: node.id,
+        title: node.title,
+        files,
+        message: `Import ${node.path}`,
+        locate: (path: string) => [path],
+      }
       if (await attempt(node, () => createNodeFrom(deps, actor, orgId, seed))) created.add(node.id)
     }
     onProgress(done + 1, total)
@@ -99,7 +105,11 @@ async function treeOf(draft: Draft, tree: Oid | null, files: NodeFiles): Promise
 
 async function missingNodes(deps: Deps, orgId: string, nodes: readonly ImportedNode[]): Promise<Imported['missing']> {
   const planned = new Set(nodes.map((node) => node.id))
-  const rows = await deps.index.read.selectFrom('node').select(['id', 'title', 'properties']).where('org_id', '=', orgId).execute()
+  const rows = await deps.index.read
+    .selectFrom('node')
+    .select(['id', 'title', 'properties'])
+    .where('org_id', '=', orgId)
+    .execute()
   return rows.flatMap(({ id, title, properties }) => {
     const { source_path: path } = JSON.parse(properties) as Record<string, unknown> // written by follow.ts
     return typeof path === 'string' && !planned.has(id) ? [{ id, title, path }] : []

@@ -1,5 +1,5 @@
 /** Organisations: tenants, each with a repository of its own. */
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as newId } from 'uuid'
 import { syncDirectory } from '../../gitstore/durable.ts'
@@ -97,11 +97,6 @@ export async function deleteOrg(deps: Deps, actor: Person, orgId: string): Promi
   await mkdir(trash, { recursive: true })
   await moveRepo(orgFolder(deps.store, orgId), join(trash, `${orgId}.${deps.now().getTime()}`))
   await followOrg(deps, orgId)
-}
-
-/** Removes what a crash left half made; called at the start, when no live process makes an organisation under that name. */
-export async function removeUnfinished(path: string): Promise<void> {
-  await rm(path, { recursive: true, force: true })
 }
 
 function toOrg(row: OrgRow, role: Role | null): Org {

@@ -67,11 +67,12 @@ export async function listPulls(
   actor: Person,
   orgId: string,
   nodeId: string,
-  query: Page & { status: 'open' | 'merged' | 'closed' | 'all' },
+  query: Page & { status?: 'open' | 'merged' | 'closed' | 'all' },
 ) {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'reader')
   let all = deps.index.read.selectFrom('pull').where('node_id', '=', nodeId)
-  if (query.status !== 'all') all = all.where('status', '=', query.status)
+  const { status = 'open' } = query
+  if (status !== 'all') all = all.where('status', '=', status)
   const rows = await all.selectAll().orderBy('number', 'desc').limit(query.limit).offset(query.offset).execute()
   const { total } = await all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   return { pull_requests: await Promise.all(rows.map((row) => toPull(deps, access, row))), ...pageOf(query, total) }

@@ -46,6 +46,7 @@ export async function followAll(
     for (const node of new Set([...names, ...known.map((row) => row.id)])) nodes.push([org, node])
   }
   for (const [done, [org, node]] of nodes.entries()) {
+    if (deps.draining.aborted) break
     await attempt(join(org, `${node}.git`), () => followNode(deps, org, node))
     onProgress(done + 1, nodes.length)
   }

@@ -1,12 +1,13 @@
 /** Trees, files, objects, history, commits and comparison. */
 import * as contents from '../domain/contents.ts'
-import type { HandlersOf } from '../http/operations.ts'
+import type { Handlers } from '../http/operations.ts'
 import { bytes, created } from '../http/reply.ts'
 
 /** An object id names its bytes for ever. */
 const immutable = { 'Cache-Control': 'private, max-age=31536000, immutable' }
 
-export const contentRoutes: HandlersOf<
+export const contentRoutes: Pick<
+  Handlers,
   'listEntities' | 'getFile' | 'getObject' | 'listCommits' | 'createCommit' | 'getCommit' | 'compare'
 > = {
   listEntities: (deps, actor, { path, query }) => contents.listEntities(deps, actor, placeOf(path), query),

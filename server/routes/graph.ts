@@ -1,7 +1,7 @@
 /** The public graph. */
 import { readPublicGraph } from '../domain/graph.ts'
-import type { HandlersOf } from '../http/operations.ts'
+import type { Handlers } from '../http/operations.ts'
 
-export const graphRoutes: HandlersOf<'getPublicGraph'> = {
+export const graphRoutes: Pick<Handlers, 'getPublicGraph'> = {
   getPublicGraph: (deps, _actor, { path }) => readPublicGraph(deps, path.org_id),
 }

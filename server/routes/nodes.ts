@@ -1,10 +1,11 @@
 /** Nodes, their parents and their connections. */
 import * as edges from '../domain/edges.ts'
 import * as nodes from '../domain/nodes.ts'
-import type { HandlersOf } from '../http/operations.ts'
+import type { Handlers } from '../http/operations.ts'
 import { created } from '../http/reply.ts'
 
-export const nodeRoutes: HandlersOf<
+export const nodeRoutes: Pick<
+  Handlers,
   | 'createNode'
   | 'listNodes'
   | 'getNode'

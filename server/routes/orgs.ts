@@ -1,10 +1,11 @@
 /** Organisations and their members. */
 import * as members from '../domain/members.ts'
 import * as orgs from '../domain/orgs.ts'
-import type { HandlersOf } from '../http/operations.ts'
+import type { Handlers } from '../http/operations.ts'
 import { created } from '../http/reply.ts'
 
-export const orgRoutes: HandlersOf<
+export const orgRoutes: Pick<
+  Handlers,
   'createOrg' | 'listOrgs' | 'getOrg' | 'updateOrg' | 'deleteOrg' | 'listMembers' | 'putMember' | 'removeMember'
 > = {
   createOrg: async (deps, actor, { body }) => {

@@ -1,10 +1,11 @@
 /** Pull requests. */
 import * as merges from '../domain/merges.ts'
 import * as pulls from '../domain/pulls.ts'
-import type { HandlersOf } from '../http/operations.ts'
+import type { Handlers } from '../http/operations.ts'
 import { created } from '../http/reply.ts'
 
-export const pullRoutes: HandlersOf<
+export const pullRoutes: Pick<
+  Handlers,
   | 'openPull'
   | 'listPulls'
   | 'getPull'

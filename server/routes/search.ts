@@ -1,7 +1,7 @@
 /** Retrieval. */
 import { retrieve } from '../domain/search.ts'
-import type { HandlersOf } from '../http/operations.ts'
+import type { Handlers } from '../http/operations.ts'
 
-export const searchRoutes: HandlersOf<'retrieve'> = {
+export const searchRoutes: Pick<Handlers, 'retrieve'> = {
   retrieve: (deps, actor, { path, body }) => retrieve(deps, actor, path.org_id, body),
 }

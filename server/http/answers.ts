@@ -1,0 +1,147 @@
+/** Turns what went wrong into an answer: two exhaustive tables, and silence about the rest. */
+
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express'
+import { asStorageFault, GitError, type GitErrorCode } from '../../gitstore/errors.ts'
+import type { Deps } from '../deps.ts'
+import { Invalid, invalid, Refusal, type RefusalCode } from '../errors.ts'
+import { setOperation } from './context.ts'
+import { hideSecrets } from './problems.ts'
+import { requestId } from './requests.ts'
+import { findPlace } from './spec.ts'
+
+const statusOf: Readonly<Record<RefusalCode, number>> = {
+  unauthenticated: 401,
+  invalid_token: 401,
+  invalid_credentials: 401,
+  forbidden: 403,
+  org_not_found: 404,
+  node_not_found: 404,
+  branch_not_found: 404,
+  commit_not_found: 404,
+  file_not_found: 404,
+  object_not_found: 404,
+  pull_request_not_found: 404,
+  member_not_found: 404,
+  account_not_found: 404,
+  parent_not_found: 404,
+  connection_not_found: 404,
+  not_found: 404,
+  email_taken: 409,
+  head_moved: 409,
+  no_changes: 409,
+  node_exists: 409,
+  branch_exists: 409,
+  branch_name_taken: 409,
+  branch_protected: 409,
+  connection_exists: 409,
+  last_owner: 409,
+  pull_request_exists: 409,
+  pull_request_required: 409,
+  merged: 409,
+  merge_conflict: 409,
+  already_merged: 409,
+  closed: 409,
+  source_branch_missing: 409,
+  target_branch_missing: 409,
+  no_commits_ahead: 409,
+  diverged: 409,
+  invalid_content: 409,
+  draft: 409,
+  too_large: 413,
+  unsupported_media_type: 415,
+  method_not_allowed: 405,
+  rate_limited: 429,
+  busy: 503,
+  storage_full: 503,
+  storage_readonly: 503,
+  storage_error: 503,
+  repo_damaged: 503,
+  draining: 503,
+  outcome_unknown: 503,
+}
+
+/** What a repository's refusal or fault means to a caller; undefined: it is ours, 500. */
+const meaningOf: Readonly<Record<GitErrorCode, (error: GitError) => Refusal | Invalid | undefined>> = {
+  ref_moved: ({ facts }) => new Refusal('head_moved', 'The branch has moved', { current_head: facts.current }),
+  ref_name_taken: () => new Refusal('branch_name_taken', 'Another branch stands in the way of this name'),
+  ref_damaged: () => new Refusal('repo_damaged', 'This repository is damaged'),
+  busy: () => new Refusal('busy', 'Others are writing; try again'),
+  object_missing: () => new Refusal('repo_damaged', 'This repository is damaged'),
+  object_damaged: () => new Refusal('repo_damaged', 'This repository is damaged'),
+  repo_missing: () => new Refusal('node_not_found', 'Node not found'),
+  repo_exists: () => new Refusal('node_exists', 'There is a node with this id'),
+  merge_conflict: ({ facts }) => new Refusal('merge_conflict', 'The branches conflict', { paths: facts.paths }),
+  path_conflict: ({ facts }) =>
+    invalid(['body'], 'A file stands where a directory must be, or the reverse', facts.path),
+  limit_exceeded: () => new Refusal('too_large', 'This is larger than the service reads'),
+  native_failed: () => undefined,
+  storage_full: () => new Refusal('storage_full', 'The disk is full'),
+  storage_readonly: () => new Refusal('storage_readonly', 'The storage is read-only'),
+  storage_error: () => new Refusal('storage_error', 'The storage failed'),
+}
+
+/** Seconds after which it makes sense to try again. */
+const retryAfter: Partial<Record<RefusalCode, number>> = {
+  storage_full: 30,
+  storage_readonly: 30,
+  storage_error: 30,
+  repo_damaged: 60,
+  draining: 5,
+}
+
+/** Finds the operation that is asked for: 404 for unknown paths, 405 for methods that a path does not have. */
+export const findOperation: RequestHandler = (req, res, next) => {
+  const place = findPlace(req.url.split('?', 1)[0] ?? '')
+  if (place === undefined) throw new Refusal('not_found', 'There is nothing here')
+  const methods = [...place.operations.keys()]
+  const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
+  if (req.method === 'OPTIONS') {
+    res.status(204).set('Allow', allow).end()
+    return
+  }
+  const operation = place.operations.get(req.method === 'HEAD' ? 'GET' : req.method)
+  if (operation === undefined) {
+    res.set('Allow', allow)
+    throw new Refusal('method_not_allowed', `${req.method} is not possible here`)
+  }
+  setOperation(req, operation, place)
+  next()
+}
+
+/** The last of all handlers. `translate` knows the faults of layers that this one may not import. */
+export function answerErrors(deps: Deps, translate: (error: unknown) => unknown): ErrorRequestHandler {
+  return (error: unknown, req, res, _next) => {
+    const request_id = requestId(req)
+    if (res.headersSent) {
+      // Too late for an answer: the client must see that this one is not whole.
+      deps.log.error({ err: error, request_id }, 'the answer broke off')
+      res.destroy()
+      return
+    }
+    const meaning = meaningFor(translate(error))
+    if (meaning instanceof Invalid) {
+      res.status(422).json({ detail: meaning.problems.map(hideSecrets) })
+      return
+    }
+    if (meaning === undefined || statusOf[meaning.code] >= 500) {
+      deps.log.error({ err: error, request_id }, 'a request failed')
+    }
+    if (meaning === undefined) res.status(500).json({ detail: 'Internal error', code: 'internal_error', request_id })
+    else answerRefusal(res, meaning, request_id)
+  }
+}
+
+function meaningFor(error: unknown): Refusal | Invalid | undefined {
+  if (error instanceof Refusal || error instanceof Invalid) return error
+  const fault = asStorageFault(error)
+  return fault instanceof GitError ? meaningOf[fault.code](fault) : undefined
+}
+
+function answerRefusal(res: Response, { code, message, facts }: Refusal, request_id: string): void {
+  const status = statusOf[code]
+  if (status === 401) res.set('WWW-Authenticate', code === 'invalid_token' ? 'Bearer error="invalid_token"' : 'Bearer')
+  if ((status === 429 || status === 503) && !res.hasHeader('Retry-After')) {
+    res.set('Retry-After', String(retryAfter[code] ?? 1))
+  }
+  res.status(status).json({ ...facts, detail: message, code, request_id })
+}

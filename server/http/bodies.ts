@@ -1,0 +1,112 @@
+/** Reads what was sent: JSON of bounded size and depth, and no null where the spec has none. */
+
+import express, { type Request, type RequestHandler } from 'express'
+import { Invalid, Refusal } from '../errors.ts'
+import { contextOf } from './context.ts'
+import { resolve, type Schema } from './spec.ts'
+
+/** Bytes, after decompression. */
+const largest = 16 * 1024 * 1024
+
+/** Deeper JSON makes recursive readers, ours and others', run out of stack. */
+const deepest = 100
+
+const parse = express.json({ limit: largest, strict: false, type: () => true })
+
+/** Puts the body into `req.body` if the operation has one, else leaves it unread. */
+export const readBody: RequestHandler = (req, res, next) => {
+  const { operation } = contextOf(req)
+  if (operation.body === 'none') {
+    req.body = undefined
+    next()
+    return
+  }
+  if (hasBody(req)) requireJson(req.headers['content-type'])
+  // One spelling: the validator keeps a compiled schema for ever for each that it meets.
+  req.headers['content-type'] = 'application/json'
+  parse(req, res, (error: unknown) => {
+    if (error !== undefined && error !== null) {
+      next(bodyRefusal(error))
+      return
+    }
+    const empty = req.body === undefined
+    if (empty && operation.body === 'required') {
+      next(new Invalid([{ loc: ['body'], msg: 'Field required', type: 'missing' }]))
+      return
+    }
+    if (deeperThan(req.body, deepest)) {
+      next(badJson(`JSON nested deeper than ${deepest} levels`))
+      return
+    }
+    req.body = empty ? {} : withoutNulls(operation.bodySchema, req.body)
+    next()
+  })
+}
+
+function hasBody({ headers }: Request): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** Where no type is said, JSON is meant. */
+function requireJson(sent = 'application/json'): void {
+  const [type, ...parameters] = sent.split(';').map((part) => part.trim().toLowerCase())
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)
+  if (type !== 'application/json' || (charset !== undefined && !['utf-8', '"utf-8"', 'utf8'].includes(charset))) {
+    throw new Refusal('unsupported_media_type', 'Send application/json in UTF-8')
+  }
+}
+
+/** What body-parser refuses, by its `type`; anything else as it is. */
+function bodyRefusal(error: unknown): unknown {
+  if (!(error instanceof Error) || !('type' in error)) return error
+  switch (error.type) {
+    case 'entity.parse.failed':
+      return badJson('JSON decode error')
+    case 'entity.too.large':
+      return new Refusal('too_large', 'The body is over 16 MiB')
+    case 'encoding.unsupported':
+    case 'charset.unsupported':
+      return new Refusal('unsupported_media_type', 'Send application/json in UTF-8, plain or compressed with gzip')
+    default:
+      // The client hung up, sent another length than it said, or what is not gzip.
+      return badJson('The body is not what its headers say')
+  }
+}
+
+function badJson(msg: string): Invalid {
+  return new Invalid([{ loc: ['body'], msg, type: 'json_invalid' }])
+}
+
+function deeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  return Object.values(value).some((inner) => deeperThan(inner, levels - 1))
+}
+
+/** Null for an optional field means absent, except where the spec gives null a meaning or leaves the value free. */
+function withoutNulls(given: Schema, value: unknown): unknown {
+  const schema = resolve(given)
+  if (Array.isArray(value)) {
+    const { items } = schema
+    return items === undefined ? value : value.map((item) => withoutNulls(items, item))
+  }
+  const { properties, required = [] } = schema
+  if (typeof value !== 'object' || value === null || properties === undefined) return value
+  const kept = Object.entries(value).filter(([name, inner]) => {
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+    return inner !== null || property === undefined || required.includes(name) || allowsNull(property)
+  })
+  return Object.fromEntries(
+    kept.map(([name, inner]) => {
+      const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+      return [name, property === undefined ? inner : withoutNulls(property, inner)]
+    }),
+  )
+}
+
+function allowsNull(given: Schema): boolean {
+  const { type, oneOf, anyOf } = resolve(given)
+  if (type !== undefined) return type === 'null' || (typeof type !== 'string' && type.includes('null'))
+  const ways = oneOf ?? anyOf
+  return ways === undefined || ways.some(allowsNull)
+}

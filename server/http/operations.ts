@@ -1,0 +1,125 @@
+/** Binds each operation of the spec to one typed handler: one that is missing, or a renamed field, does not compile. */
+
+import type { Request, RequestHandler, Response } from 'express'
+import type { operations } from '../../spec/types.ts'
+import type { Deps } from '../deps.ts'
+import type { Actor, Anonymous, Person } from '../domain/actor.ts'
+import { contextOf } from './context.ts'
+import { Bytes, Reply } from './reply.ts'
+import type { OperationId } from './spec.ts'
+
+/** Operations that never look at Authorization, and those that do if it is there; all others need it. */
+type Open = 'signup' | 'login' | 'refresh' | 'logout' | 'getPublicGraph' | 'healthz' | 'readyz' | 'getSpec' | 'docs'
+type Optional =
+  | 'changePassword'
+  | 'getOrg'
+  | 'getNode'
+  | 'listBranches'
+  | 'getBranch'
+  | 'listTags'
+  | 'listEntities'
+  | 'getFile'
+  | 'getObject'
+  | 'listCommits'
+  | 'getCommit'
+  | 'compare'
+
+type ActorOf<K extends OperationId> = K extends Open ? Anonymous : K extends Optional ? Actor : Person
+
+type PathOf<K extends OperationId> = operations[K]['parameters'] extends { path: infer P } ? P : Record<never, never>
+
+/** The validator fills in what has a default in the spec; the generated types do not say which. */
+type Defaulted = 'limit' | 'offset' | 'status'
+
+type QueryOf<K extends OperationId> = operations[K]['parameters'] extends { query?: infer Q }
+  ? [NonNullable<Q>] extends [never]
+    ? Record<never, never>
+    : Omit<NonNullable<Q>, Defaulted> & Required<Pick<NonNullable<Q>, Defaulted & keyof NonNullable<Q>>>
+  : Record<never, never>
+
+/** Where the body is optional and none was sent, it is `{}`. */
+type BodyOf<K extends OperationId> = operations[K] extends { requestBody?: infer B }
+  ? NonNullable<B> extends { content: { 'application/json': infer J } }
+    ? J
+    : Record<never, never>
+  : Record<never, never>
+
+interface Input<K extends OperationId> {
+  readonly path: PathOf<K>
+  readonly query: QueryOf<K>
+  readonly body: BodyOf<K>
+}
+
+type Sent<T> = T extends readonly (infer E)[]
+  ? readonly Sent<E>[]
+  : T extends object
+    ? { readonly [P in keyof T]: Sent<T[P]> }
+    : T
+
+type Success<K extends OperationId> = operations[K]['responses'] extends infer R
+  ? R extends { 201: infer S } | { 200: infer S }
+    ? S extends { content: infer C }
+      ? C extends { 'application/json': infer J }
+        ? Sent<J> | Reply<Sent<J>>
+        : Bytes
+      : never
+    : // biome-ignore lint/suspicious/noConfusingVoidType: 204, the handler answers nothing
+      void
+  : never
+
+type Handler<K extends OperationId> = (
+  deps: Deps,
+  actor: ActorOf<K>,
+  input: Input<K>,
+) => Promise<Success<K>> | Success<K>
+
+export type Handlers = { readonly [K in OperationId]: Handler<K> }
+
+/** A part of the table, for one file of `routes/`. */
+export type HandlersOf<K extends OperationId> = Pick<Handlers, K>
+
+/** Calls the handler of the operation that was asked for and sends what it answers. */
+export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler {
+  return async (req, res) => {
+    const { operation, place, actor } = contextOf(req)
+    // Here the types of the spec meet what the validator has found to agree with it.
+    const handler = handlers[operation.id] as (deps: Deps, actor: Actor, input: unknown) => unknown
+    const answer = await handler(deps, actor, { path: place.parameters, query: req.query, body: req.body ?? {} })
+    // Kept by nobody but the caller, and only to ask whether it still holds; a handler may say otherwise.
+    res.set('Cache-Control', 'private, no-cache')
+    send(req, res, operation.status, answer)
+  }
+}
+
+function send(req: Request, res: Response, status: number, answer: unknown): void {
+  if (answer instanceof Bytes) {
+    res.status(status).set(answer.headers).send(answer.content)
+  } else if (answer instanceof Reply) {
+    sendBody(req, res.set(answer.headers), status, answer.body)
+  } else {
+    sendBody(req, res, status, answer)
+  }
+}
+
+function sendBody(req: Request, res: Response, status: number, body: unknown): void {
+  if (body === undefined) {
+    res.status(status).end()
+    return
+  }
+  const next = nextPage(req.originalUrl, body)
+  if (next !== undefined) res.append('Link', `<${next}>; rel="next"`)
+  res.status(status).json(body)
+}
+
+/** Where a page's successor is, all other parameters kept; undefined for the last page and for what is no page. */
+function nextPage(url: string, body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined
+  const { total, limit, offset } = body as { total?: unknown; limit?: unknown; offset?: unknown }
+  if (typeof total !== 'number' || typeof limit !== 'number' || typeof offset !== 'number') return undefined
+  if (offset + limit >= total) return undefined
+  const [path, query] = url.split('?', 2)
+  const parameters = new URLSearchParams(query)
+  parameters.set('limit', String(limit))
+  parameters.set('offset', String(offset + limit))
+  return `${path}?${parameters}`
+}

@@ -1,0 +1,37 @@
+/** Slashes that clients leave raw in branch names and file paths, written as %2F before anyone reads the path. */
+
+import type { RequestHandler } from 'express'
+
+export const pathParameters: RequestHandler = (req, _res, next) => {
+  const query = req.url.indexOf('?')
+  const path = query < 0 ? req.url : req.url.slice(0, query)
+  req.url = encodeSlashes(path) + (query < 0 ? '' : req.url.slice(query))
+  next()
+}
+
+/**
+ * `/orgs/o/nodes/n/tree/feature/x/commits` → `…/tree/feature%2Fx/commits`. Before `/commits` and `/commits/{id}` the
+ * last such segment wins, then the first `/files/`; what fits the spec as it stands is left alone.
+ */
+export function encodeSlashes(path: string): string {
+  const found = /^(\/orgs\/[^/]+\/nodes\/[^/]+\/)(tree|branches)\/(.+?)\/?$/.exec(path)
+  if (found === null) return path
+  const [, before = '', kind = '', rest = ''] = found
+  const segments = rest.split('/')
+  const pieces = kind === 'branches' ? [segments] : treePieces(segments)
+  return `${before}${kind}/${pieces.map((piece) => piece.join('%2F')).join('/')}`
+}
+
+function treePieces(segments: readonly string[]): readonly (readonly string[])[] {
+  const last = segments.length - 1
+  if (last === 2 && segments[1] === 'files') return segments.map((segment) => [segment])
+  const commits = segments.lastIndexOf('commits')
+  if (commits >= 1 && commits >= last - 1) return split(segments, commits)
+  const files = segments.indexOf('files', 1)
+  return files >= 1 && files < last ? split(segments, files) : [segments]
+}
+
+function split(segments: readonly string[], at: number): readonly (readonly string[])[] {
+  const after = segments.slice(at + 1)
+  return [segments.slice(0, at), segments.slice(at, at + 1), ...(after.length === 0 ? [] : [after])]
+}

@@ -1,0 +1,152 @@
+/** The contract as data: which operation a request asks for, and what the spec says of it. */
+
+import document from '../../spec/openapi.json' with { type: 'json' }
+import type { operations } from '../../spec/types.ts'
+
+export type OperationId = keyof operations
+
+/** How the operation looks at Authorization: not at all, if it is there, or it must be there. */
+export type Security = 'none' | 'optional' | 'required'
+
+export interface Operation {
+  readonly id: OperationId
+  readonly method: string
+  readonly security: Security
+  /** Of the answer when all goes well. */
+  readonly status: number
+  readonly body: 'none' | 'optional' | 'required'
+  readonly bodySchema: Schema
+  readonly query: ReadonlyMap<string, Schema>
+}
+
+/** As much of a JSON Schema as the door looks at by itself. */
+export interface Schema {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly oneOf?: readonly Schema[]
+  readonly anyOf?: readonly Schema[]
+}
+
+/** What a path names: its operations by method, and the decoded parameters. */
+export interface Place {
+  readonly operations: ReadonlyMap<string, Operation>
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly schema: Schema
+}
+
+interface PathItem {
+  readonly [method: string]: OperationObject
+}
+
+interface OperationObject {
+  readonly operationId: string
+  readonly parameters?: readonly unknown[]
+  readonly security?: readonly object[]
+  readonly requestBody?: { readonly required?: boolean; readonly content: Record<string, { schema: Schema }> }
+  readonly responses: Readonly<Record<string, unknown>>
+}
+
+interface Template {
+  /** A literal, or undefined where any text may stand. */
+  readonly segments: readonly (string | undefined)[]
+  readonly names: readonly string[]
+  readonly operations: ReadonlyMap<string, Operation>
+}
+
+const methods = ['get', 'post', 'put', 'patch', 'delete']
+
+/** A copy of one's own: the validator writes into the one that it gets. */
+export function copyOfSpec(): typeof document {
+  return structuredClone(document)
+}
+
+/** The object that a reference, or a chain of them, leads to. */
+export function resolve<T extends object>(value: T): T {
+  let target: unknown = value
+  while (isReference(target)) {
+    const names = target.$ref.slice(2).split('/')
+    target = names.reduce<unknown>((place, name) => (place as Record<string, unknown>)[name], document) // lint checks that it leads somewhere
+  }
+  return target as T // the spec's lint says so
+}
+
+function isReference(value: unknown): value is { $ref: string } {
+  return typeof value === 'object' && value !== null && '$ref' in value && typeof value.$ref === 'string'
+}
+
+const templates: readonly Template[] = Object.entries(document.paths).map(([path, item]) => toTemplate(path, item))
+
+/** Undefined if nothing in the spec has that path, or if it is not percent-encoded UTF-8. `path` is as it was sent. */
+export function findPlace(path: string): Place | undefined {
+  const sent = path.split('/').slice(1)
+  if (sent.length > 1 && sent.at(-1) === '') sent.pop()
+  for (const template of templates) {
+    const parameters = match(template, sent)
+    if (parameters !== undefined) return { operations: template.operations, parameters }
+  }
+  return undefined
+}
+
+function match(
+  { segments, names, operations: _ }: Template,
+  sent: readonly string[],
+): Record<string, string> | undefined {
+  if (segments.length !== sent.length) return undefined
+  const values: string[] = []
+  for (const [index, segment] of segments.entries()) {
+    const text = sent[index] ?? ''
+    if (segment === undefined && text !== '') values.push(text)
+    else if (segment !== text) return undefined
+  }
+  try {
+    return Object.fromEntries(values.map((value, index) => [names[index] ?? '', decodeURIComponent(value)]))
+  } catch (error) {
+    if (error instanceof URIError) return undefined
+    throw error
+  }
+}
+
+function toTemplate(path: string, item: object): Template {
+  const pieces = path.split('/').slice(1)
+  const isParameter = (piece: string) => piece.startsWith('{')
+  const operationsByMethod = new Map<string, Operation>()
+  for (const [key, value] of Object.entries(item as PathItem)) {
+    // JSON's own type knows each path apart, not what they share
+    if (methods.includes(key)) operationsByMethod.set(key.toUpperCase(), toOperation(key, value, item))
+  }
+  return {
+    segments: pieces.map((piece) => (isParameter(piece) ? undefined : piece)),
+    names: pieces.filter(isParameter).map((piece) => piece.slice(1, -1)),
+    operations: operationsByMethod,
+  }
+}
+
+function toOperation(method: string, operation: OperationObject, item: { parameters?: readonly unknown[] }): Operation {
+  const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map(
+    (parameter) => resolve(parameter as Parameter), // the spec's lint says so
+  )
+  const { requestBody, responses, security } = operation
+  return {
+    id: operation.operationId as OperationId, // both are generated from openapi.yaml
+    method: method.toUpperCase(),
+    security: toSecurity(security),
+    status: Number(Object.keys(responses).find((status) => status.startsWith('2'))),
+    body: requestBody === undefined ? 'none' : requestBody.required === true ? 'required' : 'optional',
+    bodySchema: requestBody?.content['application/json']?.schema ?? {},
+    query: new Map(parameters.filter((one) => one.in === 'query').map((one) => [one.name, resolve(one.schema)])),
+  }
+}
+
+function toSecurity(security: readonly object[] | undefined): Security {
+  if (security === undefined) return 'required'
+  if (security.length === 0) return 'none'
+  return security.some((way) => Object.keys(way).length === 0) ? 'optional' : 'required'
+}

@@ -1,0 +1,45 @@
+/** The links of all documents, followed: connections between nodes, who shows which attachment, what leads nowhere. */
+import type { Document } from './document.ts'
+import type { Problem } from './folder.ts'
+import type { Resolve } from './links.ts'
+import type { Link } from './prose.ts'
+import type { Place, Tree } from './tree.ts'
+
+export interface Connection {
+  readonly target: Place
+  readonly type: Link['type']
+  /** The words of the first such link, '' if it has none. */
+  readonly label: string
+}
+
+export interface Connections {
+  /** Of each place, one for each target and type, in the order of the text. */
+  readonly of: ReadonlyMap<Place, readonly Connection[]>
+  readonly shownBy: ReadonlyMap<string, ReadonlySet<Place>>
+  /** One for each file and target. */
+  readonly unresolved: readonly Problem[]
+}
+
+export function followLinks(tree: Tree, documents: ReadonlyMap<string, Document>, resolve: Resolve): Connections {
+  const of = new Map<Place, Connection[]>()
+  const shownBy = new Map<string, Set<Place>>()
+  const unresolved: Problem[] = []
+  for (const [path, { links }] of documents) {
+    const source = tree.byFile.get(path)
+    if (!source) throw new Error(`a tree has a place for ${path}`)
+    const connections = new Map<string, Connection>()
+    const lost = new Set<string>()
+    for (const link of links) {
+      const found = resolve(path, link)
+      const target = found === undefined ? undefined : (tree.byFile.get(found) ?? tree.byFolder.get(found))
+      const key = `${link.type} ${target?.id}`
+      if (found === undefined) lost.add(link.form === 'wikilink' ? `[[${link.target}]]` : link.target)
+      else if (!target) shownBy.set(found, (shownBy.get(found) ?? new Set()).add(source))
+      else if (target !== source && !connections.has(key))
+        connections.set(key, { target, type: link.type, label: link.label })
+    }
+    of.set(source, [...connections.values()])
+    for (const target of lost) unresolved.push({ path, reason: `unresolved link: ${target}` })
+  }
+  return { of, shownBy, unresolved }
+}

@@ -1,0 +1,41 @@
+/** One Markdown file as read: what its front matter and its text say together. */
+import { distinct, readFrontMatter } from './front-matter.ts'
+import { type Link, readProse, wikilink } from './prose.ts'
+
+export interface Document {
+  /** '' where neither front matter nor a heading gives one. */
+  readonly title: string
+  readonly tags: readonly string[]
+  readonly aliases: readonly string[]
+  readonly properties: Readonly<Record<string, unknown>>
+  readonly links: readonly Link[]
+  readonly body: string
+  readonly problems: readonly string[]
+}
+
+export function readDocument(path: string, text: string): Document {
+  const front = readFrontMatter(text)
+  const prose = readProse(front.body)
+  const { source_path: own } = front.properties
+  const gaveWay = own !== undefined && own !== path
+  return {
+    title: front.title || prose.heading,
+    tags: distinct([...front.tags, ...prose.tags]),
+    aliases: front.aliases,
+    properties: { ...front.properties, source_path: path },
+    links: [...linksIn(Object.values(front.properties)), ...prose.links],
+    body: gaveWay ? text : front.body,
+    problems: [
+      ...(front.problem ? [front.problem] : []),
+      ...(gaveWay ? ['its own property source_path is only in the text: import writes that one'] : []),
+      ...(prose.cut ? ['longer than 2 MiB: kept whole, but headings, links and tags are of its beginning'] : []),
+    ],
+  }
+}
+
+/** Obsidian's links in properties: texts, alone or in a list, that are one wikilink. */
+function linksIn(values: readonly unknown[]): Link[] {
+  const texts = values.flat().filter((value) => typeof value === 'string')
+  const links = texts.map((text) => wikilink(/^\[\[([^[\]\r\n]{1,1000})\]\]$/.exec(text.trim())?.[1] ?? '', false))
+  return links.filter((link) => link !== undefined)
+}

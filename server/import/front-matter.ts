@@ -1,0 +1,79 @@
+/** The head of a Markdown file: title, tags, aliases, and whatever else its YAML says as JSON properties. */
+import { asLine } from './line.ts'
+import { maxYaml, readMapping } from './yaml.ts'
+
+export interface FrontMatter {
+  /** '' where it gives none. */
+  readonly title: string
+  readonly tags: readonly string[]
+  readonly aliases: readonly string[]
+  /** What title and tags do not already say in full: nothing of the head is lost. */
+  readonly properties: Readonly<Record<string, unknown>>
+  /** The Markdown after it; the whole text where `problem` says why the head could not be read. */
+  readonly body: string
+  readonly problem?: string
+}
+
+export function readFrontMatter(text: string): FrontMatter {
+  const none = { title: '', tags: [], aliases: [], properties: {}, body: text }
+  if (/^\+\+\+[ \t]*\r?\n/.test(text))
+    return { ...none, problem: 'front matter left in the text: it is TOML, not YAML' }
+  const opening = /^---[ \t]*\r?\n/.exec(text)?.[0].length
+  if (opening === undefined) return none
+  const closing = /^(?:---|\.\.\.)[ \t]*(?:\r?\n|(?![\s\S]))/m.exec(text.slice(opening, opening + maxYaml))
+  if (!closing) return none
+  // With a line for the opening one, so that the parser's messages name the file's lines.
+  const yaml = `\n${text.slice(opening, opening + closing.index)}`
+  try {
+    return { ...fieldsOf(yaml), body: text.slice(opening + closing.index + closing[0].length) }
+  } catch (error) {
+    const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n')
+    return { ...none, problem: `front matter left in the text: ${reason.replace(/:$/, '')}` }
+  }
+}
+
+/** @throws Error if the YAML is not a mapping that JSON can hold */
+function fieldsOf(yaml: string): Omit<FrontMatter, 'body' | 'problem'> {
+  const { values, sourceOf } = readMapping(yaml)
+  const written = sourceOf('title')
+  const title = asLine(written ?? '', 500)
+  const told = new Set(written === title || values.title === null ? ['title'] : [])
+  const tags: string[] = []
+  for (const key of ['tags', 'tag']) {
+    const words = wordsOf(values[key] ?? [])
+    const fitting = words?.filter((word) => word.length <= maxTag) ?? []
+    if (fitting.length === words?.length && tags.length + fitting.length <= maxTags) told.add(key)
+    tags.push(...fitting)
+  }
+  return {
+    title,
+    tags: distinct(tags),
+    aliases: [values.aliases, values.alias].flatMap((value) => namesOf(value)),
+    properties: Object.fromEntries(Object.entries(values).filter(([key]) => !told.has(key))),
+  }
+}
+
+const maxTag = 100
+const maxTags = 100
+
+/** Tags that fit the contract, each once whatever its case, in order. */
+export function distinct(tags: readonly string[]): string[] {
+  const byName = new Map<string, string>()
+  for (const tag of tags) {
+    const name = tag.toLowerCase()
+    if (tag !== '' && tag.length <= maxTag && byName.size < maxTags && !byName.has(name)) byName.set(name, tag)
+  }
+  return [...byName.values()]
+}
+
+/** The tags of a list, of 'a, b' or of 'a b'; undefined if the value is something else. */
+function wordsOf(value: unknown): string[] | undefined {
+  const items = typeof value === 'string' ? value.split(value.includes(',') ? ',' : /\s+/) : value
+  if (!Array.isArray(items) || !items.every((item) => typeof item === 'string' || typeof item === 'number')) return
+  return items.map((item) => asLine(String(item), 500).replace(/^#+/, '')).filter((word) => word !== '')
+}
+
+function namesOf(value: unknown): string[] {
+  const items = typeof value === 'string' ? value.split(',') : value
+  return Array.isArray(items) ? items.filter((item) => typeof item === 'string').map((item) => item.trim()) : []
+}

@@ -1,0 +1,31 @@
+/** The little of raw HTML in Markdown that counts: a heading, the addresses of links and images. */
+
+export interface Address {
+  readonly url: string
+  readonly embedded: boolean
+}
+
+/** Every href and src of `html`, a piece that the Markdown parser found to be HTML; none of what is shown as it is. */
+export function addressesIn(html: string): Address[] {
+  if (/^\s*<(script|style|pre|textarea|code)\b/i.test(html)) return []
+  return [...withoutComments(html).matchAll(attribute)].map(([, name = '', double, single]) => ({
+    url: (double ?? single ?? '').replaceAll('&amp;', '&'),
+    embedded: name.toLowerCase() === 'src',
+  }))
+}
+
+const attribute = /\s(href|src)\s*=\s*(?:"([^"]*)"|'([^']*)')/gi
+
+/** What stands between the first <h1> and its end, if both are in `html`. */
+export function headingIn(html: string): string {
+  const shown = withoutComments(html)
+  const start = /<h1(?=[\s>])[^<>]*>/i.exec(shown)
+  const inner = start && shown.slice(start.index + start[0].length)
+  const end = inner?.search(/<\/h1\s*>/i) ?? -1
+  return inner && end >= 0 ? inner.slice(0, end) : ''
+}
+
+function withoutComments(html: string): string {
+  const [first = '', ...others] = html.split('<!--')
+  return first + others.map((part) => (part.includes('-->') ? part.slice(part.indexOf('-->') + 3) : '')).join('')
+}

@@ -1,0 +1,83 @@
+/** Where a link leads: by path as GitHub and docs sites read it, by name as Obsidian does. */
+import { posix } from 'node:path'
+import { folded, markdownEndings, withoutEnding } from './folder.ts'
+import { namesOf, nearest } from './names.ts'
+import type { Link } from './prose.ts'
+import { isIndex, type Tree } from './tree.ts'
+
+/** The path of a file, or of a folder with a place; undefined if the link leads to nothing in the folder. */
+export type Resolve = (from: string, link: Link) => string | undefined
+
+export interface Aliases {
+  /** Symbolic links, and the files they stand for. */
+  readonly paths: ReadonlyMap<string, string>
+  /** Front matter's aliases, folded, and the files that have them. */
+  readonly names: ReadonlyMap<string, readonly string[]>
+}
+
+export function linkResolver(tree: Tree, files: readonly string[], aliases: Aliases): Resolve {
+  const folders = [...tree.byFolder.keys()]
+  const paths = new Map([...folders, ...files].map((path) => [path, path]))
+  for (const [alias, file] of aliases.paths) paths.set(alias, file)
+  const spellings = new Map([...paths.keys()].toReversed().map((path) => [folded(path), path]))
+  const filesNamed = namesOf([...files, ...aliases.paths.keys()])
+  const foldersNamed = namesOf(folders)
+  const known = new Map<string, string | undefined>()
+
+  return (from, { target, form }) => {
+    if (form === 'wikilink') return byName(from, target)
+    const path = decoded(target).replaceAll('\\', '/')
+    const found = byPath(from, path)
+    if (found !== undefined || /^[./]/.test(path)) return found
+    const [only, ...others] = filesNamed(path)
+    return at(path) ?? (only !== undefined && others.length === 0 ? paths.get(only) : undefined)
+  }
+
+  /** From the file's folder; else from the page, as a site that gives each page a folder shows it. */
+  function byPath(from: string, path: string): string | undefined {
+    if (path.startsWith('/')) return at(path.slice(1))
+    const page = tree.byFile.get(from)?.folder ?? withoutEnding(from)
+    return at(posix.join(posix.dirname(from), path)) ?? at(posix.join(page, path))
+  }
+
+  function at(path: string): string | undefined {
+    const plain = posix.normalize(path).replace(/(?<=.)\/$/, '')
+    const stem = plain.replace(/\.html?$/i, '')
+    const name = withoutEnding(stem)
+    const names = [plain, ...markdownEndings.map((ending) => name + ending)]
+    if (stem !== plain && isIndex(stem)) names.push(posix.dirname(stem))
+    for (const path of names) {
+      const found = paths.get(path) ?? paths.get(spellings.get(folded(path)) ?? '')
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  function byName(from: string, target: string): string | undefined {
+    if (/^(\.\.?)?\//.test(target)) return byPath(from, target)
+    const folder = posix.dirname(from)
+    const key = `${folder}\0${target}`
+    if (!known.has(key)) known.set(key, named(folder, target))
+    return known.get(key)
+  }
+
+  function named(folder: string, target: string): string | undefined {
+    const exact = at(target)
+    if (exact !== undefined && !tree.byFolder.has(exact)) return exact
+    const path =
+      nearest(folder, target, filesNamed(target)) ??
+      nearest(folder, target, aliases.names.get(folded(target)) ?? []) ??
+      exact ??
+      nearest(folder, target, foldersNamed(target))
+    return path === undefined ? undefined : paths.get(path)
+  }
+}
+
+/** A stray % is a %. */
+function decoded(target: string): string {
+  try {
+    return decodeURIComponent(target)
+  } catch {
+    return target
+  }
+}

@@ -1,0 +1,42 @@
+/** A planned node's own files, in the public format of a repository (contract §2), the same bytes each time. */
+import { createHash } from 'node:crypto'
+import { posix } from 'node:path'
+import type { Connection } from './connections.ts'
+import type { Document } from './document.ts'
+import type { Place } from './tree.ts'
+
+/**
+ * @param document undefined: a folder without a text of its own
+ * @param titleOf the titles of the nodes it is connected to: a label that repeats one says nothing
+ */
+export function nodeFiles(
+  place: Place,
+  document: Document | undefined,
+  connections: readonly Connection[],
+  titleOf: (place: Place) => string,
+): Map<string, Buffer> {
+  const { tags = [], properties = { source_path: place.folder } } = document ?? {}
+  const files = new Map([['node.json', json({ title: titleOf(place), tags, properties })]])
+  if (document && document.body !== '') files.set('content.md', Buffer.from(document.body))
+  if (place.parent) files.set(`parents/${place.parent.id}.json`, json({}))
+  for (const { target, type, label } of connections) {
+    const words = label === '' || label === titleOf(target) ? {} : { label }
+    files.set(`connections/${connectionId(target, type)}.json`, json({ target: target.id, type, ...words }))
+  }
+  return files
+}
+
+/** What a person recognises, and what makes it one: `install-1f0c9a7b3e`. */
+function connectionId(target: Place, type: string): string {
+  const letters = posix.basename(target.key).normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+  const slug = letters
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 48)
+    .replace(/^-|-$/g, '')
+  const hash = createHash('sha256').update(`${type} ${target.id}`).digest('hex').slice(0, 10)
+  return slug === '' ? hash : `${slug}-${hash}`
+}
+
+function json(value: unknown): Buffer {
+  return Buffer.from(`${JSON.stringify(value, null, 2)}\n`)
+}

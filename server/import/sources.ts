@@ -1,0 +1,56 @@
+/** A folder, its Markdown read: documents, the other files, the other names that files go by. */
+import { type Document, readDocument } from './document.ts'
+import { type Folder, folded, isMarkdown, listFolder, type Problem, readListed } from './folder.ts'
+import type { Aliases } from './links.ts'
+
+export interface Sources extends Folder {
+  /** By path, in order. */
+  readonly documents: ReadonlyMap<string, Document>
+  /** Paths of what is kept as bytes, in order. */
+  readonly others: readonly string[]
+  readonly aliases: Aliases
+}
+
+/** @param onRead is told after each file of which nothing is left to read */
+export async function readSources(path: string, onRead: (folder: Folder) => void): Promise<Sources> {
+  const folder = await listFolder(path)
+  const problems: Problem[] = [...folder.problems]
+  const documents = new Map<string, Document>()
+  const others: string[] = []
+  const names = new Map<string, string[]>()
+  for (const file of folder.files) {
+    if (!isMarkdown(file)) {
+      others.push(file)
+      continue
+    }
+    const bytes = await readListed(folder.dir, file)
+    const text = typeof bytes === 'string' ? undefined : decoded(bytes)
+    if (text !== undefined) addDocument(file, readDocument(file, text))
+    else if (typeof bytes === 'string') problems.push({ path: file, reason: bytes })
+    else {
+      others.push(file)
+      problems.push({ path: file, reason: 'not UTF-8: kept as an attachment' })
+      continue
+    }
+    onRead(folder)
+  }
+  return { ...folder, problems, documents, others, aliases: { paths: folder.symlinks, names } }
+
+  function addDocument(file: string, document: Document): void {
+    documents.set(file, document)
+    for (const reason of document.problems) problems.push({ path: file, reason })
+    for (const alias of document.aliases) names.set(folded(alias), [...(names.get(folded(alias)) ?? []), file])
+  }
+}
+
+/** Undefined if it is not UTF-8. */
+function decoded(bytes: Buffer): string | undefined {
+  try {
+    return utf8.decode(bytes)
+  } catch (error) {
+    if (error instanceof TypeError) return undefined
+    throw error
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })

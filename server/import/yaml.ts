@@ -1,0 +1,48 @@
+/** A YAML 1.2 mapping as JSON values, within bounds that keep a hostile file cheap. */
+import { isMap, isScalar, parseDocument } from 'yaml'
+
+/** Characters, of the YAML and of the JSON. */
+export const maxYaml = 65_536
+
+const maxDepth = 64
+
+export interface Mapping {
+  readonly values: Readonly<Record<string, unknown>>
+  /** A scalar as it was written (`1.10`, where the value is 1.1); undefined if it is none. */
+  sourceOf(key: string): string | undefined
+}
+
+/**
+ * Dates stay the text they are (core schema), whole numbers beyond 2^53 become text, nothing at all an empty mapping.
+ *
+ * @throws Error saying why JSON cannot hold it: malformed, tagged, no mapping, too long, too deep
+ */
+export function readMapping(yaml: string): Mapping {
+  const document = parseDocument(yaml, { schema: 'core', intAsBigInt: true, logLevel: 'error' })
+  const error = document.errors[0] ?? document.warnings[0]
+  if (error) throw error
+  const root = document.contents
+  if (root === null || (isScalar(root) && root.value === null)) return { values: {}, sourceOf: () => undefined }
+  if (!isMap(root)) throw new Error('it is not a mapping of keys to values')
+  const values = asJson(document.toJS({ maxAliasCount: 100 }), maxDepth) as Record<string, unknown> // root is a mapping
+  const json = JSON.stringify(values)
+  if (json.length > maxYaml) throw new Error(`it is longer than ${maxYaml} characters`)
+  if (/\\u0000|\\ud[89a-f]/.test(json)) throw new Error('it holds NUL or half a character')
+  return { values, sourceOf }
+
+  function sourceOf(key: string): string | undefined {
+    const node = isMap(root) ? root.get(key, true) : undefined
+    if (!isScalar(node) || node.value === null) return undefined
+    return typeof node.value === 'string' ? node.value : (node.source ?? String(node.value))
+  }
+}
+
+/** Own properties throughout, `__proto__` too: fromEntries defines, it does not assign. */
+function asJson(value: unknown, depth: number): unknown {
+  if (depth === 0) throw new Error(`it is nested deeper than ${maxDepth}`)
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
+  if (Array.isArray(value)) return value.map((item) => asJson(item, depth - 1))
+  if (typeof value !== 'object' || value === null) return value ?? null
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, asJson(member, depth - 1)]))
+}

@@ -1,0 +1,18 @@
+/** What operators and newcomers ask of the service itself. */
+import { requireReady } from '../domain/health.ts'
+import { docsPage, docsPolicy } from '../http/docs.ts'
+import type { HandlersOf } from '../http/operations.ts'
+import { bytes } from '../http/reply.ts'
+import { copyOfSpec } from '../http/spec.ts'
+
+const spec = copyOfSpec()
+
+export const operationRoutes: HandlersOf<'healthz' | 'readyz' | 'getSpec' | 'docs'> = {
+  healthz: () => ({ status: 'ok' }),
+  readyz: async (deps) => {
+    await requireReady(deps)
+    return { status: 'ready' }
+  },
+  getSpec: () => spec,
+  docs: () => bytes(Buffer.from(docsPage), 'text/html; charset=utf-8', { 'Content-Security-Policy': docsPolicy }),
+}

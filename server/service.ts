@@ -1,0 +1,79 @@
+/** The running service, as a value: main starts it, tests start it on port 0. */
+
+import { createServer, type Server } from 'node:http'
+import type { Logger } from 'pino'
+import { createApp } from './app.ts'
+import type { Config } from './config.ts'
+import type { Deps } from './deps.ts'
+import { catchUp, sweep } from './domain/sweep.ts'
+import { createLog } from './http/requests.ts'
+import { openDeps } from './open.ts'
+
+/** Milliseconds that requests in flight get to end, once the service stops. */
+const patience = 10_000
+
+export interface Service {
+  readonly url: string
+  readonly deps: Deps
+  /** Takes no more requests, ends those in flight, closes everything. */
+  close(): Promise<void>
+}
+
+export interface Overrides {
+  readonly now?: () => Date
+  readonly log?: Logger
+  /** 500 for an answer that breaks the spec. */
+  readonly validateResponses?: boolean
+}
+
+/** Listens when this resolves; an index that was empty is made first, any other catches up in the background. @throws the system's error where the port cannot be had */
+export async function startService(config: Config, overrides: Overrides = {}): Promise<Service> {
+  const { now, log = createLog(config.logLevel), validateResponses = false } = overrides
+  const draining = new AbortController()
+  const opened = await openDeps(config, { log, draining: draining.signal, ...(now === undefined ? {} : { now }) })
+  const { deps } = opened
+  const server = createServer(createApp(deps, { validateResponses }))
+  // For slow senders; the largest body arrives within it at 150 KB/s.
+  server.headersTimeout = 20_000
+  server.requestTimeout = 120_000
+  try {
+    await catchUp(deps)
+    await listen(server, config)
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+  const sweeping = sweep(deps)
+  const close = async () => {
+    draining.abort()
+    await drain(server)
+    await sweeping
+    await opened.close()
+  }
+  return { url: urlOf(server, config.host), deps, close }
+}
+
+function listen(server: Server, { port, host }: Config): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ port, host }, resolve)
+  })
+}
+
+function urlOf(server: Server, host: string): string {
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+async function drain(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve())
+  })
+  // A connection that a client keeps alive becomes idle only after the answer that it waits for.
+  const idle = setInterval(() => server.closeIdleConnections(), 50)
+  const overdue = setTimeout(() => server.closeAllConnections(), patience)
+  await closed
+  clearInterval(idle)
+  clearTimeout(overdue)
+}

@@ -1,0 +1,199 @@
+/** A service to test: in this process or as a child, over a data folder of its own, and people who use it. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import type { Deps } from '../../server/deps.ts'
+import { startService } from '../../server/service.ts'
+import type { components } from '../../spec/types.ts'
+
+export interface Grove {
+  readonly url: string
+  readonly dataDir: string
+  readonly deps: Deps
+  /** Stops the service and removes the data folder, unless it was given. */
+  close(): Promise<void>
+}
+
+export interface GroveOptions {
+  /** Default: a fresh one in the system's folder for temporary files. */
+  readonly dataDir?: string
+  readonly rateLimit?: boolean
+  readonly now?: () => Date
+  readonly publicUrl?: string
+}
+
+/** Answers are checked against the spec; faults (500) are told on standard error. */
+export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
+  const dataDir = options.dataDir ?? (await newDataDir())
+  const { rateLimit = false, now, publicUrl } = options
+  const config = { port: 0, host: '127.0.0.1', dataDir, logLevel: 'error' as const, rateLimit }
+  const service = await startService(
+    { ...config, ...(publicUrl === undefined ? {} : { publicUrl }) },
+    {
+      log: pino({ level: 'error' }, pino.destination({ dest: 2, sync: true })),
+      validateResponses: true,
+      ...(now === undefined ? {} : { now }),
+    },
+  )
+  return {
+    url: service.url,
+    dataDir,
+    deps: service.deps,
+    close: async () => {
+      await service.close()
+      if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+export function newDataDir(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'grove-test-'))
+}
+
+export interface SpawnedGrove {
+  readonly url: string
+  readonly dataDir: string
+  readonly pid: number
+  /** What it has written to standard output and standard error so far. */
+  output(): { stdout: string; stderr: string }
+  /** SIGTERM; the exit code. */
+  stop(): Promise<number | null>
+  /** SIGKILL, as a power cut to the process. */
+  kill(): Promise<void>
+}
+
+/** `node dist/main.js` on any free port; resolves once it says that it listens. @throws Error with its output if it ends */
+export async function spawnGrove(dataDir: string, environment: Record<string, string> = {}): Promise<SpawnedGrove> {
+  const child = spawn(process.execPath, ['dist/main.js'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      UV_THREADPOOL_SIZE: '16',
+      PORT: '0',
+      DATA_DIR: dataDir,
+      RATE_LIMIT: 'off',
+      LOG_LEVEL: 'warn',
+      ...environment,
+    },
+  })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk) => {
+    output.stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    output.stderr += chunk
+  })
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const url = await listening(child, output, exited)
+  const end = (signal: NodeJS.Signals) => {
+    child.kill(signal)
+    return exited
+  }
+  return {
+    url,
+    dataDir,
+    pid: child.pid ?? 0,
+    output: () => ({ ...output }),
+    stop: () => end('SIGTERM'),
+    kill: async () => {
+      await end('SIGKILL')
+    },
+  }
+}
+
+async function listening(
+  child: ChildProcess,
+  output: { stdout: string; stderr: string },
+  exited: Promise<number | null>,
+): Promise<string> {
+  const said = new Promise<string>((resolve) => {
+    child.stdout?.on('data', () => {
+      const url = /listening on (http:\/\/\S+)\n/.exec(output.stdout)?.[1]
+      if (url !== undefined) resolve(url)
+    })
+  })
+  const url = await Promise.race([said, exited.then(() => undefined)])
+  if (url === undefined) throw new Error(`dist/main.js ended before it listened:\n${output.stdout}${output.stderr}`)
+  return url
+}
+
+/** `headers` is there but not enumerable, so that `deep.equal({ status, body })` compares what matters. */
+export interface Answer {
+  readonly status: number
+  /** The JSON without its `request_id`, the text of what is no JSON, undefined for nothing. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects
+  readonly body: any
+  readonly headers: Headers
+}
+
+export type Headers = Readonly<Record<string, string>>
+
+export interface Client {
+  get(path: string, headers?: Headers): Promise<Answer>
+  post(path: string, body?: unknown, headers?: Headers): Promise<Answer>
+  patch(path: string, body?: unknown, headers?: Headers): Promise<Answer>
+  put(path: string, body?: unknown, headers?: Headers): Promise<Answer>
+  delete(path: string, headers?: Headers): Promise<Answer>
+}
+
+/** A string is sent as it is, anything else as JSON; always as application/json unless `headers` say otherwise. */
+export function client({ url }: { readonly url: string }, token?: string): Client {
+  const send = async (method: string, path: string, body?: unknown, headers: Headers = {}): Promise<Answer> => {
+    const response = await fetch(url + path, {
+      method,
+      redirect: 'manual',
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const answer = { status: response.status, body: read(response, await response.text()) }
+    const received = { value: Object.fromEntries(response.headers), enumerable: false }
+    return Object.defineProperty(answer, 'headers', received) as Answer // defineProperty does not change the type
+  }
+  return {
+    get: (path, headers) => send('GET', path, undefined, headers),
+    post: (path, body, headers) => send('POST', path, body, headers),
+    patch: (path, body, headers) => send('PATCH', path, body, headers),
+    put: (path, body, headers) => send('PUT', path, body, headers),
+    delete: (path, headers) => send('DELETE', path, undefined, headers),
+  }
+}
+
+function read(response: Response, text: string): unknown {
+  if (text === '') return undefined
+  if (!response.headers.get('content-type')?.startsWith('application/json')) return text
+  const body: unknown = JSON.parse(text)
+  if (typeof body === 'object' && body !== null && 'request_id' in body) {
+    const { request_id: _, ...rest } = body
+    return rest
+  }
+  return body
+}
+
+type Session = components['schemas']['Session']
+
+export interface PersonClient extends Client {
+  readonly user: Session['user']
+  /** The id of the personal organisation. */
+  readonly org: string
+  readonly session: Session
+}
+
+export const password = 'correct horse battery'
+
+/** Makes the account `<name>@example.org` with `password`; the client speaks for it. */
+export async function signUp(grove: { readonly url: string }, name: string): Promise<PersonClient> {
+  const email = `${name.toLowerCase().replaceAll(' ', '.')}@example.org`
+  const { status, body } = await client(grove).post('/auth/signup', { email, password, name })
+  if (status !== 201) throw new Error(`Sign-up of ${email} answered ${status} ${JSON.stringify(body)}`)
+  const session: Session = body
+  const org = session.user.org_id
+  if (org === undefined) throw new Error('Sign-up made no organisation')
+  return { ...client(grove, session.accessToken), user: session.user, org, session }
+}
