@@ -62,7 +62,7 @@ export async function linkLock(
 }
 
 /** The owner that a token names, `<process>/<transaction>`, or undefined for a lock of native git's. */
-export function ownerOf(token: string): { process: string; transaction: string } | undefined {
+function ownerOf(token: string): { process: string; transaction: string } | undefined {
   const match = /^grove ([\w-]+)\/([\w-]+)\n$/.exec(token)
   return match?.[1] && match[2] ? { process: match[1], transaction: match[2] } : undefined
 }

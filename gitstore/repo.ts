@@ -18,5 +18,3 @@ export type Oid = string
 export function isOid(text: string): text is Oid {
   return /^[0-9a-f]{40}$/.test(text)
 }
-
-export const zeroOid: Oid = '0'.repeat(40)

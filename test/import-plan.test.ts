@@ -168,6 +168,8 @@ describe('import: the plan', () => {
     it('keeps apart files whose names differ in ending alone', async () => {
       const planned = await plan({ 'a.md': '', 'a.mdx': '', 'a.markdown': '', 'a/index.md': '' })
       expect(new Set(planned.nodes.map((node) => node.id)).size).to.equal(5)
+      const before = await plan({ 'a.md': '', 'a.mdx': '' })
+      expect(at(planned, 'a.mdx').id).to.equal(at(before, 'a.mdx').id)
     })
   })
 
@@ -360,7 +362,7 @@ describe('import: the plan', () => {
 
     it('do not count to elsewhere, to the page itself, in code or in comments', async () => {
       const text =
-        '[a](https://a.md) [b](//a.md) [c](mailto:a.md) [d](#a) [e](note.md#x) `[f](a.md)` <!-- [g](a.md) -->\n\n    [h](a.md)\n\n~~~\n[[a]]\n~~~\n\n<!--\n\n[[a]]\n\n-->\n\n<pre><a href="a.md"></pre>'
+        '[a](https://a.md) [b](//a.md) [c](mailto:a.md) [d](#a) [e](note.md#x) `[f](a.md)` <!-- [g](a.md) <a href="a.md"> -->\n\n    [h](a.md)\n\n~~~\n[[a]]\n~~~\n\n<!--\n\n[[a]]\n\n-->\n\n<pre><a href="a.md"></pre>'
       const planned = await plan({ 'a.md': '', 'note.md': text })
       expect([connections(planned, 'note.md'), planned.problems]).to.deep.equal([[], []])
     })
@@ -395,6 +397,10 @@ describe('import: the plan', () => {
         expect(await links(link, 'x/Idea.md', 'x/y/Deep.md')).to.deep.equal([connection])
       })
 
+    it('resolve a name with a colon', async () => {
+      expect(await links('[[Re: this]]', 'Re: this.md')).to.deep.equal(['links_to Re: this.md'])
+    })
+
     it('resolve an alias', async () => {
       const planned = await plan({ 'a.md': '---\naliases: [Other name]\n---\n', 'note.md': '[[other NAME]]' })
       expect(connections(planned, 'note.md')).to.deep.equal(['links_to a.md'])
@@ -425,7 +431,8 @@ describe('import: the plan', () => {
     it('in brackets that Markdown has a meaning for are links', async () => {
       const planned = await plan({
         '1.md': '',
-        'note.md': '[[1]](https://example.org) and [[1]]\n\n[1]: https://example.org',
+        '2.md': '',
+        'note.md': '[[2]](https://example.org) and [[1]]\n\n[1]: https://example.org',
       })
       expect([connections(planned, 'note.md'), planned.problems]).to.deep.equal([[], []])
     })

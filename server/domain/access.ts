@@ -116,7 +116,7 @@ async function isFollowed(deps: Deps, repo: Repo, row: NodeRow): Promise<boolean
   }
 }
 
-export function sameBranches(indexed: ReadonlyMap<string, Oid>, now: ReadonlyMap<string, Oid>): boolean {
+function sameBranches(indexed: ReadonlyMap<string, Oid>, now: ReadonlyMap<string, Oid>): boolean {
   if (indexed.size !== now.size) return false
   for (const [ref, oid] of now) if (indexed.get(ref) !== oid) return false
   return true
@@ -136,7 +136,7 @@ export function findNode(db: Kysely<IndexSchema>, orgId: string, nodeId: string)
   return db.selectFrom('node').selectAll().where('id', '=', nodeId).where('org_id', '=', orgId).executeTakeFirst()
 }
 
-export async function findRole(db: Kysely<IndexSchema>, orgId: string, userId: string): Promise<Role | undefined> {
+async function findRole(db: Kysely<IndexSchema>, orgId: string, userId: string): Promise<Role | undefined> {
   const row = await db
     .selectFrom('member')
     .select('role')

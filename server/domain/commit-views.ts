@@ -37,7 +37,7 @@ export interface CommitDetails extends Commit {
   readonly changes: CommitDiff
 }
 
-export function toCommit(nodeId: string, commit: GitCommit): Commit {
+function toCommit(nodeId: string, commit: GitCommit): Commit {
   return {
     id: commit.oid,
     node_id: nodeId,

@@ -41,7 +41,7 @@ export interface PullRecord {
 
 export type PullEvent = 'open' | 'edit' | 'merge' | 'close' | 'reopen'
 
-export function pullPath(number: number): string {
+function pullPath(number: number): string {
   return `pulls/${Math.floor(number / 10_000)}/${Math.floor(number / 100) % 100}/${number}.json`
 }
 

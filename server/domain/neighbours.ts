@@ -30,7 +30,7 @@ export async function readNeighbours(db: Kysely<IndexSchema>, orgId: string, nod
   return { parents, children, connections, ...counts }
 }
 
-export function toConnection({
+function toConnection({
   key,
   holder,
   source,

@@ -199,7 +199,7 @@ export async function deleteNode(deps: Deps, actor: Person, orgId: string, nodeI
   })
 }
 
-export function toSummary(node: NodeRow) {
+function toSummary(node: NodeRow) {
   return {
     id: node.id,
     org_id: node.org_id,
@@ -213,7 +213,7 @@ export function toSummary(node: NodeRow) {
 }
 
 /** The bytes of node.json, unknown keys of an earlier one kept. */
-export function nodeJson(
+function nodeJson(
   fields: Pick<NodeInput, 'title' | 'tags' | 'properties'>,
   before: Record<string, unknown> = {},
 ): Buffer {

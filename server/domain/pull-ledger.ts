@@ -1,6 +1,5 @@
 /** Pull requests between ledger and index: rows, and the events that the branches themselves cause. */
 import type { Insertable, Selectable } from 'kysely'
-import { v7 as newId } from 'uuid'
 import { findCommit, readCommit } from '../../gitstore/commits.ts'
 import { divergence, isAncestor } from '../../gitstore/history.ts'
 import { type Move, transact } from '../../gitstore/ref-transaction.ts'
@@ -18,8 +17,6 @@ export interface NodePlace {
   readonly nodeId: string
   readonly repo: Repo
 }
-
-export { newId as newPullId }
 
 export function toRow(nodeId: string, record: PullRecord): Insertable<PullTable> {
   const ended = record.status !== 'open'

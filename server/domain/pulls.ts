@@ -214,7 +214,7 @@ async function patched(
 }
 
 /** The record with the heads as they are at its end. */
-export async function frozen(repo: Repo, record: PullRecord): Promise<PullRecord> {
+async function frozen(repo: Repo, record: PullRecord): Promise<PullRecord> {
   const source = readRef(repo, `refs/heads/${record.source_branch}`)
   const target = readRef(repo, `refs/heads/${record.target_branch}`)
   return source && target

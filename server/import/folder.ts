@@ -56,7 +56,7 @@ export async function listFolder(path: string): Promise<Folder> {
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
     for (const entry of await entriesOf(dir, folder, problems)) {
       const at = folder + entry.name
-      if (entry.name === 'node_modules') continue
+      if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
       if (entry.isDirectory()) pending.push(`${at}/`)
       else if (entry.isFile()) files.push(at)
       else if (entry.isSymbolicLink()) links.push(at)

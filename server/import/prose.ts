@@ -75,7 +75,7 @@ export function wikilink(inner: string, embedded: boolean): Link | undefined {
   const [address = '', ...words] = inner.split('|')
   // In a table the | is written \|.
   const target = address.replace(/\\$/, '').split('#')[0]?.trim()
-  if (!target || isUrl(target)) return undefined
+  if (!target || target.includes('://')) return undefined
   return { target, form: 'wikilink', type: embedded ? 'embeds' : 'links_to', label: asLine(words.join('|'), 500) }
 }
 
