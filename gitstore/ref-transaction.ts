@@ -110,7 +110,10 @@ async function withLocks<T>(
     try {
       await mkdir(folder)
       await Promise.all([
-        writeWhole(join(folder, 'locks.json'), { note, locks: sorted.map((name) => relative(store.root, lockPath(name))) }),
+        writeWhole(join(folder, 'locks.json'), {
+          note,
+          locks: sorted.map((name) => relative(store.root, lockPath(name))),
+        }),
         writeWhole(join(folder, 'token'), token),
       ])
       for (const name of sorted) {

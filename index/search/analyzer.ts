@@ -2,7 +2,7 @@ import stem from 'wink-porter2-stemmer'
 import { STOP_WORDS } from './stop-words.ts'
 
 /** What one written word means to the index. */
-export interface Meaning {
+interface Meaning {
   /** Folded and stemmed: what postings are keyed by. */
   term: string
   isStopWord: boolean

@@ -27,7 +27,7 @@ export interface Question {
   scope?: Scope
 }
 
-export interface RetrievedMatch {
+interface RetrievedMatch {
   node_id: string
   title: string
   /** BM25. */
@@ -40,14 +40,14 @@ export interface RetrievedMatch {
   commit_id: string
 }
 
-export interface RetrievedNode extends RankedNode {
+interface RetrievedNode extends RankedNode {
   title: string
   tags: string[]
   commit_id: string
   text_content?: string
 }
 
-export type RetrievedEdge = Omit<SearchEdge, 'holder'>
+type RetrievedEdge = Omit<SearchEdge, 'holder'>
 
 export interface Retrieved {
   query: string
@@ -149,7 +149,13 @@ function edgesAmong({ graph }: SearchIndex, ids: Set<string>): RetrievedEdge[] {
       if (edge.source === id && ids.has(other)) edges.push(describeEdge(edge))
     }
   }
-  return edges.sort((a, b) => compare(a.id, b.id) || compare(a.source, b.source) || compare(a.target, b.target))
+  return edges.sort(
+    (a, b) =>
+      compare(a.id, b.id) ||
+      compare(a.source, b.source) ||
+      compare(a.target, b.target) ||
+      compare(a.edge_type, b.edge_type),
+  )
 }
 
 function describeEdge(edge: SearchEdge): RetrievedEdge {

@@ -16,7 +16,7 @@ export interface WeightedTerm {
 }
 
 /** `terms`: those of the query that occur in the document. */
-export interface Hit {
+interface Hit {
   score: number
   terms: string[]
 }

@@ -5,6 +5,7 @@ import { GitError } from '../../gitstore/errors.ts'
 import { listRefs, readRef } from '../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repos.ts'
+import { readIndexedBranches } from '../../index/derived/branches.ts'
 import type { IndexSchema, NodeTable, OrgTable, Role } from '../../index/derived/schema.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
@@ -109,7 +110,7 @@ async function findFollowed(deps: Deps, orgId: string, nodeId: string): Promise<
 async function isFollowed(deps: Deps, repo: Repo, row: NodeRow): Promise<boolean> {
   try {
     if (readRef(repo, ledgerRef) !== row.ledger) return false
-    return sameBranches(await branchesOf(deps.index.read, row.id), listRefs(repo, 'refs/heads/'))
+    return sameBranches(await readIndexedBranches(deps.index.read, row.id), listRefs(repo, 'refs/heads/'))
   } catch (error) {
     if (error instanceof GitError && error.code === 'repo_missing') return false
     throw error
@@ -120,12 +121,6 @@ function sameBranches(indexed: ReadonlyMap<string, Oid>, now: ReadonlyMap<string
   if (indexed.size !== now.size) return false
   for (const [ref, oid] of now) if (indexed.get(ref) !== oid) return false
   return true
-}
-
-/** The branches as last followed, under their full ref names. */
-export async function branchesOf(db: Kysely<IndexSchema>, nodeId: string): Promise<Map<string, Oid>> {
-  const rows = await db.selectFrom('branch').select(['name', 'head']).where('node_id', '=', nodeId).execute()
-  return new Map(rows.map(({ name, head }) => [`refs/heads/${name}`, head]))
 }
 
 function selectOrg(db: Kysely<IndexSchema>, orgId: string): Promise<OrgRow | undefined> {

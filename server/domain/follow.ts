@@ -9,6 +9,7 @@ import { listRefs, readRef } from '../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repos.ts'
 import { isDuplicate } from '../../index/database.ts'
+import { readIndexedBranches } from '../../index/derived/branches.ts'
 import { deleteNodeRows, replaceNodeRows } from '../../index/derived/nodes.ts'
 import { replaceOrgRows } from '../../index/derived/orgs.ts'
 import type { IndexSchema, NodeTable } from '../../index/derived/schema.ts'
@@ -50,11 +51,7 @@ async function followOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo)
   const ledger = readRef(repo, ledgerRef)
   if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
   const branches = listRefs(repo, 'refs/heads/')
-  const indexed = new Map(
-    (await deps.index.read.selectFrom('branch').selectAll().where('node_id', '=', nodeId).execute()).map(
-      ({ name, head }) => [`refs/heads/${name}`, head] as const,
-    ),
-  )
+  const indexed = await readIndexedBranches(deps.index.read, nodeId)
   const records = row?.ledger === ledger ? [] : await changedPulls(repo, row?.ledger ?? null, ledger)
   const open = await openPulls(deps.index.read, nodeId, records)
   if (await settlePulls(deps, { orgId, nodeId, repo }, open, indexed, branches)) return false

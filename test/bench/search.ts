@@ -16,7 +16,7 @@ import {
  * folder per collection with corpus.jsonl, queries.jsonl, qrels.tsv and, where there are links, edges.tsv.
  *
  * nDCG@10 of the matches (linear gain, as trec_eval), recall@5 of `nodes` at depth deep with top_k 50, each times 100 and
- * averaged over the queries that have a relevant document; p50 in milliseconds with top_k 10; beside each MiniSearch as it comes.
+ * averaged over the queries that have a relevant document; p50 in milliseconds with top_k 10; `plain` is MiniSearch as it comes.
  */
 
 interface Text {
@@ -25,11 +25,17 @@ interface Text {
   text: string
 }
 
+interface Asked {
+  text: string
+  /** By document. */
+  gains: Map<string, number>
+}
+
 interface Collection {
   corpus: Text[]
   edges: SearchEdge[]
-  /** Only those with a relevant document; gains by document. */
-  queries: { text: string; gains: Map<string, number> }[]
+  /** Only those with a relevant document. */
+  queries: Asked[]
 }
 
 const folder = process.argv[2] ?? '../shared/data/search'
@@ -50,25 +56,29 @@ function measure({ corpus, edges, queries }: Collection): Record<string, string 
   const plain = new MiniSearch<Text>({ fields: ['title', 'text'], idField: '_id' })
   plain.addAll(corpus)
 
-  const ours = (text: string, expansion_depth: Question['expansion_depth'], top_k: number) =>
-    retrieve(index, { query: text, top_k, expansion_depth, include_raw_text: false })
-  const matchesOf = (text: string) => ours(text, 'none', 10).matches.map((match) => match.node_id)
-  const plainMatchesOf = (text: string) => plain.search(text).map((result) => String(result.id))
-  const matchesAt50 = (text: string) => ours(text, 'none', 50).matches.map((match) => match.node_id)
-  const nodesOf = (text: string) => ours(text, 'deep', 50).nodes.map((node) => node.id)
-  const texts = queries.map(({ text }) => text)
+  const at = (expansion_depth: Question['expansion_depth'], top_k: number) =>
+    askAll(queries, (query) => retrieve(index, { query, top_k, expansion_depth, include_raw_text: false }))
+  const [plainly, none, standard, deep] = [
+    askAll(queries, (query) => plain.search(query)),
+    at('none', 10),
+    at('standard', 10),
+    at('deep', 10),
+  ]
+  const plainIds = plainly.answers.map((results) => results.map((result) => String(result.id)))
+  const matches = none.answers.map((answer) => answer.matches.map((match) => match.node_id))
+  const nodes = () => at('deep', 50).answers.map((answer) => answer.nodes.map((node) => node.id))
   return {
     nodes: corpus.length,
     'ms to build': Math.round(built),
     queries: queries.length,
-    'nDCG@10': percent(queries, matchesOf, ndcg),
-    'plain nDCG@10': percent(queries, plainMatchesOf, ndcg),
-    'recall@5': percent(queries, matchesAt50, recall),
-    'deep recall@5': edges.length > 0 ? percent(queries, nodesOf, recall) : '',
-    'none ms': median(texts, (text) => ours(text, 'none', 10)),
-    'standard ms': median(texts, (text) => ours(text, 'standard', 10)),
-    'deep ms': median(texts, (text) => ours(text, 'deep', 10)),
-    'plain ms': median(texts, (text) => plain.search(text)),
+    'plain nDCG@10': percent(queries, plainIds, ndcg),
+    'nDCG@10': percent(queries, matches, ndcg),
+    'recall@5': percent(queries, matches, recall),
+    'deep recall@5': edges.length > 0 ? percent(queries, nodes(), recall) : '',
+    'plain ms': plainly.median.toFixed(2),
+    'none ms': none.median.toFixed(2),
+    'standard ms': standard.median.toFixed(2),
+    'deep ms': deep.median.toFixed(2),
   }
 }
 
@@ -93,22 +103,25 @@ function recall(ranked: string[], gains: Map<string, number>): number {
 }
 
 function percent(
-  queries: Collection['queries'],
-  answer: (text: string) => string[],
+  queries: Asked[],
+  answers: string[][],
   judge: (ranked: string[], gains: Map<string, number>) => number,
 ): string {
-  const sum = queries.reduce((total, { text, gains }) => total + judge(answer(text), gains), 0)
+  const sum = queries.reduce((total, { gains }, i) => total + judge(answers[i] ?? [], gains), 0)
   return ((100 * sum) / queries.length).toFixed(1)
 }
 
-function median(texts: string[], ask: (text: string) => unknown): string {
-  const times = texts.map((text) => {
+/** All answers and the median of their times, in milliseconds. */
+function askAll<T>(queries: Asked[], ask: (text: string) => T): { answers: T[]; median: number } {
+  const times: number[] = []
+  const answers = queries.map(({ text }) => {
     const started = performance.now()
-    ask(text)
-    return performance.now() - started
+    const answer = ask(text)
+    times.push(performance.now() - started)
+    return answer
   })
   times.sort((a, b) => a - b)
-  return (times[Math.floor(times.length / 2)] ?? 0).toFixed(2)
+  return { answers, median: times[Math.floor(times.length / 2)] ?? 0 }
 }
 
 function readCollection(path: string): Collection {
