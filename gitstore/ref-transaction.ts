@@ -33,6 +33,19 @@ export interface Decision<T> {
 /** A ref as it stands under the lock, or null. */
 export type Current = (name: RefName) => Oid | null
 
+/** `locks.json`. */
+interface Intent {
+  readonly note: string
+  /** Paths below the root. */
+  readonly locks: readonly string[]
+}
+
+interface Broken extends Intent {
+  readonly folder: string
+  readonly token: string
+}
+
+/** One of `moves.json`. */
 interface Plan {
   readonly dir: string
   readonly ref: string
@@ -70,10 +83,17 @@ export async function holding<T>(store: Store, name: RefName, note: string, work
  */
 export async function recover(store: Store, process: string): Promise<void> {
   const home = join(store.run, process)
-  for (const entry of await readdir(home, { withFileTypes: true }).catch(() => [])) {
-    if (entry.isDirectory()) await recoverTransaction(store, join(home, entry.name), `grove ${process}/${entry.name}\n`)
+  const entries = await readdir(home, { withFileTypes: true }).catch(() => [])
+  const broken: Broken[] = []
+  for (const { name } of entries.filter((entry) => entry.isDirectory())) {
+    const intent = await readWhole<Intent>(join(home, name, 'locks.json'))
+    if (intent) broken.push({ ...intent, folder: join(home, name), token: `grove ${process}/${name}\n` })
   }
-  await rm(home, { recursive: true, force: true })
+  // Those with a note come last: whoever is told may need the refs that the others still lock.
+  for (const transaction of broken) if (!transaction.note) await recoverTransaction(store, transaction)
+  for (const transaction of broken) if (transaction.note) await recoverTransaction(store, transaction)
+  // Again, should another who asks after this process make a file in it just now.
+  await rm(home, { recursive: true, force: true, maxRetries: 3 })
 }
 
 /** Recovers after every dead process whose folder is left below `run`; says how many there were. */
@@ -149,10 +169,10 @@ async function inTurn<T>(keys: readonly string[], work: () => Promise<T>): Promi
 async function commit(store: Store, folder: string, moves: readonly Move[]): Promise<void> {
   for (const move of moves) refuseTakenName(move)
   const plans: Plan[] = moves.map(({ repo, ref, to }) => ({ dir: relative(store.root, repo.dir), ref, to }))
-  const values = moves.map((move, at) => writeSyncedFile(join(folder, String(at)), `${move.to ?? ''}\n`))
+  await Promise.all(moves.map((move, at) => writeSyncedFile(join(folder, String(at)), `${move.to ?? ''}\n`)))
+  // After the values: a plan whose first value is not there says that the first move was made.
   // One rename is whole by itself: there is nothing to finish.
-  const single = plans.length === 1 && plans[0]?.to
-  await Promise.all([...values, ...(single ? [] : [writeWhole(join(folder, 'moves.json'), plans)])])
+  if (plans.length > 1 || !plans[0]?.to) await writeWhole(join(folder, 'moves.json'), plans)
   for (const [at, plan] of plans.entries()) await carryOut(store, folder, at, plan)
 }
 
@@ -212,11 +232,9 @@ async function deleteRef(store: Store, folder: string, repo: Repo, ref: string):
   await syncDirectory(dirname(path))
 }
 
-async function recoverTransaction(store: Store, folder: string, token: string): Promise<void> {
-  const intent = await readWhole<{ note: string; locks: string[] }>(join(folder, 'locks.json'))
-  if (!intent) return
+async function recoverTransaction(store: Store, { folder, token, note, locks }: Broken): Promise<void> {
   const held: string[] = []
-  for (const lock of intent.locks) {
+  for (const lock of locks) {
     const path = join(store.root, lock)
     if ((await readLock(path)) === token) held.push(path)
   }
@@ -231,7 +249,7 @@ async function recoverTransaction(store: Store, folder: string, token: string): 
       if ((await exists(join(folder, String(at)))) && held.includes(path)) await carryOut(store, folder, at, plan)
     }
   }
-  if (intent.note) await store.recovered(intent.note)
+  if (note) await store.recovered(note)
   for (const path of held) await unlink(path).catch(() => undefined)
   await rm(folder, { recursive: true, force: true })
 }

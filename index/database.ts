@@ -2,9 +2,9 @@
 
 import { Kysely, type Migration, type Transaction } from 'kysely'
 import { migrate } from './migrate.ts'
-import { openConnection, sqliteDialect } from './sqlite.ts'
+import { DatabaseFault, openConnection, setAside, sqliteDialect } from './sqlite.ts'
 
-export { DatabaseBusy, DatabaseFault, type DatabaseFaultCode, isDuplicate } from './sqlite.ts'
+export { DatabaseFault, isDuplicate } from './sqlite.ts'
 
 export interface Database<S> {
   /** Sees what is committed; each query is a snapshot of its own. Cannot write. */
@@ -13,7 +13,7 @@ export interface Database<S> {
    * Runs `work` in one transaction, alone among all processes, and commits what it wrote, or nothing if it throws.
    * Nothing but the transaction's own statements may be awaited in it, not even `read`'s.
    *
-   * @throws DatabaseBusy after 10 s of waiting for its turn, DatabaseFault where the storage fails
+   * @throws DatabaseFault: busy after 10 s of waiting for its turn, storage_* where the storage fails
    */
   write<R>(work: (trx: Transaction<S>) => Promise<R>): Promise<R>
   /** After the transaction that runs has ended. */
@@ -23,24 +23,27 @@ export interface Database<S> {
 export interface DatabaseOptions {
   /** FULL where the rows are the truth, NORMAL where they can be made again. */
   readonly synchronous: 'FULL' | 'NORMAL'
+  /** Reads the whole file first, about 0.2 s for 100 MB, so that damage shows at the start. */
+  readonly check?: boolean
 }
 
 /**
  * Opens the database in `file`, made if it is not there, with every migration applied.
  *
- * @throws DatabaseBusy, DatabaseFault; Error where the file was made by a newer version
+ * @throws DatabaseFault; Error where the file was made by a newer version
  */
 export async function openDatabase<S>(
   file: string,
   migrations: Record<string, Migration>,
   options: DatabaseOptions,
 ): Promise<Database<S>> {
+  const { synchronous } = options
   const writing = await openConnection(file, { ...options, role: 'write' })
   const writer = new Kysely<S>({ dialect: sqliteDialect(writing, 'write') })
   const write: Database<S>['write'] = (work) => writer.transaction().execute(work)
   try {
     await write((trx) => migrate(trx, migrations))
-    const reading = await openConnection(file, { ...options, role: 'read' })
+    const reading = await openConnection(file, { synchronous, role: 'read' })
     const read = new Kysely<S>({ dialect: sqliteDialect(reading, 'read') })
     return {
       read,
@@ -56,5 +59,20 @@ export async function openDatabase<S>(
   } catch (error) {
     writing.close()
     throw error
+  }
+}
+
+/** As `openDatabase`, for what can be made again: a damaged file is set aside, and an empty database takes its place. */
+export async function openDerivedDatabase<S>(
+  file: string,
+  migrations: Record<string, Migration>,
+): Promise<Database<S>> {
+  const options = { synchronous: 'NORMAL', check: true } as const
+  try {
+    return await openDatabase<S>(file, migrations, options)
+  } catch (error) {
+    if (!(error instanceof DatabaseFault) || error.code !== 'damaged') throw error
+    await setAside(file)
+    return openDatabase<S>(file, migrations, options)
   }
 }

@@ -1,5 +1,6 @@
 /** One SQLite connection as Kysely drives it: statements kept prepared, waiting for other processes without blocking. */
 
+import { rename } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import {
@@ -14,7 +15,8 @@ import {
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
 
-export type DatabaseFaultCode = 'busy' | 'storage_full' | 'storage_readonly' | 'storage_error'
+/** `damaged`: the file is not, or no longer wholly, a database. */
+type DatabaseFaultCode = 'busy' | 'damaged' | 'storage_full' | 'storage_readonly' | 'storage_error'
 
 /** The database could not do its work for a reason outside the program; nothing of the transaction was kept. */
 export class DatabaseFault extends Error {
@@ -28,7 +30,7 @@ export class DatabaseFault extends Error {
 }
 
 /** Others held the database for as long as one is ready to wait. */
-export class DatabaseBusy extends DatabaseFault {
+class DatabaseBusy extends DatabaseFault {
   constructor(options?: ErrorOptions) {
     super('busy', 'The database is busy', options)
     this.name = 'DatabaseBusy'
@@ -43,6 +45,8 @@ export type Role = 'read' | 'write'
 export interface SqliteOptions {
   /** FULL: an acknowledged write survives a power cut. NORMAL: it may be lost, the file stays sound. */
   readonly synchronous: 'FULL' | 'NORMAL'
+  /** Reads the whole file first: 0.2 s for 100 MB. */
+  readonly check?: boolean
   readonly role: Role
 }
 
@@ -54,11 +58,27 @@ export async function openConnection(file: string, options: SqliteOptions): Prom
     await retryWhileBusy(() => handle.pragma('journal_mode = wal'))
     handle.pragma(`synchronous = ${options.synchronous}`)
     handle.pragma('foreign_keys = on')
+    if (options.check === true) await requireSound(handle)
     if (options.role === 'read') handle.pragma('query_only = on')
     return handle
   } catch (error) {
     handle.close()
     throw error
+  }
+}
+
+/** @throws DatabaseFault damaged */
+async function requireSound(handle: Sqlite.Database): Promise<void> {
+  const found = await retryWhileBusy(() => handle.pragma('quick_check(1)', { simple: true }))
+  if (found !== 'ok') throw new DatabaseFault('damaged', `The database is damaged: ${found}`)
+}
+
+/** Keeps a damaged file, and what belongs to it, under another name. */
+export async function setAside(file: string): Promise<void> {
+  for (const suffix of ['', '-wal', '-shm']) {
+    await rename(`${file}${suffix}`, `${file}.damaged${suffix}`).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+    })
   }
 }
 
@@ -223,6 +243,9 @@ function asDatabaseFault(error: unknown): unknown {
   if (!(error instanceof Sqlite.SqliteError)) return error
   const { code } = error
   if (code === 'SQLITE_FULL') return new DatabaseFault('storage_full', 'The disk is full', { cause: error })
+  if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
+    return new DatabaseFault('damaged', 'The database is damaged', { cause: error })
+  }
   if (code === 'SQLITE_IOERR' || code.startsWith('SQLITE_IOERR_') || code.startsWith('SQLITE_CANTOPEN')) {
     return new DatabaseFault('storage_error', 'The file system failed', { cause: error })
   }

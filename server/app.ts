@@ -81,5 +81,6 @@ export function createApp(deps: Deps, { validateResponses }: AppOptions): Expres
 
 /** What the database's faults mean; `http/` may not know the database. */
 function databaseRefusal(error: unknown): unknown {
-  return error instanceof DatabaseFault ? new Refusal(error.code, error.message) : error
+  if (!(error instanceof DatabaseFault)) return error
+  return new Refusal(error.code === 'damaged' ? 'storage_error' : error.code, error.message)
 }

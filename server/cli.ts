@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 /** The command `grove`: reads the command line and calls one function. */
 import { Command, CommanderError } from 'commander'
+import { GitError } from '../gitstore/errors.ts'
+import { DatabaseFault } from '../index/database.ts'
 import { importFolder, rebuildIndex, UsageError } from './commands.ts'
 import { ConfigError, readConfig } from './config.ts'
 import { Refusal } from './errors.ts'
@@ -33,15 +35,29 @@ program
     process.exitCode = await rebuildIndex(readConfig())
   })
 
+// Who reads only the beginning, as `grove import … | head` does, must not end the work in the middle.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+}
+
 try {
   await program.parseAsync()
 } catch (error) {
-  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
-  else if (error instanceof UsageError || error instanceof ConfigError || error instanceof Refusal) {
-    process.stderr.write(`grove: ${error.message}\n`)
-    process.exitCode = 2
-  } else {
-    process.stderr.write(`grove: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
-    process.exitCode = 1
-  }
+  process.exitCode = exitCodeOf(error)
+  if (!(error instanceof CommanderError)) process.stderr.write(`grove: ${explain(error)}\n`)
+}
+
+/** 2: the caller can mend it; 1: it failed. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+  return error instanceof UsageError || error instanceof ConfigError || error instanceof Refusal ? 2 : 1
+}
+
+/** A sentence for what is expected; for anything else where it happened. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const isExpected = exitCodeOf(error) === 2 || error instanceof GitError || error instanceof DatabaseFault
+  return isExpected ? error.message : (error.stack ?? error.message)
 }

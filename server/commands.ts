@@ -9,6 +9,7 @@ import { importNodes } from './domain/imports.ts'
 import { createOrg, listOrgs, type Org, readOrg } from './domain/orgs.ts'
 import { reindex } from './domain/reindex.ts'
 import { createLog } from './http/requests.ts'
+import { asLine } from './import/line.ts'
 import { planImport } from './import/plan.ts'
 import { type Progress, progressOn } from './import/progress.ts'
 import { openDeps } from './open.ts'
@@ -26,7 +27,7 @@ export interface ImportOptions {
   readonly org?: string
 }
 
-/** Exit code 0 if all was placed, 1 if something was not. */
+/** Exit code 1 if a node was refused; a link that leads nowhere or a file that cannot be read is only named. */
 export async function importFolder(config: Config, folder: string, options: ImportOptions): Promise<number> {
   const isFolder = await stat(folder).then(
     (found) => found.isDirectory(),
@@ -35,7 +36,7 @@ export async function importFolder(config: Config, folder: string, options: Impo
   if (!isFolder) throw new UsageError(`${folder} is not a folder`)
   return withDeps(config, async (deps) => {
     const person = await personFor(deps, options.as)
-    const org = await orgForImport(deps, person, options.org, basename(resolve(folder)))
+    const org = await orgForImport(deps, person, options.org, asLine(basename(resolve(folder)), 200) || 'Imported')
     const reading = progressFor('Reading')
     const plan = await planImport(folder, org.id, reading.at)
     reading.end()

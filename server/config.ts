@@ -15,7 +15,7 @@ export interface Config {
   readonly rateLimit: boolean
 }
 
-export type LogLevel = (typeof logLevels)[number]
+type LogLevel = (typeof logLevels)[number]
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 

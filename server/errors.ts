@@ -60,7 +60,10 @@ export type MergeRefusal =
   | 'invalid_content'
   | 'draft'
 
-/** The caller can act on it: `detail` is a sentence for people, `facts` are additional members of the answer. */
+/**
+ * The caller can act on it: `detail` is a sentence for people, `facts` are additional members of the answer, `location`
+ * among them its header.
+ */
 export class Refusal extends Error {
   readonly code: RefusalCode
   readonly facts: Readonly<Record<string, unknown>>

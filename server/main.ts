@@ -3,6 +3,9 @@
 import { ConfigError, readConfig } from './config.ts'
 import { type Service, startService } from './service.ts'
 
+/** Milliseconds after which the process ends whatever still runs; it may be killed at any moment, so it may do this too. */
+const longestStop = 14_000
+
 try {
   const service = await startService(readConfig())
   stopOnSignal(service)
@@ -14,6 +17,7 @@ try {
 
 function stopOnSignal(service: Service): void {
   const stop = () => {
+    setTimeout(() => process.exit(0), longestStop).unref()
     service.close().then(
       () => process.exit(0),
       (error: unknown) => {

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { recoverAll, type Store } from '../gitstore/ref-transaction.ts'
-import { openDatabase } from '../index/database.ts'
+import { openDatabase, openDerivedDatabase } from '../index/database.ts'
 import { indexMigrations } from '../index/derived/migrations.ts'
 import type { IndexSchema } from '../index/derived/schema.ts'
 import { registerProcess, takeOver } from '../index/liveness.ts'
@@ -44,9 +44,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       synchronous: 'FULL',
     })
     closing.push(() => credentials.close())
-    const index = await openDatabase<IndexSchema>(join(root, 'index.sqlite'), indexMigrations, {
-      synchronous: 'NORMAL',
-    })
+    const index = await openDerivedDatabase<IndexSchema>(join(root, 'index.sqlite'), indexMigrations)
     closing.push(() => index.close())
     const store: Store = {
       root,

@@ -10,7 +10,7 @@ import { createLog } from './http/requests.ts'
 import { openDeps } from './open.ts'
 
 /** Milliseconds that requests in flight get to end, once the service stops. */
-const patience = 10_000
+const patience = 8_000
 
 export interface Service {
   readonly url: string
@@ -36,6 +36,8 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   // For slow senders; the largest body arrives within it at 150 KB/s.
   server.headersTimeout = 20_000
   server.requestTimeout = 120_000
+  // Longer than proxies and clients keep a connection, so that none sends into one that is being closed.
+  server.keepAliveTimeout = 75_000
   try {
     await catchUp(deps)
     await listen(server, config)

@@ -305,8 +305,8 @@ export interface paths {
         };
         /**
          * Read a node
-         * @description The node as `main` has it, with its text, neighbours and clone URL. `head` and `text_content` are absent as
-         *     long as there is no commit or no text.
+         * @description The node as `main` has it, with its text, neighbours and clone URL. `head` is absent as long as there is no
+         *     commit, and `text_content` is `""` where there is no text.
          */
         get: operations["getNode"];
         put?: never;
@@ -1201,7 +1201,7 @@ export interface components {
         Title: string;
         /** @description The node's text, Markdown by custom; at most 10 MiB as UTF-8. */
         Text: string;
-        /** @description The node's tags. */
+        /** @description The node's tags. One that is named twice counts once. */
         Tags: string[];
         /** @description Any JSON of your own. */
         Properties: {
@@ -1386,8 +1386,8 @@ export interface components {
             head?: components["schemas"]["Oid"];
         };
         Node: components["schemas"]["NodeSummary"] & {
-            /** @description The text on `main`; absent while there is none. */
-            text_content?: string;
+            /** @description The text on `main`; `""` while there is none. */
+            text_content: string;
             parents: components["schemas"]["Relative"][];
             children: components["schemas"]["Relative"][];
             /** @description Those that this node holds and those that lead to it. */

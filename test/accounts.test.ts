@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { findAccountByEmail } from '../index/records/accounts.ts'
+import { followOrg } from '../server/domain/follow.ts'
 import { issueResetToken } from '../server/domain/sessions.ts'
 import { client, type Grove, newDataDir, password, signUp, spawnGrove, startGrove } from './support/grove.ts'
 
@@ -170,14 +172,23 @@ describe('accounts', () => {
       expect(turnedAway?.headers['retry-after']).to.equal('1')
     })
 
-    it('makes the personal organisation that a sign-up could not make', async () => {
+    it('makes the personal organisation that a sign-up could not make, under the id that it was to have', async () => {
       const jan = await signUp(grove, 'Jan')
-      await grove.deps.credentials.write((trx) =>
-        trx.updateTable('account').set({ org_id: null }).where('id', '=', jan.user.id).execute(),
-      )
+      // As after a crash between the account's row and the organisation's folder.
+      await rm(join(grove.dataDir, jan.org), { recursive: true })
+      await followOrg(grove.deps, jan.org)
       expect((await jan.get('/auth/me')).body).to.not.have.property('org_id')
-      const { body } = await client(grove).post('/auth/login', { email: 'jan@example.org', password })
-      expect((await jan.get(`/orgs/${body.user.org_id}`)).body).to.include({ name: 'Jan', role: 'owner' })
+      const logins = [1, 2, 3].map(() => client(grove).post('/auth/login', { email: 'jan@example.org', password }))
+      for (const { body } of await Promise.all(logins)) expect(body.user.org_id).to.equal(jan.org)
+      expect((await jan.get(`/orgs/${jan.org}`)).body).to.include({ name: 'Jan', role: 'owner' })
+    })
+
+    it('does not make a personal organisation again that was deleted', async () => {
+      const kim = await signUp(grove, 'Kim')
+      expect((await kim.delete(`/orgs/${kim.org}`)).status).to.equal(204)
+      const { body } = await client(grove).post('/auth/login', { email: 'kim@example.org', password })
+      expect(body.user).to.not.have.property('org_id')
+      expect((await kim.get('/orgs')).body.total).to.equal(0)
     })
   })
 

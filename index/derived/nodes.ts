@@ -49,12 +49,23 @@ export async function replaceNodeRows(trx: Transaction<IndexSchema>, change: Nod
   return true
 }
 
-/** Removes the node; edges of others that point to it stay in their rows and are hidden by its absence. */
-export async function deleteNodeRows(trx: Transaction<IndexSchema>, orgId: string, nodeId: string): Promise<void> {
-  const { numDeletedRows } = await trx.deleteFrom('node').where('id', '=', nodeId).executeTakeFirst()
-  if (numDeletedRows === 0n) return
-  const changed = await countUp(trx, orgId, true)
-  await trx.insertInto('tombstone').values({ node_id: nodeId, org_id: orgId, changed }).execute()
+/**
+ * Removes the node, or nothing and false where its row is no longer this one. Edges of others that point to it stay in
+ * their rows and are hidden by its absence.
+ */
+export async function deleteNodeRows(
+  trx: Transaction<IndexSchema>,
+  { id, org_id, version }: Pick<Selectable<NodeTable>, 'id' | 'org_id' | 'version'>,
+): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('node')
+    .where('id', '=', id)
+    .where('version', '=', version)
+    .executeTakeFirst()
+  if (numDeletedRows === 0n) return false
+  const changed = await countUp(trx, org_id, true)
+  await trx.insertInto('tombstone').values({ node_id: id, org_id, changed }).execute()
+  return true
 }
 
 async function replaceBranches(

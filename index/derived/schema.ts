@@ -12,6 +12,8 @@ export interface OrgTable {
   updated_at: string
   /** The commit of org.git's main that this row was read from. */
   head: string
+  /** Of this row: a rebuilt one counts its versions from the start again, under another epoch. */
+  epoch: Generated<string>
   /** Counts up with every change of the organisation or of one of its nodes. */
   version: Generated<number>
   /** The version at the last change of a node or of an edge between two. */

@@ -18,12 +18,6 @@ export function findAccountById(db: Db, id: string): Promise<Account | undefined
   return db.selectFrom('account').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** In no particular order; ids that name nobody are missing from the answer. */
-export async function findAccountsByIds(db: Db, ids: readonly string[]): Promise<Account[]> {
-  if (ids.length === 0) return []
-  return db.selectFrom('account').selectAll().where('id', 'in', ids).execute()
-}
-
 /** False if the address, whatever its case, already has an account. */
 export async function insertAccount(db: Db, account: Omit<Account, 'email_key'>): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
@@ -32,16 +26,6 @@ export async function insertAccount(db: Db, account: Omit<Account, 'email_key'>)
     .onConflict((conflict) => conflict.column('email_key').doNothing())
     .executeTakeFirstOrThrow()
   return numInsertedOrUpdatedRows === 1n
-}
-
-/** The account's organisation from now on: `orgId`, or the one that another process set first. */
-export async function setPersonalOrg(db: Db, accountId: string, orgId: string): Promise<void> {
-  await db
-    .updateTable('account')
-    .set({ org_id: orgId })
-    .where('id', '=', accountId)
-    .where('org_id', 'is', null)
-    .execute()
 }
 
 export async function setPasswordHash(db: Db, accountId: string, hash: string): Promise<void> {

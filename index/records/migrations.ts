@@ -11,7 +11,7 @@ export const credentialsMigrations: Record<string, Migration> = {
           name text not null,
           password_hash text not null,
           created_at text not null,
-          org_id text
+          org_id text not null
         ) strict`.execute(db)
       await sql`
         create table session (

@@ -17,8 +17,8 @@ export interface Account {
   name: string
   password_hash: string
   created_at: string
-  /** The personal organisation; null until it has been made. */
-  org_id: string | null
+  /** The id that the personal organisation has, or will have. */
+  org_id: string
 }
 
 /** What one login began: the family of refresh tokens that follow each other. */

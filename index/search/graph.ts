@@ -1,4 +1,5 @@
 export interface SearchEdge {
+  /** Unique, whoever holds it. */
   id: string
   source: string
   target: string

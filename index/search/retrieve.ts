@@ -149,21 +149,10 @@ function edgesAmong({ graph }: SearchIndex, ids: Set<string>): RetrievedEdge[] {
       if (edge.source === id && ids.has(other)) edges.push(describeEdge(edge))
     }
   }
-  return edges.sort(
-    (a, b) =>
-      compare(a.id, b.id) ||
-      compare(a.source, b.source) ||
-      compare(a.target, b.target) ||
-      compare(a.edge_type, b.edge_type),
-  )
+  return edges.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
 function describeEdge(edge: SearchEdge): RetrievedEdge {
   const { id, source, target, edge_type, connection_type, label, parent_node_id } = edge
   return { id, source, target, edge_type, connection_type, label, parent_node_id }
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
 }

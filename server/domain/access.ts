@@ -3,14 +3,14 @@
 import type { Kysely, Selectable } from 'kysely'
 import { GitError } from '../../gitstore/errors.ts'
 import { listRefs, readRef } from '../../gitstore/refs.ts'
-import type { Oid, Repo } from '../../gitstore/repo.ts'
+import type { Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repos.ts'
 import { readIndexedBranches } from '../../index/derived/branches.ts'
 import type { IndexSchema, NodeTable, OrgTable, Role } from '../../index/derived/schema.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
 import type { Actor, Person } from './actor.ts'
-import { followNode, followOrg } from './follow.ts'
+import { followNode, followOrg, sameBranches } from './follow.ts'
 import { isId, ledgerRef, nodeRepo, orgRepo } from './places.ts'
 
 export type OrgRow = Selectable<OrgTable>
@@ -88,7 +88,7 @@ function requireRole({ role }: OrgAccess, need: Need): void {
 }
 
 /** The organisation's row; one that a crash left out of the index is found by its repository. */
-async function findOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
+export async function findOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
   if (!isId(orgId)) return undefined
   const row = await selectOrg(deps.index.read, orgId)
   if (row || !repoExists(orgRepo(deps.store, orgId))) return row
@@ -115,12 +115,6 @@ async function isFollowed(deps: Deps, repo: Repo, row: NodeRow): Promise<boolean
     if (error instanceof GitError && error.code === 'repo_missing') return false
     throw error
   }
-}
-
-function sameBranches(indexed: ReadonlyMap<string, Oid>, now: ReadonlyMap<string, Oid>): boolean {
-  if (indexed.size !== now.size) return false
-  for (const [ref, oid] of now) if (indexed.get(ref) !== oid) return false
-  return true
 }
 
 function selectOrg(db: Kysely<IndexSchema>, orgId: string): Promise<OrgRow | undefined> {

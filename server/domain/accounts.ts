@@ -2,19 +2,13 @@
 
 import type { Kysely } from 'kysely'
 import { v7 as newId } from 'uuid'
-import {
-  findAccountByEmail,
-  findAccountById,
-  insertAccount,
-  setPasswordHash,
-  setPersonalOrg,
-} from '../../index/records/accounts.ts'
+import { findAccountByEmail, findAccountById, insertAccount, setPasswordHash } from '../../index/records/accounts.ts'
 import type { Account, CredentialsSchema } from '../../index/records/schema.ts'
 import { setSessionsRevoked, useResetToken } from '../../index/records/sessions.ts'
 import type { Deps } from '../deps.ts'
 import { Invalid, Refusal } from '../errors.ts'
 import type { Actor, Person } from './actor.ts'
-import { createOrg } from './orgs.ts'
+import { ensurePersonalOrg } from './orgs.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import { openSession, type Session, sessionAnswer } from './sessions.ts'
 import { hashOf } from './tokens.ts'
@@ -28,7 +22,8 @@ export interface NewAccount {
 }
 
 /**
- * The account's row comes first, for it alone can be refused; should the organisation then fail, the next login makes it.
+ * The account's row comes first, for it alone can be refused; should the organisation then fail, the next login makes it
+ * under the id that the row has.
  *
  * @throws Refusal email_taken, rate_limited
  */
@@ -40,7 +35,7 @@ export async function signup(deps: Deps, { email, password, name }: NewAccount):
     // Before it is known whether the address is taken, so that the time does not tell.
     password_hash: await hashPassword(password),
     created_at: deps.now().toISOString(),
-    org_id: null,
+    org_id: newId(),
   }
   const inserted = await deps.credentials.write((trx) => insertAccount(trx, account))
   if (!inserted) throw new Refusal('email_taken', 'There is an account with this e-mail address')
@@ -117,7 +112,7 @@ async function byResetToken(deps: Deps, token: string): Promise<Proof> {
 
 /** @throws Refusal invalid_token if the account is gone */
 export async function readMe(deps: Deps, person: Person): Promise<User> {
-  return userOf(await readAccount(deps, person.id))
+  return userOf(deps, await readAccount(deps, person.id))
 }
 
 /** Who an access token speaks for; undefined if the account is gone. */
@@ -127,16 +122,9 @@ export async function findPerson(deps: Deps, id: string): Promise<Person | undef
 }
 
 async function signIn(deps: Deps, account: Profile, message: string): Promise<Session> {
-  const person = personOf(account)
-  const org_id = account.org_id ?? (await makePersonalOrg(deps, person))
+  await ensurePersonalOrg(deps, personOf(account), account.org_id)
   const refreshToken = await openSession(deps, account.id)
-  return sessionAnswer(deps, { ...account, org_id }, refreshToken, message)
-}
-
-async function makePersonalOrg(deps: Deps, person: Person): Promise<string> {
-  const org = await createOrg(deps, person, { name: person.name })
-  await deps.credentials.write((trx) => setPersonalOrg(trx, person.id, org.id))
-  return (await readAccount(deps, person.id)).org_id ?? org.id
+  return sessionAnswer(deps, account, refreshToken, message)
 }
 
 async function readAccount(deps: Deps, id: string): Promise<Account> {

@@ -11,6 +11,7 @@ import type { Person } from './actor.ts'
 import { signature } from './authors.ts'
 import { type ContentProblem, readContent } from './entities.ts'
 import { followSoon, noteOf } from './follow.ts'
+import { refuseLongText } from './limits.ts'
 import { graphRef, main, orgRepo } from './places.ts'
 import { graphProblems, newParents } from './rules.ts'
 
@@ -30,7 +31,7 @@ export interface CommitRequest {
 /**
  * Commits to a branch by compare-and-swap under its lock. The answer comes after the index followed.
  *
- * @throws Refusal head_moved, branch_not_found, no_changes, pull_request_required, forbidden; Invalid for content that breaks a rule
+ * @throws Refusal head_moved, branch_not_found, no_changes, pull_request_required, forbidden; Invalid: content that breaks a rule, a long message
  */
 export async function commitToBranch(
   deps: Deps,
@@ -40,6 +41,7 @@ export async function commitToBranch(
 ): Promise<Oid> {
   const ref = `refs/heads/${request.branch}`
   const { repo, org, node } = access
+  refuseLongText(['body', 'message'], request.message)
   if (ref === main && org.require_pull_requests) refuseDirectMove()
   return whileHeld(deps, access, ref === main && request.addsParents, () =>
     transact(deps.store, [{ repo, ref }], async (current) => {

@@ -16,6 +16,7 @@ import { followNode, followSoon } from './follow.ts'
 import { appendPull, type PullRecord, readPull } from './ledger.ts'
 import { type Page, pageOf, slice } from './pages.ts'
 import { ledgerRef, pinRef } from './places.ts'
+import { endedBy, frozen } from './pull-ledger.ts'
 
 export interface Branch {
   readonly name: string
@@ -134,10 +135,10 @@ async function removeBranch(
     if (!before || before !== place.ledger) return { moves: [], value: false }
     await requireStill(deps, actor, place.orgId, 'editor')
     const moves: Move[] = []
+    const event = { by: { name: actor.name, email: actor.email }, at: deps.now().toISOString() }
     let tip = before
     for (const number of touched) {
-      const record = await readPull(repo, tip, number)
-      const after = withoutBranch({ ...record, by: actor, at: deps.now().toISOString() }, name, head, open)
+      const after = await withoutBranch(repo, { ...(await readPull(repo, tip, number)), ...event }, name, open)
       if (after.status === 'closed') moves.push({ repo, ref: pinRef(number), to: after.source_commit })
       tip = await appendPull(repo, tip, after.status === 'closed' ? 'close' : 'edit', after)
     }
@@ -147,12 +148,11 @@ async function removeBranch(
   })
 }
 
-function withoutBranch(record: PullRecord, name: string, head: Oid, open: readonly Pair[]): PullRecord {
-  if (record.source_branch === name) return { ...record, status: 'closed', source_commit: head }
-  const taken = open.some((other) => other.source_branch === record.source_branch && other.target_branch === 'main')
-  return record.source_branch === 'main' || taken
-    ? { ...record, status: 'closed' }
-    : { ...record, target_branch: 'main' }
+async function withoutBranch(repo: Repo, record: PullRecord, name: string, open: readonly Pair[]): Promise<PullRecord> {
+  const { source_branch, by, at } = record
+  const taken = open.some((other) => other.source_branch === source_branch && other.target_branch === 'main')
+  if (source_branch !== name && source_branch !== 'main' && !taken) return { ...record, target_branch: 'main' }
+  return endedBy(await frozen(repo, record), 'closed', by, at)
 }
 
 async function toBranch(repo: Repo, name: string, head: Oid): Promise<Branch> {

@@ -1,5 +1,6 @@
 /** What branches hold: trees, files, objects, history, commits, comparison. */
 import { findCommit, readCommit } from '../../gitstore/commits.ts'
+import { GitError } from '../../gitstore/errors.ts'
 import { containsCommit, divergence, logOf, mergeBase } from '../../gitstore/history.ts'
 import { asBranchName, type BranchName } from '../../gitstore/names.ts'
 import { readObject } from '../../gitstore/objects.ts'
@@ -15,7 +16,7 @@ import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
 import { type CommitDetails, readCommits, readDetails, readDiff } from './commit-views.ts'
 import { entityAt } from './entities.ts'
 import { type Page, pageOf, slice } from './pages.ts'
-import { commitOfTag, publicHeads } from './tags.ts'
+import { commitOfTag, visibleHeads } from './tags.ts'
 
 interface BranchPlace {
   readonly orgId: string
@@ -85,7 +86,9 @@ export async function readBytes(
   const access = await nodeFor(deps, actor, place.orgId, place.nodeId, 'public')
   const missing = new Refusal('object_not_found', 'Object not found')
   if (!isOid(objectId) || (access.role === null && !(await isPublicBlob(access.repo, objectId)))) throw missing
-  const { type, content } = await readObject(access.repo, objectId)
+  const { type, content } = await readObject(access.repo, objectId).catch((error: unknown) => {
+    throw error instanceof GitError && error.code === 'object_missing' ? missing : error
+  })
   if (type !== 'blob') throw missing
   return content
 }
@@ -189,7 +192,7 @@ export async function findNamedCommit(access: NodeAccess, name: string): Promise
     if (tagged) return tagged
   }
   if (!isOid(name) || !(await findCommit(repo, name))) return undefined
-  for (const tip of await publicHeads(repo, role !== null)) if (await containsCommit(repo, tip, name)) return name
+  for (const tip of await visibleHeads(repo, role !== null)) if (await containsCommit(repo, tip, name)) return name
   return undefined
 }
 
@@ -207,7 +210,7 @@ async function commitNamed(access: NodeAccess, name: string): Promise<Oid> {
 }
 
 async function isPublicBlob(repo: Repo, oid: Oid): Promise<boolean> {
-  for (const tip of await publicHeads(repo, false)) {
+  for (const tip of await visibleHeads(repo, false)) {
     const files = await listFiles(repo, (await readCommit(repo, tip)).tree)
     if (files.some((file) => file.oid === oid)) return true
   }

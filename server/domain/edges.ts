@@ -2,18 +2,18 @@
 import { randomBytes } from 'node:crypto'
 import type { Draft } from '../../gitstore/draft.ts'
 import type { Oid } from '../../gitstore/repo.ts'
-import { applyChanges, findEntry } from '../../gitstore/trees.ts'
+import { applyChanges } from '../../gitstore/trees.ts'
 import type { Deps } from '../deps.ts'
 import { invalid, Refusal } from '../errors.ts'
-import { findNode, nodeFor } from './access.ts'
+import { findNode, type NodeAccess, nodeFor } from './access.ts'
 import type { Person } from './actor.ts'
 import { asJson } from './authors.ts'
 import { commitToBranch } from './branch-moves.ts'
 import { knownBranch } from './contents.ts'
 import {
   type ConnectionEntity,
-  connectionType,
   defaultConnectionType,
+  type NodeContent,
   type ParentEntity,
   readContent,
 } from './entities.ts'
@@ -34,12 +34,13 @@ export async function putParent(
   parentId: string,
   input: { label?: string } & Expectation,
 ) {
-  await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
   if (!(await findNode(deps.index.read, orgId, parentId)))
     throw new Refusal('parent_not_found', 'There is no such node to be the parent')
-  await changeEdge(deps, actor, orgId, nodeId, input.expected_head, {
+  await changeEdge(deps, actor, access, input.expected_head, {
     message: `Add parent ${parentId}`,
-    path: `parents/${parentId}.json`,
+    folder: 'parents',
+    id: parentId,
     bytes: (before) => {
       const label = input.label ?? before?.label ?? ''
       return asJson(label === '' ? {} : { label })
@@ -57,12 +58,12 @@ export async function removeParent(
   parentId: string,
   input: Expectation,
 ): Promise<void> {
-  const missing = new Refusal('parent_not_found', 'The node has no such parent')
-  if (!isId(parentId)) throw missing
-  await changeEdge(deps, actor, orgId, nodeId, input.expected_head, {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  await changeEdge(deps, actor, access, input.expected_head, {
     message: `Remove parent ${parentId}`,
-    path: `parents/${parentId}.json`,
-    bytes: (before) => (before ? null : fail(missing)),
+    folder: 'parents',
+    id: parentId,
+    bytes: (before) => (before ? null : fail(new Refusal('parent_not_found', 'The node has no such parent'))),
     locate: () => ['path', 'parent_id'],
   })
 }
@@ -74,6 +75,7 @@ export interface ConnectionInput extends Expectation {
   readonly id?: string
 }
 
+/** Two ids that differ in case only would be one file to some file systems. @throws Refusal connection_exists */
 export async function addConnection(
   deps: Deps,
   actor: Person,
@@ -81,16 +83,21 @@ export async function addConnection(
   nodeId: string,
   input: ConnectionInput,
 ): Promise<Connection> {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
   const { id = randomBytes(9).toString('base64url'), target, type = defaultConnectionType, label = '' } = input
-  const connection = checked({ id, target, type, label })
-  await changeEdge(deps, actor, orgId, nodeId, input.expected_head, {
+  requireTarget(target)
+  await changeEdge(deps, actor, access, input.expected_head, {
     message: `Connect to ${target}`,
-    path: `connections/${id}.json`,
-    bytes: (before) =>
-      before ? fail(new Refusal('connection_exists', 'A connection with this id exists')) : connectionJson(connection),
+    folder: 'connections',
+    id,
+    bytes: (_before, { connections }) => {
+      const taken = connections.some((other) => other.id.toLowerCase() === id.toLowerCase())
+      if (taken) throw new Refusal('connection_exists', 'A connection with this id exists')
+      return connectionJson({ target, type, label })
+    },
     locate: () => ['body', 'target'],
   })
-  return asConnection(nodeId, connection)
+  return asConnection(nodeId, { id, target, type, label })
 }
 
 export async function updateConnection(
@@ -101,14 +108,17 @@ export async function updateConnection(
   id: string,
   input: Partial<ConnectionInput>,
 ): Promise<Connection> {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
   let connection: ConnectionEntity | undefined
-  await changeEdge(deps, actor, orgId, nodeId, input.expected_head, {
+  await changeEdge(deps, actor, access, input.expected_head, {
     message: `Edit connection ${id}`,
-    path: connectionPath(id),
+    folder: 'connections',
+    id,
     bytes: (before) => {
       if (!before || !('target' in before)) throw connectionMissing()
-      const { target, type, label } = { ...before, ...input }
-      connection = checked({ id, target, type, label })
+      const { target = before.target, type = before.type, label = before.label } = input
+      requireTarget(target)
+      connection = { id, target, type, label }
       return connectionJson(connection)
     },
     locate: () => ['body', 'target'],
@@ -125,9 +135,11 @@ export async function removeConnection(
   id: string,
   input: Expectation,
 ): Promise<void> {
-  await changeEdge(deps, actor, orgId, nodeId, input.expected_head, {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  await changeEdge(deps, actor, access, input.expected_head, {
     message: `Remove connection ${id}`,
-    path: connectionPath(id),
+    folder: 'connections',
+    id,
     bytes: (before) => (before ? null : fail(connectionMissing())),
     locate: () => ['path', 'connection_id'],
   })
@@ -135,69 +147,56 @@ export async function removeConnection(
 
 interface EdgeChange {
   readonly message: string
-  readonly path: string
-  /** The new file, or null to delete it, from what the head says of it. */
-  readonly bytes: (before: ParentEntity | ConnectionEntity | undefined) => Buffer | null
+  readonly folder: 'parents' | 'connections'
+  /** As it was sent: of any form where the edge must be there already. */
+  readonly id: string
+  /** The new file, or null to delete it, from what the head says of this edge and of the node. */
+  readonly bytes: (before: ParentEntity | ConnectionEntity | undefined, content: NodeContent) => Buffer | null
   readonly locate: () => readonly (string | number)[]
 }
 
 async function changeEdge(
   deps: Deps,
   actor: Person,
-  orgId: string,
-  nodeId: string,
+  access: NodeAccess,
   expectedHead: string | null | undefined,
-  { message, path, bytes, locate }: EdgeChange,
+  { message, folder, id, bytes, locate }: EdgeChange,
 ): Promise<Oid> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
   const build = async (draft: Draft, tree: Oid | null): Promise<Oid> => {
     const content = await readContent(draft.repo, tree)
-    const all = path.startsWith('parents/') ? content.parents : content.connections
-    const known =
-      tree !== null && (await findEntry(draft.repo, tree, path))
-        ? all.find((edge) => path.endsWith(`/${edge.id}.json`))
-        : undefined
-    const file = bytes(known)
-    return applyChanges(draft, tree, [{ path, blob: file === null ? null : await draft.blob(file) }])
+    const edges: readonly (ParentEntity | ConnectionEntity)[] = content[folder]
+    const file = bytes(
+      edges.find((edge) => edge.id === id),
+      content,
+    )
+    const blob = file === null ? null : await draft.blob(file)
+    return applyChanges(draft, tree, [{ path: `${folder}/${id}.json`, blob }])
   }
   const request = {
     branch: knownBranch('main'),
     message,
     expectedHead,
-    addsParents: path.startsWith('parents/'),
+    addsParents: folder === 'parents',
     build,
     locate,
   }
   return commitToBranch(deps, actor, access, request)
 }
 
-function connectionPath(id: string): string {
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(id)) throw connectionMissing()
-  return `connections/${id}.json`
-}
-
 function connectionMissing(): Refusal {
   return new Refusal('connection_not_found', 'The node holds no such connection')
 }
 
-function checked(connection: ConnectionEntity): ConnectionEntity {
-  requireId(connection.target, ['body', 'target'])
-  if (!connectionType.test(connection.type))
-    throw invalid(['body', 'type'], `must match ${connectionType.source}`, connection.type)
-  return connection
+function requireTarget(target: string): void {
+  if (!isId(target)) throw invalid(['body', 'target'], 'there is no such node in this organisation', target)
 }
 
-function connectionJson({ target, type, label }: ConnectionEntity): Buffer {
+function connectionJson({ target, type, label }: Omit<ConnectionEntity, 'id'>): Buffer {
   return asJson({ target, type, ...(label === '' ? {} : { label }) })
 }
 
 function asConnection(nodeId: string, { id, target, type, label }: ConnectionEntity): Connection {
   return { id, node_id: nodeId, source: nodeId, target, type, label }
-}
-
-function requireId(id: string, loc: readonly string[]): string {
-  if (!isId(id)) throw invalid(loc, 'there is no such node in this organisation', id)
-  return id
 }
 
 function unlessUnchanged(error: unknown): void {

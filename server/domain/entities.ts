@@ -24,6 +24,8 @@ export interface ContentProblem {
 }
 
 export interface NodeContent {
+  /** node.json as it stands, with the keys that are none of ours; empty where it is missing or cannot be read. */
+  readonly json: Readonly<Record<string, unknown>>
   /** Undefined where node.json is missing or has none: the title given at creation holds. */
   readonly title: string | undefined
   readonly tags: readonly string[]
@@ -36,7 +38,7 @@ export interface NodeContent {
   readonly problems: readonly ContentProblem[]
 }
 
-export const connectionType = /^[a-z][a-z0-9_]{0,63}$/
+const connectionType = /^[a-z][a-z0-9_]{0,63}$/
 export const defaultConnectionType = 'related_to'
 
 const parentPath = /^parents\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.json$/
@@ -76,6 +78,7 @@ export async function readText(repo: Repo, content: NodeContent): Promise<string
 }
 
 const nothing: NodeContent = {
+  json: {},
   title: undefined,
   tags: [],
   properties: {},
@@ -97,20 +100,21 @@ async function parseContent(repo: Repo, root: readonly TreeEntry[]): Promise<Nod
   return { ...node, textBlob: plainText?.oid, parents, connections, problems }
 }
 
-type NodeFields = Pick<NodeContent, 'title' | 'tags' | 'properties'>
+type NodeFields = Pick<NodeContent, 'json' | 'title' | 'tags' | 'properties'>
 
 async function parseNode(repo: Repo, entry: TreeEntry | undefined, problems: ContentProblem[]): Promise<NodeFields> {
   const path = 'node.json'
   const json = entry && (await readJson(repo, entry, path, problems))
-  if (!json) return { title: undefined, tags: [], properties: {} }
+  if (!json) return { json: {}, title: undefined, tags: [], properties: {} }
   const problem = (reason: string): void => void problems.push({ path, reason })
   const { title, tags = [], properties = {} } = json
-  const titleHolds = typeof title === 'string' && title.length <= 500 && title.trim() !== '' && isClean(title)
+  const titleHolds = typeof title === 'string' && isText(title, 500) && title.trim() !== ''
   if (title !== undefined && !titleHolds) problem('title must be a text of 1 to 500 characters that is not blank')
   const tagsHold = isTags(tags)
   if (!tagsHold) problem('tags must be an array of at most 100 texts of 1 to 100 characters')
   if (!isRecord(properties)) problem('properties must be an object')
   return {
+    json,
     title: titleHolds ? title : undefined,
     tags: tagsHold ? [...new Set(tags)] : [],
     properties: isRecord(properties) ? properties : {},
@@ -203,15 +207,16 @@ function isTags(value: unknown): value is string[] {
   return (
     Array.isArray(value) &&
     value.length <= 100 &&
-    value.every((tag) => typeof tag === 'string' && tag !== '' && tag.length <= 100 && isClean(tag))
+    value.every((tag) => typeof tag === 'string' && tag !== '' && isText(tag, 100))
   )
 }
 
 function isLabel(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= 500 && isClean(value)
+  return typeof value === 'string' && isText(value, 500)
 }
 
-/** No NUL and no half of a surrogate pair: neither UTF-8 nor SQL can hold them. */
-function isClean(text: string): boolean {
-  return !/[\0\p{Surrogate}]/u.test(text)
+/** At most `limit` characters (code points, as in the spec), no NUL and no half of a surrogate pair: SQL holds neither. */
+function isText(text: string, limit: number): boolean {
+  const fits = text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit)
+  return fits && !/[\0\p{Surrogate}]/u.test(text)
 }

@@ -4,7 +4,7 @@
  */
 import type { Kysely, Selectable } from 'kysely'
 import { readCommit } from '../../gitstore/commits.ts'
-import { GitError } from '../../gitstore/errors.ts'
+import { GitError, type GitErrorCode } from '../../gitstore/errors.ts'
 import { listRefs, readRef } from '../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repos.ts'
@@ -40,21 +40,23 @@ export async function followSoon(deps: Deps, orgId: string, nodeId: string): Pro
   })
 }
 
-/** True when the rows are those of the refs read here. */
+/**
+ * True when the rows are those of the refs read here. The rows are read first, then the ledger, the heads last: a request
+ * that is known is then never older than the branches that it is judged by.
+ */
 async function followOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo): Promise<boolean> {
   const row = await deps.index.read.selectFrom('node').selectAll().where('id', '=', nodeId).executeTakeFirst()
   if (row && row.org_id !== orgId) return true
-  if (!repoExists(repo)) {
-    if (row) await deps.index.write((trx) => deleteNodeRows(trx, orgId, nodeId))
-    return true
-  }
+  if (!repoExists(repo)) return row ? deps.index.write((trx) => deleteNodeRows(trx, row)) : true
+  const indexed = await readIndexedBranches(deps.index.read, nodeId)
+  const known = await openPulls(deps.index.read, nodeId)
   const ledger = readRef(repo, ledgerRef)
   if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
   const branches = listRefs(repo, 'refs/heads/')
-  const indexed = await readIndexedBranches(deps.index.read, nodeId)
+  if (row?.ledger === ledger && sameBranches(indexed, branches)) return true
   const records = row?.ledger === ledger ? [] : await changedPulls(repo, row?.ledger ?? null, ledger)
-  const open = await openPulls(deps.index.read, nodeId, records)
-  if (await settlePulls(deps, { orgId, nodeId, repo }, open, indexed, branches)) return false
+  const place = { nodeId, repo, version: row?.version }
+  if (await settlePulls(deps, place, stillOpen(known, records), indexed, branches)) return false
   const fields = await nodeFields(repo, row, ledger, branches.get(main) ?? null)
   const change = {
     row,
@@ -83,19 +85,25 @@ async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
   return true
 }
 
-/** Every request that is open after `records`, as the ledger has it. */
-async function openPulls(
-  db: Kysely<IndexSchema>,
-  nodeId: string,
-  records: readonly PullRecord[],
-): Promise<PullRecord[]> {
+export function sameBranches(indexed: ReadonlyMap<string, Oid>, now: ReadonlyMap<string, Oid>): boolean {
+  if (indexed.size !== now.size) return false
+  for (const [ref, oid] of now) if (indexed.get(ref) !== oid) return false
+  return true
+}
+
+async function openPulls(db: Kysely<IndexSchema>, nodeId: string): Promise<PullRecord[]> {
   const rows: PullRow[] = await db
     .selectFrom('pull')
     .selectAll()
     .where('node_id', '=', nodeId)
     .where('status', '=', 'open')
     .execute()
-  const byNumber = new Map(rows.map((row) => [row.number, fromRow(row)]))
+  return rows.map(fromRow)
+}
+
+/** Every request that is open after `records`, as the ledger has it. */
+function stillOpen(known: readonly PullRecord[], records: readonly PullRecord[]): PullRecord[] {
+  const byNumber = new Map(known.map((record) => [record.number, record]))
   for (const record of records) byNumber.set(record.number, record)
   return [...byNumber.values()].filter((record) => record.status === 'open').sort((a, b) => a.number - b.number)
 }
@@ -174,8 +182,14 @@ export function noteOf(orgId: string, nodeId: string): string {
   return `${orgId}/${nodeId}`
 }
 
-/** Follows the node that a broken transaction's note names. */
+/** Follows the node that a broken transaction's note names. One that is damaged keeps nobody waiting but its own readers. */
 export async function followNote(deps: Deps, note: string): Promise<void> {
   const [orgId = '', nodeId = ''] = note.split('/')
-  if (isId(orgId) && isId(nodeId)) await followNode(deps, orgId, nodeId)
+  if (!isId(orgId) || !isId(nodeId)) return
+  await followNode(deps, orgId, nodeId).catch((error: unknown) => {
+    if (!(error instanceof GitError) || !damage.has(error.code)) throw error
+    deps.log.error({ err: error, orgId, nodeId }, 'a node that a dead process was changing cannot be read')
+  })
 }
+
+const damage: ReadonlySet<GitErrorCode> = new Set(['ref_damaged', 'object_missing', 'object_damaged'])

@@ -18,7 +18,8 @@ export interface GraphEdge {
 }
 
 interface CountsOfVersion {
-  readonly version: number
+  /** `<epoch>-<graph_version>` of the organisation's row. */
+  readonly version: string
   readonly counted: Promise<Counted>
 }
 
@@ -41,7 +42,7 @@ export async function readPublicGraph(deps: Deps, orgId: string) {
   const visible = new Set(rows.map((row) => row.id))
   const all = await db.selectFrom('edge').selectAll().where('org_id', '=', orgId).execute()
   const shown = all.filter((edge) => visible.has(edge.source) && visible.has(edge.target))
-  const { counts, hidden } = await countsAt(orgId, org.graph_version, [...visible], shown)
+  const { counts, hidden } = await countsAt(orgId, `${org.epoch}-${org.graph_version}`, [...visible], shown)
   const cyclic = new Set(hidden.map(({ parent, child }) => `${parent} ${child}`))
   const edges = shown
     .filter((edge) => edge.edge_type !== 'parent_child' || !cyclic.has(`${edge.source} ${edge.target}`))
@@ -77,7 +78,7 @@ async function requirePublished(db: Kysely<IndexSchema>, orgId: string): Promise
 
 function countsAt(
   orgId: string,
-  version: number,
+  version: string,
   ids: readonly string[],
   edges: readonly Selectable<EdgeTable>[],
 ): Promise<Counted> {

@@ -1,14 +1,17 @@
 /** A planned folder becomes nodes: what is new is made, what differs gets one commit, what is the same is left alone. */
-import type { Draft } from '../../gitstore/draft.ts'
+import { readCommit } from '../../gitstore/commits.ts'
+import { type Draft, openDraft } from '../../gitstore/draft.ts'
+import { GitError } from '../../gitstore/errors.ts'
 import { readRef } from '../../gitstore/refs.ts'
-import type { Oid } from '../../gitstore/repo.ts'
+import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { applyChanges, listFiles } from '../../gitstore/trees.ts'
 import type { Deps } from '../deps.ts'
 import { Invalid, Refusal } from '../errors.ts'
-import { findNode, nodeFor } from './access.ts'
+import { nodeFor, orgFor } from './access.ts'
 import type { Person } from './actor.ts'
 import { commitToBranch } from './branch-moves.ts'
 import { knownBranch } from './contents.ts'
+import { followNode } from './follow.ts'
 import { createNodeFrom, type NodeFiles } from './nodes.ts'
 import { main } from './places.ts'
 
@@ -31,8 +34,12 @@ export interface Imported {
 }
 
 /**
- * Makes each node's main equal to the plan: the folder wins, what was there stays in the history. Nodes first, without
- * their connections, since a connection may point at a node that comes later; `nodes` has parents before children.
+ * Makes each node's main equal to the plan: the folder wins, what was there stays in the history. A new node comes
+ * without its edges to nodes that are not there yet; they follow when all are. What is refused is a problem of its node
+ * and stops no other; running it again completes what was interrupted.
+ *
+ * @param nodes parents before children
+ * @throws Refusal org_not_found, forbidden; GitError storage_*, DatabaseFault
  */
 export async function importNodes(
   deps: Deps,
@@ -41,59 +48,103 @@ export async function importNodes(
   nodes: readonly ImportedNode[],
   onProgress: (done: number, total: number) => void,
 ): Promise<Imported> {
+  await orgFor(deps, actor, orgId, 'editor')
+  const there = new Set((await nodeRows(deps, orgId)).map((row) => row.id))
+  const [created, whole] = [new Set<string>(), new Set<string>()]
+  const counts = { created: 0, updated: 0, unchanged: 0 }
   const problems: { path: string; reason: string }[] = []
-  const attempt = async <T>(node: ImportedNode, work: () => Promise<T>): Promise<T | undefined> => {
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof Invalid || error instanceof Refusal)) throw error
-      problems.push({ path: node.path, reason: error.message })
-      return undefined
-    }
+  const attempt = async (node: ImportedNode, work: () => Promise<void>): Promise<void> => {
+    await work().catch((error: unknown) => problems.push({ path: node.path, reason: reasonOf(error) }))
   }
-  const created = new Set<string>()
   const total = nodes.length * 2
   for (const [done, node] of nodes.entries()) {
-    if (!(await findNode(deps.index.read, orgId, node.id))) {
-      const files = new Map([...node.files].filter(([path]) => !path.startsWith('connections/')))
-      const seed = {
-        id: node.id,
-        title: node.title,
-        files,
-        message: `Import ${node.path}`,
-        locate: (path: string) => [path],
-      }
-      if (await attempt(node, () => createNodeFrom(deps, actor, orgId, seed))) created.add(node.id)
+    if (!there.has(node.id)) {
+      await attempt(node, async () => {
+        const files = withEdgesTo(there, node.files)
+        if (await create(deps, actor, orgId, { ...node, files })) {
+          created.add(node.id)
+          if (files.size === node.files.size) whole.add(node.id)
+        }
+        there.add(node.id)
+      })
     }
     onProgress(done + 1, total)
   }
-  let updated = 0
   for (const [done, node] of nodes.entries()) {
-    if (await attempt(node, () => replaceTree(deps, actor, orgId, node))) updated += created.has(node.id) ? 0 : 1
+    if (there.has(node.id) && !whole.has(node.id)) {
+      await attempt(node, async () => {
+        const files = withEdgesTo(there, node.files)
+        const lost = node.files.size - files.size
+        if (lost > 0)
+          problems.push({ path: node.path, reason: `${lost} of its edges lead to what could not be placed` })
+        const moved = await replaceTree(deps, actor, orgId, { ...node, files })
+        if (!created.has(node.id)) counts[moved ? 'updated' : 'unchanged']++
+      })
+    }
     onProgress(nodes.length + done + 1, total)
   }
-  const unchanged = nodes.length - created.size - updated
-  return { created: created.size, updated, unchanged, missing: await missingNodes(deps, orgId, nodes), problems }
+  return { ...counts, created: created.size, missing: await missingNodes(deps, orgId, nodes), problems }
+}
+
+/** @throws what is nobody's to mend in this node: then the import ends */
+function reasonOf(error: unknown): string {
+  if (error instanceof Invalid) return error.problems.map((problem) => problem.msg).join('; ')
+  if (error instanceof Refusal) return error.message
+  if (error instanceof GitError && !error.code.startsWith('storage_')) return error.message
+  throw error
+}
+
+/** Without the edges to nodes that are not among `there`. */
+function withEdgesTo(there: ReadonlySet<string>, files: NodeFiles): NodeFiles {
+  return new Map(
+    [...files].filter(([path, bytes]) => {
+      const other = otherEnd(path, bytes)
+      return other === undefined || there.has(other)
+    }),
+  )
+}
+
+/** The node that the file connects with, if it is an edge. */
+function otherEnd(path: string, bytes: Buffer): string | undefined {
+  const [folder, name = ''] = path.split('/')
+  if (folder === 'parents') return name.replace(/\.json$/, '')
+  if (folder !== 'connections') return undefined
+  return (JSON.parse(bytes.toString()) as { target: string }).target // the plan's own words
+}
+
+/** False if it is there: made by a run that was interrupted before the index followed, or by one beside this. */
+async function create(deps: Deps, actor: Person, orgId: string, node: ImportedNode): Promise<boolean> {
+  const { id, path, title, files } = node
+  const seed = { id, title, files, message: `Import ${path}`, locate: (file: string) => [file] }
+  try {
+    await createNodeFrom(deps, actor, orgId, seed)
+    return true
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'node_exists') throw error
+    await followNode(deps, orgId, id)
+    return false
+  }
 }
 
 /** True if a commit was needed. */
 async function replaceTree(deps: Deps, actor: Person, orgId: string, node: ImportedNode): Promise<boolean> {
   const access = await nodeFor(deps, actor, orgId, node.id, 'editor')
   const head = readRef(access.repo, main)
-  try {
-    await commitToBranch(deps, actor, access, {
-      branch: knownBranch('main'),
-      message: `Import ${node.path}`,
-      expectedHead: head,
-      addsParents: [...node.files.keys()].some((path) => path.startsWith('parents/')),
-      build: (draft, tree) => treeOf(draft, tree, node.files),
-      locate: (path) => [path],
-    })
-    return true
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'no_changes') return false
-    throw error
-  }
+  if (head !== null && (await isTree(access.repo, (await readCommit(access.repo, head)).tree, node.files))) return false
+  await commitToBranch(deps, actor, access, {
+    branch: knownBranch('main'),
+    message: `Import ${node.path}`,
+    expectedHead: head,
+    addsParents: [...node.files.keys()].some((path) => path.startsWith('parents/')),
+    build: (draft, tree) => treeOf(draft, tree, node.files),
+    locate: (path) => [path],
+  })
+  return true
+}
+
+/** Whether `tree` is exactly these files: found out without a lock, for a second import finds it of nearly every node. */
+async function isTree(repo: Repo, tree: Oid, files: NodeFiles): Promise<boolean> {
+  return (await treeOf(openDraft(repo), tree, files)) === tree
 }
 
 async function treeOf(draft: Draft, tree: Oid | null, files: NodeFiles): Promise<Oid> {
@@ -105,13 +156,12 @@ async function treeOf(draft: Draft, tree: Oid | null, files: NodeFiles): Promise
 
 async function missingNodes(deps: Deps, orgId: string, nodes: readonly ImportedNode[]): Promise<Imported['missing']> {
   const planned = new Set(nodes.map((node) => node.id))
-  const rows = await deps.index.read
-    .selectFrom('node')
-    .select(['id', 'title', 'properties'])
-    .where('org_id', '=', orgId)
-    .execute()
-  return rows.flatMap(({ id, title, properties }) => {
+  return (await nodeRows(deps, orgId)).flatMap(({ id, title, properties }) => {
     const { source_path: path } = JSON.parse(properties) as Record<string, unknown> // written by follow.ts
     return typeof path === 'string' && !planned.has(id) ? [{ id, title, path }] : []
   })
+}
+
+function nodeRows(deps: Deps, orgId: string) {
+  return deps.index.read.selectFrom('node').select(['id', 'title', 'properties']).where('org_id', '=', orgId).execute()
 }

@@ -28,9 +28,11 @@ export interface PullRecord {
   readonly is_draft: boolean
   readonly author: Author
   readonly created_at: string
-  /** Who made the last event, and when. */
+  /** Who made the last event, and when; both names are empty where nobody is known, as of what was moved by hand. */
   readonly by: Author
   readonly at: string
+  /** Who merged or closed it, and when: what is edited later leaves it alone. Absent while it is open. */
+  readonly ended?: { readonly by: Author; readonly at: string }
   /** The source's head: as the event saw it; final once the request has ended. */
   readonly source_commit: Oid
   /** The target's head before the merge, or as the event saw it. */

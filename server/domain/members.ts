@@ -1,24 +1,24 @@
 /** Who belongs to an organisation; the truth is org.git. */
 
 import type { MemberTable, Role } from '../../index/derived/schema.ts'
-import { findAccountByEmail } from '../../index/records/accounts.ts'
+import { emailKey, findAccountByEmail } from '../../index/records/accounts.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
 import { orgFor } from './access.ts'
 import type { Person } from './actor.ts'
-import { changeOrg } from './org-changes.ts'
+import { changeOrg, requireOwner } from './org-changes.ts'
 import type { OrgRecord } from './org-record.ts'
 import { type Page, pageOf } from './pages.ts'
 
 export type Member = Omit<MemberTable, 'org_id'>
 
-/** By e-mail address. */
+/** Whoever joined first, first. */
 export async function listMembers(deps: Deps, actor: Person, orgId: string, page: Page) {
   await orgFor(deps, actor, orgId, 'reader')
   const all = deps.index.read.selectFrom('member').where('org_id', '=', orgId)
   const members: Member[] = await all
     .select(['user_id', 'email', 'name', 'role', 'created_at'])
-    .orderBy('email')
+    .orderBy('created_at')
     .orderBy('user_id')
     .limit(page.limit)
     .offset(page.offset)
@@ -61,15 +61,7 @@ export async function removeMember(deps: Deps, actor: Person, orgId: string, ema
   })
 }
 
-function requireOwner(record: OrgRecord, actor: Person): void {
-  if (record.members.get(actor.id)?.role !== 'owner') throw new Refusal('forbidden', 'This needs the role owner')
-}
-
 function requireAnotherOwner(record: OrgRecord, except: string): void {
   const owners = [...record.members].filter(([id, member]) => member.role === 'owner' && id !== except)
   if (owners.length === 0) throw new Refusal('last_owner', 'An organisation keeps at least one owner')
-}
-
-function emailKey(email: string): string {
-  return email.normalize('NFC').toLowerCase()
 }

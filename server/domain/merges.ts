@@ -15,7 +15,7 @@ import { addsParents, problemsOf, refuseDirectMove, refuseProblems, whileHeld } 
 import { followSoon } from './follow.ts'
 import { appendPull, type PullRecord, readPull } from './ledger.ts'
 import { ledgerRef, main } from './places.ts'
-import { type PullRow, toRow, withHeads } from './pull-ledger.ts'
+import { endedBy, type PullRow, toRow, withHeads } from './pull-ledger.ts'
 import { stateOf } from './pull-state.ts'
 import type { PullRequest } from './pull-views.ts'
 import { readPullRequest, rowFor } from './pulls.ts'
@@ -75,12 +75,7 @@ async function attempt(
     }
     const heads = await withHeads(repo, record, to, from)
     const by = { name: actor.name, email: actor.email }
-    const merged = await appendPull(repo, before, 'merge', {
-      ...heads,
-      status: 'merged',
-      by,
-      at: deps.now().toISOString(),
-    })
+    const merged = await appendPull(repo, before, 'merge', endedBy(heads, 'merged', by, deps.now().toISOString()))
     return {
       moves: [
         { ...target, to },

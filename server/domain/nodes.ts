@@ -5,18 +5,17 @@ import { v7 as newId } from 'uuid'
 import { type Draft, openDraft } from '../../gitstore/draft.ts'
 import { GitError } from '../../gitstore/errors.ts'
 import { asBranchName } from '../../gitstore/names.ts'
-import { readBlob } from '../../gitstore/objects.ts'
 import { transact } from '../../gitstore/ref-transaction.ts'
-import type { Oid, Repo } from '../../gitstore/repo.ts'
+import type { Oid } from '../../gitstore/repo.ts'
 import { createRepo, moveRepo } from '../../gitstore/repos.ts'
-import { applyChanges, findEntry } from '../../gitstore/trees.ts'
+import { applyChanges } from '../../gitstore/trees.ts'
 import type { Deps } from '../deps.ts'
-import { invalid, Refusal } from '../errors.ts'
-import { type NodeRow, nodeFor, orgFor } from './access.ts'
+import { Invalid, invalid, Refusal } from '../errors.ts'
+import { type NodeRow, nodeFor, orgFor, requireStill } from './access.ts'
 import type { Actor, Person } from './actor.ts'
 import { asJson, signature } from './authors.ts'
 import { commitToBranch, problemsOf, refuseProblems, whileGraphHeld } from './branch-moves.ts'
-import { type NodeContent, readContent } from './entities.ts'
+import { type NodeContent, readContent, textLimit } from './entities.ts'
 import { followNode, followSoon } from './follow.ts'
 import { startLedger } from './ledger.ts'
 import { readNeighbours } from './neighbours.ts'
@@ -48,17 +47,12 @@ export type NodeFiles = ReadonlyMap<string, Buffer>
 /**
  * Makes the repository whole under a temporary name and renames it into place: the commit point.
  *
- * @throws Refusal node_exists; Invalid: parents that break the graph's rules
+ * @throws Refusal node_exists; Invalid: parents that break the graph's rules, content without a first commit
  */
 export async function createNode(deps: Deps, actor: Person, orgId: string, input: NodeInput) {
+  await orgFor(deps, actor, orgId, 'editor')
   const { parents = [], initialize = true } = input
-  if (!initialize && (parents.length > 0 || input.text_content !== undefined)) {
-    throw invalid(
-      ['body', 'initialize'],
-      'parents and text_content need the first commit; leave initialize true',
-      false,
-    )
-  }
+  if (!initialize) refuseContent(input)
   const parentAt = parents.findIndex((parent, at) => !isId(parent) || parents.indexOf(parent) !== at)
   if (parentAt >= 0) throw invalid(['body', 'parents', parentAt], 'is no node id, or is named twice', parents[parentAt])
   const files = new Map<string, Buffer>([['node.json', nodeJson(input)]])
@@ -77,6 +71,16 @@ export async function createNode(deps: Deps, actor: Person, orgId: string, input
   return readNode(deps, actor, orgId, id)
 }
 
+/** What only a first commit could hold. */
+function refuseContent(input: NodeInput): void {
+  const fields = (['text_content', 'tags', 'properties', 'parents'] as const).filter(
+    (name) => input[name] !== undefined,
+  )
+  if (fields.length === 0) return
+  const msg = 'has no place to be without the first commit; leave initialize true'
+  throw new Invalid(fields.map((name) => ({ loc: ['body', name], msg, type: 'value_error' })))
+}
+
 export interface NodeSeed {
   readonly id?: string
   readonly title: string
@@ -90,7 +94,6 @@ export interface NodeSeed {
 export async function createNodeFrom(deps: Deps, actor: Person, orgId: string, seed: NodeSeed): Promise<string> {
   const { org } = await orgFor(deps, actor, orgId, 'editor')
   const id = seed.id ?? newId()
-  await refuseKnown(deps, orgId, id)
   const make = async (): Promise<void> => {
     const created_at = deps.now().toISOString()
     await createRepo(nodeRepo(deps.store, orgId, id).dir, async (repo) => {
@@ -107,6 +110,7 @@ export async function createNodeFrom(deps: Deps, actor: Person, orgId: string, s
         )
         await draft.save()
       }
+      await refuseKnown(deps, orgId, id)
       return refs.set(ledgerRef, await startLedger(repo, { id, org_id: orgId, title: seed.title, created_at }, actor))
     }).catch((error: unknown) => {
       if (error instanceof GitError && error.code === 'repo_exists') throw known(orgId, id)
@@ -135,8 +139,9 @@ export async function listNodes(
   if (parent_id !== undefined) {
     const children = deps.index.read
       .selectFrom('edge')
-      .select('target')
-      .where('source', '=', parent_id)
+      .innerJoin('node as parent', 'parent.id', 'edge.source')
+      .select('edge.target')
+      .where('parent.id', '=', parent_id)
       .where('edge_type', '=', 'parent_child')
     all = all.where('id', 'in', children)
   }
@@ -189,6 +194,7 @@ export async function deleteNode(deps: Deps, actor: Person, orgId: string, nodeI
   await mkdir(folder, { recursive: true })
   const trashed = join(folder, `${nodeId}.${deps.now().getTime()}.git`)
   await transact(deps.store, [{ repo, ref: ledgerRef }], async () => {
+    await requireStill(deps, actor, orgId, 'maintainer')
     await moveRepo(repo.dir, trashed)
     await unlink(join(trashed, `${ledgerRef}.lock`))
     return { moves: [], value: undefined }
@@ -215,7 +221,7 @@ function toSummary(node: NodeRow) {
 /** The bytes of node.json, unknown keys of an earlier one kept. */
 function nodeJson(
   fields: Pick<NodeInput, 'title' | 'tags' | 'properties'>,
-  before: Record<string, unknown> = {},
+  before: Readonly<Record<string, unknown>> = {},
 ): Buffer {
   return asJson({
     ...before,
@@ -235,7 +241,7 @@ async function patchTree(draft: Draft, tree: Oid | null, node: NodeRow, patch: N
   const content = await readContent(draft.repo, tree)
   const changes: { path: string; blob: Oid }[] = []
   if (patch.title !== undefined || patch.tags || patch.properties) {
-    const bytes = nodeJson(patchedFields(content, node, patch), await readNodeJson(draft.repo, tree))
+    const bytes = nodeJson(patchedFields(content, node, patch), content.json)
     changes.push({ path: 'node.json', blob: await draft.blob(bytes) })
   }
   if (patch.text_content !== undefined)
@@ -255,16 +261,13 @@ function patchedFields(
   }
 }
 
-async function readNodeJson(repo: Repo, tree: Oid | null): Promise<Record<string, unknown>> {
-  const entry = tree === null ? undefined : await findEntry(repo, tree, 'node.json')
-  if (!entry) return {}
-  const json: unknown = JSON.parse((await readBlob(repo, entry.oid)).toString())
-  return typeof json === 'object' && json !== null ? { ...json } : {}
-}
-
 function textBytes(text: string): Buffer {
-  if (/\p{Surrogate}/u.test(text)) throw invalid(['body', 'text_content'], 'holds half of a surrogate pair')
-  return Buffer.from(text, 'utf8')
+  const loc = ['body', 'text_content']
+  if (/\p{Surrogate}/u.test(text)) throw invalid(loc, 'holds half of a surrogate pair')
+  const bytes = Buffer.from(text, 'utf8')
+  if (bytes.length <= textLimit) return bytes
+  const msg = 'A text has at most 10 MiB as UTF-8'
+  throw new Invalid([{ loc, msg, type: 'string_too_long', ctx: { max_length: textLimit } }])
 }
 
 async function treeOf(draft: Draft, files: NodeFiles): Promise<Oid> {
@@ -278,8 +281,5 @@ async function refuseKnown(deps: Deps, orgId: string, id: string): Promise<void>
 }
 
 function known(orgId: string, id: string): Refusal {
-  return new Refusal('node_exists', 'A node with this id exists', {
-    node_id: id,
-    location: `/orgs/${orgId}/nodes/${id}`,
-  })
+  return new Refusal('node_exists', 'A node with this id exists', { location: `/orgs/${orgId}/nodes/${id}` })
 }

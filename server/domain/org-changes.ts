@@ -1,4 +1,5 @@
 /** The one way to change an organisation: a commit of org.git that the index has followed. */
+import { GitError } from '../../gitstore/errors.ts'
 import { transact } from '../../gitstore/ref-transaction.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
@@ -10,7 +11,7 @@ import { main, orgRepo } from './places.ts'
 /**
  * Changes org.git under its lock, and answers when the index has followed: a change may take something away.
  *
- * @throws Refusal what `change` throws, outcome_unknown (committed, but the index could not be brought up to it)
+ * @throws Refusal what `change` throws, org_not_found, outcome_unknown (committed, but the index could not be brought up to it)
  */
 export async function changeOrg(
   deps: Deps,
@@ -28,9 +29,21 @@ export async function changeOrg(
     if (after === before) return { moves: [], value: undefined }
     const to = await commitOrg(repo, head, after, by, deps.now(), message)
     return { moves: [{ repo, ref: main, to }], value: undefined }
-  })
+  }).catch(orgIsGone)
   await followOrg(deps, orgId).catch((error: unknown) => {
     deps.log.error({ err: error, orgId }, 'the index is behind this organisation')
     throw new Refusal('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')
   })
+}
+
+/** The right once more, under the lock. @throws Refusal forbidden */
+export function requireOwner(record: OrgRecord, actor: Person): void {
+  if (record.members.get(actor.id)?.role !== 'owner') throw new Refusal('forbidden', 'This needs the role owner')
+}
+
+/** What it means that the repository of an organisation is missing: somebody has deleted it meanwhile. */
+export function orgIsGone(error: unknown): never {
+  if (error instanceof GitError && error.code === 'repo_missing')
+    throw new Refusal('org_not_found', 'Organisation not found')
+  throw error
 }

@@ -1,15 +1,15 @@
 /** Organisations: tenants, each with a repository of its own. */
-import { mkdir, rename } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as newId } from 'uuid'
-import { syncDirectory } from '../../gitstore/durable.ts'
+import { GitError } from '../../gitstore/errors.ts'
 import { createRepo, moveRepo, unfinished } from '../../gitstore/repos.ts'
 import type { Role } from '../../index/derived/schema.ts'
 import type { Deps } from '../deps.ts'
-import { type OrgRow, orgFor } from './access.ts'
+import { findOrg, type OrgRow, orgFor } from './access.ts'
 import type { Actor, Person } from './actor.ts'
 import { followOrg } from './follow.ts'
-import { changeOrg } from './org-changes.ts'
+import { changeOrg, orgIsGone, requireOwner } from './org-changes.ts'
 import { commitOrg } from './org-record.ts'
 import { type Page, pageOf } from './pages.ts'
 import { main, orgFolder, trashFolder } from './places.ts'
@@ -31,12 +31,15 @@ export interface OrgInput {
   readonly require_pull_requests?: boolean
 }
 
-/** The folder's rename is the commit point: a crash before it leaves nothing, after it the index follows. */
-export async function createOrg(deps: Deps, actor: Person, input: OrgInput): Promise<Org> {
-  const id = newId()
+/**
+ * The folder's rename is the commit point: a crash before it leaves nothing, after it the index follows.
+ *
+ * @throws GitError repo_exists, for an id that is given and was used
+ */
+export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: string = newId()): Promise<Org> {
   const now = deps.now()
   const created_at = now.toISOString()
-  const making = join(deps.store.root, `${unfinished}${id}`)
+  const making = join(deps.store.root, `${unfinished}${newId()}`)
   const record = {
     org: {
       id,
@@ -52,13 +55,26 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput): Pro
     join(making, 'org.git'),
     async (repo) => new Map([[main, await commitOrg(repo, null, record, actor, now, 'create')]]),
   )
-  await rename(making, orgFolder(deps.store, id))
-  await syncDirectory(deps.store.root)
+  await moveRepo(making, orgFolder(deps.store, id)).catch(async (error: unknown) => {
+    await rm(making, { recursive: true, force: true })
+    throw error
+  })
   await followOrg(deps, id)
   return readOrg(deps, actor, id)
 }
 
-/** The caller's organisations, oldest membership first. */
+/** Makes the personal organisation of an account whose sign-up a crash cut short; one that was deleted stays so. */
+export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
+  if (await findOrg(deps, orgId)) return
+  const trash = await readdir(trashFolder(deps.store)).catch(() => [])
+  if (trash.some((name) => name.startsWith(`${orgId}.`))) return
+  await createOrg(deps, actor, { name: actor.name }, orgId).catch((error: unknown) => {
+    // Another process was quicker.
+    if (!(error instanceof GitError) || error.code !== 'repo_exists') throw error
+  })
+}
+
+/** The caller's organisations, the oldest first. */
 export async function listOrgs(deps: Deps, actor: Person, page: Page) {
   const mine = deps.index.read
     .selectFrom('org')
@@ -66,8 +82,8 @@ export async function listOrgs(deps: Deps, actor: Person, page: Page) {
     .where('member.user_id', '=', actor.id)
   const rows = await mine
     .selectAll('org')
-    .select(['member.role', 'member.created_at as since'])
-    .orderBy('since')
+    .select('member.role')
+    .orderBy('org.created_at')
     .orderBy('org.id')
     .limit(page.limit)
     .offset(page.offset)
@@ -84,18 +100,19 @@ export async function readOrg(deps: Deps, actor: Actor, orgId: string): Promise<
 export async function updateOrg(deps: Deps, actor: Person, orgId: string, input: Partial<OrgInput>): Promise<Org> {
   await orgFor(deps, actor, orgId, 'owner')
   await changeOrg(deps, orgId, actor, 'edit', (record) => {
+    requireOwner(record, actor)
     const org = { ...record.org, ...input }
     return JSON.stringify(org) === JSON.stringify(record.org) ? record : { ...record, org }
   })
   return readOrg(deps, actor, orgId)
 }
 
-/** Everything goes to the trash in one rename; a commit in flight finds its folder gone. */
+/** Everything goes to the trash in one rename; a commit in flight finds its folder gone. @throws Refusal org_not_found */
 export async function deleteOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
   await orgFor(deps, actor, orgId, 'owner')
   const trash = trashFolder(deps.store)
   await mkdir(trash, { recursive: true })
-  await moveRepo(orgFolder(deps.store, orgId), join(trash, `${orgId}.${deps.now().getTime()}`))
+  await moveRepo(orgFolder(deps.store, orgId), join(trash, `${orgId}.${deps.now().getTime()}`)).catch(orgIsGone)
   await followOrg(deps, orgId)
 }
 

@@ -3,23 +3,25 @@ import type { Insertable, Selectable } from 'kysely'
 import { findCommit, readCommit } from '../../gitstore/commits.ts'
 import { divergence, isAncestor } from '../../gitstore/history.ts'
 import { type Move, transact } from '../../gitstore/ref-transaction.ts'
+import { readRef } from '../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import type { PullTable } from '../../index/derived/schema.ts'
 import type { Deps } from '../deps.ts'
 import type { Author } from './authors.ts'
 import { appendPull, type PullEvent, type PullRecord, readPull } from './ledger.ts'
-import { ledgerRef, pinRef } from './places.ts'
+import { ledgerRef, main, pinRef } from './places.ts'
 
 export type PullRow = Selectable<PullTable>
 
 export interface NodePlace {
-  readonly orgId: string
   readonly nodeId: string
   readonly repo: Repo
+  /** Of the node's row that the events are worked out from; undefined where there is none yet. */
+  readonly version: number | undefined
 }
 
 export function toRow(nodeId: string, record: PullRecord): Insertable<PullTable> {
-  const ended = record.status !== 'open'
+  const { ended } = record
   return {
     node_id: nodeId,
     number: record.number,
@@ -38,9 +40,9 @@ export function toRow(nodeId: string, record: PullRecord): Insertable<PullTable>
     target_commit: record.target_before,
     ahead: record.commits_ahead,
     behind: record.commits_behind,
-    ended_by: ended ? record.by.name : null,
-    ended_by_email: ended ? record.by.email : null,
-    ended_at: ended ? record.at : null,
+    ended_by: ended?.by.name || null,
+    ended_by_email: ended?.by.email || null,
+    ended_at: ended?.at ?? null,
   }
 }
 
@@ -73,12 +75,27 @@ export async function withHeads(repo: Repo, record: PullRecord, source: Oid, tar
   return { ...record, source_commit: source, target_before: target, commits_ahead: ahead, commits_behind: behind }
 }
 
+/** The record as it ends. */
+export function endedBy(record: PullRecord, status: 'merged' | 'closed', by: Author, at: string): PullRecord {
+  return { ...record, status, by, at, ended: { by, at } }
+}
+
+/** The record with the heads as they are; what is gone stays as it was recorded. */
+export function frozen(repo: Repo, record: PullRecord): Promise<PullRecord> {
+  const source = readRef(repo, `refs/heads/${record.source_branch}`)
+  const target = readRef(repo, `refs/heads/${record.target_branch}`)
+  return withHeads(repo, record, source ?? record.source_commit, target ?? record.target_before)
+}
+
 type Branches = ReadonlyMap<string, Oid>
+
+/** Who moved a branch by hand is not known. */
+const nobody: Author = { name: '', email: '' }
 
 /**
  * Writes to the ledger what moves of branches mean for open requests: a target that took in a request's head merged it;
  * a source that is gone closes it; a target that is gone retargets it to main, or closes it where that cannot be.
- * Only a move from an indexed head counts. True if anything was written: the ledger is then another one.
+ * Only a move from an indexed head counts. True if anything was written, here or by another: one starts over then.
  */
 export async function settlePulls(
   deps: Deps,
@@ -87,18 +104,22 @@ export async function settlePulls(
   indexed: Branches,
   now: Branches,
 ): Promise<boolean> {
+  const current = new Map(open.map((record) => [record.number, record]))
   let wrote = false
   for (const record of open) {
-    const event = await eventOf(place.repo, record, indexed, now, open)
-    if (!event) continue
-    if (await appendEvent(deps, place, record.number, event)) wrote = true
+    const event = await eventOf(place.repo, record, indexed, now, [...current.values()])
+    const after = event && (await appendEvent(deps, place, record, event))
+    if (!after) continue
+    wrote = true
+    if (after.status === 'open') current.set(after.number, after)
+    else current.delete(after.number)
   }
   return wrote
 }
 
 type Settlement =
   | { kind: 'merge'; before: Oid; source: Oid; by: Author }
-  | { kind: 'close'; source: Oid | undefined }
+  | { kind: 'close'; source: Oid; target: Oid }
   | { kind: 'retarget' }
 
 async function eventOf(
@@ -108,48 +129,54 @@ async function eventOf(
   now: Branches,
   open: readonly PullRecord[],
 ): Promise<Settlement | undefined> {
-  const source = now.get(`refs/heads/${record.source_branch}`)
-  const target = now.get(`refs/heads/${record.target_branch}`)
-  if (target && !record.is_draft) {
-    const before = indexed.get(`refs/heads/${record.target_branch}`)
-    const head = source ?? indexed.get(`refs/heads/${record.source_branch}`)
-    if (
-      before &&
-      head &&
-      before !== target &&
-      (await isAncestor(repo, head, target)) &&
-      !(await isAncestor(repo, head, before))
-    ) {
-      const { committer } = await readCommit(repo, target)
-      return { kind: 'merge', before, source: head, by: { name: committer.name, email: committer.email } }
-    }
+  const [sourceRef, targetRef] = [`refs/heads/${record.source_branch}`, `refs/heads/${record.target_branch}`]
+  const [source, target] = [now.get(sourceRef), now.get(targetRef)]
+  const head = source ?? indexed.get(sourceRef) ?? record.source_commit
+  const before = indexed.get(targetRef)
+  if (target && before && !record.is_draft && (await tookIn(repo, head, before, target))) {
+    const { committer } = await readCommit(repo, target)
+    return { kind: 'merge', before, source: head, by: { name: committer.name, email: committer.email } }
   }
-  const close: Settlement = { kind: 'close', source: source ?? indexed.get(`refs/heads/${record.source_branch}`) }
-  if (!source) return close
-  if (target) return undefined
-  const taken = open.some(
-    (other) =>
-      other.number !== record.number && other.source_branch === record.source_branch && other.target_branch === 'main',
-  )
-  return record.source_branch === 'main' || record.target_branch === 'main' || taken || !now.has('refs/heads/main')
-    ? close
-    : { kind: 'retarget' }
+  if (source && target) return undefined
+  if (source && mayGoToMain(record, now, open)) return { kind: 'retarget' }
+  return { kind: 'close', source: head, target: target ?? before ?? record.target_before }
 }
 
-async function appendEvent(deps: Deps, { repo }: NodePlace, number: number, settlement: Settlement): Promise<boolean> {
+/** Whether a move of the target brought `head` in; never where a forced move has left `before` to the garbage collector. */
+async function tookIn(repo: Repo, head: Oid, before: Oid, target: Oid): Promise<boolean> {
+  if (before === target || !(await isAncestor(repo, head, target)) || !(await findCommit(repo, before))) return false
+  return !(await isAncestor(repo, head, before))
+}
+
+function mayGoToMain({ number, source_branch }: PullRecord, now: Branches, open: readonly PullRecord[]): boolean {
+  if (source_branch === 'main' || !now.has(main)) return false
+  return !open.some(
+    (other) => other.number !== number && other.source_branch === source_branch && other.target_branch === 'main',
+  )
+}
+
+/** The record as the ledger has it afterwards, unchanged where another event came first; undefined without a ledger. */
+async function appendEvent(
+  deps: Deps,
+  { nodeId, repo, version }: NodePlace,
+  { number, target_branch, is_draft }: PullRecord,
+  settlement: Settlement,
+): Promise<PullRecord | undefined> {
   const ledger = { repo, ref: ledgerRef }
   const pin = { repo, ref: pinRef(number) }
   return transact(deps.store, [ledger, pin], async (current) => {
     const before = current(ledger)
-    if (!before) return { moves: [], value: false }
+    if (!before) return { moves: [], value: undefined }
     const record = await readPull(repo, before, number)
-    if (record.status !== 'open') return { moves: [], value: true }
+    const row = await deps.index.read.selectFrom('node').select('version').where('id', '=', nodeId).executeTakeFirst()
+    const known = record.status === 'open' && record.target_branch === target_branch && record.is_draft === is_draft
+    if (!known || row?.version !== version) return { moves: [], value: record }
     const { event, after } = await settled(repo, record, settlement, deps.now())
     const moves: Move[] = []
     if (event === 'close' && (await findCommit(repo, after.source_commit)))
       moves.push({ ...pin, to: after.source_commit })
     moves.push({ ...ledger, to: await appendPull(repo, before, event, after) })
-    return { moves, value: true }
+    return { moves, value: after }
   })
 }
 
@@ -162,13 +189,13 @@ async function settled(
   const at = now.toISOString()
   if (settlement.kind === 'merge') {
     const heads = await withHeads(repo, record, settlement.source, settlement.before)
-    return { event: 'merge', after: { ...heads, status: 'merged', by: settlement.by, at } }
+    return { event: 'merge', after: endedBy(heads, 'merged', settlement.by, at) }
   }
   if (settlement.kind === 'close') {
-    return {
-      event: 'close',
-      after: { ...record, status: 'closed', at, source_commit: settlement.source ?? record.source_commit },
-    }
+    const { source, target } = settlement
+    const there = (await findCommit(repo, source)) && (await findCommit(repo, target))
+    const heads = there ? await withHeads(repo, record, source, target) : { ...record, source_commit: source }
+    return { event: 'close', after: endedBy(heads, 'closed', nobody, at) }
   }
-  return { event: 'edit', after: { ...record, target_branch: 'main', at } }
+  return { event: 'edit', after: { ...record, target_branch: 'main', by: nobody, at } }
 }

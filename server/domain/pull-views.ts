@@ -65,9 +65,10 @@ export async function toPull(deps: Deps, { org, node, repo }: NodeAccess, row: P
   }
 }
 
-function ending({ status, ended_by, ended_by_email, ended_at }: PullRow) {
-  if (ended_by === null || ended_by_email === null || ended_at === null) return {}
-  return status === 'merged'
-    ? { merged_by: ended_by, merged_by_email: ended_by_email, merged_at: ended_at }
-    : { closed_by: ended_by, closed_by_email: ended_by_email, closed_at: ended_at }
+/** When it ended, and by whom where that is known. */
+function ending({ status, ended_by: name, ended_by_email: email, ended_at: at }: PullRow) {
+  if (at === null) return {}
+  const known = name !== null && email !== null
+  if (status === 'merged') return { merged_at: at, ...(known ? { merged_by: name, merged_by_email: email } : {}) }
+  return { closed_at: at, ...(known ? { closed_by: name, closed_by_email: email } : {}) }
 }

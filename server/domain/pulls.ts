@@ -9,12 +9,14 @@ import type { Deps } from '../deps.ts'
 import { invalid, Refusal } from '../errors.ts'
 import { type NodeAccess, nodeFor, requireStill } from './access.ts'
 import type { Person } from './actor.ts'
+import type { Author } from './authors.ts'
 import { readCommits, readDiff } from './commit-views.ts'
 import { followSoon } from './follow.ts'
 import { appendPull, changedPulls, type PullEvent, type PullRecord, readLastNumber, readPull } from './ledger.ts'
+import { refuseLongText } from './limits.ts'
 import { type Page, pageOf, slice } from './pages.ts'
 import { ledgerRef, pinRef } from './places.ts'
-import { fromRow, type PullRow, withHeads } from './pull-ledger.ts'
+import { endedBy, fromRow, frozen, type PullRow, withHeads } from './pull-ledger.ts'
 import { type PullRequest, toPull } from './pull-views.ts'
 
 export interface PullInput {
@@ -43,8 +45,9 @@ export async function openPull(
 ): Promise<PullRequest> {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
   const { repo } = access
+  refuseLongText(['body', 'description'], input.description)
   const number = await changeLedger(deps, actor, access, async (ledger) => {
-    const { source, target } = branchHeads(repo, input)
+    const { source, target } = branchHeads(repo, input, ['source_branch', 'target_branch'])
     await refusePair(deps, access, ledger, input)
     const at = deps.now().toISOString()
     const by = { name: actor.name, email: actor.email }
@@ -89,7 +92,7 @@ export async function readPullRequest(
   return toPull(deps, access, await rowFor(deps, nodeId, number))
 }
 
-/** @throws Refusal merged (nothing of a merged request changes), pull_request_exists; Invalid */
+/** @throws Refusal merged (nothing of a merged request changes), pull_request_exists, and as headOf; Invalid */
 export async function updatePull(
   deps: Deps,
   actor: Person,
@@ -99,6 +102,7 @@ export async function updatePull(
   patch: PullPatch,
 ): Promise<PullRequest> {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  refuseLongText(['body', 'description'], patch.description ?? '')
   const row = await rowFor(deps, nodeId, number)
   const pin = { repo: access.repo, ref: pinRef(row.number) }
   await changeLedger(
@@ -108,15 +112,16 @@ export async function updatePull(
     async (ledger) => {
       const before = await readPull(access.repo, ledger, row.number)
       if (before.status === 'merged') throw new Refusal('merged', 'A merged pull request cannot be changed')
-      const change = await patched(deps, access, ledger, before, patch)
+      const event = { by: { name: actor.name, email: actor.email }, at: deps.now().toISOString() }
+      const change = await patched(deps, access, ledger, before, patch, event)
       if (!change) return { moves: [], value: undefined }
-      const record = { ...change.record, by: { name: actor.name, email: actor.email }, at: deps.now().toISOString() }
       const append: Move = {
         repo: access.repo,
         ref: ledgerRef,
-        to: await appendPull(access.repo, ledger, change.event, record),
+        to: await appendPull(access.repo, ledger, change.event, change.record),
       }
-      if (change.event === 'close') return { moves: [{ ...pin, to: record.source_commit }, append], value: undefined }
+      if (change.event === 'close')
+        return { moves: [{ ...pin, to: change.record.source_commit }, append], value: undefined }
       const unpin = change.event === 'reopen' && readRef(access.repo, pin.ref) ? [{ ...pin, to: null }] : []
       return { moves: [append, ...unpin], value: undefined }
     },
@@ -191,52 +196,54 @@ async function patched(
   ledger: Oid,
   before: PullRecord,
   patch: PullPatch,
+  event: { readonly by: Author; readonly at: string },
 ): Promise<LedgerChange | undefined> {
+  const { repo } = access
   const { status = before.status, ...fields } = patch
-  const record: PullRecord = { ...before, ...fields, status }
-  if (JSON.stringify(record) === JSON.stringify(before)) return undefined
+  const asked: PullRecord = { ...before, ...fields, status }
+  if (JSON.stringify(asked) === JSON.stringify(before)) return undefined
+  const record = { ...asked, ...event }
+  const retargeted = record.target_branch !== before.target_branch
+  const target = retargeted ? newTargetHead(repo, record) : undefined
   if (status === 'closed') {
-    if (before.status === 'closed') return { event: 'edit', record }
-    return { event: 'close', record: await frozen(access.repo, record) }
+    if (before.status === 'open')
+      return { event: 'close', record: endedBy(await frozen(repo, record), 'closed', event.by, event.at) }
+    return { event: 'edit', record: target ? await withHeads(repo, record, record.source_commit, target) : record }
   }
-  const moved = record.target_branch !== before.target_branch || before.status === 'closed'
-  if (!moved) return { event: 'edit', record }
-  const { source, target } = branchHeads(
-    access.repo,
-    record,
-    before.status === 'closed' ? ['body', 'status'] : undefined,
-  )
+  const reopened = before.status === 'closed'
+  if (!retargeted && !reopened) return { event: 'edit', record }
+  const heads = branchHeads(repo, record, patch.target_branch === undefined ? [] : ['target_branch'])
   await refusePair(deps, access, ledger, record, before.number)
-  return {
-    event: before.status === 'closed' ? 'reopen' : 'edit',
-    record: await withHeads(access.repo, record, source, target),
-  }
-}
-
-/** The record with the heads as they are at its end. */
-async function frozen(repo: Repo, record: PullRecord): Promise<PullRecord> {
-  const source = readRef(repo, `refs/heads/${record.source_branch}`)
-  const target = readRef(repo, `refs/heads/${record.target_branch}`)
-  return source && target
-    ? withHeads(repo, record, source, target)
-    : { ...record, source_commit: source ?? record.source_commit }
+  const { ended: _, ...open } = await withHeads(repo, record, heads.source, heads.target)
+  return { event: reopened ? 'reopen' : 'edit', record: open }
 }
 
 type Pair = Pick<PullRecord, 'source_branch' | 'target_branch'>
 
-function branchHeads(repo: Repo, pair: Pair, at?: readonly string[]): { source: Oid; target: Oid } {
-  if (pair.source_branch === pair.target_branch)
-    throw invalid(at ?? ['body', 'target_branch'], 'source and target are the same branch', pair.target_branch)
-  const source = findBranch(repo, pair.source_branch)
-  const target = findBranch(repo, pair.target_branch)
-  if (!source) throw invalid(at ?? ['body', 'source_branch'], 'Branch not found', pair.source_branch)
-  if (!target) throw invalid(at ?? ['body', 'target_branch'], 'Branch not found', pair.target_branch)
-  return { source, target }
+/** The heads of a request that is to be open; `named` says which of the branches the body names. @throws as headOf */
+function branchHeads(repo: Repo, pair: Pair, named: readonly (keyof Pair)[]): { source: Oid; target: Oid } {
+  refuseSame(pair)
+  return { source: headOf(repo, pair, 'source_branch', named), target: headOf(repo, pair, 'target_branch', named) }
 }
 
-function findBranch(repo: Repo, name: string): Oid | null {
-  const branch = asBranchName(name)
-  return branch ? readRef(repo, `refs/heads/${branch}`) : null
+/** The head of a target that the body names. @throws as headOf */
+function newTargetHead(repo: Repo, pair: Pair): Oid {
+  refuseSame(pair)
+  return headOf(repo, pair, 'target_branch', ['target_branch'])
+}
+
+function refuseSame({ source_branch, target_branch }: Pair): void {
+  if (source_branch === target_branch)
+    throw invalid(['body', 'target_branch'], 'source and target are the same branch', target_branch)
+}
+
+/** @throws Invalid where the body names a branch that is missing; Refusal source_branch_missing, target_branch_missing */
+function headOf(repo: Repo, pair: Pair, field: keyof Pair, named: readonly (keyof Pair)[]): Oid {
+  const branch = asBranchName(pair[field])
+  const head = branch ? readRef(repo, `refs/heads/${branch}`) : null
+  if (head) return head
+  if (named.includes(field)) throw invalid(['body', field], 'Branch not found', pair[field])
+  throw new Refusal(`${field}_missing`, `There is no branch ${pair[field]} any more`)
 }
 
 /** Read under the ledger's lock: the rows, and what the ledger has said since they were written. */

@@ -20,6 +20,8 @@ const batch = 200
 
 interface OrgSearch {
   readonly index: SearchIndex
+  /** Of the organisation's row that the versions belong to. */
+  readonly epoch: string
   /** The organisation's versions up to which nodes and tombstones are in the index. */
   nodes: number
   tombstones: number
@@ -35,10 +37,10 @@ export function openSearches(): SearchCache {
 }
 
 export async function retrieve(deps: Deps, actor: Person, orgId: string, question: Question) {
-  await orgFor(deps, actor, orgId, 'reader')
+  const { epoch } = (await orgFor(deps, actor, orgId, 'reader')).org
   let search = deps.searches.get(orgId)
-  if (!search) {
-    search = { index: createSearchIndex(), nodes: 0, tombstones: 0, turn: Promise.resolve() }
+  if (search?.epoch !== epoch) {
+    search = { index: createSearchIndex(), epoch, nodes: 0, tombstones: 0, turn: Promise.resolve() }
     deps.searches.set(orgId, search)
   }
   const mine = search

@@ -58,7 +58,7 @@ export async function sessionAnswer(
   const now = deps.now()
   return {
     message,
-    user: userOf(profile),
+    user: await userOf(deps, profile),
     accessToken: await accessToken(deps.keys, person, now),
     idToken: await idToken(deps.keys, person, now),
     refreshToken,

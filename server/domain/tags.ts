@@ -30,11 +30,12 @@ export async function commitOfTag(repo: Repo, name: string): Promise<Oid | undef
   return oid ? peel(repo, oid) : undefined
 }
 
-/** The tips that reach what may be seen: main and tags for the public, all branches for members. */
-export async function publicHeads(repo: Repo, asMember: boolean): Promise<Oid[]> {
+/** The tips that reach what may be seen: main and tags for the public, all branches and closed requests for members. */
+export async function visibleHeads(repo: Repo, asMember: boolean): Promise<Oid[]> {
   const branches = asMember ? [...listRefs(repo, 'refs/heads/').values()] : [readRef(repo, main)]
   const tags = await Promise.all([...listRefs(repo, 'refs/tags/').values()].map((oid) => peel(repo, oid)))
-  return [...new Set([...branches, ...tags].filter((oid): oid is Oid => typeof oid === 'string'))]
+  const pins = asMember ? listRefs(repo, 'refs/grove/pulls/').values() : []
+  return [...new Set([...branches, ...tags, ...pins].filter((oid): oid is Oid => typeof oid === 'string'))]
 }
 
 async function peel(repo: Repo, oid: Oid): Promise<Oid | undefined> {

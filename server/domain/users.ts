@@ -1,6 +1,8 @@
 /** A person's account, without its secrets. */
 
 import type { Account } from '../../index/records/schema.ts'
+import type { Deps } from '../deps.ts'
+import { findOrg } from './access.ts'
 import type { Person } from './actor.ts'
 
 export interface User {
@@ -8,15 +10,16 @@ export interface User {
   readonly email: string
   readonly name: string
   readonly created_at: string
-  /** The personal organisation. */
+  /** The personal organisation; absent once it is deleted. */
   readonly org_id?: string
 }
 
 /** What a row of account says of its person. */
 export type Profile = Pick<Account, 'id' | 'email' | 'name' | 'created_at' | 'org_id'>
 
-export function userOf({ id, email, name, created_at, org_id }: Profile): User {
-  return { id, email, name, created_at, ...(org_id === null ? {} : { org_id }) }
+export async function userOf(deps: Deps, { id, email, name, created_at, org_id }: Profile): Promise<User> {
+  const org = await findOrg(deps, org_id)
+  return { id, email, name, created_at, ...(org ? { org_id } : {}) }
 }
 
 export function personOf({ id, email, name }: Profile): Person {

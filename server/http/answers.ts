@@ -143,5 +143,7 @@ function answerRefusal(res: Response, { code, message, facts }: Refusal, request
   if ((status === 429 || status === 503) && !res.hasHeader('Retry-After')) {
     res.set('Retry-After', String(retryAfter[code] ?? 1))
   }
-  res.status(status).json({ ...facts, detail: message, code, request_id })
+  const { location, ...members } = facts
+  if (typeof location === 'string') res.set('Location', location)
+  res.status(status).json({ ...members, detail: message, code, request_id })
 }

@@ -11,7 +11,17 @@ const largest = 16 * 1024 * 1024
 /** Deeper JSON makes recursive readers, ours and others', run out of stack. */
 const deepest = 100
 
-const parse = express.json({ limit: largest, strict: false, type: () => true })
+/** What body-parser calls its `{}` for nothing at all, which could pass for a body. */
+const nothing = 'entity.empty'
+
+const parse = express.json({
+  limit: largest,
+  strict: false,
+  type: () => true,
+  verify: (_req, _res, content) => {
+    if (content.length === 0) throw Object.assign(new Error('The body is empty'), { type: nothing })
+  },
+})
 
 /** Puts the body into `req.body` if the operation has one, else leaves it unread. */
 export const readBody: RequestHandler = (req, res, next) => {
@@ -25,11 +35,11 @@ export const readBody: RequestHandler = (req, res, next) => {
   // One spelling: the validator keeps a compiled schema for ever for each that it meets.
   req.headers['content-type'] = 'application/json'
   parse(req, res, (error: unknown) => {
-    if (error !== undefined && error !== null) {
+    const empty = error ? isOfType(error, nothing) : req.body === undefined
+    if (error && !empty) {
       next(bodyRefusal(error))
       return
     }
-    const empty = req.body === undefined
     if (empty && operation.body === 'required') {
       next(new Invalid([{ loc: ['body'], msg: 'Field required', type: 'missing' }]))
       return
@@ -58,7 +68,7 @@ function requireJson(sent = 'application/json'): void {
 
 /** What body-parser refuses, by its `type`; anything else as it is. */
 function bodyRefusal(error: unknown): unknown {
-  if (!(error instanceof Error) || !('type' in error)) return error
+  if (!hasType(error)) return error
   switch (error.type) {
     case 'entity.parse.failed':
       return badJson('JSON decode error')
@@ -71,6 +81,14 @@ function bodyRefusal(error: unknown): unknown {
       // The client hung up, sent another length than it said, or what is not gzip.
       return badJson('The body is not what its headers say')
   }
+}
+
+function hasType(error: unknown): error is Error & { type: unknown } {
+  return error instanceof Error && 'type' in error
+}
+
+function isOfType(error: unknown, type: string): boolean {
+  return hasType(error) && error.type === type
 }
 
 function badJson(msg: string): Invalid {

@@ -26,7 +26,3 @@ export function contextOf(req: Request): Context {
   if (context === undefined) throw new Error('The operation is not known yet')
   return context
 }
-
-export function findContext(req: Request): Context | undefined {
-  return contexts.get(req)
-}

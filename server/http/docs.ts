@@ -1,8 +1,7 @@
 /** The page that shows the spec: Swagger UI from our own disk, so that it works offline and under a strict policy. */
 
-import { createRequire } from 'node:module'
-import { dirname } from 'node:path'
 import express, { type Router } from 'express'
+import folderOfSwaggerUi from 'swagger-ui-dist/absolute-path.js'
 
 /** No inline script; Swagger UI sets styles by itself. */
 export const docsPolicy =
@@ -26,7 +25,7 @@ const start = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#spec', deepLink
 
 /** What the page loads: a few named files, nothing else of the package. */
 export function docsFiles(): Router {
-  const root = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+  const root = folderOfSwaggerUi()
   const router = express.Router()
   router.get('/docs/start.js', (_req, res) => {
     res.type('text/javascript').set('Cache-Control', 'public, max-age=3600').send(start)

@@ -6,7 +6,7 @@ import type { operations } from '../../spec/types.ts'
 export type OperationId = keyof operations
 
 /** How the operation looks at Authorization: not at all, if it is there, or it must be there. */
-export type Security = 'none' | 'optional' | 'required'
+type Security = 'none' | 'optional' | 'required'
 
 export interface Operation {
   readonly id: OperationId

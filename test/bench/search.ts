@@ -4,6 +4,7 @@ import MiniSearch from 'minisearch'
 import {
   createSearchIndex,
   type Question,
+  type Retrieved,
   retrieve,
   type SearchEdge,
   type SearchIndex,
@@ -56,25 +57,27 @@ function measure({ corpus, edges, queries }: Collection): Record<string, string 
   const plain = new MiniSearch<Text>({ fields: ['title', 'text'], idField: '_id' })
   plain.addAll(corpus)
 
-  const at = (expansion_depth: Question['expansion_depth'], top_k: number) =>
-    askAll(queries, (query) => retrieve(index, { query, top_k, expansion_depth, include_raw_text: false }))
-  const [plainly, none, standard, deep] = [
-    askAll(queries, (query) => plain.search(query)),
-    at('none', 10),
-    at('standard', 10),
-    at('deep', 10),
-  ]
-  const plainIds = plainly.answers.map((results) => results.map((result) => String(result.id)))
-  const matches = none.answers.map((answer) => answer.matches.map((match) => match.node_id))
-  const nodes = () => at('deep', 50).answers.map((answer) => answer.nodes.map((node) => node.id))
+  const ask = (query: string, expansion_depth: Question['expansion_depth'], top_k = 10) =>
+    retrieve(index, { query, top_k, expansion_depth, include_raw_text: false })
+  const matchesOf = ({ matches }: Retrieved) => matches.map((match) => match.node_id)
+  const nodesOf = ({ nodes }: Retrieved) => nodes.slice(0, 10).map((node) => node.id)
+  const plainly = askAll(
+    queries,
+    (query) => plain.search(query),
+    (found) => found.slice(0, 10).map(({ id }) => String(id)),
+  )
+  const none = askAll(queries, (query) => ask(query, 'none'), matchesOf)
+  const standard = askAll(queries, (query) => ask(query, 'standard'), nodesOf)
+  const deep = askAll(queries, (query) => ask(query, 'deep'), nodesOf)
+  const deepAt50 = () => askAll(queries, (query) => ask(query, 'deep', 50), nodesOf).ranked
   return {
     nodes: corpus.length,
     'ms to build': Math.round(built),
     queries: queries.length,
-    'plain nDCG@10': percent(queries, plainIds, ndcg),
-    'nDCG@10': percent(queries, matches, ndcg),
-    'recall@5': percent(queries, matches, recall),
-    'deep recall@5': edges.length > 0 ? percent(queries, nodes(), recall) : '',
+    'plain nDCG@10': percent(queries, plainly.ranked, ndcg),
+    'nDCG@10': percent(queries, none.ranked, ndcg),
+    'recall@5': percent(queries, none.ranked, recall),
+    'deep recall@5': edges.length > 0 ? percent(queries, deepAt50(), recall) : '',
     'plain ms': plainly.median.toFixed(2),
     'none ms': none.median.toFixed(2),
     'standard ms': standard.median.toFixed(2),
@@ -104,24 +107,24 @@ function recall(ranked: string[], gains: Map<string, number>): number {
 
 function percent(
   queries: Asked[],
-  answers: string[][],
+  ranked: string[][],
   judge: (ranked: string[], gains: Map<string, number>) => number,
 ): string {
-  const sum = queries.reduce((total, { gains }, i) => total + judge(answers[i] ?? [], gains), 0)
+  const sum = queries.reduce((total, { gains }, i) => total + judge(ranked[i] ?? [], gains), 0)
   return ((100 * sum) / queries.length).toFixed(1)
 }
 
-/** All answers and the median of their times, in milliseconds. */
-function askAll<T>(queries: Asked[], ask: (text: string) => T): { answers: T[]; median: number } {
+/** The ids of each answer, and the median of the times it took to get it, in milliseconds. */
+function askAll<T>(queries: Asked[], ask: (text: string) => T, idsOf: (answer: T) => string[]) {
   const times: number[] = []
-  const answers = queries.map(({ text }) => {
+  const ranked = queries.map(({ text }) => {
     const started = performance.now()
     const answer = ask(text)
     times.push(performance.now() - started)
-    return answer
+    return idsOf(answer)
   })
   times.sort((a, b) => a - b)
-  return { answers, median: times[Math.floor(times.length / 2)] ?? 0 }
+  return { ranked, median: times[Math.floor(times.length / 2)] ?? 0 }
 }
 
 function readCollection(path: string): Collection {

@@ -129,7 +129,7 @@ export interface Answer {
   readonly headers: Headers
 }
 
-export type Headers = Readonly<Record<string, string>>
+type Headers = Readonly<Record<string, string>>
 
 export interface Client {
   get(path: string, headers?: Headers): Promise<Answer>

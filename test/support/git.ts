@@ -1,0 +1,122 @@
+/** Native git in a repository of the service under test, as an operator runs it by hand on the server. */
+
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface GitOptions {
+  readonly input?: string | Buffer
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** A file to write, null to remove one; `oid` names an object that is there (or a commit, of mode 160000). */
+export type HandFile =
+  | string
+  | Buffer
+  | null
+  | { readonly mode: string; readonly content?: string; readonly oid?: string }
+
+export interface HandCommit {
+  /** By path, on top of the first parent's tree. */
+  readonly files?: Readonly<Record<string, HandFile>>
+  readonly parents?: readonly string[]
+  readonly message?: string
+  /** Seconds since 1970, of author and committer; default: 1,700,000,000. */
+  readonly at?: number
+  readonly author?: string
+}
+
+export interface Git {
+  readonly dir: string
+  /** What git says, without the newline at the end. @throws Error with git's words where it does not end with 0 */
+  say(...args: readonly string[]): string
+  lines(...args: readonly string[]): string[]
+  run(args: readonly string[], options?: GitOptions): Buffer
+  /** The id of a new commit that no ref names yet. */
+  commit(commit: HandCommit): string
+  /** Moves `refs/heads/<branch>` by `git update-ref`; null deletes it. */
+  point(branch: string, oid: string | null): void
+  head(branch?: string): string
+  /** Every id that `git log` shows of `branch`, in its order. */
+  log(branch?: string): string[]
+  /** @throws Error unless `git fsck --full --strict` has nothing to say but what dangles. */
+  fsck(): void
+}
+
+/** The bare repository of a node. */
+export function gitIn({ dataDir }: { readonly dataDir: string }, org: string, node: string): Git {
+  const dir = join(dataDir, org, `${node}.git`)
+  const run = (args: readonly string[], { input = '', env = {} }: GitOptions = {}) =>
+    execFileSync('git', args, { env: { ...environment(dir), ...env }, input, stdio: 'pipe', maxBuffer: 1e9 })
+  const say = (...args: readonly string[]) => run(args).toString('utf8').trimEnd()
+  const lines = (...args: readonly string[]) =>
+    say(...args)
+      .split('\n')
+      .filter(Boolean)
+  return {
+    dir,
+    say,
+    lines,
+    run,
+    commit: (commit) => commitByHand(run, commit),
+    point: (branch, oid) =>
+      void (oid === null
+        ? say('update-ref', '-d', `refs/heads/${branch}`)
+        : say('update-ref', `refs/heads/${branch}`, oid)),
+    head: (branch = 'main') => say('rev-parse', '--verify', `refs/heads/${branch}`),
+    log: (branch = 'main') => lines('log', '--format=%H', `refs/heads/${branch}`),
+    fsck: () => {
+      const said = lines('fsck', '--full', '--strict', '--no-dangling', '--no-progress')
+      if (said.length > 0) throw new Error(said.join('\n'))
+    },
+  }
+}
+
+function environment(dir: string): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? '',
+    LC_ALL: 'C',
+    GIT_DIR: dir,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_AUTHOR_NAME: 'Operator',
+    GIT_AUTHOR_EMAIL: 'operator@example.org',
+    GIT_COMMITTER_NAME: 'Operator',
+    GIT_COMMITTER_EMAIL: 'operator@example.org',
+  }
+}
+
+function commitByHand(run: Git['run'], commit: HandCommit): string {
+  const { files = {}, parents = [], message = 'By hand', at = 1_700_000_000, author = 'Operator' } = commit
+  const index = join(tmpdir(), `grove-test-index-${randomUUID()}`)
+  const env = { GIT_INDEX_FILE: index }
+  const say = (args: readonly string[], options: GitOptions = {}) =>
+    run(args, { ...options, env: { ...env, ...options.env } })
+      .toString('utf8')
+      .trimEnd()
+  try {
+    if (parents[0] !== undefined) say(['read-tree', parents[0]])
+    const entries = Object.entries(files).map(([path, file]) => `${entryOf(run, file)}\t${path}\0`)
+    say(['update-index', '-z', '--index-info'], { input: entries.join('') })
+    const tree = say(['write-tree', '--missing-ok'])
+    const date = `${at} +0000`
+    return say(['commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent]), '-m', message], {
+      env: { GIT_AUTHOR_NAME: author, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date },
+    })
+  } finally {
+    rmSync(index, { force: true })
+  }
+}
+
+/** The mode and id of a file; mode 0 removes. */
+function entryOf(run: Git['run'], file: HandFile): string {
+  if (file === null) return `0 ${'0'.repeat(40)}`
+  const {
+    mode,
+    content = '',
+    oid,
+  } = typeof file === 'string' || Buffer.isBuffer(file) ? { mode: '100644', content: file, oid: undefined } : file
+  return `${mode} ${oid ?? run(['hash-object', '-w', '--stdin'], { input: content }).toString('utf8').trimEnd()}`
+}
