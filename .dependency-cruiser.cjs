@@ -1,25 +1,85 @@
 /** Who may import whom: the table of the architecture, held by `npm run layers` and by test/layers.test.ts. */
-const never = (name, comment, from, to) => ({ name, comment, severity: 'error', from: { path: from }, to: { path: to } })
+const never = (name, comment, from, to) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: from },
+  to: { path: to },
+})
 
 module.exports = {
   forbidden: [
-    { name: 'no-cycle', comment: 'A circle of imports has no first file to read.', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    {
+      name: 'no-cycle',
+      comment: 'A circle of imports has no first file to read.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
     never('spec-imports-nothing', 'The contract stands alone.', '^spec/', '^(server|gitstore|index)/'),
-    never('gitstore-speaks-git', 'gitstore knows neither SQL nor organisations.', '^gitstore/', '^(server|index|spec)/'),
-    never('gitstore-has-no-http', 'gitstore knows no HTTP.', '^gitstore/', 'node_modules/(express|kysely|better-sqlite3|minisearch|passport)'),
+    never(
+      'gitstore-speaks-git',
+      'gitstore knows neither SQL nor organisations.',
+      '^gitstore/',
+      '^(server|index|spec)/',
+    ),
+    never(
+      'gitstore-has-no-http',
+      'gitstore knows no HTTP.',
+      '^gitstore/',
+      'node_modules/(express|kysely|better-sqlite3|minisearch|passport)',
+    ),
     never('index-speaks-sql', 'index knows neither HTTP nor Git.', '^index/', '^(server|gitstore|spec)/'),
-    never('index-has-no-http', 'index knows neither HTTP nor Git.', '^index/', 'node_modules/(express|isomorphic-git|passport)'),
-    never('domain-without-http', 'The rules know nothing of how they are asked.', '^server/domain/', '(^spec/|^server/(http|routes)/|node_modules/(express|passport|express-openapi-validator))'),
-    never('domain-has-two-neighbours', 'The domain reads configuration through deps alone.', '^server/domain/', '^server/(main|cli|app|service|config)\\.ts$'),
-    never('routes-call-the-domain', 'A route is a line: it calls one use case.', '^server/routes/', '^(gitstore|index|spec)/'),
-    never('http-stays-outside', 'HTTP knows errors of gitstore, nothing else below the domain.', '^server/http/', '^(index/|gitstore/(?!errors\\.ts$))'),
-    never('entry-points-are-not-imported', 'main, cli and app are where things begin.', '^(server/(domain|http|routes|pages|import)|gitstore|index|spec)/', '^server/(main|cli|app|service)\\.ts$'),
-    never('one-child-process', 'Only native.ts starts processes.', '^(server|index|gitstore/(?!native\\.ts$))', '^(node:)?child_process$'),
+    never(
+      'index-has-no-http',
+      'index knows neither HTTP nor Git.',
+      '^index/',
+      'node_modules/(express|isomorphic-git|passport)',
+    ),
+    never(
+      'domain-without-http',
+      'The rules know nothing of how they are asked.',
+      '^server/domain/',
+      '(^spec/|^server/(http|routes)/|node_modules/(express|passport|express-openapi-validator))',
+    ),
+    never(
+      'domain-has-two-neighbours',
+      'The domain reads configuration through deps alone.',
+      '^server/domain/',
+      '^server/(main|cli|app|service|config)\\.ts$',
+    ),
+    never(
+      'routes-call-the-domain',
+      'A route is a line: it calls one use case.',
+      '^server/routes/',
+      '^(gitstore|index|spec)/',
+    ),
+    never(
+      'http-stays-outside',
+      'HTTP knows errors of gitstore, nothing else below the domain.',
+      '^server/http/',
+      '^(index/|gitstore/(?!errors\\.ts$))',
+    ),
+    never(
+      'entry-points-are-not-imported',
+      'main, cli and app are where things begin.',
+      '^(server/(domain|http|routes|pages|import)|gitstore|index|spec)/',
+      '^server/(main|cli|app|service)\\.ts$',
+    ),
+    never(
+      'one-child-process',
+      'Only native.ts starts processes.',
+      '^(server|index|gitstore/(?!native\\.ts$))',
+      '^(node:)?child_process$',
+    ),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default', 'types'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+    },
   },
 }

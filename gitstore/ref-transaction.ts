@@ -227,7 +227,8 @@ async function deleteRef(store: Store, folder: string, repo: Repo, ref: string):
   }
   const path = join(repo.dir, ref)
   await unlink(path).catch((error: unknown) => {
-    if (codeOf(error) !== 'ENOENT') throw asStorageFault(error)
+    // A folder of that name is what is left of a branch below it.
+    if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'EISDIR') throw asStorageFault(error)
   })
   await syncDirectory(dirname(path))
 }

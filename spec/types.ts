@@ -468,8 +468,8 @@ export interface paths {
         put?: never;
         /**
          * Create a branch
-         * @description For editors. The new branch begins at `from`: a branch or a commit id of this node. A `from` that names nothing
-         *     is 422, and so is a name that Git would not take.
+         * @description For editors. The new branch begins at `from`: a branch, a Git tag or a commit id of this node. A `from` that names
+         *     nothing is 422, and so is a name that Git would not take.
          */
         post: operations["createBranch"];
         delete?: never;
@@ -541,7 +541,7 @@ export interface paths {
         /**
          * List tags
          * @description The Git tags of the repository, made by `git push`; not the tags of the node. Order is by `name`. A tag that
-         *     leads to no commit is left out.
+         *     leads to no commit has no `commit_id`.
          */
         get: operations["listTags"];
         put?: never;
@@ -657,8 +657,8 @@ export interface paths {
         /**
          * Read the bytes of a file by their id
          * @description The bytes of a blob, such as `object_id` of an entity or `old_object_id` of a diff names it. What an id names
-         *     never changes, so the answer may be cached for ever. Only what can be reached from what the caller may read is
-         *     there.
+         *     never changes, so the answer may be cached for ever. Members read every blob of the repository; everybody else those
+         *     that `main` or a tag holds now.
          */
         get: operations["getObject"];
         put?: never;
@@ -776,7 +776,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Compare two branches or commits
+         * Compare two branches, tags or commits
          * @description How far `head` is ahead of and behind `base`, and what it changed since the two parted (`merge_base`). Without
          *     a common ancestor `merge_base` is null and `changes` is everything in `head`, as `added`.
          */
@@ -1453,7 +1453,7 @@ export interface components {
         NewBranch: {
             name: components["schemas"]["BranchName"];
             /**
-             * @description The branch or commit id at which it begins.
+             * @description The branch, Git tag or commit id at which it begins; in this order, should a name be several.
              * @default main
              */
             from: string;
@@ -1648,7 +1648,8 @@ export interface components {
         };
         /**
          * @description `no_commits_ahead`: the target has all commits of the source. `diverged`: the target has commits that the source
-         *     lacks; see update-branch. `invalid_content`: the source's head breaks the rules of `main`, see `merge_problems`.
+         *     lacks; see update-branch. `invalid_content`: the source's head breaks the rules of the target, see
+         *     `merge_problems`.
          * @enum {string}
          */
         MergeReason: "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "mergeable";
@@ -1695,7 +1696,7 @@ export interface components {
             merged_by?: string;
             merged_by_email?: string;
             merged_at?: components["schemas"]["Time"];
-            /** @description The name of who closed it. */
+            /** @description The name of who closed it; absent if git on the server deleted a branch. */
             closed_by?: string;
             closed_by_email?: string;
             closed_at?: components["schemas"]["Time"];
@@ -1802,8 +1803,8 @@ export interface components {
             snippet: string;
             /** @description Which words of the query were found. */
             matched_terms: string[];
-            /** @description The commit of `main` that was searched. */
-            commit_id: components["schemas"]["Oid"];
+            /** @description The commit of `main` that was searched; absent while there is none. */
+            commit_id?: components["schemas"]["Oid"];
         };
         RetrievedNode: {
             id: components["schemas"]["Uuid"];
@@ -1820,8 +1821,8 @@ export interface components {
             /** @description The node from which it was reached; null for a match. */
             via: string | null;
             tags: string[];
-            /** @description The commit of `main` that was searched. */
-            commit_id: components["schemas"]["Oid"];
+            /** @description The commit of `main` that was searched; absent while there is none. */
+            commit_id?: components["schemas"]["Oid"];
             /** @description With `include_raw_text`. */
             text_content?: string;
         };
@@ -3333,7 +3334,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
             404: components["responses"]["NotFound"];
-            /** @description `branch_protected` (`main`), or `head_moved`: it moved meanwhile. */
+            /** @description `branch_protected`: `main`. */
             409: components["responses"]["Conflict"];
             422: components["responses"]["ValidationError"];
             429: components["responses"]["RateLimited"];
@@ -3712,12 +3713,12 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description A branch or a commit id.
+                 * @description A branch, a Git tag or a commit id.
                  * @example main
                  */
                 base: string;
                 /**
-                 * @description A branch or a commit id.
+                 * @description A branch, a Git tag or a commit id.
                  * @example feature/dolphins
                  */
                 head: string;
@@ -3749,7 +3750,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
-            /** @description `org_not_found`, `node_not_found`; `branch_not_found`: `base` or `head` names neither a branch nor a commit. */
+            /** @description `org_not_found`, `node_not_found`; `branch_not_found`: `base` or `head` names no branch, tag or commit. */
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationError"];
             429: components["responses"]["RateLimited"];
@@ -4040,7 +4041,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /**
              * @description `merge_conflict` with `paths`; `merged`, `closed`, `source_branch_missing`, `target_branch_missing`;
-             *     `head_moved`: the source moved meanwhile.
+             *     `head_moved`: the source moved meanwhile. Where `main` is the source: `branch_protected`, should it have
+             *     commits of its own, and `pull_request_required`.
              */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];

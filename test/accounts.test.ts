@@ -184,9 +184,9 @@ describe('accounts', () => {
     })
 
     it('does not make a personal organisation again that was deleted', async () => {
-      const kim = await signUp(grove, 'Kim')
+      const kim = await signUp(grove, 'Kimi')
       expect((await kim.delete(`/orgs/${kim.org}`)).status).to.equal(204)
-      const { body } = await client(grove).post('/auth/login', { email: 'kim@example.org', password })
+      const { body } = await client(grove).post('/auth/login', { email: 'kimi@example.org', password })
       expect(body.user).to.not.have.property('org_id')
       expect((await kim.get('/orgs')).body.total).to.equal(0)
     })

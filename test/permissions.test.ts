@@ -148,7 +148,13 @@ describe('permissions', () => {
       try {
         const { session } = await signUp(other, 'Zoe')
         const { accessToken, idToken } = open.owner.session
-        const sent = [`Bearer ${session.accessToken}`, `Bearer ${idToken}`, `Basic ${accessToken}`, 'Bearer', accessToken]
+        const sent = [
+          `Bearer ${session.accessToken}`,
+          `Bearer ${idToken}`,
+          `Basic ${accessToken}`,
+          'Bearer',
+          accessToken,
+        ]
         for (const authorization of sent) {
           const { anonymous } = open.people
           expect(await anonymous.get(`/orgs/${open.org}`, { authorization }), authorization).to.deep.equal(badToken)
@@ -312,17 +318,26 @@ describe('permissions', () => {
     /** `draft` has draft.md; the tag `v1` a commit that is on no branch, with tagged.md. */
     let at: string
     let draftCommit: string
-    const blobs: Record<'main' | 'draft' | 'tagged' | 'ledger', string> = { main: '', draft: '', tagged: '', ledger: '' }
+    const blobs: Record<'main' | 'draft' | 'tagged' | 'ledger', string> = {
+      main: '',
+      draft: '',
+      tagged: '',
+      ledger: '',
+    }
     const readers = () => [open.people.anonymous, open.people.stranger]
 
     before(async () => {
       const { owner, org } = open
-      const node = await made(owner.post(`/orgs/${org}/nodes`, { title: 'Whales', text_content: 'Whales are mammals.' }))
+      const node = await made(
+        owner.post(`/orgs/${org}/nodes`, { title: 'Whales', text_content: 'Whales are mammals.' }),
+      )
       at = `/orgs/${org}/nodes/${node.id}`
       const commitOn = async (branch: string) => {
         await made(owner.post(`${at}/branches`, { name: branch }))
         const changes = [{ action: 'put', path: `${branch}.md`, content: `Of ${branch}` }]
-        const { id, changes: diff } = await made(owner.post(`${at}/tree/${branch}/commits`, { message: branch, changes }))
+        const { id, changes: diff } = await made(
+          owner.post(`${at}/tree/${branch}/commits`, { message: branch, changes }),
+        )
         return [id, diff.added[0].object_id]
       }
       const [tagged, taggedBlob] = await commitOn('tagged')

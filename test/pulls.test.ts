@@ -863,26 +863,31 @@ describe('pull requests', () => {
 
     it('names the paths of a conflict and moves nothing', async () => {
       const { node, path } = await aProposal()
-      await node.commit('draft', { 'folder/both.txt': 'draft', 'node.json': '{"title": "Draft"}' })
+      const head = await node.commit('draft', { 'folder/both.txt': 'draft', 'node.json': '{"title": "Draft"}' })
+      const refused = async () => {
+        const before = node.git.say('for-each-ref')
+        const answer = await ann.post(`${path}/update-branch`, {})
+        expect(node.git.say('for-each-ref')).to.equal(before)
+        return answer
+      }
       await node.commit('main', { 'folder/both.txt': 'main', 'node.json': '{"title": "Main"}', 'draft.txt': 'main' })
-      const refs = node.git.say('for-each-ref')
-      expect(await ann.post(`${path}/update-branch`, {})).to.deep.equal({
-        status: 409,
-        body: {
-          code: 'merge_conflict',
-          detail: 'Both branches changed the same paths; nothing was changed',
-          paths: ['draft.txt'],
-        },
-      })
+      const conflict = {
+        code: 'merge_conflict',
+        detail: 'Both branches changed the same paths; nothing was changed',
+      }
+      expect(await refused()).to.deep.equal({ status: 409, body: { ...conflict, paths: ['draft.txt'] } })
       await node.commit('main', { 'draft.txt': 'draft\n' })
-      expect((await ann.post(`${path}/update-branch`)).body.paths).to.deep.equal(['folder/both.txt', 'node.json'])
-      expect(node.git.say('for-each-ref', 'refs/heads/draft', 'refs/grove')).to.equal(
-        refs
-          .split('\n')
-          .filter((line) => !line.endsWith('main'))
-          .sort((a, b) => a.slice(50).localeCompare(b.slice(50)))
-          .join('\n'),
-      )
+      const paths = ['folder/both.txt', 'node.json']
+      expect(await refused()).to.deep.equal({ status: 409, body: { ...conflict, paths } })
+      expect(node.git.head('draft')).to.equal(head)
+    })
+
+    it('leaves nothing to merge where the target has the same changes already', async () => {
+      const { node, path, source } = await aProposal()
+      const main = await node.commit('main', { 'draft.txt': 'draft\n' }, 'The same')
+      const { pr } = (await ann.post(`${path}/update-branch`).then(expecting(200))).body
+      expect(pr).to.include({ status: 'open', merge_reason: 'no_commits_ahead', source_commit: main, commits_ahead: 0 })
+      expect(source).not.to.equal(main)
     })
 
     it('does nothing where the source is up to date', async () => {

@@ -47,7 +47,9 @@ describe('two processes over one data folder', () => {
       const merged = await elsewhere.post(`${node}/pull-requests/1/merge`, {})
       expect(await ann.get(`${node}/pull-requests/1`)).to.deep.equal(merged)
       const query = { query: 'plankton krill' }
-      expect((await ann.post(`${org}/search/retrieve`, query)).body.matches[0].matched_terms).to.deep.equal(['plankton'])
+      expect((await ann.post(`${org}/search/retrieve`, query)).body.matches[0].matched_terms).to.deep.equal([
+        'plankton',
+      ])
 
       const calf = created(await elsewhere.post(`${org}/nodes`, { title: 'Calf', parents: [whales.id] }))
       expect((await ann.get(node)).body.children.map(idOf)).to.deep.equal([calf.id])

@@ -6,7 +6,7 @@ export interface Arc {
   readonly child: string
 }
 
-export interface Counts {
+interface Counts {
   readonly parents: number
   readonly children: number
   readonly ancestors: number

@@ -14,7 +14,7 @@ const first = [
   `create table org (
     id text not null primary key, name text not null, published integer not null, require_pull_requests integer not null,
     created_at text not null, updated_at text not null, head text not null,
-    epoch text not null default (lower(hex(randomblob(8)))),
+    epoch text not null,
     version integer not null default 0, graph_version integer not null default 0)`,
   `create table member (
     org_id text not null references org (id) on delete cascade, user_id text not null, email text not null, name text not null,

@@ -1,4 +1,5 @@
 /** The rows of one organisation and its members, replaced together. */
+import { randomUUID } from 'node:crypto'
 import type { Insertable, Transaction } from 'kysely'
 import type { IndexSchema, MemberTable, OrgTable } from './schema.ts'
 
@@ -6,7 +7,7 @@ import type { IndexSchema, MemberTable, OrgTable } from './schema.ts'
 export async function replaceOrgRows(
   trx: Transaction<IndexSchema>,
   before: string | null,
-  org: Insertable<OrgTable>,
+  org: Omit<Insertable<OrgTable>, 'epoch'>,
   members: readonly Omit<MemberTable, 'org_id'>[],
 ): Promise<void> {
   const row = await trx.selectFrom('org').select(['head', 'version']).where('id', '=', org.id).executeTakeFirst()
@@ -17,7 +18,12 @@ export async function replaceOrgRows(
       .set({ ...org, version: row.version + 1 })
       .where('id', '=', org.id)
       .execute()
-  } else await trx.insertInto('org').values(org).execute()
+  } else {
+    await trx
+      .insertInto('org')
+      .values({ ...org, epoch: randomUUID() })
+      .execute()
+  }
   await trx.deleteFrom('member').where('org_id', '=', org.id).execute()
   for (const member of members)
     await trx

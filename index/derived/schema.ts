@@ -13,7 +13,7 @@ export interface OrgTable {
   /** The commit of org.git's main that this row was read from. */
   head: string
   /** Of this row: a rebuilt one counts its versions from the start again, under another epoch. */
-  epoch: Generated<string>
+  epoch: string
   /** Counts up with every change of the organisation or of one of its nodes. */
   version: Generated<number>
   /** The version at the last change of a node or of an edge between two. */
@@ -52,25 +52,25 @@ export interface NodeTable {
   changed: number
 }
 
-export interface NodeTextTable {
+interface NodeTextTable {
   node_id: string
   text: string
 }
 
-export interface NodeTagTable {
+interface NodeTagTable {
   node_id: string
   tag: string
 }
 
 /** A node that is gone, for search indexes that must forget it. */
-export interface TombstoneTable {
+interface TombstoneTable {
   node_id: string
   org_id: string
   changed: number
 }
 
 /** A branch as last followed; what a ref is now is read from Git. */
-export interface BranchTable {
+interface BranchTable {
   node_id: string
   name: string
   head: string

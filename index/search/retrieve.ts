@@ -37,13 +37,13 @@ interface RetrievedMatch {
   snippet: string
   /** The query's own words, in lower case and in its order. */
   matched_terms: string[]
-  commit_id: string
+  commit_id?: string
 }
 
 interface RetrievedNode extends RankedNode {
   title: string
   tags: string[]
-  commit_id: string
+  commit_id?: string
   text_content?: string
 }
 
@@ -116,7 +116,7 @@ function describeMatches({ documents }: SearchIndex, query: Query, scores: Score
       rank: i + 1,
       snippet: snippetOf(query, text),
       matched_terms: matchedWords(query, scores.find(id)?.terms ?? []),
-      commit_id: document?.commitId ?? '',
+      ...(document?.commitId === undefined ? {} : { commit_id: document.commitId }),
     }
   })
 }
@@ -136,7 +136,7 @@ function describeNode({ documents }: SearchIndex, node: RankedNode, text: string
     depth: node.depth,
     via: node.via,
     tags: document?.tags ?? [],
-    commit_id: document?.commitId ?? '',
+    ...(document?.commitId === undefined ? {} : { commit_id: document.commitId }),
     ...(text === undefined ? {} : { text_content: text }),
   }
 }

@@ -8,7 +8,8 @@ export interface SearchDocument {
   tags: string[]
   /** ISO 8601. */
   updatedAt: string
-  commitId: string
+  /** Left out while main has no commit. */
+  commitId?: string
 }
 
 /** All that the search knows of one organisation. What it answers depends on its content, not on the order of the edits. */

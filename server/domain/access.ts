@@ -79,7 +79,8 @@ async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgA
   return { org, role: role ?? null }
 }
 
-function requireRole({ role }: OrgAccess, need: Need): void {
+/** @throws Refusal forbidden */
+export function requireRole({ role }: OrgAccess, need: Need): void {
   if (need === 'public' || (role && rank[role] >= rank[need])) return
   throw new Refusal(
     'forbidden',

@@ -22,3 +22,8 @@ export function asJson(value: unknown): Buffer {
 export function timeOf({ timestamp }: GitPerson): string {
   return new Date(timestamp * 1000).toISOString()
 }
+
+/** Of two times in ISO 8601; a commit's has no fraction, so what was made within its second is not younger than it. */
+export function laterOf(a: string, b: string): string {
+  return a > b ? a : b
+}

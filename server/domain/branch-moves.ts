@@ -42,11 +42,11 @@ export async function commitToBranch(
   const ref = `refs/heads/${request.branch}`
   const { repo, org, node } = access
   refuseLongText(['body', 'message'], request.message)
-  if (ref === main && org.require_pull_requests) refuseDirectMove()
   return whileHeld(deps, access, ref === main && request.addsParents, () =>
     transact(deps.store, [{ repo, ref }], async (current) => {
       const head = current({ repo, ref })
       requireHead(head, request.expectedHead, ref)
+      if (ref === main && head !== null && org.require_pull_requests) refuseDirectMove()
       await requireStill(deps, actor, org.id, 'editor')
       const draft = openDraft(repo)
       const before = head === null ? null : (await readCommit(repo, head)).tree

@@ -60,11 +60,12 @@ export async function applyFileChanges(draft: Draft, tree: Oid | null, files: re
     return after
   } catch (error) {
     if (!(error instanceof GitError) || error.code !== 'path_conflict') throw error
-    const at = files.findIndex((file) => file.path === error.facts.path)
+    const inTheWay = `${error.facts.path}/`
+    const at = files.findIndex((file) => file.bytes !== null && `${file.path}/`.startsWith(inTheWay))
     throw invalid(
       ['body', 'changes', Math.max(at, 0), 'path'],
       'a file and a folder cannot have the same path',
-      error.facts.path,
+      files[at]?.path,
     )
   }
 }

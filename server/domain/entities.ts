@@ -108,7 +108,7 @@ async function parseNode(repo: Repo, entry: TreeEntry | undefined, problems: Con
   if (!json) return { json: {}, title: undefined, tags: [], properties: {} }
   const problem = (reason: string): void => void problems.push({ path, reason })
   const { title, tags = [], properties = {} } = json
-  const titleHolds = typeof title === 'string' && isText(title, 500) && title.trim() !== ''
+  const titleHolds = typeof title === 'string' && isTitle(title)
   if (title !== undefined && !titleHolds) problem('title must be a text of 1 to 500 characters that is not blank')
   const tagsHold = isTags(tags)
   if (!tagsHold) problem('tags must be an array of at most 100 texts of 1 to 100 characters')
@@ -209,6 +209,10 @@ function isTags(value: unknown): value is string[] {
     value.length <= 100 &&
     value.every((tag) => typeof tag === 'string' && tag !== '' && isText(tag, 100))
   )
+}
+
+export function isTitle(text: string): boolean {
+  return isText(text, 500) && text.trim() !== ''
 }
 
 function isLabel(value: unknown): value is string {

@@ -14,7 +14,7 @@ import { deleteNodeRows, replaceNodeRows } from '../../index/derived/nodes.ts'
 import { replaceOrgRows } from '../../index/derived/orgs.ts'
 import type { IndexSchema, NodeTable } from '../../index/derived/schema.ts'
 import type { Deps } from '../deps.ts'
-import { timeOf } from './authors.ts'
+import { laterOf, timeOf } from './authors.ts'
 import { type NodeContent, readContent, readText } from './entities.ts'
 import { changedPulls, type PullRecord, readNodeRecord } from './ledger.ts'
 import { readOrgRecord } from './org-record.ts'
@@ -121,7 +121,7 @@ async function nodeFields(repo: Repo, row: Selectable<NodeTable> | undefined, le
       tags: JSON.stringify(content.tags),
       properties: JSON.stringify(content.properties),
       created_at: record.created_at,
-      updated_at: commit ? timeOf(commit.committer) : record.created_at,
+      updated_at: commit ? laterOf(timeOf(commit.committer), record.created_at) : record.created_at,
       head,
     },
     text,

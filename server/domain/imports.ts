@@ -7,7 +7,7 @@ import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { applyChanges, listFiles } from '../../gitstore/trees.ts'
 import type { Deps } from '../deps.ts'
 import { Invalid, Refusal } from '../errors.ts'
-import { nodeFor, orgFor } from './access.ts'
+import { findNode, nodeFor, orgFor } from './access.ts'
 import type { Person } from './actor.ts'
 import { commitToBranch } from './branch-moves.ts'
 import { knownBranch } from './contents.ts'
@@ -122,6 +122,7 @@ async function create(deps: Deps, actor: Person, orgId: string, node: ImportedNo
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'node_exists') throw error
     await followNode(deps, orgId, id)
+    if (!(await findNode(deps.index.read, orgId, id))) throw error
     return false
   }
 }

@@ -1,12 +1,22 @@
 /** Limits in bytes: a schema counts characters. */
 import { Invalid } from '../errors.ts'
 
-/** Bytes of UTF-8 of a commit's message and of a pull request's description (contract §5). */
+/** Bytes of UTF-8 of a commit's message and of a pull request's description; of a search query (contract §5). */
 const textLimit = 65_536
+const queryLimit = 16_384
 
 /** @throws Invalid string_too_long */
 export function refuseLongText(loc: readonly string[], text: string): void {
-  if (Buffer.byteLength(text) <= textLimit) return
-  const msg = `String should have at most ${textLimit} bytes`
-  throw new Invalid([{ loc, msg, type: 'string_too_long', ctx: { max_length: textLimit } }])
+  refuseBeyond(textLimit, loc, text)
+}
+
+/** @throws Invalid string_too_long */
+export function refuseLongQuery(query: string): void {
+  refuseBeyond(queryLimit, ['body', 'query'], query)
+}
+
+function refuseBeyond(bytes: number, loc: readonly string[], text: string): void {
+  if (Buffer.byteLength(text) <= bytes) return
+  const msg = `String should have at most ${bytes} bytes`
+  throw new Invalid([{ loc, msg, type: 'string_too_long', ctx: { max_length: bytes } }])
 }

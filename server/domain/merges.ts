@@ -6,9 +6,10 @@ import { rebase } from '../../gitstore/merge.ts'
 import { type Decision, type RefName, transact } from '../../gitstore/ref-transaction.ts'
 import { readRef } from '../../gitstore/refs.ts'
 import type { Oid } from '../../gitstore/repo.ts'
+import type { Role } from '../../index/derived/schema.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
-import { type NodeAccess, nodeFor, requireStill } from './access.ts'
+import { type NodeAccess, nodeFor, requireRole, requireStill } from './access.ts'
 import type { Person } from './actor.ts'
 import { signature } from './authors.ts'
 import { addsParents, problemsOf, refuseDirectMove, refuseProblems, whileHeld } from './branch-moves.ts'
@@ -41,12 +42,15 @@ export async function mergePull(
   for (let held = false; ; held = true) {
     const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
     const row = await rowFor(deps, nodeId, number)
-    if (access.org.require_pull_requests && row.target_branch === 'main')
-      await nodeFor(deps, actor, orgId, nodeId, 'maintainer')
+    requireRole(access, roleToMerge(access, row))
     const done = await whileHeld(deps, access, held, () => attempt(deps, actor, access, row, input, held))
     await followSoon(deps, orgId, nodeId)
     if (done) return readPullRequest(deps, actor, orgId, nodeId, number)
   }
+}
+
+function roleToMerge({ org }: NodeAccess, { target_branch }: PullRow): Role {
+  return org.require_pull_requests && target_branch === 'main' ? 'maintainer' : 'editor'
 }
 
 /** False where the merge adds a parent edge and the graph is not held. */
@@ -68,7 +72,7 @@ async function attempt(
     if (record.target_branch !== row.target_branch)
       throw new Refusal('head_moved', `The pull request now goes into ${record.target_branch}`)
     if (record.status === 'merged') return repeated(record, input)
-    await requireStill(deps, actor, org.id, 'editor')
+    await requireStill(deps, actor, org.id, roleToMerge(access, row))
     const { from, to } = await mergeable(deps, access, record, input)
     if (target.ref === main && !held && (await addsParents(repo, await treeOf(repo, from), await treeOf(repo, to)))) {
       return { moves: [], value: false }

@@ -15,7 +15,7 @@ import { type NodeRow, nodeFor, orgFor, requireStill } from './access.ts'
 import type { Actor, Person } from './actor.ts'
 import { asJson, signature } from './authors.ts'
 import { commitToBranch, problemsOf, refuseProblems, whileGraphHeld } from './branch-moves.ts'
-import { type NodeContent, readContent, textLimit } from './entities.ts'
+import { isTitle, type NodeContent, readContent, textLimit } from './entities.ts'
 import { followNode, followSoon } from './follow.ts'
 import { startLedger } from './ledger.ts'
 import { readNeighbours } from './neighbours.ts'
@@ -52,6 +52,7 @@ export type NodeFiles = ReadonlyMap<string, Buffer>
 export async function createNode(deps: Deps, actor: Person, orgId: string, input: NodeInput) {
   await orgFor(deps, actor, orgId, 'editor')
   const { parents = [], initialize = true } = input
+  requireTitle(input.title)
   if (!initialize) refuseContent(input)
   const parentAt = parents.findIndex((parent, at) => !isId(parent) || parents.indexOf(parent) !== at)
   if (parentAt >= 0) throw invalid(['body', 'parents', parentAt], 'is no node id, or is named twice', parents[parentAt])
@@ -174,6 +175,7 @@ export async function readNode(deps: Deps, actor: Actor, orgId: string, nodeId: 
 /** One commit on main, or none if nothing changes. */
 export async function updateNode(deps: Deps, actor: Person, orgId: string, nodeId: string, patch: NodePatch) {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  if (patch.title !== undefined) requireTitle(patch.title)
   await commitToBranch(deps, actor, access, {
     branch: mainBranch,
     message: patch.message ?? 'Edit node',
@@ -259,6 +261,11 @@ function patchedFields(
     tags: patch.tags ?? content.tags,
     properties: patch.properties ?? content.properties,
   }
+}
+
+/** The spec has seen its length: what is left is what neither UTF-8 nor SQL can hold, and blanks of other kinds. */
+function requireTitle(title: string): void {
+  if (!isTitle(title)) throw invalid(['body', 'title'], 'is blank, or holds NUL or half of a surrogate pair')
 }
 
 function textBytes(text: string): Buffer {

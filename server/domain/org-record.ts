@@ -6,7 +6,7 @@ import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { applyChanges, listFiles } from '../../gitstore/trees.ts'
 import type { Role } from '../../index/derived/schema.ts'
 import type { Person } from './actor.ts'
-import { asJson, signature, timeOf } from './authors.ts'
+import { asJson, laterOf, signature, timeOf } from './authors.ts'
 
 /** `org.json`. */
 interface OrgFile {
@@ -18,7 +18,7 @@ interface OrgFile {
 }
 
 /** `members/<user id>.json`. */
-export interface MemberFile {
+interface MemberFile {
   readonly email: string
   readonly name: string
   readonly role: Role
@@ -40,7 +40,7 @@ export async function readOrgRecord(repo: Repo, head: Oid) {
       ...org,
       published: Number(org.published),
       require_pull_requests: Number(org.require_pull_requests),
-      updated_at: timeOf(committer),
+      updated_at: laterOf(timeOf(committer), org.created_at),
     },
     members: [...members].map(([user_id, member]) => ({ user_id, ...member })),
   }

@@ -6,7 +6,7 @@ import { readRef } from '../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
 import type { MergeRefusal } from '../errors.ts'
-import { timeOf } from './authors.ts'
+import { laterOf, timeOf } from './authors.ts'
 import { type ContentProblem, readContent } from './entities.ts'
 import { main } from './places.ts'
 import type { PullRow } from './pull-ledger.ts'
@@ -72,7 +72,7 @@ export async function stateOf(
   const [first = 'mergeable', ...rest] = holds.filter(([, held]) => held).map(([reason]) => reason)
   const moved = source ? await findCommit(repo, source) : undefined
   const movedAt = moved ? timeOf(moved.committer) : ''
-  const updatedAt = movedAt > pull.recorded_at ? movedAt : pull.recorded_at
+  const updatedAt = laterOf(movedAt, pull.recorded_at)
   return { source, target, ahead, behind, problems, reasons: [first, ...rest], updatedAt }
 }
 

@@ -1,22 +1,22 @@
 /** Pull requests: opened, edited, closed and reopened; every event is a commit of the ledger. */
 import { v7 as newId } from 'uuid'
 import { commitsBetween, mergeBase } from '../../gitstore/history.ts'
-import { asBranchName } from '../../gitstore/names.ts'
 import { type Decision, type Move, transact } from '../../gitstore/ref-transaction.ts'
 import { readRef } from '../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import type { Deps } from '../deps.ts'
-import { invalid, Refusal } from '../errors.ts'
+import { Refusal } from '../errors.ts'
 import { type NodeAccess, nodeFor, requireStill } from './access.ts'
 import type { Person } from './actor.ts'
 import type { Author } from './authors.ts'
 import { readCommits, readDiff } from './commit-views.ts'
 import { followSoon } from './follow.ts'
-import { appendPull, changedPulls, type PullEvent, type PullRecord, readLastNumber, readPull } from './ledger.ts'
+import { appendPull, type PullEvent, type PullRecord, readLastNumber, readPull } from './ledger.ts'
 import { refuseLongText } from './limits.ts'
 import { type Page, pageOf, slice } from './pages.ts'
 import { ledgerRef, pinRef } from './places.ts'
-import { endedBy, fromRow, frozen, type PullRow, withHeads } from './pull-ledger.ts'
+import { endedBy, frozen, type PullRow, withHeads } from './pull-ledger.ts'
+import { branchHeads, newTargetHead, refusePair } from './pull-pairs.ts'
 import { type PullRequest, toPull } from './pull-views.ts'
 
 export interface PullInput {
@@ -92,7 +92,7 @@ export async function readPullRequest(
   return toPull(deps, access, await rowFor(deps, nodeId, number))
 }
 
-/** @throws Refusal merged (nothing of a merged request changes), pull_request_exists, and as headOf; Invalid */
+/** @throws Refusal merged (nothing of a merged request changes), pull_request_exists, and as branchHeads; Invalid */
 export async function updatePull(
   deps: Deps,
   actor: Person,
@@ -216,68 +216,6 @@ async function patched(
   await refusePair(deps, access, ledger, record, before.number)
   const { ended: _, ...open } = await withHeads(repo, record, heads.source, heads.target)
   return { event: reopened ? 'reopen' : 'edit', record: open }
-}
-
-type Pair = Pick<PullRecord, 'source_branch' | 'target_branch'>
-
-/** The heads of a request that is to be open; `named` says which of the branches the body names. @throws as headOf */
-function branchHeads(repo: Repo, pair: Pair, named: readonly (keyof Pair)[]): { source: Oid; target: Oid } {
-  refuseSame(pair)
-  return { source: headOf(repo, pair, 'source_branch', named), target: headOf(repo, pair, 'target_branch', named) }
-}
-
-/** The head of a target that the body names. @throws as headOf */
-function newTargetHead(repo: Repo, pair: Pair): Oid {
-  refuseSame(pair)
-  return headOf(repo, pair, 'target_branch', ['target_branch'])
-}
-
-function refuseSame({ source_branch, target_branch }: Pair): void {
-  if (source_branch === target_branch)
-    throw invalid(['body', 'target_branch'], 'source and target are the same branch', target_branch)
-}
-
-/** @throws Invalid where the body names a branch that is missing; Refusal source_branch_missing, target_branch_missing */
-function headOf(repo: Repo, pair: Pair, field: keyof Pair, named: readonly (keyof Pair)[]): Oid {
-  const branch = asBranchName(pair[field])
-  const head = branch ? readRef(repo, `refs/heads/${branch}`) : null
-  if (head) return head
-  if (named.includes(field)) throw invalid(['body', field], 'Branch not found', pair[field])
-  throw new Refusal(`${field}_missing`, `There is no branch ${pair[field]} any more`)
-}
-
-/** Read under the ledger's lock: the rows, and what the ledger has said since they were written. */
-async function refusePair(
-  deps: Deps,
-  { node, repo }: NodeAccess,
-  ledger: Oid,
-  pair: Pair,
-  except?: number,
-): Promise<void> {
-  const { ledger: indexed } = await deps.index.read
-    .selectFrom('node')
-    .select('ledger')
-    .where('id', '=', node.id)
-    .executeTakeFirstOrThrow()
-  const rows = await deps.index.read
-    .selectFrom('pull')
-    .selectAll()
-    .where('node_id', '=', node.id)
-    .where('status', '=', 'open')
-    .execute()
-  const records = new Map(rows.map((row) => [row.number, fromRow(row)]))
-  if (indexed !== ledger)
-    for (const record of await changedPulls(repo, indexed, ledger)) records.set(record.number, record)
-  const first = [...records.values()].find(
-    (record) =>
-      record.status === 'open' &&
-      record.number !== except &&
-      record.source_branch === pair.source_branch &&
-      record.target_branch === pair.target_branch,
-  )
-  if (!first) return
-  const detail = `Pull request ${first.number} is open for ${pair.source_branch} → ${pair.target_branch}`
-  throw new Refusal('pull_request_exists', detail, { number: first.number })
 }
 
 function pick({ source_branch, target_branch, title, description, is_draft }: PullInput) {

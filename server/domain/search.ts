@@ -14,6 +14,7 @@ import type { Deps } from '../deps.ts'
 import { orgFor } from './access.ts'
 import type { Person } from './actor.ts'
 import { toGraphEdge } from './graph.ts'
+import { refuseLongQuery } from './limits.ts'
 
 /** Rows read and indexed before the event loop has its turn. */
 const batch = 200
@@ -38,6 +39,7 @@ export function openSearches(): SearchCache {
 
 export async function retrieve(deps: Deps, actor: Person, orgId: string, question: Question) {
   const { epoch } = (await orgFor(deps, actor, orgId, 'reader')).org
+  refuseLongQuery(question.query)
   let search = deps.searches.get(orgId)
   if (search?.epoch !== epoch) {
     search = { index: createSearchIndex(), epoch, nodes: 0, tombstones: 0, turn: Promise.resolve() }
@@ -65,7 +67,7 @@ async function catchUp(deps: Deps, orgId: string, search: OrgSearch): Promise<vo
         text,
         tags: JSON.parse(tags) as string[],
         updatedAt,
-        commitId: head ?? '',
+        ...(head === null ? {} : { commitId: head }),
       }) // tags: written by follow.ts
       setEdges(search.index, id, await edgesHeldBy(deps, id))
     }

@@ -87,6 +87,8 @@ export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler
     const answer = await handler(deps, actor, { path: place.parameters, query: req.query, body: req.body ?? {} })
     // Kept by nobody but the caller, and only to ask whether it still holds; a handler may say otherwise.
     res.set('Cache-Control', 'private, no-cache')
+    // fetch adds `no-cache` to each If-None-Match. That is for caches on the way; Express would never answer it with 304.
+    delete req.headers['cache-control']
     send(req, res, operation.status, answer)
   }
 }

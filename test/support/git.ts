@@ -6,19 +6,15 @@ import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-export interface GitOptions {
+interface GitOptions {
   readonly input?: string | Buffer
   readonly env?: Readonly<Record<string, string>>
 }
 
 /** A file to write, null to remove one; `oid` names an object that is there (or a commit, of mode 160000). */
-export type HandFile =
-  | string
-  | Buffer
-  | null
-  | { readonly mode: string; readonly content?: string; readonly oid?: string }
+type HandFile = string | Buffer | null | { readonly mode: string; readonly content?: string; readonly oid?: string }
 
-export interface HandCommit {
+interface HandCommit {
   /** By path, on top of the first parent's tree. */
   readonly files?: Readonly<Record<string, HandFile>>
   readonly parents?: readonly string[]

@@ -1,0 +1,71 @@
+/** The two branches of a request: they are there, they differ, and no other open request is about them. */
+import { asBranchName } from '../../gitstore/names.ts'
+import { readRef } from '../../gitstore/refs.ts'
+import type { Oid, Repo } from '../../gitstore/repo.ts'
+import type { Deps } from '../deps.ts'
+import { invalid, Refusal } from '../errors.ts'
+import type { NodeAccess } from './access.ts'
+import { changedPulls, type PullRecord } from './ledger.ts'
+import { fromRow } from './pull-ledger.ts'
+
+type Pair = Pick<PullRecord, 'source_branch' | 'target_branch'>
+
+/** The heads of a request that is to be open; `named` says which of the branches the body names. @throws as headOf */
+export function branchHeads(repo: Repo, pair: Pair, named: readonly (keyof Pair)[]): { source: Oid; target: Oid } {
+  refuseSame(pair)
+  return { source: headOf(repo, pair, 'source_branch', named), target: headOf(repo, pair, 'target_branch', named) }
+}
+
+/** The head of a target that the body names. @throws as headOf */
+export function newTargetHead(repo: Repo, pair: Pair): Oid {
+  refuseSame(pair)
+  return headOf(repo, pair, 'target_branch', ['target_branch'])
+}
+
+function refuseSame({ source_branch, target_branch }: Pair): void {
+  if (source_branch === target_branch)
+    throw invalid(['body', 'target_branch'], 'source and target are the same branch', target_branch)
+}
+
+/** @throws Invalid where the body names a branch that is missing; Refusal source_branch_missing, target_branch_missing */
+function headOf(repo: Repo, pair: Pair, field: keyof Pair, named: readonly (keyof Pair)[]): Oid {
+  const branch = asBranchName(pair[field])
+  const head = branch ? readRef(repo, `refs/heads/${branch}`) : null
+  if (head) return head
+  if (named.includes(field)) throw invalid(['body', field], 'Branch not found', pair[field])
+  throw new Refusal(`${field}_missing`, `There is no branch ${pair[field]} any more`)
+}
+
+/** Read under the ledger's lock: the rows, and what the ledger has said since they were written. */
+export async function refusePair(
+  deps: Deps,
+  { node, repo }: NodeAccess,
+  ledger: Oid,
+  pair: Pair,
+  except?: number,
+): Promise<void> {
+  const { ledger: indexed } = await deps.index.read
+    .selectFrom('node')
+    .select('ledger')
+    .where('id', '=', node.id)
+    .executeTakeFirstOrThrow()
+  const rows = await deps.index.read
+    .selectFrom('pull')
+    .selectAll()
+    .where('node_id', '=', node.id)
+    .where('status', '=', 'open')
+    .execute()
+  const records = new Map(rows.map((row) => [row.number, fromRow(row)]))
+  if (indexed !== ledger)
+    for (const record of await changedPulls(repo, indexed, ledger)) records.set(record.number, record)
+  const first = [...records.values()].find(
+    (record) =>
+      record.status === 'open' &&
+      record.number !== except &&
+      record.source_branch === pair.source_branch &&
+      record.target_branch === pair.target_branch,
+  )
+  if (!first) return
+  const detail = `Pull request ${first.number} is open for ${pair.source_branch} → ${pair.target_branch}`
+  throw new Refusal('pull_request_exists', detail, { number: first.number })
+}

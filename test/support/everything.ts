@@ -1,0 +1,78 @@
+/** Every answer that reading can get out of a service, so that two services can be compared. */
+
+import type { Answer } from './grove.ts'
+
+/** What a person may read of these organisations, text by request. @throws Error that shows any answer of 500 or above */
+export async function everythingIn(
+  { url }: { readonly url: string },
+  token: string,
+  orgs: readonly string[],
+  queries: readonly string[],
+): Promise<Record<string, string>> {
+  const answers: Record<string, string> = {}
+  const ask = async (path: string, body?: unknown, authorization: Record<string, string> = bearer(token)) => {
+    const request = body === undefined ? path : `${path} ${JSON.stringify(body)}`
+    const response = await fetch(url + path, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { ...authorization, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = (await response.text()).replace(/,?"request_id":"[^"]*"/, '')
+    if (response.status >= 500) throw new Error(`${request} answered ${response.status} ${text}`)
+    answers[request] = `${response.status} ${text}`
+    return response.status === 200 && /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : {}
+  }
+  /** All of a list: a test makes fewer than a page of anything. */
+  const list = async (path: string, name: string): Promise<Answer['body'][]> =>
+    (await ask(`${path}${path.includes('?') ? '&' : '?'}limit=200`))[name] ?? []
+
+  const asked = new Set<string>()
+  const once = async (what: string, path: string): Promise<void> => {
+    if (!asked.has(what)) await ask(path)
+    asked.add(what)
+  }
+
+  const readNode = async (at: string) => {
+    await ask(at)
+    await list(`${at}/tags`, 'tags')
+    const branches = await list(`${at}/branches`, 'branches')
+    for (const { name } of branches) {
+      const branch = `${at}/tree/${encodeURIComponent(name)}`
+      await ask(`${at}/branches/${encodeURIComponent(name)}`)
+      await ask(`${at}/compare?base=main&head=${encodeURIComponent(name)}`)
+      for (const { entity_key, object_id } of await list(branch, 'entities')) {
+        await ask(`${branch}/files/${encodeURIComponent(entity_key)}`)
+        await once(`${at}/objects/${object_id}`, `${at}/objects/${object_id}`)
+      }
+      for (const { id } of await list(`${branch}/commits`, 'history')) await once(id, `${branch}/commits/${id}`)
+    }
+    for (const status of ['open', 'merged', 'closed'])
+      await list(`${at}/pull-requests?status=${status}`, 'pull_requests')
+    for (const { number } of await list(`${at}/pull-requests?status=all`, 'pull_requests')) {
+      await ask(`${at}/pull-requests/${number}`)
+      await ask(`${at}/pull-requests/${number}/changes`)
+      await list(`${at}/pull-requests/${number}/commits`, 'commits')
+    }
+  }
+
+  await list('/orgs', 'orgs')
+  for (const org of orgs) {
+    await ask(`/orgs/${org}`)
+    await list(`/orgs/${org}/members`, 'members')
+    for (const { id } of await list(`/orgs/${org}/nodes`, 'nodes')) {
+      await readNode(`/orgs/${org}/nodes/${id}`)
+      await list(`/orgs/${org}/nodes?parent_id=${id}`, 'nodes')
+    }
+    await list(`/orgs/${org}/nodes?tag=sea`, 'nodes')
+    await ask(`/public/orgs/${org}/graph`, undefined, {})
+    for (const query of queries) {
+      for (const expansion_depth of ['none', 'shallow', 'standard', 'deep'])
+        await ask(`/orgs/${org}/search/retrieve`, { query, expansion_depth, include_raw_text: true })
+    }
+  }
+  return answers
+}
+
+function bearer(token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}` }
+}
