@@ -4,7 +4,7 @@ import { GitError } from './errors.ts'
 import type { Oid, Repo } from './repo.ts'
 import { comparePaths, type Mode, readTree, type TreeEntry } from './trees.ts'
 
-export interface Side {
+interface Side {
   readonly mode: Mode
   readonly oid: Oid
 }

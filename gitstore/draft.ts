@@ -15,7 +15,7 @@ import { isEscapedName, type TreeEntry, treeContent } from './trees.ts'
 
 const deflate = promisify(deflateCallback)
 
-export interface CommitFields {
+interface CommitFields {
   readonly tree: Oid
   readonly parents: readonly Oid[]
   readonly author: Person

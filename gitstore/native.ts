@@ -21,7 +21,7 @@ process.once('exit', () => {
  * Starts git in `repo` as the leader of a process group of its own. Nothing of the server's environment or of the machine's
  * git configuration reaches it. What is written to a process that has ended is dropped (an unheard EPIPE would end ours).
  */
-export function spawnGit(
+function spawnGit(
   repo: Repo,
   args: readonly string[],
   env: Record<string, string> = {},
@@ -50,7 +50,7 @@ export function spawnGit(
 }
 
 /** Kills git and whatever it started. */
-export function killGroup(child: ChildProcessWithoutNullStreams): void {
+function killGroup(child: ChildProcessWithoutNullStreams): void {
   if (child.pid === undefined) return
   try {
     process.kill(-child.pid, 'SIGKILL')

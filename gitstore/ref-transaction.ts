@@ -81,7 +81,7 @@ export async function holding<T>(store: Store, name: RefName, note: string, work
  * Finishes or undoes every transaction of a process that is dead; the caller holds the capability of `store.takeOver`.
  * Repeatable: it may die itself anywhere.
  */
-export async function recover(store: Store, process: string): Promise<void> {
+async function recover(store: Store, process: string): Promise<void> {
   const home = join(store.run, process)
   const entries = await readdir(home, { withFileTypes: true }).catch(() => [])
   const broken: Broken[] = []

@@ -15,7 +15,7 @@ export interface Commit {
   readonly parent_commits: Oid[]
 }
 
-export interface DiffEntity {
+interface DiffEntity {
   readonly entity_type: EntityType
   readonly entity_id: string
   readonly entity_key: string | null

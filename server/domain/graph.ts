@@ -5,6 +5,7 @@ import { type Counted, countRelatives } from '../../index/derived/graph-counts.t
 import type { EdgeTable, IndexSchema } from '../../index/derived/schema.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
+import type { OrgRow } from './access.ts'
 import { isId } from './places.ts'
 
 export interface GraphEdge {
@@ -17,39 +18,78 @@ export interface GraphEdge {
   readonly parent_node_id: string
 }
 
-interface CountsOfVersion {
-  /** `<epoch>-<graph_version>` of the organisation's row. */
+/** What was worked out from the rows of one version of an organisation. */
+interface OfVersion<T> {
   readonly version: string
-  readonly counted: Promise<Counted>
+  readonly value: T
 }
 
-const countsOf = new LRUCache<string, CountsOfVersion>({ max: 64 })
+const counts = new LRUCache<string, OfVersion<Counted>>({ max: 64 })
+const graphs = new LRUCache<string, OfVersion<PublicGraph>>({ max: 64 })
 
-/** Authorization is ignored here; unknown and unpublished are told the same. @throws Refusal org_not_found */
-export async function readPublicGraph(deps: Deps, orgId: string) {
+/** Rounds in which the rows may change while they are read; each means that somebody else made progress. */
+const rounds = 20
+
+type PublicGraph = Awaited<ReturnType<typeof drawGraph>>
+
+/**
+ * Authorization is ignored here; unknown and unpublished are told the same. What is remembered is asked for only after
+ * the row has said, now, that the organisation is published and at which version.
+ *
+ * @throws Refusal org_not_found
+ */
+export async function readPublicGraph(deps: Deps, orgId: string): Promise<PublicGraph> {
   const db = deps.index.read
+  for (let round = 0; round < rounds; round++) {
+    const org = await readPublished(db, orgId)
+    const known = graphs.get(orgId)
+    if (known?.version === versionOf(org)) return known.value
+    const rows = await readRows(db, orgId)
+    if (versionOf(await readPublished(db, orgId)) !== versionOf(org)) continue
+    const value = await drawGraph(org, rows)
+    graphs.set(orgId, { version: versionOf(org), value })
+    // Counting takes its time: the organisation may have been unpublished meanwhile.
+    await readPublished(db, orgId)
+    return value
+  }
+  throw new Refusal('busy', 'The graph changes faster than it can be read; try again')
+}
+
+async function readPublished(db: Kysely<IndexSchema>, orgId: string): Promise<OrgRow> {
   const org = isId(orgId)
     ? await db.selectFrom('org').selectAll().where('id', '=', orgId).where('published', '=', 1).executeTakeFirst()
     : undefined
   if (!org) throw new Refusal('org_not_found', 'Organisation not found')
-  const rows = await db
+  return org
+}
+
+function versionOf({ epoch, version }: OrgRow): string {
+  return `${epoch}-${version}`
+}
+
+async function readRows(db: Kysely<IndexSchema>, orgId: string) {
+  const nodes = await db
     .selectFrom('node')
     .select(['id', 'title', 'description', 'tags', 'created_at', 'updated_at'])
     .where('org_id', '=', orgId)
     .orderBy('created_at')
     .orderBy('id')
     .execute()
-  const visible = new Set(rows.map((row) => row.id))
-  const all = await db.selectFrom('edge').selectAll().where('org_id', '=', orgId).execute()
-  const shown = all.filter((edge) => visible.has(edge.source) && visible.has(edge.target))
-  const { counts, hidden } = await countsAt(orgId, `${org.epoch}-${org.graph_version}`, [...visible], shown)
+  const edges = await db.selectFrom('edge').selectAll().where('org_id', '=', orgId).execute()
+  return { nodes, edges }
+}
+
+async function drawGraph(org: OrgRow, rows: Awaited<ReturnType<typeof readRows>>) {
+  const visible = new Set(rows.nodes.map((row) => row.id))
+  const shown = rows.edges.filter((edge) => visible.has(edge.source) && visible.has(edge.target))
+  const { counts: counted, hidden } = await countsAt(org, [...visible], shown)
   const cyclic = new Set(hidden.map(({ parent, child }) => `${parent} ${child}`))
   const edges = shown
     .filter((edge) => edge.edge_type !== 'parent_child' || !cyclic.has(`${edge.source} ${edge.target}`))
     .map(toGraphEdge)
-  await requirePublished(db, orgId)
-  const nodes = rows.map(({ tags, ...row }) => {
-    const count = counts.get(row.id)
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+  const nodes = rows.nodes.map(({ tags, ...row }) => {
+    const count = counted.get(row.id)
     return {
       ...row,
       tags: JSON.parse(tags) as string[], // written by follow.ts
@@ -59,8 +99,7 @@ export async function readPublicGraph(deps: Deps, orgId: string) {
       num_descendants: count?.descendants ?? 0,
     }
   })
-  edges.sort((a, b) => (a.id < b.id ? -1 : 1))
-  return { org_id: orgId, org_name: org.name, nodes, edges, total_nodes: nodes.length, total_edges: edges.length }
+  return { org_id: org.id, org_name: org.name, nodes, edges, total_nodes: nodes.length, total_edges: edges.length }
 }
 
 /** `<child>/parents/<parent>` or `<holder>/connections/<id>`: where the edge lies. */
@@ -70,24 +109,19 @@ export function toGraphEdge(edge: Selectable<EdgeTable>): GraphEdge {
   return { id: `${holder}/${folder}/${key}`, source, target, edge_type, connection_type, label, parent_node_id: source }
 }
 
-/** Counting takes its time, and the organisation may have been unpublished meanwhile. */
-async function requirePublished(db: Kysely<IndexSchema>, orgId: string): Promise<void> {
-  const row = await db.selectFrom('org').select('published').where('id', '=', orgId).executeTakeFirst()
-  if (row?.published !== 1) throw new Refusal('org_not_found', 'Organisation not found')
-}
-
-function countsAt(
-  orgId: string,
-  version: string,
+/** Counted anew only when the shape of the graph is another one: the text of a node changes no count. */
+async function countsAt(
+  org: OrgRow,
   ids: readonly string[],
   edges: readonly Selectable<EdgeTable>[],
 ): Promise<Counted> {
-  const known = countsOf.get(orgId)
-  if (known?.version === version) return known.counted
+  const version = `${org.epoch}-${org.graph_version}`
+  const known = counts.get(org.id)
+  if (known?.version === version) return known.value
   const arcs = edges
     .filter((edge) => edge.edge_type === 'parent_child')
     .map((edge) => ({ parent: edge.source, child: edge.target }))
-  const counted = countRelatives(ids, arcs)
-  countsOf.set(orgId, { version, counted })
-  return counted
+  const value = await countRelatives(ids, arcs)
+  counts.set(org.id, { version, value })
+  return value
 }

@@ -49,8 +49,8 @@ async function historyRows(ann: Client, org: string): Promise<Row[]> {
     const skip = ['-C', repo, 'log', '--format=%H%x00%an%x00%ae%x00%ct%x00%P%x00%B', '-50']
     rows.push(
       await measure(`git log --skip=${last} + rev-list --count`, 5, async () => {
-        execFileSync('git', [...skip, `--skip=${last}`, 'main'])
-        execFileSync('git', ['-C', repo, 'rev-list', '--count', 'main'])
+        await run('git', [...skip, `--skip=${last}`, 'main'])
+        await run('git', ['-C', repo, 'rev-list', '--count', 'main'])
       }),
     )
   }

@@ -1,9 +1,9 @@
 /** What holds when many write at once, whether they come through one process or through several over one data folder. */
 
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectSound, git, gitDid, gitLines } from './data-folder.ts'
 import { type Answer, type Client, client, type PersonClient, signUp } from './grove.ts'
+import { expecting, newNode, type TestNode } from './node.ts'
 
 export interface Doors {
   readonly dataDir: string
@@ -27,22 +27,11 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
   /** Ann at the `n`th door, around and around. */
   const at = (n: number): Client => client({ url: doors.urls[n % doors.urls.length] ?? '' }, ann.session.accessToken)
 
-  interface Node {
-    readonly id: string
-    readonly path: string
-    readonly repo: string
-    readonly head: string
-  }
-
-  async function newNode(): Promise<Node> {
-    const { id, head } = created(await ann.post(`/orgs/${ann.org}/nodes`, { title: 'Whales' }))
-    return { id, head, path: `/orgs/${ann.org}/nodes/${id}`, repo: join(doors.dataDir, ann.org, `${id}.git`) }
-  }
-
   it('lets one of 50 commits with the same expected head through and tells the others where the branch is', async () => {
-    const node = await newNode()
+    const node = await newNode(doors, ann)
+    const root = node.git.head()
     const answers = await times(50, (n) =>
-      at(n).post(`${node.path}/tree/main/commits`, { ...commitOf(`take ${n}`), expected_head: node.head }),
+      at(n).post(`${node.at}/tree/main/commits`, { ...commitOf(`take ${n}`), expected_head: root }),
     )
     const winner = answers.find(({ status }) => status === 201)?.body.id
     expect(answers.filter(({ status }) => status !== 201)).to.deep.equal(
@@ -55,17 +44,18 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
         },
       }),
     )
-    expect(await gitLines(node.repo, 'rev-list', 'main')).to.deep.equal([winner, node.head])
+    expect(await gitLines(node.git.dir, 'rev-list', 'main')).to.deep.equal([winner, root])
   })
 
   it('keeps every commit of eight writers who try again when the head has moved, one after the other', async () => {
-    const node = await newNode()
+    const node = await newNode(doors, ann)
+    const root = node.git.head()
     const written = await times(8, async (writer) => {
       const mine: string[] = []
-      let expected_head = node.head
+      let expected_head = root
       while (mine.length < perWriter) {
         const content = commitOf(`${writer} writes ${mine.length}`)
-        const answer = await at(writer).post(`${node.path}/tree/main/commits`, { ...content, expected_head })
+        const answer = await at(writer).post(`${node.at}/tree/main/commits`, { ...content, expected_head })
         if (answer.status === 409) expected_head = answer.body.current_head
         else {
           expected_head = created(answer).id
@@ -74,20 +64,21 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
       }
       return mine
     })
-    const history = await gitLines(node.repo, 'log', '--format=%H %P', 'main')
+    const history = await gitLines(node.git.dir, 'log', '--format=%H %P', 'main')
     const oids = history.map((line) => line.split(' ')[0])
     expect(history).to.deep.equal([...oids.slice(0, -1).map((oid, n) => `${oid} ${oids[n + 1]}`), oids.at(-1)])
-    expect([...oids].sort()).to.deep.equal([node.head, ...written.flat()].sort())
+    expect([...oids].sort()).to.deep.equal([root, ...written.flat()].sort())
   })
 
   it('merges a request once when 20 ask for it at the same time, and says yes to all of them', async () => {
-    const node = await newNode()
-    const head = await proposal(node, 'dolphins')
-    created(await ann.post(`${node.path}/pull-requests`, { source_branch: 'dolphins', title: 'Dolphins' }))
-    const answers = await times(20, (n) => at(n).post(`${node.path}/pull-requests/1/merge`, {}))
+    const node = await newNode(doors, ann)
+    const root = node.git.head()
+    const head = await node.proposal('dolphins')
+    await node.open('dolphins')
+    const answers = await times(20, (n) => at(n).post(`${node.at}/pull-requests/1/merge`, {}))
     expect(answers.map(({ status, body }) => [status, body.pr?.status])).to.deep.equal(Array(20).fill([200, 'merged']))
-    expect(await git(node.repo, 'rev-parse', 'main')).to.equal(head)
-    expect(await gitLines(node.repo, 'log', '--format=%s', 'refs/grove/ledger')).to.deep.equal([
+    expect(await git(node.git.dir, 'rev-parse', 'main')).to.equal(head)
+    expect(await gitLines(node.git.dir, 'log', '--format=%s', 'refs/grove/ledger')).to.deep.equal([
       'merge 1',
       'open 1',
       'create',
@@ -95,30 +86,32 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
   })
 
   it('numbers 50 requests that are opened at the same time from 1 to 50', async () => {
-    const node = await newNode()
-    for (let n = 0; n < 50; n++) created(await at(n).post(`${node.path}/branches`, { name: `b${n}` }))
+    const node = await newNode(doors, ann)
+    const root = node.git.head()
+    for (let n = 0; n < 50; n++) created(await at(n).post(`${node.at}/branches`, { name: `b${n}` }))
     const answers = await times(50, (n) =>
-      at(n).post(`${node.path}/pull-requests`, { source_branch: `b${n}`, title: `Request of b${n}` }),
+      at(n).post(`${node.at}/pull-requests`, { source_branch: `b${n}`, title: `Request of b${n}` }),
     )
     const opened = answers.map((answer) => created(answer).pr)
     const numbers = opened.map((pr) => pr.number).sort((a, b) => a - b)
     expect(numbers).to.deep.equal(Array.from({ length: 50 }, (_, n) => n + 1))
     for (const door of doors.urls.keys()) {
-      const { body } = await at(door).get(`${node.path}/pull-requests`)
+      const { body } = await at(door).get(`${node.at}/pull-requests`)
       expect(body.total).to.equal(50)
       expect(body.pull_requests).to.deep.equal([...opened].sort((a, b) => b.number - a.number))
     }
   })
 
   it('makes exactly one of the branches a and a/b, which git cannot have both', async () => {
-    const node = await newNode()
+    const node = await newNode(doors, ann)
+    const root = node.git.head()
     for (let round = 0; round < 10; round++) {
       const names = [`a${round}`, `a${round}/b`]
-      const answers = await Promise.all(names.map((name, n) => at(n).post(`${node.path}/branches`, { name })))
+      const answers = await Promise.all(names.map((name, n) => at(n).post(`${node.at}/branches`, { name })))
       expect(answers.map(({ status, body }) => body.code ?? status).sort()).to.deep.equal([201, 'branch_name_taken'])
       const won = names[answers.findIndex(({ status }) => status === 201)]
       for (const door of doors.urls.keys()) {
-        const { body } = await at(door).get(`${node.path}/branches`)
+        const { body } = await at(door).get(`${node.at}/branches`)
         expect(
           body.branches.map(({ name }: { name: string }) => name).filter((name: string) => names.includes(name)),
         ).to.deep.equal([won])
@@ -128,68 +121,78 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
 
   it('refuses one of two commits on two nodes that would close a cycle together', async () => {
     for (let round = 0; round < 10; round++) {
-      const [one, other] = [await newNode(), await newNode()]
-      const below = (node: Node, parent: Node, door: number) =>
-        at(door).post(`${node.path}/tree/main/commits`, commitOf('below', `parents/${parent.id}.json`, '{}'))
+      const [one, other] = [await newNode(doors, ann), await newNode(doors, ann)]
+      const below = (node: TestNode, parent: TestNode, door: number) =>
+        at(door).post(`${node.at}/tree/main/commits`, commitOf('below', `parents/${parent.id}.json`, '{}'))
       const answers = await Promise.all([below(one, other, round), below(other, one, round + 1)])
       expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, 422])
       const refused = answers[0]?.status === 422 ? one : other
-      expect(await git(refused.repo, 'rev-parse', 'main')).to.equal(refused.head)
+      expect(refused.git.log()).to.have.lengthOf(1)
     }
   })
 
   it('loses no commit beside a git update-ref that compares the old value', async () => {
-    const node = await newNode()
+    const node = await newNode(doors, ann)
+    const root = node.git.head()
     let writing = true
     const byHand: string[] = []
     const hand = async () => {
       while (writing) {
-        const old = await git(node.repo, 'rev-parse', 'main')
-        const commit = await git(node.repo, 'commit-tree', `${old}^{tree}`, '-p', old, '-m', `by hand ${byHand.length}`)
-        if (await gitDid(node.repo, 'update-ref', 'refs/heads/main', commit, old)) byHand.push(commit)
+        const old = await git(node.git.dir, 'rev-parse', 'main')
+        const commit = await git(
+          node.git.dir,
+          'commit-tree',
+          `${old}^{tree}`,
+          '-p',
+          old,
+          '-m',
+          `by hand ${byHand.length}`,
+        )
+        if (await gitDid(node.git.dir, 'update-ref', 'refs/heads/main', commit, old)) byHand.push(commit)
       }
     }
     const rest = async (writer: number) => {
       const mine: string[] = []
       for (let n = 0; n < 15; n++) {
-        mine.push(created(await at(writer).post(`${node.path}/tree/main/commits`, commitOf(`${writer} ${n}`))).id)
+        mine.push(created(await at(writer).post(`${node.at}/tree/main/commits`, commitOf(`${writer} ${n}`))).id)
       }
       return mine
     }
     const [written] = await Promise.all([times(4, rest).finally(() => (writing = false)), hand()])
-    const history = await gitLines(node.repo, 'rev-list', 'main')
-    expect([...history].sort()).to.deep.equal([node.head, ...written.flat(), ...byHand].sort())
-    expect((await at(1).get(`${node.path}/tree/main/commits`)).body.total).to.equal(history.length)
+    const history = await gitLines(node.git.dir, 'rev-list', 'main')
+    expect([...history].sort()).to.deep.equal([root, ...written.flat(), ...byHand].sort())
+    expect((await at(1).get(`${node.at}/tree/main/commits`)).body.total).to.equal(history.length)
   })
 
   it('loses nothing and fails no read while an operator packs refs and collects garbage', async () => {
-    const node = await newNode()
+    const node = await newNode(doors, ann)
+    const root = node.git.head()
     let writing = true
     const operator = async () => {
       while (writing) {
-        for (let n = 0; n < 5; n++) await gitDid(node.repo, 'pack-refs', '--all', '--prune')
-        await gitDid(node.repo, 'gc', '--quiet')
+        for (let n = 0; n < 5; n++) await gitDid(node.git.dir, 'pack-refs', '--all', '--prune')
+        await gitDid(node.git.dir, 'gc', '--quiet')
       }
     }
     const reader = async (n: number) => {
       const answers: Answer[] = []
       while (writing) {
         for (const what of ['', '/branches', '/tree/main', '/tree/main/commits', '/pull-requests?status=all'])
-          answers.push(await at(n).get(node.path + what))
+          answers.push(await at(n).get(node.at + what))
       }
       return answers.filter(({ status }) => status !== 200)
     }
     const writer = async (n: number) => {
       const branch = n === 0 ? 'main' : `deep/er/b${n}`
-      if (n > 0) created(await at(n).post(`${node.path}/branches`, { name: branch }))
+      if (n > 0) created(await at(n).post(`${node.at}/branches`, { name: branch }))
       const mine: string[] = []
       for (let commit = 0; commit < 25; commit++) {
         const passing = `passing/${n}/${commit}`
-        if (commit % 5 === 0) created(await at(n).post(`${node.path}/branches`, { name: passing }))
-        const path = `${node.path}/tree/${encodeURIComponent(branch)}/commits`
+        if (commit % 5 === 0) created(await at(n).post(`${node.at}/branches`, { name: passing }))
+        const path = `${node.at}/tree/${encodeURIComponent(branch)}/commits`
         mine.push(created(await at(n + commit).post(path, commitOf(`${n} ${commit}`))).id)
         if (commit % 5 === 0) {
-          const gone = await at(n).delete(`${node.path}/branches/${encodeURIComponent(passing)}`)
+          const gone = await at(n).delete(`${node.at}/branches/${encodeURIComponent(passing)}`)
           expect(gone).to.deep.equal({ status: 204, body: undefined })
         }
       }
@@ -203,10 +206,10 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
     ])
     expect(failed.slice(0, 2)).to.deep.equal([[], []])
     for (const { branch, mine } of written) {
-      const [, ...before] = (await gitLines(node.repo, 'rev-list', branch)).reverse()
+      const [, ...before] = (await gitLines(node.git.dir, 'rev-list', branch)).reverse()
       expect(before).to.deep.equal(mine)
     }
-    expect(await gitLines(node.repo, 'for-each-ref', '--format=%(refname)', 'refs/heads/passing')).to.deep.equal([])
+    expect(await gitLines(node.git.dir, 'for-each-ref', '--format=%(refname)', 'refs/heads/passing')).to.deep.equal([])
   })
 
   it('gives the same successor to a refresh token that is sent twice at the same time', async () => {
@@ -220,7 +223,7 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
   })
 
   it('shows the graph of an organisation to nobody any more once it says that it is unpublished', async () => {
-    await newNode()
+    await newNode(doors, ann)
     const graph = `/public/orgs/${ann.org}/graph`
     for (let round = 0; round < 3; round++) {
       expect((await at(round).patch(`/orgs/${ann.org}`, { published: true })).status).to.equal(200)
@@ -248,12 +251,6 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
       expect(early).to.include(200)
     }
   })
-
-  /** Branches off main and commits there; the new head. */
-  async function proposal(node: Node, branch: string): Promise<string> {
-    created(await ann.post(`${node.path}/branches`, { name: branch }))
-    return created(await ann.post(`${node.path}/tree/${branch}/commits`, commitOf(branch))).id
-  }
 }
 
 /** A request's time in which others get on. */
@@ -265,11 +262,9 @@ export function commitOf(message: string, path = `${message}.txt`, content = mes
   return { message, changes: [{ action: 'put', path, content }] }
 }
 
-/** The body of a 201. @throws Error that shows any other answer */
-// biome-ignore lint/suspicious/noExplicitAny: as Answer.body
-export function created({ status, body }: Answer): any {
-  if (status !== 201) throw new Error(`Expected 201, got ${status} ${JSON.stringify(body)}`)
-  return body
+/** The body of a 201. @throws Error with any other answer */
+export function created(answer: Answer): Answer['body'] {
+  return expecting(201)(answer).body
 }
 
 /** `count` at the same time. */

@@ -6,23 +6,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { environment } from './git.ts'
 
 const run = promisify(execFile)
 
-const environment = {
-  PATH: process.env.PATH,
-  LC_ALL: 'C',
-  GIT_CONFIG_NOSYSTEM: '1',
-  GIT_CONFIG_GLOBAL: '/dev/null',
-  GIT_AUTHOR_NAME: 'Hand',
-  GIT_AUTHOR_EMAIL: 'hand@example.org',
-  GIT_COMMITTER_NAME: 'Hand',
-  GIT_COMMITTER_EMAIL: 'hand@example.org',
-}
-
-/** What git prints about the bare repository, without the line break at its end. @throws Error with git's own words */
+/** What git prints about the bare repository, without the line break at its end, while others get on. @throws Error with git's own words */
 export async function git(repo: string, ...args: string[]): Promise<string> {
-  const { stdout } = await run('git', ['--git-dir', repo, ...args], { env: environment, maxBuffer: 64 * 1024 * 1024 })
+  const { stdout } = await run('git', args, { env: environment(repo), maxBuffer: 64 * 1024 * 1024 })
   return stdout.trimEnd()
 }
 

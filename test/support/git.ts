@@ -70,7 +70,8 @@ export function gitIn({ dataDir }: { readonly dataDir: string }, org: string, no
   }
 }
 
-function environment(dir: string): Record<string, string> {
+/** What git may know of the machine: nothing, and which repository is meant. */
+export function environment(dir: string): Record<string, string> {
   return {
     PATH: process.env.PATH ?? '',
     LC_ALL: 'C',
