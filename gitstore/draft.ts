@@ -8,7 +8,7 @@ import git from 'isomorphic-git'
 import pLimit from 'p-limit'
 import type { Person } from './commits.ts'
 import { syncDirectory, syncHandle, writeSynced } from './durable.ts'
-import { asStorageFault, GitError } from './errors.ts'
+import { asStorageFault, codeOf, GitError } from './errors.ts'
 import { cleanIdentity } from './names.ts'
 import type { Oid, PendingObject, Repo } from './repo.ts'
 import { isEscapedName, type TreeEntry, treeContent } from './trees.ts'
@@ -144,7 +144,7 @@ async function storeObjects(repo: Repo, batch: readonly (readonly [Oid, Buffer])
         return await limit(() => syncDirectory(dir))
       } catch (error) {
         // The directory is not there yet; or a `git gc` packed its objects just now and removed it.
-        if (!isCode(error, 'ENOENT') || attempt === 5) throw error
+        if (codeOf(error) !== 'ENOENT' || attempt === 5) throw error
         if (await makeFanOut(dir)) made = true
       }
     }
@@ -169,7 +169,7 @@ async function freshen(path: string): Promise<boolean> {
   try {
     handle = await open(path, 'r')
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return false
+    if (codeOf(error) === 'ENOENT') return false
     throw error
   }
   try {
@@ -189,12 +189,8 @@ async function makeFanOut(dir: string): Promise<boolean> {
     await mkdir(dir)
     return true
   } catch (error) {
-    if (isCode(error, 'EEXIST')) return false
-    if (!isCode(error, 'ENOENT')) throw error
+    if (codeOf(error) === 'EEXIST') return false
+    if (codeOf(error) !== 'ENOENT') throw error
     throw new GitError('repo_missing', 'The repository does not exist', { dir }, { cause: error })
   }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

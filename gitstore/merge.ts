@@ -5,7 +5,7 @@ import { promises as fs } from 'node:fs'
 import { deflateSync, inflateSync } from 'node:zlib'
 import { type Commit, type Person, readCommit } from './commits.ts'
 import { type Draft, openDraft } from './draft.ts'
-import { asStorageFault, GitError } from './errors.ts'
+import { asStorageFault, codeOf, GitError } from './errors.ts'
 import { runGit } from './native.ts'
 import { isOid, type Oid, type PendingObject, type Repo } from './repo.ts'
 import { comparePaths, emptyTree, readTree } from './trees.ts'
@@ -150,7 +150,7 @@ function quarantineOf(repo: Repo): Quarantine {
         const type = whole.toString('latin1', 0, whole.indexOf(' ')) as PendingObject['type'] // git has just written it
         return { type, content: whole.subarray(whole.indexOf(0) + 1) }
       } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+        if (codeOf(error) === 'ENOENT') return undefined
         throw asStorageFault(error)
       }
     },

@@ -2,7 +2,7 @@
 import { link, mkdir, readdir, readFile, rmdir, stat, unlink } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { asStorageFault, GitError } from './errors.ts'
+import { asStorageFault, codeOf, GitError } from './errors.ts'
 import type { Repo } from './repo.ts'
 import type { Store } from './store.ts'
 
@@ -30,7 +30,7 @@ export function lockPath({ repo, ref }: RefName): string {
  */
 export async function linkLock(
   store: Store,
-  recover: (process: string) => Promise<void>,
+  recover: (process: string, transaction: string) => Promise<void>,
   token: string,
   path: string,
   repo: Repo,
@@ -79,7 +79,7 @@ export async function readLock(path: string): Promise<string | undefined> {
 
 async function removeIfDead(
   store: Store,
-  recover: (process: string) => Promise<void>,
+  recover: (process: string, transaction: string) => Promise<void>,
   path: string,
   token: string,
 ): Promise<boolean> {
@@ -89,7 +89,7 @@ async function removeIfDead(
     const claim = store.takeOver(owner.process)
     if (claim) {
       try {
-        await recover(owner.process)
+        await recover(owner.process, owner.transaction)
       } finally {
         claim.release()
       }
@@ -132,13 +132,9 @@ export async function removeEmptyFolders(path: string): Promise<void> {
   await rmdir(path).catch(() => undefined)
 }
 
-async function exists(path: string): Promise<boolean> {
+export async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     () => false,
   )
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }

@@ -6,12 +6,12 @@
  * Moves happen in the order given, the decisive one first: its value file leaves the folder by the rename that makes it
  * the ref, and by that sign whoever recovers the folder finishes the transaction, else undoes it.
  */
-import { mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { syncDirectory } from './durable.ts'
-import { asStorageFault, GitError } from './errors.ts'
+import { asStorageFault, codeOf, GitError } from './errors.ts'
 import { removePackedRef } from './packed-refs.ts'
-import { linkLock, lockPath, type RefName, readLock, removeEmptyFolders } from './ref-lock.ts'
+import { exists, linkLock, lockPath, type RefName, readLock, removeEmptyFolders } from './ref-lock.ts'
 import { listRefs, readPackedRefs, readRef } from './refs.ts'
 import type { Oid, Repo } from './repo.ts'
 import { repoExists } from './repos.ts'
@@ -78,10 +78,14 @@ export async function holding<T>(store: Store, name: RefName, note: string, work
 }
 
 /**
- * Finishes or undoes every transaction of a process that is dead; the caller holds the capability of `store.takeOver`.
- * Repeatable: it may die itself anywhere.
+ * Finishes or undoes the transactions of a process that is dead; the caller holds the capability of `store.takeOver`.
+ * Those with a note come last: whoever is told may need the refs that the others lock. With `met`, the one whose lock is
+ * in the way, other notes are left to those who need what they lock: told from here, `store.recovered` might wait for
+ * the very transaction that waits for this. Repeatable: it may die itself anywhere.
+ *
+ * @throws what the first that failed threw; it kept no other from its recovery
  */
-async function recover(store: Store, process: string): Promise<void> {
+async function recover(store: Store, process: string, met?: string): Promise<void> {
   const home = join(store.run, process)
   const entries = await readdir(home, { withFileTypes: true }).catch(() => [])
   const broken: Broken[] = []
@@ -89,27 +93,25 @@ async function recover(store: Store, process: string): Promise<void> {
     const intent = await readWhole<Intent>(join(home, name, 'locks.json'))
     if (intent) broken.push({ ...intent, folder: join(home, name), token: `grove ${process}/${name}\n` })
   }
-  // Those with a note come last: whoever is told may need the refs that the others still lock.
-  for (const transaction of broken) if (!transaction.note) await recoverTransaction(store, transaction)
-  for (const transaction of broken) if (transaction.note) await recoverTransaction(store, transaction)
+  const noted = broken.filter(({ note }) => note)
+  const due = noted.filter(({ folder }) => met === undefined || folder === join(home, met))
+  const failures: unknown[] = []
+  for (const transaction of [...broken.filter(({ note }) => !note), ...due])
+    await recoverTransaction(store, transaction).catch((error: unknown) => failures.push(error))
+  if (failures.length > 0) throw failures[0]
   // Again, should another who asks after this process make a file in it just now.
-  await rm(home, { recursive: true, force: true, maxRetries: 3 })
+  if (due.length === noted.length) await rm(home, { recursive: true, force: true, maxRetries: 3 })
 }
 
-/** Recovers after every dead process whose folder is left below `run`; says how many there were. */
-export async function recoverAll(store: Store): Promise<number> {
-  let recovered = 0
+/** Recovers after every dead process whose folder is left below `run`; `onFailure` is told of each where that failed. */
+export async function recoverAll(store: Store, onFailure: (error: unknown) => void): Promise<void> {
   for (const process of await readdir(store.run).catch(() => [])) {
     const claim = process === store.process ? undefined : store.takeOver(process)
     if (!claim) continue
-    try {
-      await recover(store, process)
-      recovered++
-    } finally {
-      claim.release()
-    }
+    await recover(store, process)
+      .catch(onFailure)
+      .finally(() => claim.release())
   }
-  return recovered
 }
 
 let transactions = 0
@@ -138,7 +140,7 @@ async function withLocks<T>(
       ])
       for (const name of sorted) {
         const path = lockPath(name)
-        await linkLock(store, (process) => recover(store, process), join(folder, 'token'), path, name.repo)
+        await linkLock(store, (process, met) => recover(store, process, met), join(folder, 'token'), path, name.repo)
         locked.push(path)
       }
       return await work(folder)
@@ -218,7 +220,7 @@ async function syncRefFolders(repo: Repo, ref: string): Promise<void> {
 async function deleteRef(store: Store, folder: string, repo: Repo, ref: string): Promise<void> {
   if (readPackedRefs(repo).get(ref)) {
     const lock = join(repo.dir, 'packed-refs.lock')
-    await linkLock(store, (process) => recover(store, process), join(folder, 'token'), lock, repo)
+    await linkLock(store, (process, met) => recover(store, process, met), join(folder, 'token'), lock, repo)
     try {
       await removePackedRef(repo, ref, join(folder, 'packed-refs'))
     } finally {
@@ -283,15 +285,4 @@ async function writeSyncedFile(path: string, text: string): Promise<void> {
   } finally {
     await file.close()
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }

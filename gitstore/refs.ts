@@ -2,7 +2,7 @@
 import { type Dirent, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
-import { GitError } from './errors.ts'
+import { codeOf, GitError } from './errors.ts'
 import { isOid, type Oid, type Repo } from './repo.ts'
 
 interface PackedRefs {
@@ -104,6 +104,6 @@ function* listLooseNames(repo: Repo, folder: string): Iterable<string> {
 }
 
 function isMissing(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = codeOf(error)
   return code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR'
 }

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncDirectory, writeSynced } from './durable.ts'
-import { asStorageFault, GitError } from './errors.ts'
+import { asStorageFault, codeOf, GitError } from './errors.ts'
 import type { Oid, Repo } from './repo.ts'
 
 const config = '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n'
@@ -34,7 +34,7 @@ export async function createRepo(dir: string, fill: (repo: Repo) => Promise<Read
     return { dir }
   } catch (error) {
     await rm(making.dir, { recursive: true, force: true })
-    if (isCode(error, 'ENOENT')) throw new GitError('repo_missing', 'The folder for the repository does not exist')
+    if (codeOf(error) === 'ENOENT') throw new GitError('repo_missing', 'The folder for the repository does not exist')
     throw asStorageFault(error)
   }
 }
@@ -50,8 +50,8 @@ export async function moveRepo(from: string, to: string): Promise<void> {
     await syncDirectory(dirname(to))
     if (dirname(from) !== dirname(to)) await syncDirectory(dirname(from))
   } catch (error) {
-    if (isCode(error, 'ENOENT')) throw new GitError('repo_missing', 'The repository does not exist')
-    if (isCode(error, 'ENOTEMPTY') || isCode(error, 'EEXIST'))
+    if (codeOf(error) === 'ENOENT') throw new GitError('repo_missing', 'The repository does not exist')
+    if (codeOf(error) === 'ENOTEMPTY' || codeOf(error) === 'EEXIST')
       throw new GitError('repo_exists', 'A repository of that name exists')
     throw asStorageFault(error)
   }
@@ -64,7 +64,7 @@ export function repoExists(repo: Repo): boolean {
 /** The names, without `.git`, of the repositories in a folder, in order; none where the folder is missing. */
 export async function listRepos(folder: string): Promise<string[]> {
   const entries = await readdir(folder).catch((error: unknown) => {
-    if (isCode(error, 'ENOENT') || isCode(error, 'ENOTDIR')) return []
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return []
     throw error
   })
   return entries
@@ -78,8 +78,4 @@ async function writeNewRef(repo: Repo, ref: string, oid: Oid): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   await writeSynced(path, `${oid}\n`)
   await syncDirectory(dirname(path))
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

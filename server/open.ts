@@ -55,7 +55,12 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     }
     const keys = await loadKeys(credentials, config.publicUrl, now())
     const deps: Deps = { config, now, log, credentials, index, store, keys, searches: openSearches(), draining }
-    await recoverAll(store)
+    await recoverAll(store, (error) => {
+      log.error(
+        { err: error },
+        'a transaction of a dead process could not be finished; whoever meets its locks tries again',
+      )
+    })
     return { deps, close }
   } catch (error) {
     await close()

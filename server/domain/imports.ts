@@ -12,7 +12,7 @@ import type { Person } from './actor.ts'
 import { commitToBranch } from './branch-moves.ts'
 import { knownBranch } from './contents.ts'
 import { followNode } from './follow.ts'
-import { createNodeFrom, type NodeFiles } from './nodes.ts'
+import { createNodeFrom, type NodeFiles } from './node-creation.ts'
 import { main } from './places.ts'
 
 export interface ImportedNode {

@@ -1,128 +1,28 @@
-/** Nodes: made, read, edited and moved to the trash. */
+/** Nodes: read, listed, edited and moved to the trash. */
 import { mkdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { v7 as newId } from 'uuid'
-import { type Draft, openDraft } from '../../gitstore/draft.ts'
-import { GitError } from '../../gitstore/errors.ts'
-import { asBranchName } from '../../gitstore/names.ts'
+import type { Draft } from '../../gitstore/draft.ts'
 import { transact } from '../../gitstore/ref-transaction.ts'
 import type { Oid } from '../../gitstore/repo.ts'
-import { createRepo, moveRepo } from '../../gitstore/repos.ts'
+import { moveRepo } from '../../gitstore/repos.ts'
 import { applyChanges } from '../../gitstore/trees.ts'
 import type { Deps } from '../deps.ts'
-import { Invalid, invalid, Refusal } from '../errors.ts'
+import { Refusal } from '../errors.ts'
 import { type NodeRow, nodeFor, orgFor, requireStill } from './access.ts'
 import type { Actor, Person } from './actor.ts'
-import { asJson, signature } from './authors.ts'
-import { commitToBranch, problemsOf, refuseProblems, whileGraphHeld } from './branch-moves.ts'
-import { isTitle, type NodeContent, readContent, textLimit } from './entities.ts'
-import { followNode, followSoon } from './follow.ts'
-import { startLedger } from './ledger.ts'
+import { commitToBranch } from './branch-moves.ts'
+import { knownBranch } from './contents.ts'
+import { type NodeContent, readContent } from './entities.ts'
+import { followNode } from './follow.ts'
 import { readNeighbours } from './neighbours.ts'
+import { type NodeFields, nodeJson, requireTitle, textBytes } from './node-files.ts'
 import { type Page, pageOf } from './pages.ts'
-import { isId, ledgerRef, main, nodeRepo, trashFolder } from './places.ts'
+import { ledgerRef, trashFolder } from './places.ts'
 
-export interface NodeInput {
-  readonly title: string
+export interface NodePatch extends Partial<NodeFields> {
   readonly text_content?: string
-  readonly tags?: readonly string[]
-  readonly properties?: Readonly<Record<string, unknown>>
-  readonly parents?: readonly string[]
-  readonly initialize?: boolean
-  readonly id?: string
-}
-
-export interface NodePatch {
-  readonly title?: string
-  readonly text_content?: string
-  readonly tags?: readonly string[]
-  readonly properties?: Readonly<Record<string, unknown>>
   readonly message?: string
   readonly expected_head?: string | null
-}
-
-/** Anything that may lie in the first commit, by path. */
-export type NodeFiles = ReadonlyMap<string, Buffer>
-
-/**
- * Makes the repository whole under a temporary name and renames it into place: the commit point.
- *
- * @throws Refusal node_exists; Invalid: parents that break the graph's rules, content without a first commit
- */
-export async function createNode(deps: Deps, actor: Person, orgId: string, input: NodeInput) {
-  await orgFor(deps, actor, orgId, 'editor')
-  const { parents = [], initialize = true } = input
-  requireTitle(input.title)
-  if (!initialize) refuseContent(input)
-  const parentAt = parents.findIndex((parent, at) => !isId(parent) || parents.indexOf(parent) !== at)
-  if (parentAt >= 0) throw invalid(['body', 'parents', parentAt], 'is no node id, or is named twice', parents[parentAt])
-  const files = new Map<string, Buffer>([['node.json', nodeJson(input)]])
-  if (input.text_content !== undefined) files.set('content.md', textBytes(input.text_content))
-  for (const parent of parents) files.set(`parents/${parent}.json`, asJson({}))
-  const id = await createNodeFrom(deps, actor, orgId, {
-    title: input.title,
-    files: initialize ? files : undefined,
-    message: 'Create node',
-    ...(input.id === undefined ? {} : { id: input.id.toLowerCase() }),
-    locate: (path) => {
-      const at = parents.findIndex((parent) => path === `parents/${parent}.json`)
-      return at < 0 ? ['body'] : ['body', 'parents', at]
-    },
-  })
-  return readNode(deps, actor, orgId, id)
-}
-
-/** What only a first commit could hold. */
-function refuseContent(input: NodeInput): void {
-  const fields = (['text_content', 'tags', 'properties', 'parents'] as const).filter(
-    (name) => input[name] !== undefined,
-  )
-  if (fields.length === 0) return
-  const msg = 'has no place to be without the first commit; leave initialize true'
-  throw new Invalid(fields.map((name) => ({ loc: ['body', name], msg, type: 'value_error' })))
-}
-
-export interface NodeSeed {
-  readonly id?: string
-  readonly title: string
-  /** The tree of the first commit; undefined leaves the node without one. */
-  readonly files: NodeFiles | undefined
-  readonly message: string
-  readonly locate: (path: string) => readonly (string | number)[]
-}
-
-/** Creation below `createNode` and the import: the id of the new node, which the index has followed. */
-export async function createNodeFrom(deps: Deps, actor: Person, orgId: string, seed: NodeSeed): Promise<string> {
-  const { org } = await orgFor(deps, actor, orgId, 'editor')
-  const id = seed.id ?? newId()
-  const make = async (): Promise<void> => {
-    const created_at = deps.now().toISOString()
-    await createRepo(nodeRepo(deps.store, orgId, id).dir, async (repo) => {
-      const refs = new Map<string, Oid>()
-      if (seed.files) {
-        const draft = openDraft(repo)
-        const tree = await treeOf(draft, seed.files)
-        const node = { id } as NodeRow // only the id of a node that has no row yet is read
-        refuseProblems(await problemsOf(deps, { org, node }, draft.repo, main, null, tree), seed.locate)
-        const person = signature(actor, created_at)
-        refs.set(
-          main,
-          await draft.commit({ tree, parents: [], author: person, committer: person, message: seed.message }),
-        )
-        await draft.save()
-      }
-      await refuseKnown(deps, orgId, id)
-      return refs.set(ledgerRef, await startLedger(repo, { id, org_id: orgId, title: seed.title, created_at }, actor))
-    }).catch((error: unknown) => {
-      if (error instanceof GitError && error.code === 'repo_exists') throw known(orgId, id)
-      throw error
-    })
-  }
-  const hasParents = [...(seed.files?.keys() ?? [])].some((path) => path.startsWith('parents/'))
-  if (hasParents) await whileGraphHeld(deps, orgId, id, make)
-  else await make()
-  await followSoon(deps, orgId, id)
-  return id
 }
 
 /** Oldest first. */
@@ -177,7 +77,7 @@ export async function updateNode(deps: Deps, actor: Person, orgId: string, nodeI
   const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
   if (patch.title !== undefined) requireTitle(patch.title)
   await commitToBranch(deps, actor, access, {
-    branch: mainBranch,
+    branch: knownBranch('main'),
     message: patch.message ?? 'Edit node',
     expectedHead: patch.expected_head,
     addsParents: false,
@@ -220,25 +120,6 @@ function toSummary(node: NodeRow) {
   }
 }
 
-/** The bytes of node.json, unknown keys of an earlier one kept. */
-function nodeJson(
-  fields: Pick<NodeInput, 'title' | 'tags' | 'properties'>,
-  before: Readonly<Record<string, unknown>> = {},
-): Buffer {
-  return asJson({
-    ...before,
-    title: fields.title,
-    tags: [...new Set(fields.tags ?? [])],
-    properties: fields.properties ?? {},
-  })
-}
-
-const mainBranch = asBranchName('main') ?? failBranch()
-
-function failBranch(): never {
-  throw new Error('main is a branch name')
-}
-
 async function patchTree(draft: Draft, tree: Oid | null, node: NodeRow, patch: NodePatch): Promise<Oid> {
   const content = await readContent(draft.repo, tree)
   const changes: { path: string; blob: Oid }[] = []
@@ -251,42 +132,10 @@ async function patchTree(draft: Draft, tree: Oid | null, node: NodeRow, patch: N
   return applyChanges(draft, tree, changes)
 }
 
-function patchedFields(
-  content: NodeContent,
-  node: NodeRow,
-  patch: NodePatch,
-): Pick<NodeInput, 'title' | 'tags' | 'properties'> {
+function patchedFields(content: NodeContent, node: NodeRow, patch: NodePatch): NodeFields {
   return {
     title: patch.title ?? content.title ?? node.title,
     tags: patch.tags ?? content.tags,
     properties: patch.properties ?? content.properties,
   }
-}
-
-/** The spec has seen its length: what is left is what neither UTF-8 nor SQL can hold, and blanks of other kinds. */
-function requireTitle(title: string): void {
-  if (!isTitle(title)) throw invalid(['body', 'title'], 'is blank, or holds NUL or half of a surrogate pair')
-}
-
-function textBytes(text: string): Buffer {
-  const loc = ['body', 'text_content']
-  if (/\p{Surrogate}/u.test(text)) throw invalid(loc, 'holds half of a surrogate pair')
-  const bytes = Buffer.from(text, 'utf8')
-  if (bytes.length <= textLimit) return bytes
-  const msg = 'A text has at most 10 MiB as UTF-8'
-  throw new Invalid([{ loc, msg, type: 'string_too_long', ctx: { max_length: textLimit } }])
-}
-
-async function treeOf(draft: Draft, files: NodeFiles): Promise<Oid> {
-  const changes = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))
-  return applyChanges(draft, null, changes)
-}
-
-async function refuseKnown(deps: Deps, orgId: string, id: string): Promise<void> {
-  const row = await deps.index.read.selectFrom('node').select('org_id').where('id', '=', id).executeTakeFirst()
-  if (row) throw row.org_id === orgId ? known(orgId, id) : new Refusal('node_exists', 'This id is taken')
-}
-
-function known(orgId: string, id: string): Refusal {
-  return new Refusal('node_exists', 'A node with this id exists', { location: `/orgs/${orgId}/nodes/${id}` })
 }

@@ -1,6 +1,7 @@
 /** The graph's rules, checked where main moves (contract §2): a DAG within one organisation, no dangling new edge. */
 import { type Kysely, sql } from 'kysely'
 import type { IndexSchema } from '../../index/derived/schema.ts'
+import { findNode } from './access.ts'
 import type { ContentProblem, NodeContent } from './entities.ts'
 
 /**
@@ -18,7 +19,7 @@ export async function graphProblems(
   for (const { id } of newParents(before, after)) {
     const path = `parents/${id}.json`
     if (id === nodeId) problems.push({ path, reason: 'a node cannot be its own parent' })
-    else if (!(await nodeExists(db, orgId, id)))
+    else if (!(await findNode(db, orgId, id)))
       problems.push({ path, reason: `there is no node ${id} in this organisation` })
     else if (await isAncestorOf(db, nodeId, id))
       problems.push({ path, reason: `node ${id} is a descendant of this node: a cycle` })
@@ -28,7 +29,7 @@ export async function graphProblems(
     const path = `connections/${id}.json`
     if (known.get(id) === target) continue
     if (target === nodeId) problems.push({ path, reason: 'a node cannot be connected to itself' })
-    else if (!(await nodeExists(db, orgId, target)))
+    else if (!(await findNode(db, orgId, target)))
       problems.push({ path, reason: `there is no node ${target} in this organisation` })
   }
   return problems
@@ -37,16 +38,6 @@ export async function graphProblems(
 export function newParents(before: NodeContent, after: NodeContent): NodeContent['parents'] {
   const known = new Set(before.parents.map((parent) => parent.id))
   return after.parents.filter((parent) => !known.has(parent.id))
-}
-
-async function nodeExists(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('node')
-    .select('id')
-    .where('id', '=', nodeId)
-    .where('org_id', '=', orgId)
-    .executeTakeFirst()
-  return row !== undefined
 }
 
 /** Whether `ancestor` is above `nodeId`; `union` makes the walk end in a graph that a damaged mirror made cyclic. */

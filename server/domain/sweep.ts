@@ -22,7 +22,12 @@ export async function catchUp(deps: Deps): Promise<void> {
 /** Follows every repository and clears what is half made, again and again until `deps.draining`; the promise ends then. */
 export async function sweep(deps: Deps): Promise<void> {
   while (!deps.draining.aborted) {
-    await recoverAll(deps.store)
+    await recoverAll(deps.store, (error) =>
+      deps.log.error(
+        { err: error },
+        'a transaction of a dead process could not be finished; the next sweep tries again',
+      ),
+    )
       .then(() => removeUnfinished(deps))
       .then(() => followAll(deps))
       .catch((error: unknown) => deps.log.error({ err: error }, 'the sweep broke off; the next one tries again'))

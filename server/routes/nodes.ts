@@ -1,5 +1,6 @@
 /** Nodes, their parents and their connections. */
 import * as edges from '../domain/edges.ts'
+import { createNode } from '../domain/node-creation.ts'
 import * as nodes from '../domain/nodes.ts'
 import type { Handlers } from '../http/operations.ts'
 import { created } from '../http/reply.ts'
@@ -18,7 +19,7 @@ export const nodeRoutes: Pick<
   | 'removeConnection'
 > = {
   createNode: async (deps, actor, { path, body }) => {
-    const node = await nodes.createNode(deps, actor, path.org_id, body)
+    const node = await createNode(deps, actor, path.org_id, body)
     return created(`/orgs/${path.org_id}/nodes/${node.id}`, node)
   },
   listNodes: (deps, actor, { path, query }) => nodes.listNodes(deps, actor, path.org_id, query),

@@ -72,7 +72,6 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
 
   it('merges a request once when 20 ask for it at the same time, and says yes to all of them', async () => {
     const node = await newNode(doors, ann)
-    const root = node.git.head()
     const head = await node.proposal('dolphins')
     await node.open('dolphins')
     const answers = await times(20, (n) => at(n).post(`${node.at}/pull-requests/1/merge`, {}))
@@ -87,7 +86,6 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
 
   it('numbers 50 requests that are opened at the same time from 1 to 50', async () => {
     const node = await newNode(doors, ann)
-    const root = node.git.head()
     for (let n = 0; n < 50; n++) created(await at(n).post(`${node.at}/branches`, { name: `b${n}` }))
     const answers = await times(50, (n) =>
       at(n).post(`${node.at}/pull-requests`, { source_branch: `b${n}`, title: `Request of b${n}` }),
@@ -104,7 +102,6 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
 
   it('makes exactly one of the branches a and a/b, which git cannot have both', async () => {
     const node = await newNode(doors, ann)
-    const root = node.git.head()
     for (let round = 0; round < 10; round++) {
       const names = [`a${round}`, `a${round}/b`]
       const answers = await Promise.all(names.map((name, n) => at(n).post(`${node.at}/branches`, { name })))
@@ -166,7 +163,6 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
 
   it('loses nothing and fails no read while an operator packs refs and collects garbage', async () => {
     const node = await newNode(doors, ann)
-    const root = node.git.head()
     let writing = true
     const operator = async () => {
       while (writing) {
