@@ -1,6 +1,6 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -10,6 +10,8 @@ import { client } from './support/grove.ts'
 
 const run = promisify(execFile)
 const address = 'http://127.0.0.1:3000'
+/** The tour speaks of jq; this one is there on every machine. */
+const jq = resolve('test/support/jq.js')
 const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 
 describe('the README', function () {
@@ -239,6 +241,8 @@ async function freshClone(): Promise<string> {
     .filter((name) => name !== '' && existsSync(name)))
     await cp(file, join(folder, file))
   await symlink(resolve('node_modules'), join(folder, 'node_modules'))
+  await mkdir(join(folder, 'bin'))
+  await symlink(jq, join(folder, 'bin/jq'))
   return folder
 }
 
@@ -285,7 +289,7 @@ async function tour(readme: string, folder: string, url: string): Promise<string
   if (script.split(address).length !== 2) throw new Error(`the tour names ${address} once`)
   const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script.replace(address, url)], {
     cwd: folder,
-    env: environment(),
+    env: { ...environment(), PATH: `${join(folder, 'bin')}:${environment().PATH}` },
   }).catch((error: { stdout: string; stderr: string }) => {
     throw new Error(`the tour broke off:\n${error.stdout}\n${error.stderr}`)
   })
@@ -296,7 +300,7 @@ const endOfBlock = '=== end of block ===\n'
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever jq printed
 function jsonOf(text = ''): any[] {
-  return JSON.parse(execFileSync('jq', ['-s', '.'], { input: text }).toString())
+  return JSON.parse(execFileSync(process.execPath, [jq, '-s', '.'], { input: text }).toString())
 }
 
 /** The cells of the table below a heading, without its head. */
