@@ -370,6 +370,7 @@ async function expectKept(person: Client, { commits, merges, committed, opened, 
     total = page.total
   }
   expect(all.map(({ number }) => number).reverse()).to.deep.equal(all.map((_, n) => n + 1))
+  expect(all.filter(({ status }) => status === 'closed')).to.deep.equal([])
   const mergedThere = all.filter(({ status }) => status === 'merged')
   expect(opened.filter((number) => number > all.length)).to.deep.equal([])
   expect(merged.filter((number) => !mergedThere.some((pull) => pull.number === number))).to.deep.equal([])

@@ -100,6 +100,21 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
     }
   })
 
+  it('leaves every request open that nobody has merged or closed, while branches and requests are made', async () => {
+    const node = await newNode(doors, ann)
+    await times(8, async (writer) => {
+      for (let turn = 0; turn < 5; turn++) {
+        const name = `w${writer}-${turn}`
+        created(await at(writer).post(`${node.at}/branches`, { name }))
+        created(await at(writer).post(`${node.at}/pull-requests`, { source_branch: name, title: name }))
+        created(await at(writer + 1).post(`${node.at}/tree/${name}/commits`, commitOf(name)))
+      }
+    })
+    const { pull_requests } = (await at(1).get(`${node.at}/pull-requests?status=all`)).body
+    expect(pull_requests.map((pull: Answer['body']) => pull.merge_reason)).to.deep.equal(Array(40).fill('mergeable'))
+    expect(await gitLines(node.git.dir, 'rev-list', 'refs/grove/ledger')).to.have.lengthOf(41)
+  })
+
   it('makes exactly one of the branches a and a/b, which git cannot have both', async () => {
     const node = await newNode(doors, ann)
     for (let round = 0; round < 10; round++) {

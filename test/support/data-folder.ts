@@ -31,7 +31,7 @@ export async function gitLines(repo: string, ...args: string[]): Promise<string[
 }
 
 /** Every repository that is served: the nodes' and the organisations' own. */
-export async function repositoriesIn(dataDir: string): Promise<string[]> {
+async function repositoriesIn(dataDir: string): Promise<string[]> {
   const orgs = (await readdir(dataDir)).filter((name) => /^[0-9a-f-]{36}$/.test(name))
   const found = await Promise.all(
     orgs.map(async (org) => (await readdir(join(dataDir, org))).map((name) => join(dataDir, org, name))),
