@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+
+const run = promisify(execFile)
+
+/** Each breaks one row of the table, and only that. */
+const violations = [
+  ['gitstore-speaks-git', 'gitstore/refs.ts', "import '../index/migrate.ts'"],
+  ['gitstore-has-no-http', 'gitstore/refs.ts', "import 'express'"],
+  ['index-speaks-sql', 'index/migrate.ts', "import '../gitstore/repo.ts'"],
+  ['domain-without-http', 'server/domain/places.ts', "import 'express'"],
+  ['routes-call-the-domain', 'server/routes/graph.ts', "import '../../gitstore/repo.ts'"],
+  ['http-stays-outside', 'server/http/reply.ts', "import '../../index/migrate.ts'"],
+  ['one-child-process', 'server/domain/places.ts', "import 'node:child_process'"],
+] as const
+
+describe('the layers', () => {
+  let checkout: string
+
+  before(async () => {
+    checkout = await mkdtemp(join(tmpdir(), 'grove-layers-'))
+    for (const name of [
+      'server',
+      'gitstore',
+      'index',
+      'spec',
+      'tsconfig.json',
+      'package.json',
+      '.dependency-cruiser.cjs',
+    ]) {
+      await cp(name, join(checkout, name), { recursive: true })
+    }
+    await symlink(resolve('node_modules'), join(checkout, 'node_modules'))
+  })
+  after(() => rm(checkout, { recursive: true, force: true }))
+
+  it('hold', async () => {
+    const { failed, said } = await cruise(checkout)
+    expect(failed, said).to.equal(false)
+    const modules = Number(/\((\d+) modules/.exec(said)?.[1])
+    expect(modules, 'modules that were looked at').to.be.above(100)
+  })
+
+  it('do not hold with one forbidden import of each kind, and each is named', async () => {
+    for (const [, file, line] of violations) {
+      const path = join(checkout, file)
+      await writeFile(path, `${line}\n${await readFile(path, 'utf8')}`)
+    }
+    const { failed, said } = await cruise(checkout)
+    expect(failed).to.equal(true)
+    for (const [rule, file] of violations) expect(said).to.match(new RegExp(`error ${rule}: ${file} `))
+  })
+})
+
+async function cruise(cwd: string): Promise<{ failed: boolean; said: string }> {
+  const arguments_ = [
+    'node_modules/dependency-cruiser/bin/dependency-cruise.mjs',
+    '--config',
+    '.dependency-cruiser.cjs',
+  ]
+  try {
+    const { stdout } = await run(process.execPath, [...arguments_, 'server', 'gitstore', 'index', 'spec'], { cwd })
+    return { failed: false, said: stdout }
+  } catch (error) {
+    if (error instanceof Error && 'stdout' in error) return { failed: true, said: String(error.stdout) }
+    throw error
+  }
+}
