@@ -5,5 +5,5 @@ describe('many who write at once', () => {
   concurrencyRules(async () => {
     const { url, dataDir, close } = await startGrove()
     return { dataDir, urls: [url], close }
-  }, 40)
+  }, 25)
 })

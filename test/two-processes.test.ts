@@ -8,7 +8,7 @@ describe('two processes over one data folder', () => {
     concurrencyRules(async () => {
       const { dataDir, both, close } = await spawnTwo()
       return { dataDir, urls: both.map(({ url }) => url), close }
-    }, 15)
+    }, 10)
   })
 
   describe('find at once what the other has written', () => {
