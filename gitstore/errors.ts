@@ -29,12 +29,15 @@ export class GitError extends Error {
   }
 }
 
-/** The error as a storage fault where the file system says so (ENOSPC, EDQUOT, EROFS, EIO), else as it was. */
+/** The error as a storage fault where the file system says so (ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EIO), else as it was. */
 export function asStorageFault(error: unknown): unknown {
   const code = codeOf(error)
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new GitError('storage_full', 'The disk is full', {}, { cause: error })
   if (code === 'EROFS') return new GitError('storage_readonly', 'The file system is read-only', {}, { cause: error })
+  if (code === 'EACCES' || code === 'EPERM') {
+    return new GitError('storage_error', 'The service may not write there', {}, { cause: error })
+  }
   if (code === 'EIO') return new GitError('storage_error', 'The file system failed', {}, { cause: error })
   return error
 }

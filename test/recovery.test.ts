@@ -52,7 +52,7 @@ describe('a process that is killed', () => {
     try {
       const ann = await signUp(living, 'Ann')
       const work = await newWork({ dataDir }, ann)
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < 2; round++) {
         const storm = startStorm([living, dying], ann, work, round)
         await storm.until(15 + Math.floor(Math.random() * 30))
         await dying.kill()

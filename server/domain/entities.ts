@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { readBlob } from '../../gitstore/objects.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { readTree, type TreeEntry } from '../../gitstore/trees.ts'
+import { depthLimit, isTooDeep } from './limits.ts'
 
 export type EntityType = 'node' | 'content' | 'edge' | 'connection' | 'file'
 
@@ -183,6 +184,7 @@ async function readJson(
   if (bytes.length > jsonLimit) return refuse('is larger than 1 MiB')
   try {
     const json: unknown = JSON.parse(utf8.decode(bytes))
+    if (isTooDeep(json)) return refuse(`is nested deeper than ${depthLimit} levels`)
     return isRecord(json) ? json : refuse('must hold a JSON object')
   } catch (error) {
     return refuse(error instanceof SyntaxError ? `is not JSON: ${error.message}` : 'is not UTF-8')

@@ -3,6 +3,7 @@
 import { readCommit } from '../../gitstore/commits.ts'
 import { diffTrees } from '../../gitstore/diff.ts'
 import { type Draft, openDraft } from '../../gitstore/draft.ts'
+import { GitError } from '../../gitstore/errors.ts'
 import { readBlob } from '../../gitstore/objects.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { applyChanges, findEntry } from '../../gitstore/trees.ts'
@@ -86,7 +87,9 @@ async function commitLedger(
 }
 
 export async function readNodeRecord(repo: Repo, ledger: Oid): Promise<NodeRecord> {
-  return readJsonAt<NodeRecord>(repo, ledger, 'node.json')
+  const record = await readJsonAt<NodeRecord>(repo, ledger, 'node.json')
+  if (typeof record.title === 'string' && typeof record.created_at === 'string') return record
+  throw new GitError('object_damaged', 'The ledger does not say what the node is')
 }
 
 /** The highest number given so far; 0 before the first. */
@@ -110,16 +113,23 @@ export async function changedPulls(repo: Repo, before: Oid | null, after: Oid): 
   return records
 }
 
-async function readJsonAt<T>(repo: Repo, ledger: Oid, path: string): Promise<T> {
+async function readJsonAt<T extends object>(repo: Repo, ledger: Oid, path: string): Promise<T> {
   return parse<T>(await readFileAt(repo, ledger, path))
 }
 
 async function readFileAt(repo: Repo, ledger: Oid, path: string): Promise<Buffer> {
   const entry = await findEntry(repo, (await readCommit(repo, ledger)).tree, path)
-  if (!entry) throw new Error(`The ledger has no ${path}`)
+  if (!entry) throw new GitError('object_damaged', `The ledger has no ${path}`)
   return readBlob(repo, entry.oid)
 }
 
-function parse<T>(bytes: Buffer): T {
-  return JSON.parse(bytes.toString()) as T // the ledger is written by this file alone, and no push reaches it
+/** @throws GitError object_damaged: somebody wrote to the ledger by hand, or the disk lost it */
+function parse<T extends object>(bytes: Buffer): T {
+  try {
+    const json: unknown = JSON.parse(bytes.toString())
+    if (typeof json === 'object' && json !== null) return json as T // the service writes the ledger by this file alone
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  throw new GitError('object_damaged', 'The ledger holds what Grove did not write')
 }

@@ -1,4 +1,4 @@
-/** Limits in bytes: a schema counts characters. */
+/** Limits that no schema can state: of bytes, where it counts characters, and of depth. */
 import { Invalid } from '../errors.ts'
 
 /** Bytes of UTF-8 of a commit's message and of a pull request's description; of a search query (contract §5). */
@@ -19,4 +19,12 @@ function refuseBeyond(bytes: number, loc: readonly string[], text: string): void
   if (Buffer.byteLength(text) <= bytes) return
   const msg = `String should have at most ${bytes} bytes`
   throw new Invalid([{ loc, msg, type: 'string_too_long', ctx: { max_length: bytes } }])
+}
+
+/** Levels of JSON: deeper makes recursive readers, ours and others', run out of stack. */
+export const depthLimit = 100
+
+export function isTooDeep(json: unknown, levels: number = depthLimit): boolean {
+  if (typeof json !== 'object' || json === null) return false
+  return levels === 0 || Object.values(json).some((inner) => isTooDeep(inner, levels - 1))
 }

@@ -1,15 +1,13 @@
 /** Reads what was sent: JSON of bounded size and depth, and no null where the spec has none. */
 
 import express, { type Request, type RequestHandler } from 'express'
+import { depthLimit, isTooDeep } from '../domain/limits.ts'
 import { Invalid, Refusal } from '../errors.ts'
 import { contextOf } from './context.ts'
 import { resolve, type Schema } from './spec.ts'
 
 /** Bytes, after decompression. */
 const largest = 16 * 1024 * 1024
-
-/** Deeper JSON makes recursive readers, ours and others', run out of stack. */
-const deepest = 100
 
 /** What body-parser calls its `{}` for nothing at all, which could pass for a body. */
 const nothing = 'entity.empty'
@@ -44,8 +42,8 @@ export const readBody: RequestHandler = (req, res, next) => {
       next(new Invalid([{ loc: ['body'], msg: 'Field required', type: 'missing' }]))
       return
     }
-    if (deeperThan(req.body, deepest)) {
-      next(badJson(`JSON nested deeper than ${deepest} levels`))
+    if (isTooDeep(req.body)) {
+      next(badJson(`JSON nested deeper than ${depthLimit} levels`))
       return
     }
     req.body = empty ? {} : withoutNulls(operation.bodySchema, req.body)
@@ -68,7 +66,7 @@ function requireJson(sent = 'application/json'): void {
 
 /** What body-parser refuses, by its `type`; anything else as it is. */
 function bodyRefusal(error: unknown): unknown {
-  if (!hasType(error)) return error
+  if (!hasType(error)) return isZlibFault(error) ? badJson('The body is not compressed as its headers say') : error
   switch (error.type) {
     case 'entity.parse.failed':
       return badJson('JSON decode error')
@@ -87,18 +85,16 @@ function hasType(error: unknown): error is Error & { type: unknown } {
   return error instanceof Error && 'type' in error
 }
 
+function isZlibFault(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^(Z_|ERR__ERROR_)/.test(String(error.code))
+}
+
 function isOfType(error: unknown, type: string): boolean {
   return hasType(error) && error.type === type
 }
 
 function badJson(msg: string): Invalid {
   return new Invalid([{ loc: ['body'], msg, type: 'json_invalid' }])
-}
-
-function deeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  return Object.values(value).some((inner) => deeperThan(inner, levels - 1))
 }
 
 /** Null for an optional field means absent, except where the spec gives null a meaning or leaves the value free. */
