@@ -175,7 +175,33 @@ async function commit(store: Store, folder: string, moves: readonly Move[]): Pro
   // After the values: a plan whose first value is not there says that the first move was made.
   // One rename is whole by itself: there is nothing to finish.
   if (plans.length > 1 || !plans[0]?.to) await writeWhole(join(folder, 'moves.json'), plans)
-  for (const [at, plan] of plans.entries()) await carryOut(store, folder, at, plan)
+  await holdingPackedRefs(store, folder, plans, async () => {
+    for (const [at, plan] of plans.entries()) await carryOut(store, folder, at, plan)
+  })
+}
+
+/**
+ * Holds `packed-refs.lock` wherever `plans` delete a ref, packed or not, until its loose file is gone too: a
+ * `git pack-refs` that has read the file would bring the ref back.
+ */
+async function holdingPackedRefs(
+  store: Store,
+  folder: string,
+  plans: readonly Plan[],
+  work: () => Promise<void>,
+): Promise<void> {
+  const dirs = [...new Set(plans.filter(({ to }) => to === null).map(({ dir }) => join(store.root, dir)))].sort()
+  const locked: string[] = []
+  try {
+    for (const dir of dirs) {
+      const lock = join(dir, 'packed-refs.lock')
+      await linkLock(store, (process, met) => recover(store, process, met), join(folder, 'token'), lock, { dir })
+      locked.push(lock)
+    }
+    await work()
+  } finally {
+    for (const path of locked) await unlink(path).catch(() => undefined)
+  }
 }
 
 /** `a` forbids `a/b` and the other way round, packed or loose. */
@@ -192,8 +218,9 @@ async function carryOut(store: Store, folder: string, at: number, { dir, ref, to
   const path = join(repo.dir, ref)
   const value = join(folder, String(at))
   if (to === null) {
-    await deleteRef(store, folder, repo, ref)
-    await unlink(value)
+    // First, since this is what says that the move was decided; a deletion can be done twice.
+    await rm(value, { force: true })
+    await deleteRef(folder, repo, ref)
     return
   }
   try {
@@ -217,16 +244,9 @@ async function syncRefFolders(repo: Repo, ref: string): Promise<void> {
   }
 }
 
-async function deleteRef(store: Store, folder: string, repo: Repo, ref: string): Promise<void> {
-  if (readPackedRefs(repo).get(ref)) {
-    const lock = join(repo.dir, 'packed-refs.lock')
-    await linkLock(store, (process, met) => recover(store, process, met), join(folder, 'token'), lock, repo)
-    try {
-      await removePackedRef(repo, ref, join(folder, 'packed-refs'))
-    } finally {
-      await unlink(lock)
-    }
-  }
+/** The caller holds `packed-refs.lock`. */
+async function deleteRef(folder: string, repo: Repo, ref: string): Promise<void> {
+  if (readPackedRefs(repo).get(ref)) await removePackedRef(repo, ref, join(folder, 'packed-refs'))
   const path = join(repo.dir, ref)
   await unlink(path).catch((error: unknown) => {
     // A folder of that name is what is left of a branch below it.
@@ -247,10 +267,13 @@ async function recoverTransaction(store: Store, { folder, token, note, locks }: 
     if ((await readLock(packed)) === token) await unlink(packed)
   }
   if (plans && plans.length > 0 && !(await exists(join(folder, '0')))) {
-    for (const [at, plan] of plans.entries()) {
-      const path = join(store.root, plan.dir, `${plan.ref}.lock`)
-      if ((await exists(join(folder, String(at)))) && held.includes(path)) await carryOut(store, folder, at, plan)
-    }
+    await holdingPackedRefs(store, folder, plans, async () => {
+      for (const [at, plan] of plans.entries()) {
+        const due = plan.to === null || (await exists(join(folder, String(at))))
+        if (due && held.includes(join(store.root, `${plan.dir}/${plan.ref}.lock`)))
+          await carryOut(store, folder, at, plan)
+      }
+    })
   }
   if (note) await store.recovered(note)
   for (const path of held) await unlink(path).catch(() => undefined)

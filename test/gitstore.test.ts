@@ -1,9 +1,10 @@
 /** gitstore against git itself: what we read and write must be what git reads and writes. */
 
 import { execFileSync } from 'node:child_process'
-import { chmod, mkdtemp, readdir, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { findCommit, readCommit } from '../gitstore/commits.ts'
@@ -23,6 +24,7 @@ import {
 } from '../gitstore/names.ts'
 import { runGit } from '../gitstore/native.ts'
 import { hasObject, readBlob, readObject } from '../gitstore/objects.ts'
+import { transact } from '../gitstore/ref-transaction.ts'
 import type { Oid, Repo } from '../gitstore/repo.ts'
 import {
   applyChanges,
@@ -440,6 +442,33 @@ describe('gitstore: history', () => {
     expect(await logOf(draft.repo, oid)).to.deep.equal([oid, base])
     expect(await mergeBase(draft.repo, oid, base)).to.equal(base)
     expect(await refusal(logOf(repo, oid))).to.have.property('code', 'object_missing')
+  })
+})
+
+describe('gitstore: ref transactions', () => {
+  it('delete a ref for good while git packs refs', async () => {
+    const { repo, dir, git, say } = await bareRepo()
+    const head = await commitFiles(repo, { 'a.md': 'a' })
+    git(['update-ref', 'refs/heads/main', head])
+    const run = join(dir, 'run')
+    const store = { root: dir, run, process: 'one', takeOver: () => undefined, recovered: async () => undefined }
+    await mkdir(join(run, 'one'), { recursive: true })
+    let deleting = true
+    const packing = async () => {
+      while (deleting) await runGit(repo, ['pack-refs', '--all', '--prune'])
+    }
+    const move = (ref: string, to: Oid | null) =>
+      transact(store, [{ repo, ref }], async () => ({ moves: [{ repo, ref, to }], value: undefined }))
+    const passing = async (name: string) => {
+      for (let n = 0; n < 100; n++) {
+        const ref = `refs/heads/${name}/${n}`
+        await move(ref, head)
+        await setTimeout(n % 8)
+        await move(ref, null)
+      }
+    }
+    await Promise.all([Promise.all(['a', 'b'].map(passing)).finally(() => (deleting = false)), packing()])
+    expect(say(['for-each-ref', '--format=%(refname)'])).to.equal('refs/heads/main')
   })
 })
 
