@@ -12,7 +12,6 @@ import { type Change, diffTrees } from '../gitstore/diff.ts'
 import { openDraft } from '../gitstore/draft.ts'
 import { replaceFile, writeSynced } from '../gitstore/durable.ts'
 import { GitError } from '../gitstore/errors.ts'
-import { commitsBetween, containsCommit, divergence, logOf, mergeBase } from '../gitstore/history.ts'
 import { rebase } from '../gitstore/merge.ts'
 import {
   branchNameProblem,
@@ -381,70 +380,6 @@ describe('gitstore: trees', () => {
   })
 })
 
-describe('gitstore: history', () => {
-  it('lists random histories with merges and wrong clocks as git log does', async () => {
-    const parents = fc.array(fc.nat(), { maxLength: 3 })
-    const history = fc.array(fc.record({ parents, time: fc.nat({ max: 12 }), near: fc.boolean() }), {
-      minLength: 1,
-      maxLength: 25,
-    })
-    await fc.assert(
-      fc.asyncProperty(history, fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 5 }), async (plan, pairs) => {
-        const { repo, say } = await bareRepo()
-        const oids = importHistory(say, plan)
-        const list = (...args: string[]) =>
-          say(['rev-list', ...args])
-            .split('\n')
-            .filter(Boolean)
-        // Some heads first, so that longer logs meet remembered ones.
-        for (const i of [...plan.keys()].filter((i) => i % 3 === 0).concat([...plan.keys()])) {
-          const head = oids[i] ?? ''
-          expect(await logOf(repo, head)).to.deep.equal(say(['log', '--format=%H', head]).split('\n'))
-        }
-        for (const [i, j] of pairs) {
-          const [a = '', b = ''] = [oids[i % oids.length], oids[j % oids.length]]
-          const onlyA = list(a).filter((oid) => !list(b).includes(oid))
-          const onlyB = list(b).filter((oid) => !list(a).includes(oid))
-          expect(await divergence(repo, a, b)).to.deep.equal({ ahead: onlyB.length, behind: onlyA.length })
-          expect(await commitsBetween(repo, a, b)).to.deep.equal(onlyB)
-          expect(await containsCommit(repo, a, b)).to.equal(list(a).includes(b))
-          expect((await runGit(repo, ['merge-base', a, b])).stdout.toString().trim()).to.equal(
-            (await mergeBase(repo, a, b)) ?? '',
-          )
-        }
-      }),
-      { numRuns: 30 },
-    )
-  })
-
-  it('lists 20,000 commits, which git reads for it, and the next one upon them', async () => {
-    const { repo, say } = await bareRepo()
-    const plan = Array.from({ length: 20_000 }, (_, i) => ({
-      parents: i % 500 === 499 ? [0, 7] : [0],
-      time: i,
-      near: true,
-    }))
-    const oids = importHistory(say, plan)
-    const head = oids.at(-1) ?? ''
-    const expected = say(['log', '--format=%H', head]).split('\n')
-    expect(await logOf(repo, head)).to.deep.equal(expected)
-    const next = await commitFiles(repo, { a: 'next' }, [head])
-    expect(await logOf(repo, next)).to.deep.equal([next, ...expected])
-    expect(await divergence(repo, oids[100] ?? '', next)).to.deep.equal({ ahead: 20_001 - 101, behind: 0 })
-  })
-
-  it('knows the log of a commit that is only in a draft, and forgets it with the draft', async () => {
-    const { repo } = await bareRepo()
-    const base = await commitFiles(repo, { a: '1' })
-    const draft = openDraft(repo)
-    const { tree } = await readCommit(repo, base)
-    const oid = await draft.commit({ tree, parents: [base], author: ben, committer: ben, message: 'Draft' })
-    expect(await logOf(draft.repo, oid)).to.deep.equal([oid, base])
-    expect(await mergeBase(draft.repo, oid, base)).to.equal(base)
-    expect(await refusal(logOf(repo, oid))).to.have.property('code', 'object_missing')
-  })
-})
-
 describe('gitstore: ref transactions', () => {
   it('delete a ref for good while git packs refs', async () => {
     const { repo, dir, git, say } = await bareRepo()
@@ -756,34 +691,4 @@ function rawLine({ path, old, new: now }: Change) {
   const [a, b] = [old ?? none, now ?? none]
   const status = !old ? 'A' : !now ? 'D' : a.mode.slice(0, 2) === b.mode.slice(0, 2) ? 'M' : 'T'
   return `:${a.mode} ${b.mode} ${a.oid} ${b.oid} ${status}\0${latin(path)}\0`
-}
-
-/**
- * Commits by `git fast-import`. `parents` count back from the commit (near) or through all before it; `time` is the
- * committer's clock, whatever the parents say.
- */
-function importHistory(
-  say: (args: string[], input: string) => string,
-  plan: readonly { parents: readonly number[]; time: number; near: boolean }[],
-): Oid[] {
-  const lines = plan.flatMap(({ parents, time, near }, i) => {
-    const all = parents.filter(() => i > 0).map((p) => (near ? i - 1 - (p % Math.min(i, 10)) : p % i))
-    const [first, ...others] = [...new Set(all)]
-    const from = first === undefined ? [] : [`from :${first + 1}`, ...others.map((p) => `merge :${p + 1}`)]
-    const head = ['reset refs/heads/new', 'commit refs/heads/new', `mark :${i + 1}`]
-    return [
-      ...head,
-      `committer C <c@x> ${1_000_000 + time} +0000`,
-      `data ${String(i).length}`,
-      String(i),
-      ...from,
-      'deleteall',
-      '',
-    ]
-  })
-  const marks = plan.map((_, i) => `get-mark :${i + 1}`)
-  return say(
-    ['-c', 'fastimport.unpackLimit=0', 'fast-import', '--quiet', '--force'],
-    `${[...lines, ...marks].join('\n')}\n`,
-  ).split('\n')
 }

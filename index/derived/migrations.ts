@@ -4,10 +4,23 @@ import { type Kysely, type Migration, sql } from 'kysely'
 export const indexMigrations: Record<string, Migration> = {
   '001_first': {
     async up(db: Kysely<unknown>): Promise<void> {
-      for (const statement of first)
-        await sql.raw(statement.startsWith('create table') ? `${statement} strict` : statement).execute(db)
+      await run(db, first)
     },
   },
+  '002_history': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, history)
+    },
+  },
+}
+
+async function run(db: Kysely<unknown>, statements: readonly string[]): Promise<void> {
+  for (const statement of statements)
+    await sql.raw(statement.startsWith('create table') ? strict(statement) : statement).execute(db)
+}
+
+function strict(statement: string): string {
+  return `${statement}${statement.endsWith(')') ? '' : ','} strict`
 }
 
 const first = [
@@ -51,4 +64,20 @@ const first = [
     recorded_at text not null, source_commit text not null, target_commit text not null, ahead integer not null,
     behind integer not null, ended_by text, ended_by_email text, ended_at text, primary key (node_id, number))`,
   'create index pull_by_status on pull (node_id, status, number)',
+]
+
+/** Ends with an empty index, which the next start makes again with its histories. */
+const history = [
+  `create table chain (
+    id integer primary key autoincrement, node_id text not null, base_chain integer, base_pos integer not null,
+    tip integer not null, whole integer not null)`,
+  'create index chain_by_node on chain (node_id)',
+  'create index chain_by_base on chain (base_chain, base_pos)',
+  `create table entry (
+    chain integer not null, pos integer not null, oid blob not null, bend integer not null, primary key (chain, pos)) without rowid`,
+  'create index entry_by_oid on entry (oid)',
+  'alter table branch add column chain integer',
+  'alter table branch add column pos integer',
+  'create index branch_by_place on branch (chain, pos)',
+  'delete from org',
 ]

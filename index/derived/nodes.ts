@@ -1,5 +1,6 @@
 /** The rows of one node, replaced together. */
 import type { Insertable, Selectable, Transaction, Updateable } from 'kysely'
+import { abandonLogs, type LogToLay, layLog, placeOf, trimChain } from './history.ts'
 import type { EdgeTable, IndexSchema, NodeTable, PullTable } from './schema.ts'
 
 type NodeFields = Pick<
@@ -16,6 +17,8 @@ export interface NodeChange {
   /** Full ref names to object ids: as they are, and as the rows have them. */
   readonly branches: ReadonlyMap<string, string>
   readonly indexed: ReadonlyMap<string, string>
+  /** Logs of heads that moved, in an order in which each has its base; long ones are laid out already. */
+  readonly logs: readonly LogToLay[]
   readonly pulls: readonly Insertable<PullTable>[]
   /** What main says; undefined where main did not move. */
   readonly node?: NodeFields | undefined
@@ -24,7 +27,14 @@ export interface NodeChange {
   readonly edges?: readonly Omit<EdgeTable, 'org_id' | 'holder'>[]
 }
 
-/** Writes the change, or nothing and false where the row is no longer the one that it was worked out from. */
+/** Thrown to take back what a transaction has written that must start over. */
+export class Outrun extends Error {}
+
+/**
+ * Writes the change, or nothing and false where the row is no longer the one that it was worked out from.
+ *
+ * @throws Outrun where others have laid out the same logs meanwhile
+ */
 export async function replaceNodeRows(trx: Transaction<IndexSchema>, change: NodeChange): Promise<boolean> {
   const { row, nodeId, orgId } = change
   if (row) {
@@ -42,6 +52,7 @@ export async function replaceNodeRows(trx: Transaction<IndexSchema>, change: Nod
       .values({ id: nodeId, org_id: orgId, ledger: change.ledger, version: 1, changed: 0, ...change.node })
       .execute()
   }
+  for (const log of change.logs) if (!(await layLog(trx, nodeId, log))) throw new Outrun()
   await replaceBranches(trx, change)
   for (const pull of change.pulls) await upsertPull(trx, pull)
   const graphMoved = change.node ? await replaceMain(trx, change) : false
@@ -63,6 +74,7 @@ export async function deleteNodeRows(
     .where('version', '=', version)
     .executeTakeFirst()
   if (numDeletedRows === 0n) return false
+  await abandonLogs(trx, id)
   const changed = await countUp(trx, org_id, true)
   await trx.insertInto('tombstone').values({ node_id: id, org_id, changed }).execute()
   return true
@@ -72,18 +84,29 @@ async function replaceBranches(
   trx: Transaction<IndexSchema>,
   { nodeId, branches, indexed }: NodeChange,
 ): Promise<void> {
+  const left = new Set<number>()
   for (const ref of indexed.keys()) {
+    if (branches.get(ref) === indexed.get(ref)) continue
+    const row = trx
+      .selectFrom('branch')
+      .select('chain')
+      .where('node_id', '=', nodeId)
+      .where('name', '=', shortName(ref))
+    const { chain } = (await row.executeTakeFirst()) ?? {}
+    if (chain) left.add(chain)
     if (!branches.has(ref))
       await trx.deleteFrom('branch').where('node_id', '=', nodeId).where('name', '=', shortName(ref)).execute()
   }
   for (const [ref, head] of branches) {
     if (indexed.get(ref) === head) continue
+    const place = await placeOf(trx, nodeId, head)
     await trx
       .insertInto('branch')
-      .values({ node_id: nodeId, name: shortName(ref), head })
-      .onConflict((conflict) => conflict.columns(['node_id', 'name']).doUpdateSet({ head }))
+      .values({ node_id: nodeId, name: shortName(ref), head, ...place })
+      .onConflict((conflict) => conflict.columns(['node_id', 'name']).doUpdateSet({ head, ...place }))
       .execute()
   }
+  for (const chain of left) await trimChain(trx, chain)
 }
 
 async function upsertPull(trx: Transaction<IndexSchema>, pull: Insertable<PullTable>): Promise<void> {

@@ -74,6 +74,32 @@ interface BranchTable {
   node_id: string
   name: string
   head: string
+  /** Where the log of its head ends; null where that is not laid out. */
+  chain: number | null
+  pos: number | null
+}
+
+/** A part of a log (history.ts): its entries from above `base_pos` up to `tip`. */
+interface ChainTable {
+  id: Generated<number>
+  /** Empty once the node is gone, or others were faster. */
+  node_id: string
+  /** The chain that it continues from `base_pos` on; null: it begins at the root. */
+  base_chain: number | null
+  base_pos: number
+  tip: number
+  /** 0 while it is being written. */
+  whole: number
+}
+
+interface EntryTable {
+  chain: number
+  /** The length of the log here. */
+  pos: number
+  /** 20 bytes. */
+  oid: Buffer
+  /** The highest place, at or below `pos`, that is not a cut; 0 if there is none. */
+  bend: number
 }
 
 export interface EdgeTable {
@@ -122,6 +148,8 @@ export interface IndexSchema {
   node_tag: NodeTagTable
   tombstone: TombstoneTable
   branch: BranchTable
+  chain: ChainTable
+  entry: EntryTable
   edge: EdgeTable
   pull: PullTable
 }

@@ -2,6 +2,7 @@
 
 import type { Kysely, Selectable } from 'kysely'
 import { GitError } from '../../gitstore/errors.ts'
+import type { History } from '../../gitstore/history.ts'
 import { listRefs, readRef } from '../../gitstore/refs.ts'
 import type { Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repos.ts'
@@ -11,6 +12,7 @@ import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
 import type { Actor, Person } from './actor.ts'
 import { followNode, followOrg, sameBranches } from './follow.ts'
+import { historyOf } from './history.ts'
 import { isId, ledgerRef, nodeRepo, orgRepo } from './places.ts'
 
 export type OrgRow = Selectable<OrgTable>
@@ -30,6 +32,7 @@ export interface OrgAccess {
 export interface NodeAccess extends OrgAccess {
   readonly node: NodeRow
   readonly repo: Repo
+  readonly history: History
 }
 
 /**
@@ -59,7 +62,8 @@ export async function nodeFor(
   const node = await findFollowed(deps, orgId, nodeId)
   if (!node) throw new Refusal('node_not_found', 'Node not found')
   requireRole(access, need)
-  return { ...access, node, repo: nodeRepo(deps.store, orgId, nodeId) }
+  const repo = nodeRepo(deps.store, orgId, nodeId)
+  return { ...access, node, repo, history: historyOf(deps, nodeId, repo) }
 }
 
 /** The role once more, under a lock: a long request outlives a removal. @throws Refusal forbidden */

@@ -1,6 +1,7 @@
 /** Branches: refs with rules. */
 import { readCommit } from '../../gitstore/commits.ts'
 import { GitError } from '../../gitstore/errors.ts'
+import type { History } from '../../gitstore/history.ts'
 import { asBranchName, type BranchName, branchNameProblem } from '../../gitstore/names.ts'
 import { type Move, transact } from '../../gitstore/ref-transaction.ts'
 import { listRefs } from '../../gitstore/refs.ts'
@@ -87,7 +88,7 @@ export async function deleteBranch(
   branch: string,
 ): Promise<void> {
   for (;;) {
-    const { repo, node } = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+    const { repo, history, node } = await nodeFor(deps, actor, orgId, nodeId, 'editor')
     const name = asBranchName(branch)
     if (!name || !listRefs(repo, 'refs/heads/').has(`refs/heads/${name}`))
       throw new Refusal('branch_not_found', 'Branch not found')
@@ -101,13 +102,14 @@ export async function deleteBranch(
     const touched = rows
       .filter((row) => row.source_branch === name || row.target_branch === name)
       .map((row) => row.number)
-    if (await removeBranch(deps, actor, { repo, ledger: node.ledger, orgId }, name, rows, touched)) break
+    if (await removeBranch(deps, actor, { repo, history, ledger: node.ledger, orgId }, name, rows, touched)) break
   }
   await followNode(deps, orgId, nodeId)
 }
 
 interface Place {
   readonly repo: Repo
+  readonly history: History
   /** The ledger that the requests were read from. */
   readonly ledger: Oid
   readonly orgId: string
@@ -138,7 +140,7 @@ async function removeBranch(
     const event = { by: { name: actor.name, email: actor.email }, at: deps.now().toISOString() }
     let tip = before
     for (const number of touched) {
-      const after = await withoutBranch(repo, { ...(await readPull(repo, tip, number)), ...event }, name, open)
+      const after = await withoutBranch(place, { ...(await readPull(repo, tip, number)), ...event }, name, open)
       if (after.status === 'closed') moves.push({ repo, ref: pinRef(number), to: after.source_commit })
       tip = await appendPull(repo, tip, after.status === 'closed' ? 'close' : 'edit', after)
     }
@@ -148,11 +150,16 @@ async function removeBranch(
   })
 }
 
-async function withoutBranch(repo: Repo, record: PullRecord, name: string, open: readonly Pair[]): Promise<PullRecord> {
+async function withoutBranch(
+  place: Place,
+  record: PullRecord,
+  name: string,
+  open: readonly Pair[],
+): Promise<PullRecord> {
   const { source_branch, by, at } = record
   const taken = open.some((other) => other.source_branch === source_branch && other.target_branch === 'main')
   if (source_branch !== name && source_branch !== 'main' && !taken) return { ...record, target_branch: 'main' }
-  return endedBy(await frozen(repo, record), 'closed', by, at)
+  return endedBy(await frozen(place, record), 'closed', by, at)
 }
 
 async function toBranch(repo: Repo, name: string, head: Oid): Promise<Branch> {

@@ -1,7 +1,6 @@
 /** What branches hold: trees, files, objects, history, commits, comparison. */
 import { findCommit, readCommit } from '../../gitstore/commits.ts'
 import { GitError } from '../../gitstore/errors.ts'
-import { containsCommit, divergence, logOf, mergeBase } from '../../gitstore/history.ts'
 import { asBranchName, type BranchName } from '../../gitstore/names.ts'
 import { readObject } from '../../gitstore/objects.ts'
 import { readRef } from '../../gitstore/refs.ts'
@@ -97,12 +96,9 @@ export async function readBytes(
 export async function listCommits(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, page: Page) {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
   const head = headFor(access, branch)
-  const log = head === null ? [] : await logOf(access.repo, head)
-  return {
-    node_id: nodeId,
-    history: await readCommits(access.repo, nodeId, slice(log, page)),
-    ...pageOf(page, log.length),
-  }
+  const { total, oids } =
+    head === null ? { total: 0, oids: [] } : await access.history.page(head, page.offset, page.limit)
+  return { node_id: nodeId, history: await readCommits(access.repo, nodeId, oids), ...pageOf(page, total) }
 }
 
 /** @throws Refusal commit_not_found (unknown, or not of this branch); Invalid: an abbreviation that names several */
@@ -117,10 +113,10 @@ export async function readBranchCommit(
   const missing = new Refusal('commit_not_found', 'Commit not found on this branch')
   if (head === null || !/^[0-9a-f]{7,40}$/.test(commitId)) throw missing
   if (isOid(commitId)) {
-    if (!(await containsCommit(access.repo, head, commitId))) throw missing
+    if (!(await access.history.contains(head, commitId))) throw missing
     return readDetails(access.repo, nodeId, commitId)
   }
-  const [found, another] = (await logOf(access.repo, head)).filter((oid) => oid.startsWith(commitId))
+  const [found, another] = await access.history.named(head, commitId)
   if (!found) throw missing
   if (another)
     throw invalid(['path', 'commit_id'], 'names more than one commit of this branch; send more characters', commitId)
@@ -166,8 +162,8 @@ export async function compare(
   const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
   const base = await commitNamed(access, query.base)
   const head = await commitNamed(access, query.head)
-  const fork = (await mergeBase(access.repo, base, head)) ?? null
-  const { ahead, behind } = await divergence(access.repo, base, head)
+  const fork = (await access.history.mergeBase(base, head)) ?? null
+  const { ahead, behind } = await access.history.divergence(base, head)
   return {
     node_id: nodeId,
     base: query.base,
@@ -183,7 +179,7 @@ export async function compare(
 
 /** The commit that a branch, a tag or an id names, among those that the caller may see; undefined where it is none. */
 export async function findNamedCommit(access: NodeAccess, name: string): Promise<Oid | undefined> {
-  const { repo, role } = access
+  const { repo, role, history } = access
   const branch = asBranchName(name)
   const head = branch && (role !== null || branch === 'main') ? readRef(repo, `refs/heads/${branch}`) : null
   if (head) return head
@@ -192,7 +188,7 @@ export async function findNamedCommit(access: NodeAccess, name: string): Promise
     if (tagged) return tagged
   }
   if (!isOid(name) || !(await findCommit(repo, name))) return undefined
-  for (const tip of await visibleHeads(repo, role !== null)) if (await containsCommit(repo, tip, name)) return name
+  for (const tip of await visibleHeads(repo, role !== null)) if (await history.contains(tip, name)) return name
   return undefined
 }
 

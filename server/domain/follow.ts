@@ -10,12 +10,13 @@ import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repos.ts'
 import { isDuplicate } from '../../index/database.ts'
 import { readIndexedBranches } from '../../index/derived/branches.ts'
-import { deleteNodeRows, replaceNodeRows } from '../../index/derived/nodes.ts'
+import { deleteNodeRows, Outrun, replaceNodeRows } from '../../index/derived/nodes.ts'
 import { replaceOrgRows } from '../../index/derived/orgs.ts'
 import type { IndexSchema, NodeTable } from '../../index/derived/schema.ts'
 import type { Deps } from '../deps.ts'
 import { laterOf, timeOf } from './authors.ts'
 import { type NodeContent, readContent, readText } from './entities.ts'
+import { historyOf, logsToLay } from './history.ts'
 import { changedPulls, type PullRecord, readNodeRecord } from './ledger.ts'
 import { readOrgRecord } from './org-record.ts'
 import { isId, ledgerRef, main, nodeRepo, orgRepo } from './places.ts'
@@ -55,7 +56,11 @@ async function followOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo)
   const branches = listRefs(repo, 'refs/heads/')
   if (row?.ledger === ledger && sameBranches(indexed, branches)) return true
   const records = row?.ledger === ledger ? [] : await changedPulls(repo, row?.ledger ?? null, ledger)
-  const place = { nodeId, repo, version: row?.version }
+  const moved = [...branches].filter(([ref, oid]) => indexed.get(ref) !== oid)
+  const heads = moved.sort(([a], [b]) => Number(b === main) - Number(a === main)).map(([, oid]) => oid)
+  const logs = await logsToLay(deps, nodeId, repo, [...new Set(heads)])
+  if (!logs) return false
+  const place = { nodeId, repo, version: row?.version, history: historyOf(deps, nodeId, repo) }
   if (await settlePulls(deps, place, stillOpen(known, records), indexed, branches)) return false
   const fields = await nodeFields(repo, row, ledger, branches.get(main) ?? null)
   const change = {
@@ -65,13 +70,14 @@ async function followOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo)
     ledger,
     branches,
     indexed,
+    logs,
     pulls: records.map((record) => toRow(nodeId, record)),
     ...fields,
   }
   try {
     return await deps.index.write((trx) => replaceNodeRows(trx, change))
   } catch (error) {
-    if (isDuplicate(error)) return false
+    if (isDuplicate(error) || error instanceof Outrun) return false
     if (await orgIsBehind(deps, orgId)) return false
     throw error
   }

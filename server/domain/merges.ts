@@ -1,7 +1,6 @@
 /** Merging is a fast-forward of the target to the source's head; updating a branch is a rebase onto its target. */
 import { readCommit } from '../../gitstore/commits.ts'
 import { GitError } from '../../gitstore/errors.ts'
-import { commitsBetween, isAncestor } from '../../gitstore/history.ts'
 import { rebase } from '../../gitstore/merge.ts'
 import { type Decision, type RefName, transact } from '../../gitstore/ref-transaction.ts'
 import { readRef } from '../../gitstore/refs.ts'
@@ -77,7 +76,7 @@ async function attempt(
     if (target.ref === main && !held && (await addsParents(repo, await treeOf(repo, from), await treeOf(repo, to)))) {
       return { moves: [], value: false }
     }
-    const heads = await withHeads(repo, record, to, from)
+    const heads = await withHeads(access.history, record, to, from)
     const by = { name: actor.name, email: actor.email }
     const merged = await appendPull(repo, before, 'merge', endedBy(heads, 'merged', by, deps.now().toISOString()))
     return {
@@ -102,12 +101,11 @@ function repeated(record: PullRecord, input: MergeInput): Decision<boolean> {
 
 async function mergeable(
   deps: Deps,
-  { org, node, repo }: NodeAccess,
+  access: NodeAccess,
   record: PullRecord,
   input: MergeInput,
 ): Promise<{ from: Oid; to: Oid }> {
-  const row = toRow(node.id, record)
-  const state = await stateOf(deps.index.read, org.id, node.id, repo, row)
+  const state = await stateOf(deps.index.read, access, toRow(access.node.id, record))
   if (input.expected_target_branch !== undefined && input.expected_target_branch !== record.target_branch) {
     throw new Refusal('head_moved', `The pull request now goes into ${record.target_branch}`)
   }
@@ -149,7 +147,7 @@ export async function updatePullBranch(
   number: string,
 ): Promise<PullRequest> {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
-  const { repo } = access
+  const { repo, history } = access
   const row = await rowFor(deps, nodeId, number)
   if (row.status !== 'open') throw new Refusal(row.status, `The pull request is ${row.status}`)
   const source: RefName = { repo, ref: `refs/heads/${row.source_branch}` }
@@ -157,10 +155,10 @@ export async function updatePullBranch(
   const onto = readRef(repo, `refs/heads/${row.target_branch}`)
   if (!from) throw new Refusal('source_branch_missing', sentence.source_branch_missing)
   if (!onto) throw new Refusal('target_branch_missing', sentence.target_branch_missing)
-  if (await isAncestor(repo, onto, from)) return readPullRequest(deps, actor, orgId, nodeId, number)
+  if (await history.contains(from, onto)) return readPullRequest(deps, actor, orgId, nodeId, number)
   if (source.ref === main) {
     if (access.org.require_pull_requests) refuseDirectMove()
-    if (!(await isAncestor(repo, from, onto))) throw new Refusal('branch_protected', 'main cannot be rewritten')
+    if (!(await history.contains(onto, from))) throw new Refusal('branch_protected', 'main cannot be rewritten')
   }
   const head = await rebased(deps, actor, access, from, onto)
   const adds = source.ref === main && (await addsParents(repo, await treeOf(repo, from), await treeOf(repo, head)))
@@ -184,8 +182,8 @@ export async function updatePullBranch(
   return readPullRequest(deps, actor, orgId, nodeId, number)
 }
 
-async function rebased(deps: Deps, actor: Person, { repo }: NodeAccess, from: Oid, onto: Oid): Promise<Oid> {
-  const commits = [...(await commitsBetween(repo, onto, from))].reverse()
+async function rebased(deps: Deps, actor: Person, { repo, history }: NodeAccess, from: Oid, onto: Oid): Promise<Oid> {
+  const commits = [...(await history.between(onto, from))].reverse()
   try {
     return (await rebase(repo, { commits, onto, committer: signature(actor, deps.now()) })).head
   } catch (error) {

@@ -1,7 +1,7 @@
 /** Pull requests between ledger and index: rows, and the events that the branches themselves cause. */
 import type { Insertable, Selectable } from 'kysely'
 import { findCommit, readCommit } from '../../gitstore/commits.ts'
-import { divergence, isAncestor } from '../../gitstore/history.ts'
+import type { History } from '../../gitstore/history.ts'
 import { type Move, transact } from '../../gitstore/ref-transaction.ts'
 import { readRef } from '../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
@@ -16,6 +16,7 @@ export type PullRow = Selectable<PullTable>
 export interface NodePlace {
   readonly nodeId: string
   readonly repo: Repo
+  readonly history: History
   /** Of the node's row that the events are worked out from; undefined where there is none yet. */
   readonly version: number | undefined
 }
@@ -70,8 +71,8 @@ export function fromRow(row: PullRow): PullRecord {
 }
 
 /** What an event adds to a record; frozen facts only where both commits are there. */
-export async function withHeads(repo: Repo, record: PullRecord, source: Oid, target: Oid): Promise<PullRecord> {
-  const { ahead, behind } = await divergence(repo, target, source)
+export async function withHeads(history: History, record: PullRecord, source: Oid, target: Oid): Promise<PullRecord> {
+  const { ahead, behind } = await history.divergence(target, source)
   return { ...record, source_commit: source, target_before: target, commits_ahead: ahead, commits_behind: behind }
 }
 
@@ -81,10 +82,13 @@ export function endedBy(record: PullRecord, status: 'merged' | 'closed', by: Aut
 }
 
 /** The record with the heads as they are; what is gone stays as it was recorded. */
-export function frozen(repo: Repo, record: PullRecord): Promise<PullRecord> {
+export function frozen(
+  { repo, history }: Pick<NodePlace, 'repo' | 'history'>,
+  record: PullRecord,
+): Promise<PullRecord> {
   const source = readRef(repo, `refs/heads/${record.source_branch}`)
   const target = readRef(repo, `refs/heads/${record.target_branch}`)
-  return withHeads(repo, record, source ?? record.source_commit, target ?? record.target_before)
+  return withHeads(history, record, source ?? record.source_commit, target ?? record.target_before)
 }
 
 type Branches = ReadonlyMap<string, Oid>
@@ -107,7 +111,7 @@ export async function settlePulls(
   const current = new Map(open.map((record) => [record.number, record]))
   let wrote = false
   for (const record of open) {
-    const event = await eventOf(place.repo, record, indexed, now, [...current.values()])
+    const event = await eventOf(place, record, indexed, now, [...current.values()])
     const after = event && (await appendEvent(deps, place, record, event))
     if (!after) continue
     wrote = true
@@ -123,7 +127,7 @@ type Settlement =
   | { kind: 'retarget' }
 
 async function eventOf(
-  repo: Repo,
+  place: NodePlace,
   record: PullRecord,
   indexed: Branches,
   now: Branches,
@@ -133,8 +137,8 @@ async function eventOf(
   const [source, target] = [now.get(sourceRef), now.get(targetRef)]
   const head = source ?? indexed.get(sourceRef) ?? record.source_commit
   const before = indexed.get(targetRef)
-  if (target && before && !record.is_draft && (await tookIn(repo, head, before, target))) {
-    const { committer } = await readCommit(repo, target)
+  if (target && before && !record.is_draft && (await tookIn(place, head, before, target))) {
+    const { committer } = await readCommit(place.repo, target)
     return { kind: 'merge', before, source: head, by: { name: committer.name, email: committer.email } }
   }
   if (source && target) return undefined
@@ -143,9 +147,9 @@ async function eventOf(
 }
 
 /** Whether a move of the target brought `head` in; never where a forced move has left `before` to the garbage collector. */
-async function tookIn(repo: Repo, head: Oid, before: Oid, target: Oid): Promise<boolean> {
-  if (before === target || !(await isAncestor(repo, head, target)) || !(await findCommit(repo, before))) return false
-  return !(await isAncestor(repo, head, before))
+async function tookIn({ repo, history }: NodePlace, head: Oid, before: Oid, target: Oid): Promise<boolean> {
+  if (before === target || !(await history.contains(target, head)) || !(await findCommit(repo, before))) return false
+  return !(await history.contains(before, head))
 }
 
 function mayGoToMain({ number, source_branch }: PullRecord, now: Branches, open: readonly PullRecord[]): boolean {
@@ -158,10 +162,11 @@ function mayGoToMain({ number, source_branch }: PullRecord, now: Branches, open:
 /** The record as the ledger has it afterwards, unchanged where another event came first; undefined without a ledger. */
 async function appendEvent(
   deps: Deps,
-  { nodeId, repo, version }: NodePlace,
+  place: NodePlace,
   { number, target_branch, is_draft }: PullRecord,
   settlement: Settlement,
 ): Promise<PullRecord | undefined> {
+  const { nodeId, repo, version } = place
   const ledger = { repo, ref: ledgerRef }
   const pin = { repo, ref: pinRef(number) }
   return transact(deps.store, [ledger, pin], async (current) => {
@@ -171,7 +176,7 @@ async function appendEvent(
     const row = await deps.index.read.selectFrom('node').select('version').where('id', '=', nodeId).executeTakeFirst()
     const known = record.status === 'open' && record.target_branch === target_branch && record.is_draft === is_draft
     if (!known || row?.version !== version) return { moves: [], value: record }
-    const { event, after } = await settled(repo, record, settlement, deps.now())
+    const { event, after } = await settled(place, record, settlement, deps.now())
     const moves: Move[] = []
     if (event === 'close' && (await findCommit(repo, after.source_commit)))
       moves.push({ ...pin, to: after.source_commit })
@@ -181,20 +186,20 @@ async function appendEvent(
 }
 
 async function settled(
-  repo: Repo,
+  { repo, history }: NodePlace,
   record: PullRecord,
   settlement: Settlement,
   now: Date,
 ): Promise<{ event: PullEvent; after: PullRecord }> {
   const at = now.toISOString()
   if (settlement.kind === 'merge') {
-    const heads = await withHeads(repo, record, settlement.source, settlement.before)
+    const heads = await withHeads(history, record, settlement.source, settlement.before)
     return { event: 'merge', after: endedBy(heads, 'merged', settlement.by, at) }
   }
   if (settlement.kind === 'close') {
     const { source, target } = settlement
     const there = (await findCommit(repo, source)) && (await findCommit(repo, target))
-    const heads = there ? await withHeads(repo, record, source, target) : { ...record, source_commit: source }
+    const heads = there ? await withHeads(history, record, source, target) : { ...record, source_commit: source }
     return { event: 'close', after: endedBy(heads, 'closed', nobody, at) }
   }
   return { event: 'edit', after: { ...record, target_branch: 'main', by: nobody, at } }

@@ -1,11 +1,11 @@
 /** Whether a pull request can merge, and why not: exact, at once, from refs and history alone. */
 import type { Kysely } from 'kysely'
 import { findCommit } from '../../gitstore/commits.ts'
-import { divergence } from '../../gitstore/history.ts'
 import { readRef } from '../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
 import type { MergeRefusal } from '../errors.ts'
+import type { NodeAccess } from './access.ts'
 import { laterOf, timeOf } from './authors.ts'
 import { type ContentProblem, readContent } from './entities.ts'
 import { main } from './places.ts'
@@ -42,9 +42,7 @@ type PullFacts = Pick<
 /** The state as the branches stand now; of an ended request, as it was frozen. */
 export async function stateOf(
   db: Kysely<IndexSchema>,
-  orgId: string,
-  nodeId: string,
-  repo: Repo,
+  { org, node, repo, history }: NodeAccess,
   pull: PullFacts,
 ): Promise<PullState> {
   const frozen = {
@@ -59,8 +57,8 @@ export async function stateOf(
   if (pull.status === 'closed') return { ...frozen, reasons: ['closed'] }
   const source = readRef(repo, `refs/heads/${pull.source_branch}`)
   const target = readRef(repo, `refs/heads/${pull.target_branch}`)
-  const { ahead, behind } = source && target ? await divergence(repo, target, source) : pull
-  const problems = source ? await problemsOfHead(db, orgId, nodeId, repo, source, pull.target_branch === 'main') : []
+  const { ahead, behind } = source && target ? await history.divergence(target, source) : pull
+  const problems = source ? await problemsOfHead(db, org.id, node.id, repo, source, pull.target_branch === 'main') : []
   const holds: [MergeReason, boolean][] = [
     ['source_branch_missing', source === null],
     ['target_branch_missing', target === null],

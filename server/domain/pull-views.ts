@@ -37,8 +37,9 @@ export interface PullRequest {
   readonly commits_behind: number
 }
 
-export async function toPull(deps: Deps, { org, node, repo }: NodeAccess, row: PullRow): Promise<PullRequest> {
-  const state = await stateOf(deps.index.read, org.id, node.id, repo, row)
+export async function toPull(deps: Deps, access: NodeAccess, row: PullRow): Promise<PullRequest> {
+  const { node } = access
+  const state = await stateOf(deps.index.read, access, row)
   return {
     id: row.id,
     node_id: node.id,

@@ -1,6 +1,5 @@
 /** Pull requests: opened, edited, closed and reopened; every event is a commit of the ledger. */
 import { v7 as newId } from 'uuid'
-import { commitsBetween, mergeBase } from '../../gitstore/history.ts'
 import { type Decision, type Move, transact } from '../../gitstore/ref-transaction.ts'
 import { readRef } from '../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
@@ -44,7 +43,7 @@ export async function openPull(
   input: PullInput,
 ): Promise<PullRequest> {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
-  const { repo } = access
+  const { repo, history } = access
   refuseLongText(['body', 'description'], input.description)
   const number = await changeLedger(deps, actor, access, async (ledger) => {
     const { source, target } = branchHeads(repo, input, ['source_branch', 'target_branch'])
@@ -54,7 +53,7 @@ export async function openPull(
     const number = (await readLastNumber(repo, ledger)) + 1
     const fields = { id: newId(), number, ...pick(input), status: 'open' as const, author: by, created_at: at, by, at }
     const record = await withHeads(
-      repo,
+      history,
       { ...fields, source_commit: source, target_before: target, commits_ahead: 0, commits_behind: 0 },
       source,
       target,
@@ -139,17 +138,17 @@ export async function listPullCommits(
   number: string,
   page: Page,
 ) {
-  const { repo } = await nodeFor(deps, actor, orgId, nodeId, 'reader')
+  const { repo, history } = await nodeFor(deps, actor, orgId, nodeId, 'reader')
   const pull = await readPullRequest(deps, actor, orgId, nodeId, number)
-  const oids = await commitsBetween(repo, pull.target_commit, pull.source_commit)
+  const oids = await history.between(pull.target_commit, pull.source_commit)
   return { commits: await readCommits(repo, nodeId, slice(oids, page)), ...pageOf(page, oids.length) }
 }
 
 /** What the source changed since it left the target. */
 export async function readPullChanges(deps: Deps, actor: Person, orgId: string, nodeId: string, number: string) {
-  const { repo } = await nodeFor(deps, actor, orgId, nodeId, 'reader')
+  const { repo, history } = await nodeFor(deps, actor, orgId, nodeId, 'reader')
   const pull = await readPullRequest(deps, actor, orgId, nodeId, number)
-  const fork = await mergeBase(repo, pull.target_commit, pull.source_commit)
+  const fork = await history.mergeBase(pull.target_commit, pull.source_commit)
   return readDiff(repo, nodeId, fork ?? null, pull.source_commit)
 }
 
@@ -198,7 +197,7 @@ async function patched(
   patch: PullPatch,
   event: { readonly by: Author; readonly at: string },
 ): Promise<LedgerChange | undefined> {
-  const { repo } = access
+  const { repo, history } = access
   const { status = before.status, ...fields } = patch
   const asked: PullRecord = { ...before, ...fields, status }
   if (JSON.stringify(asked) === JSON.stringify(before)) return undefined
@@ -207,14 +206,14 @@ async function patched(
   const target = retargeted ? newTargetHead(repo, record) : undefined
   if (status === 'closed') {
     if (before.status === 'open')
-      return { event: 'close', record: endedBy(await frozen(repo, record), 'closed', event.by, event.at) }
-    return { event: 'edit', record: target ? await withHeads(repo, record, record.source_commit, target) : record }
+      return { event: 'close', record: endedBy(await frozen(access, record), 'closed', event.by, event.at) }
+    return { event: 'edit', record: target ? await withHeads(history, record, record.source_commit, target) : record }
   }
   const reopened = before.status === 'closed'
   if (!retargeted && !reopened) return { event: 'edit', record }
   const heads = branchHeads(repo, record, patch.target_branch === undefined ? [] : ['target_branch'])
   await refusePair(deps, access, ledger, record, before.number)
-  const { ended: _, ...open } = await withHeads(repo, record, heads.source, heads.target)
+  const { ended: _, ...open } = await withHeads(history, record, heads.source, heads.target)
   return { event: reopened ? 'reopen' : 'edit', record: open }
 }
 

@@ -2,6 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { listRepos } from '../../gitstore/repos.ts'
+import { deleteAllLogs } from '../../index/derived/history.ts'
 import type { Deps } from '../deps.ts'
 import { followNode, followOrg } from './follow.ts'
 import { isId, orgFolder } from './places.ts'
@@ -20,6 +21,7 @@ export async function reindex(
 ): Promise<Reindexed> {
   await deps.index.write(async (trx) => {
     await trx.deleteFrom('org').execute()
+    await deleteAllLogs(trx)
   })
   return followAll(deps, onProgress)
 }

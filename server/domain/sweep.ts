@@ -1,9 +1,10 @@
 /** What a crash or a hand on the server left: cleared at the start, and looked for in the background ever after. */
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { recoverAll } from '../../gitstore/ref-transaction.ts'
 import { unfinished } from '../../gitstore/repos.ts'
+import { forgetLogs } from '../../index/derived/history.ts'
 import type { Deps } from '../deps.ts'
 import { isId, orgFolder } from './places.ts'
 import { followAll } from './reindex.ts'
@@ -30,9 +31,15 @@ export async function sweep(deps: Deps): Promise<void> {
     )
       .then(() => removeUnfinished(deps))
       .then(() => followAll(deps))
+      .then(() => forgetGone(deps))
       .catch((error: unknown) => deps.log.error({ err: error }, 'the sweep broke off; the next one tries again'))
     await sleep(interval, undefined, { signal: deps.draining, ref: false }).catch(() => {})
   }
+}
+
+/** The histories of nodes that are gone, a few rows at a time. */
+async function forgetGone({ index, draining }: Deps): Promise<void> {
+  while (!draining.aborted && !(await index.write(forgetLogs))) await nextTurn()
 }
 
 /** Folders of creations and merges that never came to their end. */
