@@ -2,6 +2,7 @@
 
 import { LRUCache } from 'lru-cache'
 import { GitError } from './errors.ts'
+import { cleanIdentity } from './names.ts'
 import { readObject } from './objects.ts'
 import { isOid, type Oid, type Repo } from './repo.ts'
 
@@ -24,21 +25,40 @@ export interface Commit {
   readonly message: string
 }
 
-/** Commits by folder and id; they never change. About 50 MB when full of ordinary ones. */
-const commits = new LRUCache<string, Commit>({ max: 50_000 })
-const maxCachedBytes = 16_384
+export interface CommitFields {
+  readonly tree: Oid
+  readonly parents: readonly Oid[]
+  readonly author: Person
+  readonly committer: Person
+  /** Stored without CR and NUL, without leading line breaks, and with exactly one at its end. */
+  readonly message: string
+}
+
+/** Commits by folder and id; they never change. Sizes are estimates of the heap. */
+const commits = new LRUCache<string, { readonly commit: Commit; readonly bytes: number }>({
+  maxSize: 64_000_000,
+  maxEntrySize: 64_000,
+  sizeCalculation: ({ bytes }) => bytes,
+})
 
 /** @throws GitError object_missing (also if `oid` is another kind of object), object_damaged, repo_missing */
 export async function readCommit(repo: Repo, oid: Oid): Promise<Commit> {
-  const key = `${repo.dir}:${oid}`
-  const known = commits.get(key)
-  if (known) return known
+  const known = commits.get(`${repo.dir}:${oid}`)
+  if (known) return known.commit
   const { type, content } = await readObject(repo, oid)
   if (type !== 'commit') throw new GitError('object_missing', `Object ${oid} is a ${type}, not a commit`, { oid })
+  return repo.pending?.has(oid) ? parseCommit(oid, content) : rememberCommit(repo, oid, content)
+}
+
+/** The commit, kept for `readCommit`: for what is on disk alone. @throws GitError object_damaged */
+export function rememberCommit(repo: Repo, oid: Oid, content: Buffer): Commit {
   const commit = parseCommit(oid, content)
-  if (!repo.pending?.has(oid) && content.length <= maxCachedBytes) commits.set(key, commit)
+  commits.set(`${repo.dir}:${oid}`, { commit, bytes: commitOverhead + content.length })
   return commit
 }
+
+/** Bytes of heap for a commit and its key beyond its content. Measured: 1,280 for an ordinary one of 270. */
+const commitOverhead = 1_000
 
 /** The commit, or undefined if there is none by that id. @throws GitError object_damaged, repo_missing */
 export async function findCommit(repo: Repo, oid: Oid): Promise<Commit | undefined> {
@@ -48,6 +68,27 @@ export async function findCommit(repo: Repo, oid: Oid): Promise<Commit | undefin
     if (error instanceof GitError && error.code === 'object_missing') return undefined
     throw error
   }
+}
+
+/** The content of a commit object, byte for byte as isomorphic-git's writeCommit has it. */
+export function commitContent({ tree, parents, author, committer, message }: CommitFields): Buffer {
+  const text = message.replace(/[\r\0]/g, '').replace(/^\n+/, '')
+  const lines = [
+    `tree ${tree}`,
+    ...parents.map((parent) => `parent ${parent}`),
+    `author ${personText(author)}`,
+    `committer ${personText(committer)}`,
+    '',
+    `${text.replace(/\n+$/, '')}\n`,
+  ]
+  return Buffer.from(lines.join('\n'))
+}
+
+function personText({ name, email, timestamp, timezoneOffset }: Person): string {
+  const west = timezoneOffset > 0 || Object.is(timezoneOffset, -0)
+  const minutes = Math.abs(timezoneOffset)
+  const zone = [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0')).join('')
+  return `${cleanIdentity(name)} <${cleanIdentity(email)}> ${timestamp} ${west ? '-' : '+'}${zone}`
 }
 
 /** Reads as git does: one `tree`, the `parent` lines that follow it, then the first of each other header. */

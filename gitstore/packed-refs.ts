@@ -1,8 +1,7 @@
 /** Takes a ref out of packed-refs; the caller holds `packed-refs.lock`. */
-import { open, readFile, rename } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { syncDirectory } from './durable.ts'
-import { asStorageFault } from './errors.ts'
+import { nameFile, syncDirectory, writeSynced } from './durable.ts'
 import type { Repo } from './repo.ts'
 
 /** Rewrites packed-refs without `ref` by way of `scratch`, a path on the same file system. Nothing is written where it is not packed. */
@@ -18,17 +17,8 @@ export async function removePackedRef(repo: Repo, ref: string, scratch: string):
     else kept.push(line)
   }
   if (!found) return
-  try {
-    const file = await open(scratch, 'w', 0o644)
-    try {
-      await file.writeFile(kept.join('\n'))
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(scratch, path)
-    await syncDirectory(repo.dir)
-  } catch (error) {
-    throw asStorageFault(error)
-  }
+  await rm(scratch, { force: true })
+  await writeSynced(scratch, kept.join('\n'))
+  nameFile(scratch, path)
+  await syncDirectory(repo.dir)
 }

@@ -1,5 +1,7 @@
-/** Git's own `<ref>.lock`, linked into place complete and owned, so that it is never empty and never ownerless. */
-import { link, mkdir, readdir, readFile, rmdir, stat, unlink } from 'node:fs/promises'
+/** Git's own `<ref>.lock`, linked into place complete and owned, so that no kill leaves one that is empty or ownerless. */
+import { linkSync, readFileSync, statSync, unlinkSync } from 'node:fs'
+import { mkdir, readdir, rmdir, stat } from 'node:fs/promises'
+import { uptime } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asStorageFault, codeOf, GitError } from './errors.ts'
@@ -23,24 +25,44 @@ export function lockPath({ repo, ref }: RefName): string {
   return `${join(repo.dir, ref)}.lock`
 }
 
+/** Whose a lock is, and what its owner was about to do. */
+export interface Ownership {
+  readonly process: string
+  readonly transaction: string
+  /** For `store.recovered`; may be empty. */
+  readonly note: string
+  /** Every lock that the transaction may hold: paths below the root. */
+  readonly locks: readonly string[]
+}
+
+/** Asks for the transactions of a dead process to be finished or undone, that of the lock `met` among them. */
+export type Recover = (met: Ownership) => Promise<void>
+
+/** What a lock says: a line for people, the rest for whoever recovers it. */
+export function tokenText({ process, transaction, note, locks }: Ownership): string {
+  return `grove ${process}/${transaction}\n${JSON.stringify({ note, locks })}\n`
+}
+
+/** What `tokenText` wrote; undefined for a lock of native git's, and for a token that was never whole and thus never linked. */
+export function parseToken(text: string): Ownership | undefined {
+  const match = /^grove ([\w-]+)\/([\w-]+)\n(.+)\n$/.exec(text)
+  if (!match?.[1] || !match[2] || !match[3]) return undefined
+  const intent = JSON.parse(match[3]) as Pick<Ownership, 'note' | 'locks'> // written by tokenText alone
+  return { process: match[1], transaction: match[2], ...intent }
+}
+
 /**
- * Links `token` (a complete file that names its owner) to `path`, waiting while others hold it.
+ * Links `token` (a complete file, as `tokenText` has it) to `path`, waiting while others hold it.
  *
  * @throws GitError busy, repo_missing, ref_name_taken (a component of the name is a ref itself)
  */
-export async function linkLock(
-  store: Store,
-  recover: (process: string, transaction: string) => Promise<void>,
-  token: string,
-  path: string,
-  repo: Repo,
-): Promise<void> {
+export async function linkLock(store: Store, recover: Recover, token: string, path: string, repo: Repo): Promise<void> {
   let owner = ''
   let since = performance.now()
   let foldersMade = 0
   for (;;) {
     try {
-      await link(token, path)
+      linkSync(token, path)
       return
     } catch (error) {
       const code = codeOf(error)
@@ -48,7 +70,7 @@ export async function linkLock(
       else if (code === 'ENOTDIR') throw new GitError('ref_name_taken', 'A branch of that name stands in the way')
       else if (code !== 'EEXIST') throw asStorageFault(error)
     }
-    const now = await readLock(path)
+    const now = readLock(path)
     if (now === undefined) continue
     if (now !== owner) {
       owner = now
@@ -61,47 +83,49 @@ export async function linkLock(
   }
 }
 
-/** The owner that a token names, `<process>/<transaction>`, or undefined for a lock of native git's. */
-function ownerOf(token: string): { process: string; transaction: string } | undefined {
-  const match = /^grove ([\w-]+)\/([\w-]+)\n$/.exec(token)
-  return match?.[1] && match[2] ? { process: match[1], transaction: match[2] } : undefined
-}
-
 /** The text of a lock, or undefined where there is none. */
-export async function readLock(path: string): Promise<string | undefined> {
+export function readLock(path: string): string | undefined {
   try {
-    return await readFile(path, 'latin1')
+    return readFileSync(path, 'utf8')
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
     throw asStorageFault(error)
   }
 }
 
-async function removeIfDead(
-  store: Store,
-  recover: (process: string, transaction: string) => Promise<void>,
-  path: string,
-  token: string,
-): Promise<boolean> {
-  const owner = ownerOf(token)
+/** Removes a lock that this process holds, or one of the dead while it holds their claim. */
+export function removeLock(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch {
+    // Its repository was moved away, and the lock with it; else whoever meets it recovers it.
+  }
+}
+
+async function removeIfDead(store: Store, recover: Recover, path: string, token: string): Promise<boolean> {
+  const owner = parseToken(token)
   if (owner?.process === store.process) return false
   if (owner) {
     const claim = store.takeOver(owner.process)
     if (claim) {
       try {
-        await recover(owner.process, owner.transaction)
+        await recover(owner)
       } finally {
         claim.release()
       }
       return true
     }
   }
-  const age = await stat(path).then(
-    (found) => Date.now() - found.mtimeMs,
-    () => 0,
-  )
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (!found) return true
+  const age = Date.now() - found.mtimeMs
+  if (found.size === 0 && age > uptime() * 1000) {
+    // Older than the machine's start: a power cut took what was in it and whoever held it.
+    removeLock(path)
+    return true
+  }
   if (age < abandoned || (owner && (await exists(join(store.run, owner.process))))) return false
-  await unlink(path).catch(() => undefined)
+  removeLock(path)
   return true
 }
 
@@ -132,7 +156,7 @@ export async function removeEmptyFolders(path: string): Promise<void> {
   await rmdir(path).catch(() => undefined)
 }
 
-export async function exists(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     () => false,

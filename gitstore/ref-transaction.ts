@@ -1,19 +1,31 @@
 /**
  * Moves several refs as one: all of them or none, whatever process dies in between.
  *
- * A transaction is a folder `run/<process>/<n>/`: `token` (hard-linked to every lock), `locks.json` (what may be locked),
+ * A transaction is a folder `run/<process>/<n>/`: `token` (hard-linked to every lock; it says whose they are and which),
  * one file a move with the new value, and `moves.json`. Locks are git's own `<ref>.lock`, so native git waits or fails too.
- * Moves happen in the order given, the decisive one first: its value file leaves the folder by the rename that makes it
- * the ref, and by that sign whoever recovers the folder finishes the transaction, else undoes it.
+ * Moves happen in the order given, the decisive one first: whoever recovers the folder finishes the transaction if that one
+ * was made, else undoes it. For that, all of it is durable before the first move, and each move before the next.
  */
-import { mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
+import { mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
+import { readdir, readFile, rm, unlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { syncDirectory } from './durable.ts'
+import { allDone, ownTurn, syncDirectory, syncPath, writeSynced } from './durable.ts'
 import { asStorageFault, codeOf, GitError } from './errors.ts'
 import { removePackedRef } from './packed-refs.ts'
-import { exists, linkLock, lockPath, type RefName, readLock, removeEmptyFolders } from './ref-lock.ts'
+import {
+  linkLock,
+  lockPath,
+  type Ownership,
+  parseToken,
+  type Recover,
+  type RefName,
+  readLock,
+  removeEmptyFolders,
+  removeLock,
+  tokenText,
+} from './ref-lock.ts'
 import { listRefs, readPackedRefs, readRef } from './refs.ts'
-import type { Oid, Repo } from './repo.ts'
+import type { Oid } from './repo.ts'
 import { repoExists } from './repos.ts'
 import type { Store } from './store.ts'
 
@@ -28,21 +40,15 @@ export interface Move extends RefName {
 export interface Decision<T> {
   readonly moves: readonly Move[]
   readonly value: T
+  /** Writes the objects that the moves point at, beside the transaction's own files; it is done before the first move. */
+  readonly save?: () => Promise<void>
 }
 
 /** A ref as it stands under the lock, or null. */
 export type Current = (name: RefName) => Oid | null
 
-/** `locks.json`. */
-interface Intent {
-  readonly note: string
-  /** Paths below the root. */
-  readonly locks: readonly string[]
-}
-
-interface Broken extends Intent {
+interface Broken extends Ownership {
   readonly folder: string
-  readonly token: string
 }
 
 /** One of `moves.json`. */
@@ -54,7 +60,7 @@ interface Plan {
 
 /**
  * Locks `names`, lets `decide` read them and say what moves, and makes the moves durable in that order.
- * `decide` may write objects; what it throws is thrown here, and nothing has moved.
+ * `decide` may write objects; what it or `save` throws is thrown here, and nothing has moved.
  * About 2 ms a ref, most of it syncs. `note` is handed to `store.recovered` should this process die in between.
  *
  * @throws GitError busy, repo_missing, ref_name_taken, storage_full, storage_readonly, storage_error
@@ -65,11 +71,14 @@ export async function transact<T>(
   decide: (current: Current) => Promise<Decision<T>>,
   note = '',
 ): Promise<T> {
-  return withLocks(store, names, note, async (folder) => {
-    const { moves, value } = await decide(({ repo, ref }) => readRef(repo, ref))
-    if (moves.length > 0) await commit(store, folder, moves)
-    return value
+  const { value, unsynced } = await withLocks(store, names, note, async (folder) => {
+    const decision = await decide(({ repo, ref }) => readRef(repo, ref))
+    const unsynced = decision.moves.length > 0 ? await commit(store, folder, decision) : undefined
+    return { value: decision.value, unsynced }
   })
+  // Without the lock: whoever builds on the ref meanwhile syncs the same folder after it.
+  if (unsynced) await withFaults([unsynced], () => syncRefFolders(unsynced))
+  return value
 }
 
 /** Keeps `name` locked, without moving it, while `work` runs. */
@@ -85,16 +94,20 @@ export async function holding<T>(store: Store, name: RefName, note: string, work
  *
  * @throws what the first that failed threw; it kept no other from its recovery
  */
-async function recover(store: Store, process: string, met?: string): Promise<void> {
+async function recover(store: Store, process: string, met?: Ownership): Promise<void> {
   const home = join(store.run, process)
   const entries = await readdir(home, { withFileTypes: true }).catch(() => [])
   const broken: Broken[] = []
   for (const { name } of entries.filter((entry) => entry.isDirectory())) {
-    const intent = await readWhole<Intent>(join(home, name, 'locks.json'))
-    if (intent) broken.push({ ...intent, folder: join(home, name), token: `grove ${process}/${name}\n` })
+    const folder = join(home, name)
+    const ownership = parseToken(readLock(join(folder, 'token')) ?? '')
+    if (ownership) broken.push({ ...ownership, folder })
   }
+  // A power cut may have taken the folder, whose name nothing syncs, and left the lock.
+  if (met && !broken.some(({ transaction }) => transaction === met.transaction))
+    broken.push({ ...met, folder: join(home, met.transaction) })
   const noted = broken.filter(({ note }) => note)
-  const due = noted.filter(({ folder }) => met === undefined || folder === join(home, met))
+  const due = noted.filter(({ folder }) => met === undefined || folder === join(home, met.transaction))
   const failures: unknown[] = []
   for (const transaction of [...broken.filter(({ note }) => !note), ...due])
     await recoverTransaction(store, transaction).catch((error: unknown) => failures.push(error))
@@ -124,36 +137,52 @@ async function withLocks<T>(
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
   const sorted = [...names].sort((a, b) => (lockPath(a) < lockPath(b) ? -1 : 1))
-  return inTurn(sorted.map(lockPath), async () => {
-    const transaction = String(++transactions)
-    const folder = join(store.run, store.process, transaction)
-    const token = `grove ${store.process}/${transaction}\n`
-    const locked: string[] = []
-    try {
-      await mkdir(folder)
-      await Promise.all([
-        writeWhole(join(folder, 'locks.json'), {
-          note,
-          locks: sorted.map((name) => relative(store.root, lockPath(name))),
-        }),
-        writeWhole(join(folder, 'token'), token),
-      ])
-      for (const name of sorted) {
-        const path = lockPath(name)
-        await linkLock(store, (process, met) => recover(store, process, met), join(folder, 'token'), path, name.repo)
-        locked.push(path)
+  return inTurn(sorted.map(lockPath), () =>
+    withFaults(sorted, async () => {
+      const transaction = String(++transactions)
+      const folder = join(store.run, store.process, transaction)
+      const token = join(folder, 'token')
+      const locks = sorted.map((name) => relative(store.root, lockPath(name)))
+      const locked: string[] = []
+      await ownTurn()
+      try {
+        mkdirSync(folder)
+        writeFileSync(token, tokenText({ process: store.process, transaction, note, locks }), { flag: 'wx' })
+        if (note) await syncPath(token)
+        for (const name of sorted) {
+          const path = lockPath(name)
+          await linkLock(store, recoverFor(store), token, path, name.repo)
+          locked.push(path)
+        }
+        return await work(folder)
+      } finally {
+        locked.forEach(removeLock)
+        removeFolder(folder)
       }
-      return await work(folder)
-    } catch (error) {
-      throw codeOf(error) === 'ENOENT' && sorted.some(({ repo }) => !repoExists(repo))
-        ? new GitError('repo_missing', 'The repository was deleted meanwhile')
-        : asStorageFault(error)
-    } finally {
-      for (const path of locked) await unlink(path).catch(() => undefined)
-      // Off the path: without locks the folder means nothing.
-      void rm(folder, { recursive: true, force: true }).catch(() => undefined)
-    }
-  })
+    }),
+  )
+}
+
+function recoverFor(store: Store): Recover {
+  return (met) => recover(store, met.process, met)
+}
+
+/** Without locks a transaction's folder means nothing; what cannot be removed is taken when this process is dead. */
+function removeFolder(folder: string): void {
+  try {
+    for (const name of readdirSync(folder)) unlinkSync(join(folder, name))
+    rmdirSync(folder)
+  } catch {}
+}
+
+async function withFaults<T>(names: readonly RefName[], work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw codeOf(error) === 'ENOENT' && names.some(({ repo }) => !repoExists(repo))
+      ? new GitError('repo_missing', 'The repository was deleted meanwhile')
+      : asStorageFault(error)
+  }
 }
 
 /** Runs `work` when all who asked earlier in this process for one of `keys` are done: fairer than polling, and cheaper. */
@@ -168,16 +197,34 @@ async function inTurn<T>(keys: readonly string[], work: () => Promise<T>): Promi
   return mine
 }
 
-async function commit(store: Store, folder: string, moves: readonly Move[]): Promise<void> {
+/** @returns a ref that has moved and whose folder is not synced yet, if there is one */
+async function commit(store: Store, folder: string, { moves, save }: Decision<unknown>): Promise<RefName | undefined> {
   for (const move of moves) refuseTakenName(move)
   const plans: Plan[] = moves.map(({ repo, ref, to }) => ({ dir: relative(store.root, repo.dir), ref, to }))
-  await Promise.all(moves.map((move, at) => writeSyncedFile(join(folder, String(at)), `${move.to ?? ''}\n`)))
-  // After the values: a plan whose first value is not there says that the first move was made.
-  // One rename is whole by itself: there is nothing to finish.
-  if (plans.length > 1 || !plans[0]?.to) await writeWhole(join(folder, 'moves.json'), plans)
+  const values = () => plans.flatMap(({ to }, at) => (to ? [writeSynced(join(folder, String(at)), `${to}\n`)] : []))
+  const [first] = moves
+  if (moves.length === 1 && first?.to) {
+    // One rename is whole by itself: there is nothing to finish.
+    await allDone([save?.(), ...values()])
+    await ownTurn()
+    await renameRef(join(folder, '0'), first)
+    return first
+  }
+  // A plan that is there may be carried out by another: its objects come before it.
+  await save?.()
+  const plan = writeSynced(join(folder, 'moves.json'), JSON.stringify(plans))
+  await allDone([...values(), plan, syncPath(join(folder, 'token'))])
+  await syncPlan(store, folder, plans)
   await holdingPackedRefs(store, folder, plans, async () => {
     for (const [at, plan] of plans.entries()) await carryOut(store, folder, at, plan)
   })
+  return undefined
+}
+
+/** The names by which a transaction is found and finished after a power cut: its folder's and its locks'. */
+async function syncPlan(store: Store, folder: string, plans: readonly Plan[]): Promise<void> {
+  const folders = [folder, dirname(folder), store.run].map(syncDirectory)
+  await allDone([...folders, ...plans.map((plan) => syncRefFolders(nameOf(store, plan)))])
 }
 
 /**
@@ -195,12 +242,12 @@ async function holdingPackedRefs(
   try {
     for (const dir of dirs) {
       const lock = join(dir, 'packed-refs.lock')
-      await linkLock(store, (process, met) => recover(store, process, met), join(folder, 'token'), lock, { dir })
+      await linkLock(store, recoverFor(store), join(folder, 'token'), lock, { dir })
       locked.push(lock)
     }
     await work()
   } finally {
-    for (const path of locked) await unlink(path).catch(() => undefined)
+    locked.forEach(removeLock)
   }
 }
 
@@ -213,39 +260,49 @@ function refuseTakenName({ repo, ref, to }: Move): void {
   if (taken) throw new GitError('ref_name_taken', `${taken} stands in the way`, { ref: taken })
 }
 
-async function carryOut(store: Store, folder: string, at: number, { dir, ref, to }: Plan): Promise<void> {
-  const repo: Repo = { dir: join(store.root, dir) }
+async function carryOut(store: Store, folder: string, at: number, plan: Plan): Promise<void> {
+  const name = nameOf(store, plan)
+  if (plan.to === null) return deleteRef(folder, name)
+  await renameRef(join(folder, String(at)), name)
+  await syncRefFolders(name)
+}
+
+function nameOf(store: Store, { dir, ref }: Plan): RefName {
+  return { repo: { dir: join(store.root, dir) }, ref }
+}
+
+async function renameRef(value: string, { repo, ref }: RefName): Promise<void> {
   const path = join(repo.dir, ref)
-  const value = join(folder, String(at))
-  if (to === null) {
-    // First, since this is what says that the move was decided; a deletion can be done twice.
-    await rm(value, { force: true })
-    await deleteRef(folder, repo, ref)
-    return
-  }
   try {
-    await rename(value, path)
+    renameSync(value, path)
   } catch (error) {
     const code = codeOf(error)
     if (code !== 'EISDIR' && code !== 'ENOTEMPTY' && code !== 'ENOTDIR') throw asStorageFault(error)
     await removeEmptyFolders(path)
-    await rename(value, path).catch(() => {
+    try {
+      renameSync(value, path)
+    } catch {
       throw new GitError('ref_name_taken', `A branch below ${ref} stands in the way`, { ref })
-    })
+    }
   }
-  await syncRefFolders(repo, ref)
 }
 
-/** A ref in a folder of its own, `refs/heads/a/b`: the folders above may be new, and are synced too. */
-async function syncRefFolders(repo: Repo, ref: string): Promise<void> {
+/**
+ * A ref in a folder of its own, `refs/heads/a/b`: the folders above may be new, and are synced too. One that has gone had
+ * nothing left in it after `git pack-refs`: the ref is in packed-refs.
+ */
+async function syncRefFolders({ repo, ref }: RefName): Promise<void> {
   const parts = ref.split('/')
   for (let depth = parts.length - 1; depth >= Math.min(2, parts.length - 1); depth--) {
-    await syncDirectory(join(repo.dir, ...parts.slice(0, depth)))
+    await syncDirectory(join(repo.dir, ...parts.slice(0, depth))).catch((error: unknown) => {
+      if (codeOf(error) !== 'ENOENT') throw error
+      return syncDirectory(repo.dir)
+    })
   }
 }
 
 /** The caller holds `packed-refs.lock`. */
-async function deleteRef(folder: string, repo: Repo, ref: string): Promise<void> {
+async function deleteRef(folder: string, { repo, ref }: RefName): Promise<void> {
   if (readPackedRefs(repo).get(ref)) await removePackedRef(repo, ref, join(folder, 'packed-refs'))
   const path = join(repo.dir, ref)
   await unlink(path).catch((error: unknown) => {
@@ -255,57 +312,39 @@ async function deleteRef(folder: string, repo: Repo, ref: string): Promise<void>
   await syncDirectory(dirname(path))
 }
 
-async function recoverTransaction(store: Store, { folder, token, note, locks }: Broken): Promise<void> {
-  const held: string[] = []
-  for (const lock of locks) {
-    const path = join(store.root, lock)
-    if ((await readLock(path)) === token) held.push(path)
-  }
-  const plans = await readWhole<Plan[]>(join(folder, 'moves.json'))
-  for (const { dir } of plans ?? []) {
+async function recoverTransaction(store: Store, broken: Broken): Promise<void> {
+  const { folder, note, locks } = broken
+  const token = tokenText(broken)
+  const held = locks.map((lock) => join(store.root, lock)).filter((path) => readLock(path) === token)
+  const plans = await readPlans(folder)
+  for (const { dir } of plans) {
     const packed = join(store.root, dir, 'packed-refs.lock')
-    if ((await readLock(packed)) === token) await unlink(packed)
+    if (readLock(packed) === token) removeLock(packed)
   }
-  if (plans && plans.length > 0 && !(await exists(join(folder, '0')))) {
-    await holdingPackedRefs(store, folder, plans, async () => {
-      for (const [at, plan] of plans.entries()) {
-        const due = plan.to === null || (await exists(join(folder, String(at))))
-        if (due && held.includes(join(store.root, `${plan.dir}/${plan.ref}.lock`)))
-          await carryOut(store, folder, at, plan)
+  const due = plans.filter((plan) => held.includes(lockPath(nameOf(store, plan))))
+  const [first] = plans
+  if (first && due.length > 0 && readRef({ dir: join(store.root, first.dir) }, first.ref) === first.to) {
+    await holdingPackedRefs(store, folder, due, async () => {
+      for (const plan of due) {
+        // From the plan, under a name of its own: so it may be done twice, the first move too.
+        const at = plans.length + plans.indexOf(plan)
+        await rm(join(folder, String(at)), { force: true })
+        if (plan.to) await writeSynced(join(folder, String(at)), `${plan.to}\n`)
+        await carryOut(store, folder, at, plan)
       }
     })
   }
   if (note) await store.recovered(note)
-  for (const path of held) await unlink(path).catch(() => undefined)
+  held.forEach(removeLock)
   await rm(folder, { recursive: true, force: true })
 }
 
-/** A file that is there whole or not at all after a kill; what a power cut leaves of it is read as absent. */
-async function writeWhole(path: string, content: unknown): Promise<void> {
-  const file = await open(`${path}.new`, 'w', 0o644)
+/** None where the transaction had not come so far as to write them whole. */
+async function readPlans(folder: string): Promise<Plan[]> {
   try {
-    await file.writeFile(typeof content === 'string' ? content : JSON.stringify(content))
-  } finally {
-    await file.close()
-  }
-  await rename(`${path}.new`, path)
-}
-
-async function readWhole<T>(path: string): Promise<T | undefined> {
-  try {
-    return JSON.parse(await readFile(path, 'utf8')) as T // written by writeWhole alone
+    return JSON.parse(await readFile(join(folder, 'moves.json'), 'utf8')) as Plan[] // written by `prepare` alone
   } catch (error) {
-    if (error instanceof SyntaxError || codeOf(error) === 'ENOENT') return undefined
+    if (error instanceof SyntaxError || codeOf(error) === 'ENOENT') return []
     throw error
-  }
-}
-
-async function writeSyncedFile(path: string, text: string): Promise<void> {
-  const file = await open(path, 'wx', 0o644)
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
   }
 }

@@ -1,12 +1,15 @@
 /** gitstore against git itself: what we read and write must be what git reads and writes. */
 
 import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import fs from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import git from 'isomorphic-git'
 import { findCommit, readCommit } from '../gitstore/commits.ts'
 import { type Change, diffTrees } from '../gitstore/diff.ts'
 import { openDraft } from '../gitstore/draft.ts'
@@ -15,6 +18,7 @@ import { GitError } from '../gitstore/errors.ts'
 import { rebase } from '../gitstore/merge.ts'
 import {
   branchNameProblem,
+  cleanIdentity,
   cleanPersonName,
   foldedCollision,
   pathProblem,
@@ -34,6 +38,7 @@ import {
   readTree,
   type TreeEntry,
 } from '../gitstore/trees.ts'
+import { type Call, traced } from './bench/traced.ts'
 
 const ann = { name: 'Änn', email: 'ann@example.org', timestamp: 1_700_000_000, timezoneOffset: -60 }
 const ben = { name: 'Ben', email: 'ben@example.org', timestamp: 1_700_000_100, timezoneOffset: 0 }
@@ -83,6 +88,12 @@ async function treeOf(draft: ReturnType<typeof openDraft>, files: Record<string,
     blob: await draft.blob(Buffer.from(text)),
   }))
   return applyChanges(draft, null, await Promise.all(changes))
+}
+
+async function newStore(root: string) {
+  const run = join(root, 'run')
+  await mkdir(join(run, 'one'), { recursive: true })
+  return { root, run, process: 'one', takeOver: () => undefined, recovered: async () => undefined }
 }
 
 async function refusal(promise: Promise<unknown>) {
@@ -262,6 +273,56 @@ describe('gitstore: objects', () => {
   })
 })
 
+describe('gitstore: objects that it builds itself', () => {
+  const person = fc.record({
+    name: fc.string({ unit: 'grapheme', maxLength: 20 }).map(cleanIdentity),
+    email: fc.string({ maxLength: 20 }).map(cleanIdentity),
+    timestamp: fc.nat({ max: 4_000_000_000 }),
+    timezoneOffset: fc.oneof(fc.integer({ min: -840, max: 720 }), fc.constant(-0)),
+  })
+  const oid = fc.stringMatching(/^[0-9a-f]{40}$/)
+
+  it('are commits byte for byte as isomorphic-git makes them', async () => {
+    const { repo } = await bareRepo()
+    const message = fc.string({ unit: fc.constantFrom('a', 'é', '\n', '\r', ' ', '\u{1f333}'), maxLength: 30 })
+    const commit = fc.record({ tree: oid, parents: fc.array(oid, { maxLength: 3 }), author: person, committer: person })
+    await fc.assert(
+      fc.asyncProperty(commit, message, async ({ tree, parents, author, committer }, message) => {
+        const theirs = { tree, parent: parents, author, committer, message }
+        const expected = await git.writeCommit({ fs, gitdir: repo.dir, commit: theirs })
+        expect(await openDraft(repo).commit({ tree, parents, author, committer, message })).to.equal(expected)
+      }),
+    )
+  })
+
+  it('are trees byte for byte as isomorphic-git makes them, and large blobs too', async () => {
+    const { repo } = await bareRepo()
+    const mode = fc.constantFrom('040000', '100644', '100755', '120000', '160000')
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', '.', '-', 'é', '\u{1f333}', '\uff5e'), minLength: 1 })
+    const entries = fc.uniqueArray(fc.record({ name: text, mode, oid }), { selector: ({ name }) => name })
+    await fc.assert(
+      fc.asyncProperty(entries, async (entries) => {
+        const types = { '040000': 'tree', '160000': 'commit' } as const
+        const tree = entries.map(({ name, mode, oid }) => {
+          const type = mode === '040000' || mode === '160000' ? types[mode] : 'blob'
+          return { path: name, mode, oid, type } as const
+        })
+        const expected = await git.writeTree({ fs, gitdir: repo.dir, tree })
+        expect(await openDraft(repo).tree(entries)).to.equal(expected)
+      }),
+    )
+    for (const size of [0, 16_384, 16_385, 300_000]) {
+      const draft = openDraft(repo)
+      const content = randomBytes(size)
+      expect(await draft.blob(content)).to.equal(await git.writeBlob({ fs, gitdir: repo.dir, blob: content }))
+      await rm(`${repo.dir}/objects`, { recursive: true })
+      await mkdir(`${repo.dir}/objects`)
+      await draft.save()
+      expect(await readBlob(repo, await draft.blob(content))).to.deep.equal(content)
+    }
+  })
+})
+
 describe('gitstore: durable files', () => {
   it('never writes over a file, but replaces one whole', async () => {
     const path = join(folder, 'durable')
@@ -385,9 +446,7 @@ describe('gitstore: ref transactions', () => {
     const { repo, dir, git, say } = await bareRepo()
     const head = await commitFiles(repo, { 'a.md': 'a' })
     git(['update-ref', 'refs/heads/main', head])
-    const run = join(dir, 'run')
-    const store = { root: dir, run, process: 'one', takeOver: () => undefined, recovered: async () => undefined }
-    await mkdir(join(run, 'one'), { recursive: true })
+    const store = await newStore(dir)
     let deleting = true
     const packing = async () => {
       while (deleting) await runGit(repo, ['pack-refs', '--all', '--prune'])
@@ -405,6 +464,51 @@ describe('gitstore: ref transactions', () => {
     await Promise.all([Promise.all(['a', 'b'].map(passing)).finally(() => (deleting = false)), packing()])
     expect(say(['for-each-ref', '--format=%(refname)'])).to.equal('refs/heads/main')
   })
+})
+
+describe('gitstore: what survives a power cut', () => {
+  const heads = ['refs/heads/main', 'refs/heads/draft/one']
+  for (const names of [heads.slice(0, 1), heads]) {
+    it(`is everything that a transaction of ${names.length} refs needs, before the first of them moves`, async () => {
+      const { repo, dir, say } = await bareRepo()
+      const store = await newStore(dir)
+      const moved = names.map((ref) => ({ repo, ref }))
+      const { calls } = await traced(() =>
+        transact(store, moved, async () => {
+          const draft = openDraft(repo)
+          const tree = await treeOf(draft, { a: '1', 'b/c': '2' })
+          const oid = await draft.commit({ tree, parents: [], author: ann, committer: ann, message: 'Kept' })
+          return { moves: moved.map((name) => ({ ...name, to: oid })), value: oid, save: draft.save }
+        }),
+      )
+      const path = (call: Call) => call.path.slice(dir.length + 1)
+      const renames = calls.filter(({ call }) => call === 'renameSync')
+      const synced = (before: number) =>
+        calls.filter(({ call, to }) => call === 'fsync' && to <= before).map((call) => path(call))
+      const firstMove = renames.find((call) => path(call).startsWith('refs/'))?.from ?? 0
+
+      // No name before its content: a file is written and synced under another one.
+      for (const rename of renames) {
+        const written = synced(rename.from).filter((name) => /tmp_obj|run\/one\/\d+\/\d+$/.test(name)).length
+        expect(written).to.be.greaterThanOrEqual(renames.filter(({ to }) => to <= rename.to).length)
+      }
+      const before = synced(firstMove)
+      const stored = renames.map(path).filter((name) => name.startsWith('objects/'))
+      expect(stored).to.have.length(5)
+      expect(stored.map((name) => name.slice(0, 10)).filter((folder) => !before.includes(folder))).to.deep.equal([])
+      const kinds = before.map((name) => name.replace(/\d+/, 'n'))
+      expect(kinds).to.include.members(names.map((_, at) => `run/one/n/${at}`))
+      if (names.length > 1) {
+        const plan = ['run/one/n/moves.json', 'run/one/n/token', 'run/one/n', 'run/one', 'run']
+        expect(kinds).to.include.members([...plan, 'refs/heads', 'refs/heads/draft'])
+      }
+      const after = synced(Number.POSITIVE_INFINITY)
+      expect(after).to.include.members(names.map((ref) => ref.slice(0, ref.lastIndexOf('/'))))
+      expect(say(['for-each-ref', '--format=%(refname)']).split('\n')).to.deep.equal([...names].sort())
+      expect(say(['fsck', '--full', '--strict'])).to.equal('')
+      expect(await readdir(join(store.run, store.process))).to.deep.equal([])
+    })
+  }
 })
 
 describe('gitstore: rebase', () => {

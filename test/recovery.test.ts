@@ -108,6 +108,22 @@ describe('a process that is killed', () => {
       await expectSound(grove.dataDir)
     })
 
+    it('has done all of it if the first ref was moved, also where a power cut has emptied the file of another’s value', async () => {
+      await leaveTransaction(grove, node.git.dir, { moves: merge, made: 1, lost: 'values' })
+      expect(await node.pull(1)).to.include({ status: 'merged', merged_by: 'Somebody' })
+      expect(node.git.say('rev-parse', 'refs/grove/ledger')).to.equal(merge['refs/grove/ledger'])
+      await expectSound(grove.dataDir)
+    })
+
+    it('leaves a lock that says enough: without the folder that a power cut took it keeps nobody waiting', async () => {
+      const process = randomUUID()
+      await leaveTransaction(grove, node.git.dir, { process, moves: merge, lost: 'folder' })
+      created(await ann.post(`${node.at}/tree/main/commits`, commitOf('At once')))
+      expect(await locksIn(grove.dataDir)).to.deep.equal([])
+      expect(ledgerOf(node)).to.deep.equal(['open 1', 'create'])
+      await expectSound(grove.dataDir)
+    })
+
     it('is finished by two who meet it together as by one', async () => {
       const other = await startGrove({ dataDir: grove.dataDir })
       try {
@@ -400,29 +416,30 @@ interface Left {
   readonly made?: number
   /** Default: what moves. */
   readonly locks?: readonly string[]
+  /** What a power cut took besides: nothing, what was in the files that nobody reads again, or the whole folder. */
+  readonly lost?: 'values' | 'folder'
 }
 
 let transactions = 0
 
 /** What a process leaves that dies in a transaction of the refs of `repo`, as gitstore/ref-transaction.ts writes it. */
 async function leaveTransaction({ dataDir }: Grove, repo: string, left: Left): Promise<void> {
-  const { process = randomUUID(), note = '', moves = {}, made = 0, locks = Object.keys(moves) } = left
+  const { process = randomUUID(), note = '', moves = {}, made = 0, locks = Object.keys(moves), lost } = left
   const transaction = String(++transactions)
   const folder = join(dataDir, 'run', process, transaction)
   const paths = locks.map((ref) => join(repo, `${ref}.lock`)).sort()
   await mkdir(folder, { recursive: true })
-  await writeFile(join(folder, 'token'), `grove ${process}/${transaction}\n`)
-  await writeFile(
-    join(folder, 'locks.json'),
-    JSON.stringify({ note, locks: paths.map((path) => relative(dataDir, path)) }),
-  )
+  const intent = { note, locks: paths.map((path) => relative(dataDir, path)) }
+  await writeFile(join(folder, 'token'), `grove ${process}/${transaction}\n${JSON.stringify(intent)}\n`)
   for (const path of paths) {
     await mkdir(join(path, '..'), { recursive: true })
     await link(join(folder, 'token'), path)
   }
-  if (Object.keys(moves).length === 0) return
+  if (lost === 'folder') await rm(folder, { recursive: true })
+  if (lost === 'folder' || Object.keys(moves).length === 0) return
   for (const [at, [ref, to]] of Object.entries(moves).entries()) {
-    await writeFile(at < made ? join(repo, ref) : join(folder, String(at)), `${to ?? ''}\n`)
+    if (at < made) await writeFile(join(repo, ref), `${to ?? ''}\n`)
+    else if (to) await writeFile(join(folder, String(at)), lost === 'values' ? '' : `${to}\n`)
   }
   const plans = Object.entries(moves).map(([ref, to]) => ({ dir: relative(dataDir, repo), ref, to }))
   await writeFile(join(folder, 'moves.json'), JSON.stringify(plans))

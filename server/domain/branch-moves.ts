@@ -56,8 +56,7 @@ export async function commitToBranch(
       const person = signature(actor, deps.now())
       const parents = head === null ? [] : [head]
       const oid = await draft.commit({ tree, parents, author: person, committer: person, message: request.message })
-      await draft.save()
-      return { moves: [{ repo, ref, to: oid }], value: oid }
+      return { moves: [{ repo, ref, to: oid }], value: oid, save: draft.save }
     }),
   ).then(async (oid) => {
     await followSoon(deps, org.id, node.id)

@@ -1,0 +1,25 @@
+/** What git finds wrong with a repository. */
+import { runGit } from './native.ts'
+import type { Repo } from './repo.ts'
+
+const timeoutMs = 60 * 60_000
+
+/**
+ * Git's own sentences, or undefined where it finds nothing wrong. `full` reads every byte; `connectivity` that every object
+ * which a ref needs is there.
+ *
+ * @throws GitError native_failed: git could not be started
+ */
+export async function findDamage(repo: Repo, depth: 'full' | 'connectivity'): Promise<string | undefined> {
+  const how = depth === 'full' ? ['--full', '--strict'] : ['--connectivity-only']
+  const args = ['fsck', ...how, '--no-dangling', '--no-reflogs', '--no-progress']
+  const { code, stdout, stderr } = await runGit(repo, args, { timeoutMs })
+  return code === 0 ? undefined : `git fsck: ${sentenceOf(`${stderr}\n${stdout}`)}`
+}
+
+/** The first of what git complains of, in one line. */
+export function sentenceOf(said: string): string {
+  const lines = said.split('\n').filter((line) => line.trim() !== '' && !/^(notice|hint|warning): /.test(line))
+  const shown = lines.slice(0, 3).join('; ') || 'it failed without a word'
+  return lines.length > 3 ? `${shown}; and ${lines.length - 3} more` : shown
+}
