@@ -14,7 +14,7 @@ export async function findDamage(repo: Repo, depth: 'full' | 'connectivity'): Pr
   const how = depth === 'full' ? ['--full', '--strict'] : ['--connectivity-only']
   const args = ['fsck', ...how, '--no-dangling', '--no-reflogs', '--no-progress']
   const { code, stdout, stderr } = await runGit(repo, args, { timeoutMs })
-  return code === 0 ? undefined : `git fsck: ${sentenceOf(`${stderr}\n${stdout}`)}`
+  return code === 0 ? undefined : `git fsck: ${sentenceOf(`${stderr}\n${stdout}`.replaceAll(`${repo.dir}/`, ''))}`
 }
 
 /** The first of what git complains of, in one line. */

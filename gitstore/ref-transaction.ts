@@ -28,6 +28,7 @@ import { listRefs, readPackedRefs, readRef } from './refs.ts'
 import type { Oid } from './repo.ts'
 import { repoExists } from './repos.ts'
 import type { Store } from './store.ts'
+import { refuseSuspect, suspect } from './suspects.ts'
 
 export type { RefName } from './ref-lock.ts'
 export type { Store } from './store.ts'
@@ -71,13 +72,14 @@ export async function transact<T>(
   decide: (current: Current) => Promise<Decision<T>>,
   note = '',
 ): Promise<T> {
+  for (const { repo } of names) refuseSuspect(repo)
   const { value, unsynced } = await withLocks(store, names, note, async (folder) => {
     const decision = await decide(({ repo, ref }) => readRef(repo, ref))
     const unsynced = decision.moves.length > 0 ? await commit(store, folder, decision) : undefined
     return { value: decision.value, unsynced }
   })
   // Without the lock: whoever builds on the ref meanwhile syncs the same folder after it.
-  if (unsynced) await withFaults([unsynced], () => syncRefFolders(unsynced))
+  if (unsynced) await withFaults(store, [unsynced], () => syncRefFolders(unsynced))
   return value
 }
 
@@ -138,7 +140,7 @@ async function withLocks<T>(
 ): Promise<T> {
   const sorted = [...names].sort((a, b) => (lockPath(a) < lockPath(b) ? -1 : 1))
   return inTurn(sorted.map(lockPath), () =>
-    withFaults(sorted, async () => {
+    withFaults(store, sorted, async () => {
       const transaction = String(++transactions)
       const folder = join(store.run, store.process, transaction)
       const token = join(folder, 'token')
@@ -175,10 +177,12 @@ function removeFolder(folder: string): void {
   } catch {}
 }
 
-async function withFaults<T>(names: readonly RefName[], work: () => Promise<T>): Promise<T> {
+async function withFaults<T>(store: Store, names: readonly RefName[], work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
+    if (error instanceof GitError && error.facts.sync === true)
+      for (const { repo } of names) if (suspect(repo)) store.suspected(repo)
     throw codeOf(error) === 'ENOENT' && names.some(({ repo }) => !repoExists(repo))
       ? new GitError('repo_missing', 'The repository was deleted meanwhile')
       : asStorageFault(error)

@@ -1,5 +1,7 @@
 /** Where repositories lie and who is alive: what every ref transaction needs to know. */
 
+import type { Repo } from './repo.ts'
+
 export interface Store {
   /** The data folder, absolute; every repository lies below it. */
   readonly root: string
@@ -11,4 +13,6 @@ export interface Store {
   takeOver(process: string): { release(): void } | undefined
   /** Called with a broken transaction's note before its locks are removed, so that the index can catch up first. */
   recovered(note: string): Promise<void>
+  /** Called once a sync has failed in a repository, which is only read from now on (suspects.ts). */
+  suspected(repo: Repo): void
 }

@@ -2,7 +2,7 @@
 
 import compression from 'compression'
 import cors from 'cors'
-import express, { type Express } from 'express'
+import express, { type Express, type Response } from 'express'
 import helmet from 'helmet'
 import { DatabaseFault } from '../index/database.ts'
 import type { Deps } from './deps.ts'
@@ -12,6 +12,7 @@ import { authenticate } from './http/authentication.ts'
 import { readBody } from './http/bodies.ts'
 import { docsFiles } from './http/docs.ts'
 import { type Handlers, operationHandler } from './http/operations.ts'
+import { isPacked } from './http/packed.ts'
 import { pathParameters } from './http/path-parameters.ts'
 import { limitRequests, limitSignIns } from './http/rate-limits.ts'
 import { requestLog } from './http/requests.ts'
@@ -43,9 +44,11 @@ const exposed = ['ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'R
 export interface AppOptions {
   /** 500 for an answer that breaks the spec: for tests. */
   readonly validateResponses: boolean
+  /** Rates are counted by the first process for all of its workers. */
+  readonly sharedLimits: boolean
 }
 
-export function createApp(deps: Deps, { validateResponses }: AppOptions): Express {
+export function createApp(deps: Deps, { validateResponses, sharedLimits }: AppOptions): Express {
   const app = express()
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
@@ -63,20 +66,22 @@ export function createApp(deps: Deps, { validateResponses }: AppOptions): Expres
   )
   // No cookies are ever read, so any site may ask on behalf of who gives it a token.
   app.use(cors({ origin: '*', exposedHeaders: exposed, maxAge: 600, preflightContinue: true }))
-  app.use(
-    compression({ threshold: 64 * 1024, filter: (_req, res) => /json/.test(String(res.getHeader('Content-Type'))) }),
-  )
+  app.use(compression({ threshold: 64 * 1024, filter: (_req, res: Response) => isJson(res) && !isPacked(res) }))
   app.use(docsFiles())
   app.use(pathParameters)
   app.use(findOperation)
   app.use(authenticate(deps))
-  app.use(limitRequests(deps))
+  app.use(limitRequests(deps, sharedLimits))
   app.use(readBody)
   app.use(validate({ answersToo: validateResponses }))
-  app.use(limitSignIns(deps))
+  app.use(limitSignIns(deps, sharedLimits))
   app.use(operationHandler(deps, handlers))
   app.use(answerErrors(deps, databaseRefusal))
   return app
+}
+
+function isJson(res: Response): boolean {
+  return /json/.test(String(res.getHeader('Content-Type')))
 }
 
 /** What the database's faults mean; `http/` may not know the database. */

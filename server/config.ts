@@ -13,6 +13,8 @@ export interface Config {
   readonly publicUrl?: string
   readonly logLevel: LogLevel
   readonly rateLimit: boolean
+  /** Processes that share the port; 1: the process serves by itself. */
+  readonly workers: number
 }
 
 type LogLevel = (typeof logLevels)[number]
@@ -26,6 +28,7 @@ const environment = z.object({
   PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   LOG_LEVEL: z.enum(logLevels).default('info'),
   RATE_LIMIT: z.enum(['on', 'off']).default('on'),
+  WORKERS: z.coerce.number().int().min(1).max(64).default(1),
 })
 
 /** What the environment says cannot be used; the message names each variable. */
@@ -51,5 +54,23 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     ...(data.PUBLIC_URL === undefined ? {} : { publicUrl: data.PUBLIC_URL.replace(/\/+$/, '') }),
     logLevel: data.LOG_LEVEL,
     rateLimit: data.RATE_LIMIT === 'on',
+    workers: data.WORKERS,
   }
+}
+
+/** What the first process tells a worker that it starts; nothing that an operator sets. */
+export interface WorkerOrders {
+  /** The port that all share; 0 as long as it is the first's own any free port. */
+  readonly port: number
+  /** Whether this one looks at every repository in the background: one of all workers does. */
+  readonly sweeps: boolean
+}
+
+export function workerEnvironment({ port, sweeps }: WorkerOrders): Record<string, string> {
+  return { PORT: String(port), GROVE_WORKER_SWEEPS: sweeps ? 'yes' : 'no' }
+}
+
+/** As `workerEnvironment` says it; a process that nobody gave orders sweeps. */
+export function isSweeper(variables: NodeJS.ProcessEnv = process.env): boolean {
+  return variables.GROVE_WORKER_SWEEPS !== 'no'
 }

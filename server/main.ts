@@ -1,40 +1,63 @@
 /** Starts the service and stops it when the system asks. Run it with UV_THREADPOOL_SIZE=16, as `npm start` does. */
 
-import { ConfigError, readConfig } from './config.ts'
+import cluster from 'node:cluster'
+import { ConfigError, isSweeper, readConfig } from './config.ts'
 import { type Service, startService } from './service.ts'
+import { startWorkers, WorkerFailed } from './workers.ts'
 
 /** Milliseconds after which the process ends whatever still runs; it may be killed at any moment, so it may do this too. */
 const longestStop = 14_000
 
 try {
-  const service = await startService(readConfig())
-  stopOnSignal(service)
-  process.stdout.write(`Grove is listening on ${service.url}\n`)
+  const config = readConfig()
+  if (cluster.isWorker) {
+    // What could not be sent to a first process that has just died; 'disconnect' follows.
+    cluster.worker?.on('error', () => {})
+    stopWhenAsked(await startService(config, { sweeps: isSweeper(), sharedLimits: true }))
+  } else {
+    const service = await (config.workers > 1 ? startWorkers(config) : startService(config))
+    stopWhenAsked(service)
+    process.stdout.write(`Grove is listening on ${service.url}\n`)
+  }
 } catch (error) {
-  process.stderr.write(`${explain(error)}\n`)
+  process.stderr.write(explain(error))
   process.exit(1)
 }
 
-function stopOnSignal(service: Service): void {
+/** A worker is asked by signals, once or twice, and by the end of the process that started it. */
+function stopWhenAsked(service: Pick<Service, 'close'>): void {
+  let stopping = false
   const stop = () => {
+    if (stopping) return
+    stopping = true
     setTimeout(() => process.exit(0), longestStop).unref()
     service.close().then(
       () => process.exit(0),
       (error: unknown) => {
-        process.stderr.write(`${explain(error)}\n`)
+        process.stderr.write(explain(error))
         process.exit(1)
       },
     )
   }
-  process.once('SIGTERM', stop)
-  process.once('SIGINT', stop)
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+  const { worker } = cluster
+  worker?.on('disconnect', () => {
+    // Else node ends the worker here and now, whatever it is answering.
+    worker.exitedAfterDisconnect = true
+    stop()
+  })
 }
 
+/** One line for what can be expected. */
 function explain(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  if (error instanceof ConfigError) return `The environment cannot be used: ${error.message}`
+  if (!(error instanceof Error)) return `${error}\n`
+  if (error instanceof WorkerFailed && error.explained) return ''
+  if (error instanceof ConfigError) return `The environment cannot be used: ${error.message}\n`
   const code = 'code' in error ? error.code : undefined
-  if (code === 'EADDRINUSE') return `The port is in use: ${error.message}`
-  if (code === 'EACCES' || code === 'EADDRNOTAVAIL') return `The service cannot start: ${error.message}`
-  return `The service cannot start: ${error.stack ?? error.message}`
+  if (code === 'EADDRINUSE') return `The port is in use: ${error.message}\n`
+  if (error instanceof WorkerFailed || code === 'EACCES' || code === 'EADDRNOTAVAIL') {
+    return `The service cannot start: ${error.message}\n`
+  }
+  return `The service cannot start: ${error.stack ?? error.message}\n`
 }

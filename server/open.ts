@@ -14,6 +14,7 @@ import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { followNote } from './domain/follow.ts'
 import { openSearches } from './domain/search.ts'
+import { checkUntilSound } from './domain/suspects.ts'
 import { loadKeys } from './domain/tokens.ts'
 
 export interface OpenOptions {
@@ -52,6 +53,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       process: alive.id,
       takeOver: (id) => takeOver(run, id),
       recovered: (note) => followNote(deps, note),
+      suspected: (repo) => void checkUntilSound(deps, repo),
     }
     const keys = await loadKeys(credentials, config.publicUrl, now())
     const deps: Deps = { config, now, log, credentials, index, store, keys, searches: openSearches(), draining }

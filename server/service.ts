@@ -24,15 +24,25 @@ export interface Overrides {
   readonly log?: Logger
   /** 500 for an answer that breaks the spec. */
   readonly validateResponses?: boolean
+  /** False where another worker looks at every repository in the background. */
+  readonly sweeps?: boolean
+  /** Rates are counted by the first process for all of its workers; default: by this process for itself. */
+  readonly sharedLimits?: boolean
 }
 
 /** Listens when this resolves; an index that was empty is made first, any other catches up in the background. @throws the system's error where the port cannot be had */
 export async function startService(config: Config, overrides: Overrides = {}): Promise<Service> {
-  const { now, log = createLog(config.logLevel), validateResponses = false } = overrides
+  const {
+    now,
+    log = createLog(config.logLevel),
+    validateResponses = false,
+    sweeps = true,
+    sharedLimits = false,
+  } = overrides
   const draining = new AbortController()
   const opened = await openDeps(config, { log, draining: draining.signal, ...(now === undefined ? {} : { now }) })
   const { deps } = opened
-  const server = createServer(createApp(deps, { validateResponses }))
+  const server = createServer(createApp(deps, { validateResponses, sharedLimits }))
   // For slow senders; the largest body arrives within it at 150 KB/s.
   server.headersTimeout = 20_000
   server.requestTimeout = 120_000
@@ -45,14 +55,14 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     await opened.close()
     throw error
   }
-  const sweeping = sweep(deps)
+  const sweeping = sweeps ? sweep(deps) : undefined
   const close = async () => {
     draining.abort()
     await drain(server)
     await sweeping
     await opened.close()
   }
-  return { url: urlOf(server, config.host), deps, close }
+  return { url: urlOf(config.host, portOf(server)), deps, close }
 }
 
 function listen(server: Server, { port, host }: Config): Promise<void> {
@@ -62,9 +72,12 @@ function listen(server: Server, { port, host }: Config): Promise<void> {
   })
 }
 
-function urlOf(server: Server, host: string): string {
+function portOf(server: Server): number {
   const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+export function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 

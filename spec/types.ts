@@ -1037,7 +1037,13 @@ export interface paths {
          *     ordered by `created_at`, then `id`; edges by `id`. Authorization is ignored. An organisation that does not exist
          *     and one that is not published give the same 404.
          *
-         *     Keep the `ETag` and send it as `If-None-Match`: while nothing has changed the answer is 304, without a body.
+         *     Keep the `ETag` and send it as `If-None-Match`: while nothing has changed the answer is 304, without a body. It
+         *     names the organisation's version, so that it is the same for every encoding and from every process. Ask for
+         *     `gzip`, which is how the answer is kept; anything else is unpacked for each request.
+         *
+         *     Only pushes by path can close a cycle of parents. Its parent-child edges that lead back are then left out here,
+         *     in the answer and in the counts: those that a depth-first walk from the lowest id of the nodes concerned, lower
+         *     ids first, finds to end at a node of the way that it has come.
          */
         get: operations["getPublicGraph"];
         put?: never;

@@ -93,7 +93,14 @@ async function treeOf(draft: ReturnType<typeof openDraft>, files: Record<string,
 async function newStore(root: string) {
   const run = join(root, 'run')
   await mkdir(join(run, 'one'), { recursive: true })
-  return { root, run, process: 'one', takeOver: () => undefined, recovered: async () => undefined }
+  return {
+    root,
+    run,
+    process: 'one',
+    takeOver: () => undefined,
+    recovered: async () => undefined,
+    suspected: () => undefined,
+  }
 }
 
 async function refusal(promise: Promise<unknown>) {

@@ -191,11 +191,33 @@ describe('the graph', () => {
       await make()
       const { headers } = await anybody.get(graph)
       const { etag = '' } = headers
-      expect(headers['cache-control']).to.equal('private, no-cache')
+      expect(headers['cache-control']).to.equal('no-cache')
+      expect(headers.vary).to.equal('Accept-Encoding')
       const again = await anybody.get(graph, { 'if-none-match': etag })
       expect(again).to.deep.equal({ status: 304, body: undefined })
       expect(again.headers.etag).to.equal(etag)
       expect((await anybody.get(graph, { 'if-none-match': '"another"' })).status).to.equal(200)
+      expect((await anybody.get(graph, { 'if-none-match': etag, 'accept-encoding': 'identity' })).status).to.equal(304)
+    })
+
+    it('is not found by whoever has it, once it is unpublished', async () => {
+      await make()
+      const { etag = '' } = (await anybody.get(graph)).headers
+      await ann.patch(`/orgs/${atlas.org}`, { published: false }).then(expecting(200))
+      expect(await anybody.get(graph, { 'if-none-match': etag })).to.deep.equal(noOrg)
+    })
+
+    it('has the counts that it had, after a change of text alone', async () => {
+      const top = await make()
+      const below = await make({ parents: [top.id] })
+      const before = (await read()).nodes.map(countsOf)
+      await ann.patch(below.at, { title: 'Other', text_content: 'Another text.' }).then(expecting(200))
+      const { nodes } = await read()
+      expect([nodes.map(countsOf), nodes[1].title, nodes[1].description]).to.deep.equal([
+        before,
+        'Other',
+        'Another text.',
+      ])
     })
 
     it('is 200 with another ETag after every change', async () => {
@@ -217,6 +239,48 @@ describe('the graph', () => {
         statuses.push((await anybody.get(graph, { 'if-none-match': etag })).status)
       }
       expect(statuses).to.deep.equal(changes.map(() => 200))
+    })
+  })
+
+  describe('is the same', () => {
+    const ask = (method: string, encoding: string) =>
+      fetch(grove.url + graph, { method, headers: { 'accept-encoding': encoding } })
+
+    it('to who takes it compressed and to who does not', async () => {
+      await make({ title: 'Wale und Süßwasser 🐋', tags: ['sea'] })
+      const body = await read()
+      for (const [encoding, used] of [
+        ['gzip', 'gzip'],
+        ['br, gzip;q=0.1', 'gzip'],
+        ['*', 'gzip'],
+        ['identity', null],
+        ['br', null],
+        ['gzip;q=0', null],
+      ] as const) {
+        const answer = await ask('GET', encoding)
+        expect(answer.headers.get('content-encoding'), encoding).to.equal(used)
+        expect(await answer.json(), encoding).to.deep.equal(body)
+      }
+    })
+
+    it('by its headers alone', async () => {
+      await make()
+      for (const encoding of ['gzip', 'identity']) {
+        const [whole, alone] = [await ask('GET', encoding), await ask('HEAD', encoding)]
+        const names = ['etag', 'content-length', 'content-type', 'content-encoding', 'vary', 'cache-control']
+        const of = ({ headers }: Response) => names.map((name) => headers.get(name))
+        expect(of(alone), encoding).to.deep.equal(of(whole))
+        expect(await alone.text()).to.equal('')
+      }
+    })
+
+    it('to all who ask for it first at once', async () => {
+      const made = await make()
+      const answers = await Promise.all(Array.from({ length: 12 }, () => anybody.get(graph)))
+      expect(answers.map(({ status, body }) => [status, body.nodes[0].id])).to.deep.equal(
+        answers.map(() => [200, made.id]),
+      )
+      expect(new Set(answers.map(({ headers }) => headers.etag)).size).to.equal(1)
     })
   })
 

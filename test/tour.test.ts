@@ -126,9 +126,9 @@ describe('the README', function () {
     it('name each variable of the environment, with its default', async () => {
       const source = await readFile('server/config.ts', 'utf8')
       const variables = [...source.matchAll(/^ {2}([A-Z_]+): z\./gm)].map((match) => match[1])
-      const { port, host, dataDir, logLevel, rateLimit, ...rest } = readConfig({})
+      const { port, host, dataDir, logLevel, rateLimit, workers, ...rest } = readConfig({})
       expect([dataDir, rest]).to.deep.equal([resolve('./repos'), {}])
-      const defaults = [String(port), host, './repos', '', logLevel, rateLimit ? 'on' : 'off']
+      const defaults = [String(port), host, './repos', '', logLevel, rateLimit ? 'on' : 'off', String(workers)]
       expect(rows(readme, 'Configuration').map(([name, value]) => [name, value])).to.deep.equal(
         variables.map((name, at) => [`\`${name}\``, defaults[at]]),
       )

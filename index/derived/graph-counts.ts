@@ -1,139 +1,201 @@
 /** Exact numbers of distinct ancestors and descendants for every node of a DAG. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Adjacency, type Arcs, adjacencyOf, withoutCycles } from './acyclic.ts'
 
-export interface Arc {
-  readonly parent: string
-  readonly child: string
-}
-
+/** By the node's number. */
 interface Counts {
-  readonly parents: number
-  readonly children: number
-  readonly ancestors: number
-  readonly descendants: number
+  readonly parents: Uint32Array
+  readonly children: Uint32Array
+  readonly ancestors: Uint32Array
+  readonly descendants: Uint32Array
 }
 
-/** Nodes marked in one pass: 32 words of a row, so that 100,000 rows stay within 13 MB. */
+export interface Counted extends Counts {
+  /** Arcs left out because they close a cycle, which only a push by path can make. */
+  readonly hidden: Arcs
+}
+
+/** Nodes followed at once: 32 words of a row, so that 100,000 rows stay within 13 MB. */
 const blockBits = 1_024
 const words = blockBits / 32
-/** Row operations between two turns of the event loop: about 10 ms. */
-const turn = 200_000
+/** Rows added to the columns at once, and planes that their numbers may need beyond the first three: 2^27 rows. */
+const batch = 8
+const planes = 24
 
-export interface Counted {
-  readonly counts: ReadonlyMap<string, Counts>
-  /** Arcs left out because they close a cycle, which only mirrors of different moments can hold. */
-  readonly hidden: readonly Arc[]
+/**
+ * Arcs lead from parent to child; nodes are numbered by the order of their ids. Takes about n·(n+e)/1,024 operations on
+ * rows of 32 words where everything leads everywhere, and as much less as fewer nodes lead to one another: 1 s for
+ * 100,000 nodes and 200,000 arcs, or 0.1 s for a tree. Never yields: meant for a thread of its own.
+ */
+export function countRelatives(size: number, all: Arcs): Counted {
+  const { order, arcs, hidden } = withoutCycles(size, all)
+  const up = adjacencyOf(size, arcs, 'back')
+  const down = adjacencyOf(size, arcs, 'onward')
+  return {
+    parents: degreesOf(size, up),
+    children: degreesOf(size, down),
+    ancestors: countReached(order.slice().reverse(), down),
+    descendants: countReached(order, up),
+    hidden,
+  }
+}
+
+function degreesOf(size: number, { starts }: Adjacency): Uint32Array {
+  return Uint32Array.from({ length: size }, (_, node) => (starts[node + 1] ?? 0) - (starts[node] ?? 0))
 }
 
 /**
- * Marks, block by block, which of 1,024 nodes lie above each node, in topological order, and adds the marks up.
- * n·(n+e)/1,024 row operations of 32 words; yields to the event loop. Arcs to nodes that are not in `ids` do not count.
+ * How many other nodes each node leads to. `order` has every node after those that lead to it, `before` has those.
+ * Follows 1,024 nodes at a time: a row holds which of them lead to its node, and a column's sum is an answer.
  */
-export async function countRelatives(ids: readonly string[], arcs: readonly Arc[]): Promise<Counted> {
-  const at = new Map(ids.map((id, position) => [id, position]))
-  const known = arcs.filter((arc) => at.has(arc.parent) && at.has(arc.child))
-  const { order, parentsOf, childrenOf, hidden } = sortTopologically(ids.length, known, at)
-  const ancestors = new Uint32Array(ids.length)
-  const descendants = new Uint32Array(ids.length)
-  const rows = new Uint32Array(ids.length * words)
-  let operations = 0
-  for (let from = 0; from < ids.length; from += blockBits) {
-    rows.fill(0)
-    for (const node of order) {
+function countReached(order: Uint32Array, before: Adjacency): Uint32Array {
+  const size = order.length
+  const { starts, ends } = inOrder(order, before)
+  // One row more than there are nodes, always empty, fills up the last batch.
+  const rows = new Uint32Array((size + 1) * words)
+  const reached = new Uint8Array(size)
+  const sums = new Sums(rows)
+  const counts = new Uint32Array(size)
+  for (let from = 0; from < size; from += blockBits) {
+    const to = Math.min(from + blockBits, size)
+    reached.fill(0, from)
+    for (let node = from; node < size; node++) {
       const mine = node * words
-      for (const parent of parentsOf[node] ?? []) {
-        const theirs = parent * words
-        for (let word = 0; word < words; word++)
-          rows[mine + word] = (rows[mine + word] ?? 0) | (rows[theirs + word] ?? 0)
-        const bit = parent - from
-        if (bit >= 0 && bit < blockBits) rows[mine + (bit >>> 5)] = (rows[mine + (bit >>> 5)] ?? 0) | (1 << (bit & 31))
-        operations++
+      let any = false
+      for (let at = starts[node] ?? 0; at < (starts[node + 1] ?? 0); at++) {
+        const other = ends[at] ?? 0
+        if (other < from || reached[other] === 0) continue
+        const theirs = other * words
+        if (any) unite(rows, mine, theirs)
+        else rows.copyWithin(mine, theirs, theirs + words)
+        any = true
       }
-      ancestors[node] = (ancestors[node] ?? 0) + addBits(rows, mine, from, descendants)
-      if (++operations >= turn) {
-        operations = 0
-        await nextTurn()
+      if (node < to) {
+        // A node leads to itself here: the node after it takes in both from one row.
+        if (!any) rows.fill(0, mine, mine + words)
+        const bit = node - from
+        const word = mine + (bit >>> 5)
+        rows[word] = (rows[word] ?? 0) | (1 << (bit & 31))
+        any = true
       }
+      if (!any) continue
+      reached[node] = 1
+      sums.add(mine)
     }
-  }
-  const counts = new Map<string, Counts>()
-  for (const [id, node] of at) {
-    counts.set(id, {
-      parents: parentsOf[node]?.length ?? 0,
-      children: childrenOf[node]?.length ?? 0,
-      ancestors: ancestors[node] ?? 0,
-      descendants: descendants[node] ?? 0,
+    sums.take(size * words, (bit, sum) => {
+      if (from + bit < to) counts[order[from + bit] ?? 0] = sum - 1
     })
   }
-  return { counts, hidden }
+  return counts
 }
 
-/** Counts the marks of a row, and each for the node that it stands for. */
-function addBits(rows: Uint32Array, start: number, from: number, descendants: Uint32Array): number {
-  let total = 0
-  for (let word = 0; word < words; word++) {
-    let bits = rows[start + word] ?? 0
-    while (bits !== 0) {
-      const bit = 31 - Math.clz32(bits & -bits)
-      const node = from + word * 32 + bit
-      descendants[node] = (descendants[node] ?? 0) + 1
-      total++
-      bits &= bits - 1
+function unite(rows: Uint32Array, mine: number, theirs: number): void {
+  for (let word = 0; word < words; word++) rows[mine + word] = (rows[mine + word] ?? 0) | (rows[theirs + word] ?? 0)
+}
+
+/** The adjacency of the nodes' places in `order`. */
+function inOrder(order: Uint32Array, { starts, ends }: Adjacency): Adjacency {
+  const size = order.length
+  const placeOf = new Uint32Array(size)
+  for (let place = 0; place < size; place++) placeOf[order[place] ?? 0] = place
+  const placed = { starts: new Uint32Array(size + 1), ends: new Uint32Array(ends.length) }
+  let length = 0
+  for (let place = 0; place < size; place++) {
+    const node = order[place] ?? 0
+    for (let at = starts[node] ?? 0; at < (starts[node + 1] ?? 0); at++)
+      placed.ends[length++] = placeOf[ends[at] ?? 0] ?? 0
+    placed.starts[place + 1] = length
+  }
+  return placed
+}
+
+/**
+ * Sums of the columns of rows of bits, bit-sliced: `planes[k]` holds the k-th binary digit of each of 1,024 sums, and
+ * eight rows are added at once by carry-save adders. Source: Harley and Seal, in Warren, Hacker's Delight, 5-1.
+ */
+class Sums {
+  readonly #rows: Uint32Array
+  readonly #low = [new Uint32Array(words), new Uint32Array(words), new Uint32Array(words)] as const
+  readonly #high = new Uint32Array(words * planes)
+  readonly #batch = new Uint32Array(batch)
+  #waiting = 0
+
+  constructor(rows: Uint32Array) {
+    this.#rows = rows
+  }
+
+  /** The row that starts at the word `start`, which stays as it is until the next `take`. */
+  add(start: number): void {
+    this.#batch[this.#waiting++] = start
+    if (this.#waiting === batch) this.#addBatch()
+  }
+
+  /** Every column's sum, once; all sums are 0 again then. `empty` is where an empty row starts. */
+  take(empty: number, use: (bit: number, sum: number) => void): void {
+    if (this.#waiting > 0) {
+      this.#batch.fill(empty, this.#waiting)
+      this.#addBatch()
+    }
+    for (let bit = 0; bit < blockBits; bit++) {
+      const [word, shift] = [bit >>> 5, bit & 31]
+      let sum = 0
+      for (const [digit, plane] of this.#low.entries()) sum += (((plane[word] ?? 0) >>> shift) & 1) << digit
+      for (let digit = 0; digit < planes; digit++)
+        sum += (((this.#high[digit * words + word] ?? 0) >>> shift) & 1) << (digit + 3)
+      use(bit, sum)
+    }
+    for (const plane of this.#low) plane.fill(0)
+    this.#high.fill(0)
+  }
+
+  #addBatch(): void {
+    this.#waiting = 0
+    const rows = this.#rows
+    const starts = this.#batch
+    // Not by destructuring, which asks an iterator for each: this is where the time goes.
+    const [a, b, c, d] = [starts[0] ?? 0, starts[1] ?? 0, starts[2] ?? 0, starts[3] ?? 0]
+    const [e, f, g, h] = [starts[4] ?? 0, starts[5] ?? 0, starts[6] ?? 0, starts[7] ?? 0]
+    const ones = this.#low[0]
+    const twos = this.#low[1]
+    const fours = this.#low[2]
+    const high = this.#high
+    for (let word = 0; word < words; word++) {
+      let one = ones[word] ?? 0
+      let two = twos[word] ?? 0
+      const four = fours[word] ?? 0
+      let x = rows[a + word] ?? 0
+      let y = rows[b + word] ?? 0
+      let half = one ^ x
+      const two1 = (one & x) | (half & y)
+      one = half ^ y
+      x = rows[c + word] ?? 0
+      y = rows[d + word] ?? 0
+      half = one ^ x
+      const two2 = (one & x) | (half & y)
+      one = half ^ y
+      half = two ^ two1
+      const four1 = (two & two1) | (half & two2)
+      two = half ^ two2
+      x = rows[e + word] ?? 0
+      y = rows[f + word] ?? 0
+      half = one ^ x
+      const two3 = (one & x) | (half & y)
+      one = half ^ y
+      x = rows[g + word] ?? 0
+      y = rows[h + word] ?? 0
+      half = one ^ x
+      const two4 = (one & x) | (half & y)
+      ones[word] = half ^ y
+      half = two ^ two3
+      const four2 = (two & two3) | (half & two4)
+      twos[word] = half ^ two4
+      half = four ^ four1
+      let carry = (four & four1) | (half & four2)
+      fours[word] = half ^ four2
+      for (let at = word; carry !== 0; at += words) {
+        const digit = high[at] ?? 0
+        high[at] = digit ^ carry
+        carry &= digit
+      }
     }
   }
-  return total
-}
-
-interface Sorted {
-  readonly order: readonly number[]
-  readonly parentsOf: readonly number[][]
-  readonly childrenOf: readonly number[][]
-  readonly hidden: readonly Arc[]
-}
-
-/** Kahn's algorithm; where a cycle is left, the greatest of its arcs is hidden, until none is. */
-function sortTopologically(size: number, arcs: readonly Arc[], at: ReadonlyMap<string, number>): Sorted {
-  const parentsOf: number[][] = Array.from({ length: size }, () => [])
-  const childrenOf: number[][] = Array.from({ length: size }, () => [])
-  for (const { parent, child } of arcs) {
-    const [above, below] = [at.get(parent) ?? 0, at.get(child) ?? 0]
-    parentsOf[below]?.push(above)
-    childrenOf[above]?.push(below)
-  }
-  const waiting = parentsOf.map((parents) => parents.length)
-  const order: number[] = []
-  for (const [node, parents] of waiting.entries()) if (parents === 0) order.push(node)
-  for (let next = 0; next < order.length; next++) {
-    for (const child of childrenOf[order[next] ?? 0] ?? []) {
-      waiting[child] = (waiting[child] ?? 0) - 1
-      if (waiting[child] === 0) order.push(child)
-    }
-  }
-  if (order.length === size) return { order, parentsOf, childrenOf, hidden: [] }
-  const left = new Set([...waiting.keys()].filter((node) => (waiting[node] ?? 0) > 0))
-  const closing = arcs.filter(
-    (arc) => left.has(at.get(arc.parent) ?? -1) && left.has(at.get(arc.child) ?? -1) && reaches(arc, childrenOf, at),
-  )
-  const greatest = closing.reduce((a, b) => (key(a) > key(b) ? a : b))
-  const rest = sortTopologically(
-    size,
-    arcs.filter((arc) => arc !== greatest),
-    at,
-  )
-  return { ...rest, hidden: [greatest, ...rest.hidden] }
-}
-
-/** Whether the arc lies on a cycle. */
-function reaches({ parent, child }: Arc, childrenOf: readonly number[][], at: ReadonlyMap<string, number>): boolean {
-  const goal = at.get(parent)
-  const seen = new Set([at.get(child) ?? -1])
-  for (const node of seen) {
-    if (node === goal) return true
-    for (const next of childrenOf[node] ?? []) seen.add(next)
-  }
-  return false
-}
-
-function key({ parent, child }: Arc): string {
-  return `${child} ${parent}`
 }

@@ -6,6 +6,7 @@ import type { History } from '../../gitstore/history.ts'
 import { listRefs, readRef } from '../../gitstore/refs.ts'
 import type { Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repos.ts'
+import { compiledOnce } from '../../index/compiled.ts'
 import { readIndexedBranches } from '../../index/derived/branches.ts'
 import type { IndexSchema, NodeTable, OrgTable, Role } from '../../index/derived/schema.ts'
 import type { Deps } from '../deps.ts'
@@ -73,14 +74,29 @@ export async function requireStill(deps: Deps, person: Person, orgId: string, ne
 }
 
 async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgAccess> {
-  const org = await findOrg(deps, orgId)
   if (actor.kind === 'anonymous') {
+    const org = await findOrg(deps, orgId)
     if (!org?.published) throw new Refusal('unauthenticated', 'Sign in to see this')
     return { org, role: null }
   }
-  const role = org && (await findRole(deps.index.read, orgId, actor.id))
-  if (!org || (!role && !org.published)) throw new Refusal('org_not_found', 'Organisation not found')
-  return { org, role: role ?? null }
+  const found = await findSeen(deps, orgId, actor.id)
+  if (found === undefined || (found.role === null && !found.org.published)) {
+    throw new Refusal('org_not_found', 'Organisation not found')
+  }
+  return found
+}
+
+/** The organisation and the person's role in it, both of one moment. */
+async function findSeen(deps: Deps, orgId: string, userId: string): Promise<OrgAccess | undefined> {
+  const known = async (): Promise<OrgAccess | undefined> => {
+    const [row] = await orgAndRole(deps.index.read, userId, orgId)
+    if (row === undefined) return undefined
+    const { role, ...org } = row
+    return { org, role }
+  }
+  const seen = isId(orgId) ? await known() : undefined
+  // A crash may have left it out of the index: then following its repository puts it there.
+  return seen ?? ((await findOrg(deps, orgId)) && known())
 }
 
 /** @throws Refusal forbidden */
@@ -126,9 +142,22 @@ function selectOrg(db: Kysely<IndexSchema>, orgId: string): Promise<OrgRow | und
   return db.selectFrom('org').selectAll().where('id', '=', orgId).executeTakeFirst()
 }
 
-export function findNode(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NodeRow | undefined> {
-  return db.selectFrom('node').selectAll().where('id', '=', nodeId).where('org_id', '=', orgId).executeTakeFirst()
+const orgAndRole = compiledOnce(2, (db: Kysely<IndexSchema>, userId: string, orgId: string) =>
+  db
+    .selectFrom('org')
+    .leftJoin('member', (join) => join.onRef('member.org_id', '=', 'org.id').on('member.user_id', '=', userId))
+    .selectAll('org')
+    .select('member.role')
+    .where('org.id', '=', orgId),
+)
+
+export async function findNode(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NodeRow | undefined> {
+  return (await nodeById(db, nodeId, orgId))[0]
 }
+
+const nodeById = compiledOnce(2, (db: Kysely<IndexSchema>, nodeId: string, orgId: string) =>
+  db.selectFrom('node').selectAll().where('id', '=', nodeId).where('org_id', '=', orgId),
+)
 
 async function findRole(db: Kysely<IndexSchema>, orgId: string, userId: string): Promise<Role | undefined> {
   const row = await db

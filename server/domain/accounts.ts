@@ -2,6 +2,7 @@
 
 import type { Kysely } from 'kysely'
 import { v7 as newId } from 'uuid'
+import { compiledOnce } from '../../index/compiled.ts'
 import { findAccountByEmail, findAccountById, insertAccount, setPasswordHash } from '../../index/records/accounts.ts'
 import type { Account, CredentialsSchema } from '../../index/records/schema.ts'
 import { setSessionsRevoked, useResetToken } from '../../index/records/sessions.ts'
@@ -117,9 +118,13 @@ export async function readMe(deps: Deps, person: Person): Promise<User> {
 
 /** Who an access token speaks for; undefined if the account is gone. */
 export async function findPerson(deps: Deps, id: string): Promise<Person | undefined> {
-  const account = await findAccountById(deps.credentials.read, id)
+  const [account] = await profileById(deps.credentials.read, id)
   return account && personOf(account)
 }
+
+const profileById = compiledOnce(1, (db: Kysely<CredentialsSchema>, id: string) =>
+  db.selectFrom('account').select(['id', 'email', 'name', 'created_at', 'org_id']).where('id', '=', id),
+)
 
 async function signIn(deps: Deps, account: Profile, message: string): Promise<Session> {
   await ensurePersonalOrg(deps, personOf(account), account.org_id)

@@ -10,19 +10,23 @@ export interface Context {
   readonly actor: Actor
 }
 
-const contexts = new WeakMap<Request, Context>()
+const key = Symbol('context')
 
-export function setOperation(req: Request, operation: Operation, place: Place): void {
-  contexts.set(req, { operation, place, actor: anonymous })
+interface Carrier extends Request {
+  [key]?: Context
 }
 
-export function setActor(req: Request, actor: Actor): void {
-  contexts.set(req, { ...contextOf(req), actor })
+export function setOperation(req: Carrier, operation: Operation, place: Place): void {
+  req[key] = { operation, place, actor: anonymous }
+}
+
+export function setActor(req: Carrier, actor: Actor): void {
+  req[key] = { ...contextOf(req), actor }
 }
 
 /** @throws Error before the operation is known */
-export function contextOf(req: Request): Context {
-  const context = contexts.get(req)
+export function contextOf(req: Carrier): Context {
+  const context = req[key]
   if (context === undefined) throw new Error('The operation is not known yet')
   return context
 }

@@ -1,6 +1,6 @@
 /** The page that shows the spec: Swagger UI from our own disk, so that it works offline and under a strict policy. */
 
-import express, { type Router } from 'express'
+import express, { type RequestHandler } from 'express'
 import folderOfSwaggerUi from 'swagger-ui-dist/absolute-path.js'
 
 /** No inline script; Swagger UI sets styles by itself. */
@@ -24,7 +24,7 @@ const start = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#spec', deepLink
 `
 
 /** What the page loads: a few named files, nothing else of the package. */
-export function docsFiles(): Router {
+export function docsFiles(): RequestHandler {
   const root = folderOfSwaggerUi()
   const router = express.Router()
   router.get('/docs/start.js', (_req, res) => {
@@ -33,5 +33,5 @@ export function docsFiles(): Router {
   router.get(/^\/docs\/(swagger-ui\.css|swagger-ui-bundle\.js|favicon-32x32\.png)$/, (req, res) => {
     res.sendFile(req.path.slice('/docs/'.length), { root, maxAge: '1h' })
   })
-  return router
+  return (req, res, next) => (req.url.startsWith('/docs/') ? router(req, res, next) : next())
 }

@@ -5,7 +5,8 @@ import type { operations } from '../../spec/types.ts'
 import type { Deps } from '../deps.ts'
 import type { Actor, Anonymous, Person } from '../domain/actor.ts'
 import { contextOf } from './context.ts'
-import { Bytes, Reply } from './reply.ts'
+import { sendPacked } from './packed.ts'
+import { Bytes, Packed, Reply } from './reply.ts'
 import type { OperationId } from './spec.ts'
 
 /** Operations that never look at Authorization, and those that do if it is there; all others need it. */
@@ -60,7 +61,7 @@ type Success<K extends OperationId> = operations[K]['responses'] extends infer R
   ? R extends { 201: infer S } | { 200: infer S }
     ? S extends { content: infer C }
       ? C extends { 'application/json': infer J }
-        ? Sent<J> | Reply<Sent<J>>
+        ? Sent<J> | Reply<Sent<J>> | Packed<Sent<J>>
         : Bytes
       : never
     : // biome-ignore lint/suspicious/noConfusingVoidType: 204, the handler answers nothing
@@ -89,12 +90,14 @@ export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler
     res.set('Cache-Control', 'private, no-cache')
     // fetch adds `no-cache` to each If-None-Match. That is for caches on the way; Express would never answer it with 304.
     delete req.headers['cache-control']
-    send(req, res, operation.status, answer)
+    await send(req, res, operation.status, answer)
   }
 }
 
-function send(req: Request, res: Response, status: number, answer: unknown): void {
-  if (answer instanceof Bytes) {
+async function send(req: Request, res: Response, status: number, answer: unknown): Promise<void> {
+  if (answer instanceof Packed) {
+    await sendPacked(req, res, status, answer)
+  } else if (answer instanceof Bytes) {
     res.status(status).set(answer.headers).send(answer.content)
   } else if (answer instanceof Reply) {
     sendBody(req, res.set(answer.headers), status, answer.body)

@@ -1,7 +1,7 @@
-/** How often one may ask. Counted in memory, by each process for itself. */
+/** How often one may ask. Counted in memory: by each process for itself, or by the first for all of its workers. */
 
 import type { Request, RequestHandler, Response } from 'express'
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import { type RateLimiterAbstract, RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
 import { contextOf } from './context.ts'
@@ -9,38 +9,63 @@ import type { OperationId } from './spec.ts'
 
 interface Limit {
   readonly name: string
-  readonly limiter: RateLimiterMemory
+  readonly limiter: RateLimiterAbstract
   keyOf(req: Request): string
 }
 
 const unlimited: ReadonlySet<OperationId> = new Set(['healthz', 'readyz', 'getSpec', 'docs'])
 
-/** Everybody's limit: by person, of the anonymous by address. Comes after authentication. */
-export function limitRequests(deps: Deps): RequestHandler {
-  const everything = limit('default', 6000, 60, (req) => {
-    const { actor } = contextOf(req)
-    return actor.kind === 'person' ? `person ${actor.id}` : address(req)
-  })
-  return limiting(deps, ({ operation }) => (unlimited.has(operation.id) ? [] : [everything]))
+/** Everybody's limit: by person, of the anonymous by address. Comes after authentication. `shared`: among workers. */
+export function limitRequests(deps: Deps, shared: boolean): RequestHandler {
+  if (!deps.config.rateLimit) return unlimitedRequests
+  const limiter = newLimiter(shared, 'default', 6000, 60)
+  const everything = {
+    name: 'default',
+    limiter,
+    keyOf: (req: Request) => {
+      const { actor } = contextOf(req)
+      return actor.kind === 'person' ? `person ${actor.id}` : address(req)
+    },
+  }
+  return limiting(({ operation }) => (unlimited.has(operation.id) ? [] : [everything]))
 }
 
 /** The limits of sign-up and login, which cost a password hash each. Comes after validation: the account is in the body. */
-export function limitSignIns(deps: Deps): RequestHandler {
-  const signups = [limit('signup', 10, 3600, address)]
+export function limitSignIns(deps: Deps, shared: boolean): RequestHandler {
+  if (!deps.config.rateLimit) return unlimitedRequests
   const account = (req: Request) => String(req.body.email).normalize('NFC').toLowerCase()
-  const logins = [limit('login', 30, 60, address), limit('login', 10, 60, account)]
-  return limiting(deps, ({ operation }) => {
+  const signups = [{ name: 'signup', limiter: newLimiter(shared, 'signup', 10, 3600), keyOf: address }]
+  const logins = [
+    { name: 'login', limiter: newLimiter(shared, 'login by address', 30, 60), keyOf: address },
+    { name: 'login', limiter: newLimiter(shared, 'login by account', 10, 60), keyOf: account },
+  ]
+  return limiting(({ operation }) => {
     if (operation.id === 'signup') return signups
     return operation.id === 'login' ? logins : []
   })
 }
 
-function limit(name: string, points: number, duration: number, keyOf: Limit['keyOf']): Limit {
-  return { name, limiter: new RateLimiterMemory({ points, duration }), keyOf }
+/** `duration` in seconds. A worker whose first process is gone counts for itself until it has ended too. */
+function newLimiter(shared: boolean, keyPrefix: string, points: number, duration: number): RateLimiterAbstract {
+  const own = new RateLimiterMemory({ keyPrefix, points, duration })
+  if (!shared) return own
+  const all = new RateLimiterCluster({ keyPrefix, points, duration })
+  const consume = all.consume.bind(all)
+  all.consume = async (key, ...rest) => {
+    if (process.connected !== true) return own.consume(key, ...rest)
+    try {
+      return await consume(key, ...rest)
+    } catch (refused) {
+      if (refused instanceof RateLimiterRes) throw refused
+      return own.consume(key, ...rest)
+    }
+  }
+  return all
 }
 
-function limiting(deps: Deps, limitsFor: (context: ReturnType<typeof contextOf>) => readonly Limit[]): RequestHandler {
-  if (!deps.config.rateLimit) return (_req, _res, next) => next()
+const unlimitedRequests: RequestHandler = (_req, _res, next) => next()
+
+function limiting(limitsFor: (context: ReturnType<typeof contextOf>) => readonly Limit[]): RequestHandler {
   return async (req, res, next) => {
     for (const one of limitsFor(contextOf(req))) {
       if (await consumed(one, req, res)) continue

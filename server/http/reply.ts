@@ -24,6 +24,27 @@ export class Bytes {
   }
 }
 
+export interface PackedBody {
+  /** Of the JSON that `gzip` holds. */
+  readonly version: string
+  readonly gzip: Uint8Array
+  /** Bytes of the JSON. */
+  readonly length: number
+}
+
+/** A JSON body, public and kept compressed, that is read only for a caller who does not have this version of it. */
+export class Packed<Body> {
+  /** Nothing is ever here: it says what the JSON is, for the compiler to compare with the spec. */
+  declare readonly body?: Body
+  readonly version: string
+  readonly read: () => Promise<PackedBody>
+
+  constructor(version: string, read: () => Promise<PackedBody>) {
+    this.version = version
+    this.read = read
+  }
+}
+
 /** `location` is relative to this service. */
 export function created<Body>(location: string, body: Body): Reply<Body> {
   return reply(body, { Location: location })

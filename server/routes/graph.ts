@@ -1,7 +1,12 @@
 /** The public graph. */
-import { readPublicGraph } from '../domain/graph.ts'
+import { openPublicGraph } from '../domain/graph.ts'
+import type { PublicGraph } from '../domain/graph-drawing.ts'
 import type { Handlers } from '../http/operations.ts'
+import { Packed } from '../http/reply.ts'
 
 export const graphRoutes: Pick<Handlers, 'getPublicGraph'> = {
-  getPublicGraph: (deps, _actor, { path }) => readPublicGraph(deps, path.org_id),
+  getPublicGraph: async (deps, _actor, { path }) => {
+    const { version, read } = await openPublicGraph(deps, path.org_id)
+    return new Packed<PublicGraph>(version, read)
+  },
 }

@@ -1,5 +1,6 @@
 /** What holds when many write at once, whether they come through one process or through several over one data folder. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { expectSound, git, gitDid, gitLines } from './data-folder.ts'
 import { type Answer, type Client, client, type PersonClient, signUp } from './grove.ts'
@@ -25,7 +26,8 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
   afterEach(() => expectSound(doors.dataDir))
 
   /** Ann at the `n`th door, around and around. */
-  const at = (n: number): Client => client({ url: doors.urls[n % doors.urls.length] ?? '' }, ann.session.accessToken)
+  const at = (n: number): Client =>
+    patiently(client({ url: doors.urls[n % doors.urls.length] ?? '' }, ann.session.accessToken))
 
   it('lets one of 50 commits with the same expected head through and tells the others where the branch is', async () => {
     const node = await newNode(doors, ann)
@@ -261,6 +263,25 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
       expect(early).to.include(200)
     }
   })
+}
+
+/** Writes again for up to a minute while others, native git among them, hold the locks: 503 busy changes nothing. */
+function patiently(someone: Client): Client {
+  const again = async (write: () => Promise<Answer>): Promise<Answer> => {
+    const deadline = performance.now() + 60_000
+    for (;;) {
+      const answer = await write()
+      if (answer.status !== 503 || answer.body.code !== 'busy' || performance.now() > deadline) return answer
+      await sleep(20 + 80 * Math.random())
+    }
+  }
+  return {
+    get: someone.get,
+    post: (...request) => again(() => someone.post(...request)),
+    patch: (...request) => again(() => someone.patch(...request)),
+    put: (...request) => again(() => someone.put(...request)),
+    delete: (...request) => again(() => someone.delete(...request)),
+  }
 }
 
 /** A request's time in which others get on. */

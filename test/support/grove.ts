@@ -29,7 +29,7 @@ export interface GroveOptions {
 export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
   const dataDir = options.dataDir ?? (await newDataDir())
   const { rateLimit = false, now, publicUrl } = options
-  const config = { port: 0, host: '127.0.0.1', dataDir, logLevel: 'error' as const, rateLimit }
+  const config = { port: 0, host: '127.0.0.1', dataDir, logLevel: 'error' as const, rateLimit, workers: 1 }
   const service = await startService(
     { ...config, ...(publicUrl === undefined ? {} : { publicUrl }) },
     {

@@ -1,0 +1,107 @@
+/** Has graphs drawn by a thread of their own, one at a time, that starts when it is needed and ends when it is not. */
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import pLimit from 'p-limit'
+import { DatabaseFault } from '../../index/database.ts'
+import type { Counted } from '../../index/derived/graph-counts.ts'
+
+/** Counts hold for one epoch and `graph_version` of an organisation. */
+interface KnownCounts {
+  readonly graphVersion: string
+  readonly counted: Counted
+}
+
+export interface Order {
+  /** The path of `index.sqlite`. */
+  readonly file: string
+  readonly orgId: string
+  /** Used if they still hold. */
+  readonly known: KnownCounts | undefined
+}
+
+export interface Drawn {
+  /** Epoch and version that the rows had. */
+  readonly version: string
+  /** The JSON, compressed. */
+  readonly gzip: Uint8Array<ArrayBuffer>
+  /** Bytes of the JSON. */
+  readonly length: number
+  readonly counts: KnownCounts
+}
+
+/** What the thread answers. */
+export type Outcome =
+  | { readonly kind: 'drawn'; readonly drawn: Drawn }
+  | { readonly kind: 'unpublished' }
+  | { readonly kind: 'fault'; readonly code: DatabaseFault['code']; readonly message: string }
+  | { readonly kind: 'error'; readonly message: string }
+
+/** Milliseconds without an order after which the thread ends; it takes about 50 to start. */
+const patience = 10_000
+
+/** Bundled beside whatever this is bundled into; run from its source, it takes the bundle too. */
+const bundle = new URL(
+  import.meta.url.endsWith('.ts') ? '../../dist/domain/graph-worker.js' : './domain/graph-worker.js',
+  import.meta.url,
+)
+
+const turns = pLimit(1)
+let thread: Worker | undefined
+let idle: NodeJS.Timeout | undefined
+
+/**
+ * The graph as it is at a moment after `begin` was called; undefined where the organisation is not published then.
+ *
+ * @throws DatabaseFault busy, storage_error; Error where the thread died, for want of memory perhaps: the next call
+ *   starts another
+ */
+export function drawInThread(order: Order, begin: () => void): Promise<Drawn | undefined> {
+  return turns(async () => {
+    begin()
+    clearTimeout(idle)
+    const outcome = await ask(order)
+    idle = setTimeout(endThread, patience).unref()
+    if (outcome.kind === 'drawn') return outcome.drawn
+    if (outcome.kind === 'unpublished') return undefined
+    if (outcome.kind === 'fault') throw new DatabaseFault(outcome.code, outcome.message)
+    throw new Error(`The graph could not be drawn: ${outcome.message}`)
+  })
+}
+
+async function ask(order: Order): Promise<Outcome> {
+  thread ??= startThread()
+  const worker = thread
+  const answered = new AbortController()
+  const { signal } = answered
+  // Only while it works does it keep the process alive.
+  worker.ref()
+  try {
+    const answer = once(worker, 'message', { signal })
+    const end = once(worker, 'exit', { signal }).then(([code]) => {
+      throw new Error(`The thread that draws graphs ended with code ${code}`)
+    })
+    worker.postMessage(order)
+    const [outcome] = await Promise.race([answer, end])
+    return outcome
+  } finally {
+    answered.abort()
+    worker.unref()
+  }
+}
+
+function startThread(): Worker {
+  // Without the options of this process: the bundle needs no loader.
+  const worker = new Worker(bundle, { execArgv: [] })
+  // Who waits for an answer is told; the exit follows.
+  worker.on('error', () => {})
+  worker.on('exit', () => {
+    if (thread === worker) thread = undefined
+  })
+  return worker
+}
+
+function endThread(): void {
+  const worker = thread
+  thread = undefined
+  void worker?.terminate()
+}

@@ -1,0 +1,118 @@
+/** Several processes on one port: the first only starts them, replaces one that dies, and counts rates for all. */
+
+import cluster, { type Worker } from 'node:cluster'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { RateLimiterClusterMaster } from 'rate-limiter-flexible'
+import { type Config, workerEnvironment } from './config.ts'
+import { createLog } from './http/requests.ts'
+import { type Service, urlOf } from './service.ts'
+
+/** Milliseconds until workers that do not stop are killed: a second before this process ends in any case. */
+const longestStop = 13_000
+/** Milliseconds before a dead worker is replaced: the shortest, doubled for each death in a row, and the longest. */
+const pauses = { shortest: 100, longest: 10_000 } as const
+/** Milliseconds after which a worker has proved itself, and its death is the first in a row. */
+const proved = 60_000
+
+/** A worker ended before the service listened. */
+export class WorkerFailed extends Error {
+  /** Whether it has said why on standard error, which it shares with this process. */
+  readonly explained: boolean
+
+  constructor(code: number | null, signal: string | null) {
+    super(`A worker ended before it listened (${signal ?? `exit code ${code}`})`)
+    this.name = 'WorkerFailed'
+    this.explained = code === 1
+  }
+}
+
+/** Resolves once all `config.workers` listen. @throws WorkerFailed, with no worker left */
+export async function startWorkers(config: Config): Promise<Pick<Service, 'url' | 'close'>> {
+  const log = createLog(config.logLevel)
+  const listening = new Set<Worker>()
+  const stopping = new AbortController()
+  const { signal } = stopping
+  /** What workers are told, and what they listen on. With PORT=0 these differ: whoever is told 0 shares the port that is there. */
+  let told = config.port
+  let port: number | undefined
+  new RateLimiterClusterMaster()
+
+  /** One worker; `ended` waits for it to end. @throws WorkerFailed where it ends before it listens */
+  const start = async (sweeps: boolean): Promise<{ ended: Promise<unknown> }> => {
+    // The port stays in this process's hands only while a worker uses it.
+    if (port !== undefined && listening.size === 0) told = port
+    const worker = cluster.fork(workerEnvironment({ port: told, sweeps }))
+    // What could not be sent to a worker that has just died; its 'exit' follows.
+    worker.on('error', () => {})
+    const ended = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+      worker.once('exit', (code, signal) => {
+        listening.delete(worker)
+        resolve({ code, signal })
+      })
+    })
+    const at = await Promise.race([listens(worker), ended])
+    if ('code' in at) throw new WorkerFailed(at.code, at.signal)
+    port ??= at.port
+    if (at.port === port) listening.add(worker)
+    // The last who held the port died while this one started.
+    else worker.kill('SIGKILL')
+    return { ended }
+  }
+
+  /** Keeps one worker alive: replaced when it dies, ever later if it dies soon, by an heir of its duties. */
+  const keep = async (first: { ended: Promise<unknown> }, sweeps: boolean): Promise<void> => {
+    let current: { ended: Promise<unknown> } | undefined = first
+    let pause: number = pauses.shortest
+    while (!signal.aborted) {
+      const since = performance.now()
+      await current?.ended
+      if (signal.aborted) return
+      log.error(current === undefined ? 'a worker could not start' : 'a worker died; another takes its place')
+      if (performance.now() - since > proved) pause = pauses.shortest
+      await sleep(pause, undefined, { signal }).catch(() => {})
+      if (signal.aborted) return
+      pause = Math.min(pause * 2, pauses.longest)
+      current = await start(sweeps).catch(() => undefined)
+    }
+  }
+
+  try {
+    // The first alone: it makes what is not there yet, and one that cannot start says so once.
+    const first = await start(true)
+    const others = await Promise.all(Array.from({ length: config.workers - 1 }, () => start(false)))
+    const kept = [first, ...others].map((worker, n) => keep(worker, n === 0))
+    const close = async () => {
+      stopping.abort()
+      const overdue = setTimeout(() => signalAll('SIGKILL'), longestStop)
+      signalAll('SIGTERM')
+      await allEnded()
+      clearTimeout(overdue)
+      await Promise.all(kept)
+    }
+    return { url: urlOf(config.host, port ?? config.port), close }
+  } catch (error) {
+    signalAll('SIGKILL')
+    await allEnded()
+    throw error
+  }
+}
+
+function listens(worker: Worker): Promise<{ port: number }> {
+  return new Promise((resolve) => worker.once('listening', resolve))
+}
+
+function workers(): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+}
+
+function signalAll(signal: NodeJS.Signals): void {
+  for (const { process: child } of workers()) child.kill(signal)
+}
+
+async function allEnded(): Promise<void> {
+  await Promise.all(
+    workers().map(
+      (worker) => new Promise((resolve) => (worker.isDead() ? resolve(undefined) : worker.once('exit', resolve))),
+    ),
+  )
+}

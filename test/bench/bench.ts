@@ -1,0 +1,60 @@
+/** What Grove promises about time, side by side with others in one run: `npm run bench [-- SECTION…]`. Minutes, no network. */
+
+import { benchDetails } from './details.ts'
+import { benchCommits } from './durable.ts'
+import { benchGraph } from './graph.ts'
+import { benchGrowth } from './growth.ts'
+import { openHistories } from './histories.ts'
+import { benchHistory } from './history.ts'
+import { startPeers } from './peers.ts'
+import { benchPushes } from './pushes.ts'
+import { createReport, machineLine } from './report.ts'
+import { benchRequests } from './requests.ts'
+
+/** Those over the two histories, then those that begin with an empty folder. */
+const overTwo = {
+  history: benchHistory,
+  details: benchDetails,
+  requests: benchRequests,
+}
+const others = {
+  commits: benchCommits,
+  pushes: benchPushes,
+  graph: benchGraph,
+  growth: benchGrowth,
+}
+
+const names = [...Object.keys(overTwo), ...Object.keys(others)]
+const asked = process.argv.length > 2 ? process.argv.slice(2) : names
+const unknown = asked.filter((name) => !names.includes(name))
+if (unknown.length > 0) {
+  console.error(`No such section: ${unknown.join(', ')}. There are ${names.join(', ')}.`)
+  process.exit(2)
+}
+
+console.log(machineLine())
+const report = createReport()
+const peers = await startPeers()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void peers.stop().finally(() => process.exit(130)))
+}
+try {
+  for (const line of peers.missing) console.log(line)
+  await overHistories()
+  for (const [name, bench] of Object.entries(others)) if (asked.includes(name)) await bench(report, peers)
+} finally {
+  await peers.stop()
+}
+const missed = report.finish()
+console.log(missed === 0 ? '\nEvery ratio is as wanted.' : `\nNot as wanted: ${missed}`)
+
+async function overHistories(): Promise<void> {
+  const benches = Object.entries(overTwo).filter(([name]) => asked.includes(name))
+  if (benches.length === 0) return
+  const histories = await openHistories()
+  try {
+    for (const [, bench] of benches) await bench(report, peers, histories)
+  } finally {
+    await histories.close()
+  }
+}

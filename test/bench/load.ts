@@ -1,0 +1,131 @@
+/** Requests from outside: one kept-alive connection for times, wrk for requests a second. */
+
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { commandExists } from './peers.ts'
+
+const run = promisify(execFile)
+
+export type Headers = Readonly<Record<string, string>>
+
+export interface Reply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** As it came: neither decompressed nor decoded. */
+  readonly body: Buffer
+}
+
+export interface Connection {
+  /** @throws Error with the answer, if its status is another */
+  get(path: string, headers?: Headers, status?: number): Promise<Reply>
+  close(): void
+}
+
+/** One socket, kept alive: what is left beside the answer's own time is the same for all. */
+export function connectTo(url: string, always: Headers = {}): Connection {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  return {
+    get: async (path, headers = {}, status = 200) => {
+      const reply = await send(url + path, { headers: { ...always, ...headers } }, agent)
+      if (reply.status !== status) throw new Error(`${path} answered ${reply.status} ${reply.body.subarray(0, 500)}`)
+      return reply
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+export interface Message {
+  /** Default: GET */
+  readonly method?: string
+  readonly headers?: Headers
+  readonly body?: string
+}
+
+export function send(url: string, message: Message, agent: Agent): Promise<Reply> {
+  const { method = 'GET', headers = {}, body = '' } = message
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { agent, method, headers }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.once('error', reject)
+      response.once('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }),
+      )
+    })
+    asked.once('error', reject)
+    asked.end(body)
+  })
+}
+
+export interface Probe {
+  /** Milliseconds of the longest answer since the start; asks no more. */
+  stop(): Promise<number>
+}
+
+/** Asks for /healthz every 10 ms: an event loop that is held answers none of them meanwhile. */
+export function probe(url: string): Probe {
+  const agent = new Agent({ keepAlive: true })
+  const asked = new Set<Promise<void>>()
+  let longest = 0
+  const ask = async () => {
+    const started = performance.now()
+    await send(`${url}/healthz`, {}, agent)
+    longest = Math.max(longest, performance.now() - started)
+  }
+  const timer = setInterval(() => {
+    const answer = ask().finally(() => asked.delete(answer))
+    asked.add(answer)
+  }, 10)
+  return {
+    stop: async () => {
+      clearInterval(timer)
+      await Promise.all(asked)
+      agent.destroy()
+      return longest
+    },
+  }
+}
+
+export interface Load {
+  readonly headers?: Headers
+  /** Default: 5 */
+  readonly seconds?: number
+}
+
+/**
+ * Requests a second that 8 connections get out of one thread of wrk, over all paths in turn; undefined without wrk, or
+ * without a url. wrk shares the cores with who is asked, the same for all.
+ *
+ * @throws Error if an answer is no 2xx or 3xx, or a socket fails
+ */
+export async function requestsPerSecond(url: string | undefined, paths: readonly string[], load: Load = {}) {
+  if (url === undefined || !commandExists('wrk')) return undefined
+  const folder = await mkdtemp(join(tmpdir(), 'grove-wrk-'))
+  try {
+    const script = join(folder, 'paths.lua')
+    await writeFile(script, scriptFor(paths))
+    const headers = Object.entries(load.headers ?? {}).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+    const how = ['-t1', '-c8', `-d${load.seconds ?? 5}s`, '--timeout', '60s', '-s', script, ...headers]
+    const { stdout } = await run('wrk', [...how, url])
+    const failed = /Non-2xx.*|Socket errors.*/.exec(stdout)
+    if (failed) throw new Error(`wrk ${url}${paths[0]}: ${failed[0]}`)
+    return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function scriptFor(paths: readonly string[]): string {
+  const list = paths.map((path) => JSON.stringify(path)).join(',')
+  return `local paths = {${list}}
+local n = 0
+request = function()
+  n = n % #paths + 1
+  return wrk.format("GET", paths[n])
+end
+`
+}

@@ -1,0 +1,49 @@
+/** Processes as Linux shows them in /proc: memory, open files, children. */
+
+import { readdir, readFile, readlink } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Bytes of memory that the process has in RAM now. @throws Error where there is no such process, or no /proc */
+export async function residentMemory(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024
+}
+
+/** What each open file descriptor leads to. */
+export async function openFiles(pid: number): Promise<string[]> {
+  const folder = `/proc/${pid}/fd`
+  const links = (await readdir(folder)).map((name) => readlink(`${folder}/${name}`).catch(() => ''))
+  return (await Promise.all(links)).filter((link) => link !== '')
+}
+
+/** The process and all below it that run `node`: a service and its workers, without the git that they start. */
+export async function nodeProcesses(pid: number): Promise<number[]> {
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => [])
+  const lists = threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'utf8').catch(() => ''))
+  const children = (await Promise.all(lists)).flatMap((list) => list.split(' ').filter(Boolean).map(Number))
+  const below = await Promise.all(children.map(nodeProcesses))
+  return (await commandOf(pid)) === 'node' ? [pid, ...below.flat()] : below.flat()
+}
+
+/** Waits until the process takes less than a tenth of a core, a minute at most: the sweep after a start has ended. */
+export async function waitUntilIdle(pid: number): Promise<void> {
+  let before = await ticksOf(pid)
+  for (let second = 0; second < 60; second++) {
+    await sleep(1_000)
+    const now = await ticksOf(pid)
+    if (now - before < 10) return
+    before = now
+  }
+}
+
+/** Hundredths of a second of computing, in and out of the kernel. Source: proc(5), `stat`. */
+async function ticksOf(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return Number(fields[11]) + Number(fields[12])
+}
+
+async function commandOf(pid: number): Promise<string> {
+  const name = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+  return name.split('\0')[0]?.split('/').at(-1) ?? ''
+}

@@ -1,0 +1,103 @@
+/** Histories to measure on, made by `git fast-import`: a run of commits, and one that is full of merges. */
+
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Writable } from 'node:stream'
+
+/** The first second of every history. */
+const since = 1_700_000_000
+
+/** `size` commits of one file on top of main, a second apart. */
+export async function importCommits(repo: string, size: number): Promise<void> {
+  await fastImport(repo, async (write) => {
+    for (let n = 0; n < size; n++) {
+      const from = n === 0 ? 'refs/heads/main^0' : undefined
+      await write(commitCommand({ branch: 'main', at: since + n, text: `commit ${n}`, path: 'n.txt', from }))
+    }
+  })
+}
+
+export interface Fork {
+  readonly branch: string
+  /** The commit of main that its one commit goes on top of. */
+  readonly from: string
+}
+
+/** Branches of one commit each. */
+export async function importForks(repo: string, forks: readonly Fork[]): Promise<void> {
+  await fastImport(repo, async (write) => {
+    for (const { branch, from } of forks) {
+      await write(commitCommand({ branch, from, at: since + 10_000_000, text: `on ${branch}`, path: `${branch}.txt` }))
+    }
+  })
+}
+
+/** Four commits a merge: one on main, two beside it, and the merge; times go back and forth by minutes. */
+export async function importMerges(repo: string, merges: number): Promise<void> {
+  const random = randomFrom(7)
+  await fastImport(repo, async (write) => {
+    const commit = (mark: number, branch: string, parents: readonly (number | undefined)[]) => {
+      const [from, merge] = parents.map((parent) => (parent === undefined ? undefined : `:${parent}`))
+      const at = since + mark * 20 + Math.floor(random() * 240)
+      return write(commitCommand({ branch, mark, from, merge, at, text: `commit ${mark}`, path: `${branch}.txt` }))
+    }
+    for (let n = 0; n < merges; n++) {
+      const before = n === 0 ? undefined : 4 * n
+      const first = 4 * n + 1
+      await commit(first, 'main', [before])
+      await commit(first + 1, 'side', [before ?? first])
+      await commit(first + 2, 'side', [first + 1])
+      await commit(first + 3, 'main', [first, first + 2])
+    }
+  })
+}
+
+interface CommitCommand {
+  readonly branch: string
+  readonly at: number
+  readonly text: string
+  readonly path: string
+  readonly mark?: number
+  readonly from?: string | undefined
+  readonly merge?: string | undefined
+}
+
+function commitCommand({ branch, at, text, path, mark, from, merge }: CommitCommand): string {
+  const lines = [
+    `commit refs/heads/${branch}`,
+    ...(mark === undefined ? [] : [`mark :${mark}`]),
+    `committer Ann <ann@example.org> ${at} +0000`,
+    `data ${text.length}`,
+    text,
+    ...(from === undefined ? [] : [`from ${from}`]),
+    ...(merge === undefined ? [] : [`merge ${merge}`]),
+    `M 100644 inline ${path}`,
+    `data ${text.length}`,
+    text,
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+async function fastImport(repo: string, feed: (write: (text: string) => Promise<void>) => Promise<void>) {
+  const child: ChildProcessByStdio<Writable, null, null> = spawn(
+    'git',
+    ['-C', repo, 'fast-import', '--quiet', '--force'],
+    { stdio: ['pipe', 'inherit', 'inherit'] },
+  )
+  const ended = once(child, 'exit')
+  await feed(async (text) => {
+    if (!child.stdin.write(text)) await once(child.stdin, 'drain')
+  })
+  child.stdin.end()
+  const [code] = await ended
+  if (code !== 0) throw new Error('git fast-import failed')
+}
+
+/** The same numbers from 0 to 1 on every run. */
+export function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}

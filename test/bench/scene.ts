@@ -1,0 +1,71 @@
+/** A service to measure, with one person, and nodes whose history is made by hand. */
+
+import { rmSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { client, newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
+import { expecting } from '../support/node.ts'
+import { type Connection, connectTo, type Headers } from './load.ts'
+
+export interface BenchNode {
+  readonly id: string
+  /** `/orgs/…/nodes/…` */
+  readonly at: string
+  readonly repo: string
+}
+
+export interface Scene {
+  readonly dataDir: string
+  /** The service as it runs now: another one after `restart`. */
+  readonly grove: SpawnedGrove
+  readonly ann: PersonClient
+  readonly headers: Headers
+  node(fields?: object): Promise<BenchNode>
+  /** Speaks for ann; closed by whoever opened it. */
+  connect(): Connection
+  /** Stops the service, does `meanwhile`, and starts it again. */
+  restart(workers?: number, meanwhile?: () => Promise<unknown>): Promise<void>
+  close(): Promise<void>
+}
+
+/** Ann's token lives 15 minutes; no scene takes as long. */
+export async function openScene(workers = 1): Promise<Scene> {
+  const dataDir = await newDataDir()
+  const start = (count: number) => spawnGrove(dataDir, { WORKERS: String(count) })
+  let grove = await start(workers)
+  let ann = await signUp(grove, 'Ann')
+  const { accessToken } = ann.session
+  const headers = { authorization: `Bearer ${accessToken}` }
+  const abandon = () => {
+    process.kill(grove.pid, 'SIGKILL')
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+  // Where the run is broken off.
+  process.once('exit', abandon)
+  return {
+    dataDir,
+    get grove() {
+      return grove
+    },
+    get ann() {
+      return ann
+    },
+    headers,
+    node: async (fields = {}) => {
+      const { body } = await ann.post(`/orgs/${ann.org}/nodes`, { title: 'History', ...fields }).then(expecting(201))
+      return { id: body.id, at: `/orgs/${ann.org}/nodes/${body.id}`, repo: join(dataDir, ann.org, `${body.id}.git`) }
+    },
+    connect: () => connectTo(grove.url, headers),
+    restart: async (count = workers, meanwhile = async () => {}) => {
+      await grove.stop()
+      await meanwhile()
+      grove = await start(count)
+      ann = { ...ann, ...client(grove, accessToken) }
+    },
+    close: async () => {
+      process.off('exit', abandon)
+      await grove.stop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,62 @@
+/** Memory and open files of a service over time, and whether they have grown. */
+
+import { nodeProcesses, openFiles, residentMemory } from './processes.ts'
+
+export interface Sample {
+  readonly pid: number
+  /** MiB */
+  readonly memory: number
+  readonly files: readonly string[]
+}
+
+/** One of each process of the service. */
+export async function sample(pid: number): Promise<Sample[]> {
+  const pids = await nodeProcesses(pid)
+  return Promise.all(
+    pids.map(async (each) => ({
+      pid: each,
+      memory: (await residentMemory(each)) / 2 ** 20,
+      files: await openFiles(each),
+    })),
+  )
+}
+
+export interface Memory {
+  readonly pid: number
+  /** MiB, the least of each third: what the collector has left over is none of the service's. */
+  readonly thirds: readonly number[]
+}
+
+/** By process, of samples in equal distances. */
+export function memoryOf(samples: readonly (readonly Sample[])[]): Memory[] {
+  const last = samples.at(-1) ?? []
+  const third = samples.length / 3
+  return last.map(({ pid }) => ({
+    pid,
+    thirds: [0, 1, 2].map((part) => {
+      const within = samples.slice(Math.floor(part * third), Math.floor((part + 1) * third))
+      return Math.min(...within.flat().flatMap((one) => (one.pid === pid ? [one.memory] : [])))
+    }),
+  }))
+}
+
+/** What has grown too much: a line for each process. */
+export function grownMemory(memory: readonly Memory[], bound: { readonly mib: number; readonly share: number }) {
+  return memory.flatMap(({ pid, thirds: [, second = 0, third = 0] }) => {
+    const allowed = Math.max(bound.mib, second * bound.share)
+    const grown = third - second
+    return grown <= allowed
+      ? []
+      : [`Process ${pid} grew ${grown.toFixed(0)} MiB in the last third; ${allowed} are allowed`]
+  })
+}
+
+/** The processes with more open files than `before`, and which those are. */
+export function grownFiles(before: readonly Sample[], now: readonly Sample[]): string[] {
+  return now.flatMap(({ pid, files }) => {
+    const known = before.find((one) => one.pid === pid)?.files ?? []
+    if (files.length <= known.length) return []
+    const fresh = files.filter((file) => !known.includes(file)).slice(0, 10)
+    return [`Process ${pid} has ${files.length} open files instead of ${known.length}: ${fresh.join(', ')}`]
+  })
+}

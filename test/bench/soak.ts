@@ -1,0 +1,148 @@
+/** Mixed load on two workers: memory flat, no wrong answer, no file left open. `npm run soak [-- SECONDS]`, 600 unless said. */
+
+import { rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expectSound } from '../support/data-folder.ts'
+import { newDataDir, spawnGrove } from '../support/grove.ts'
+import { rowOf } from './measure.ts'
+import { machineLine, printTable } from './report.ts'
+import { grownFiles, grownMemory, memoryOf, type Sample, sample } from './soak-watch.ts'
+import { createWorld, type Outcome, type World } from './soak-world.ts'
+
+const clients = 6
+/** Parts of the run, with a pause after each in which memory and files are counted; the first third is warm-up. */
+const parts = 18
+/** Answers of 503 `busy` that are borne with, of all. */
+const busyAtMost = 0.001
+/** Milliseconds for what is open to be closed, once nobody asks any more. */
+const patience = 20_000
+
+const seconds = Number(process.argv[2] ?? 600)
+if (!(seconds >= 10)) {
+  console.error('npm run soak [-- SECONDS], 10 at least')
+  process.exit(2)
+}
+/** By what the last third may be above the second, whichever is more; a short run has its heap still to fill. */
+const bound = seconds >= 300 ? { mib: 24, share: 0.1 } : { mib: 64, share: 0.25 }
+
+interface Run {
+  readonly outcomes: ReadonlyMap<string, number[]>
+  readonly samples: readonly (readonly Sample[])[]
+  /** The most of each process in the first third. */
+  readonly warm: readonly Sample[]
+  readonly wrong: readonly string[]
+  readonly busy: number
+}
+
+console.log(machineLine())
+console.log(`${seconds} s of ${clients} clients on two workers`)
+const dataDir = await newDataDir()
+const grove = await spawnGrove(dataDir, { WORKERS: '2' })
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void grove.stop().finally(() => process.exit(130)))
+}
+const problems: string[] = []
+try {
+  const world = await createWorld(grove, clients)
+  const run = await soak(world)
+  printOperations(run)
+  problems.push(...run.wrong.slice(0, 20), ...judgeBusy(run), ...judgeMemory(run), ...(await judgeFiles(run)))
+  await expectSound(dataDir).catch((error: unknown) => problems.push(`A repository is not sound: ${error}`))
+} finally {
+  const code = await grove.stop()
+  if (code !== 0) problems.push(`The service ended with exit code ${code}`)
+  problems.push(...errorsIn(grove.output().stderr))
+  await rm(dataDir, { recursive: true, force: true })
+}
+console.log(problems.length === 0 ? '\nNothing is wrong.' : `\n${problems.join('\n')}`)
+process.exit(problems.length === 0 ? 0 : 1)
+
+async function soak(world: World): Promise<Run> {
+  const outcomes = new Map<string, number[]>()
+  const wrong: string[] = []
+  const samples: Sample[][] = []
+  let busy = 0
+  let loggedIn = performance.now()
+  const note = (outcome: Outcome) => {
+    const times = outcomes.get(outcome.operation) ?? []
+    times.push(outcome.ms)
+    outcomes.set(outcome.operation, times)
+    if (outcome.busy) busy++
+    if (outcome.wrong !== undefined) wrong.push(`${outcome.operation}: ${outcome.wrong}`)
+  }
+  for (let part = 0; part < parts; part++) {
+    if (performance.now() - loggedIn > 300_000) {
+      await world.logIn()
+      loggedIn = performance.now()
+    }
+    const until = performance.now() + (seconds * 1_000) / parts
+    const work = async (at: number) => {
+      while (performance.now() < until) note(await world.step(at))
+    }
+    await Promise.all(Array.from({ length: clients }, (_, at) => work(at)))
+    world.disconnect()
+    await sleep(500)
+    samples.push(await sample(grove.pid))
+  }
+  return { outcomes, samples, warm: mostFiles(samples.slice(0, parts / 3)), wrong, busy }
+}
+
+/** Of each process the sample with the most files. */
+function mostFiles(samples: readonly (readonly Sample[])[]): Sample[] {
+  const most = new Map<number, Sample>()
+  for (const one of samples.flat()) {
+    if (one.files.length >= (most.get(one.pid)?.files.length ?? 0)) most.set(one.pid, one)
+  }
+  return [...most.values()]
+}
+
+function printOperations({ outcomes, busy }: Run): void {
+  const all = [...outcomes].sort(([a], [b]) => (a < b ? -1 : 1))
+  const line = (what: string, times: readonly number[]) => {
+    const { p50, p99 } = rowOf(what, times)
+    return [what, times.length.toLocaleString('en'), p50.toFixed(1), p99.toFixed(1)]
+  }
+  console.log()
+  printTable([
+    ['operation', 'count', 'p50 ms', 'p99 ms'],
+    ...all.map(([what, times]) => line(what, times)),
+    line('all', [...outcomes.values()].flat()),
+  ])
+  if (busy > 0) console.log(`\n503 busy: ${busy}`)
+}
+
+function judgeBusy({ outcomes, busy }: Run): string[] {
+  const count = [...outcomes.values()].reduce((sum, times) => sum + times.length, 0)
+  return busy <= count * busyAtMost ? [] : [`${busy} of ${count} answers were 503 busy`]
+}
+
+function judgeMemory({ samples, warm }: Run): string[] {
+  const memory = memoryOf(samples)
+  console.log()
+  printTable([
+    ['process', 'MiB, first third', 'second', 'last', 'open files, warm', 'at the end'],
+    ...memory.map(({ pid, thirds }) => [
+      String(pid),
+      ...thirds.map((mib) => mib.toFixed(0)),
+      String(warm.find((one) => one.pid === pid)?.files.length ?? ''),
+      String(samples.at(-1)?.find((one) => one.pid === pid)?.files.length ?? ''),
+    ]),
+  ])
+  const pids = (all: readonly Sample[] = []) => all.map(({ pid }) => pid).join()
+  const same = samples.every((one) => pids(one) === pids(samples[0]))
+  return [...(same ? [] : ['A process ended, or another began']), ...grownMemory(memory, bound)]
+}
+
+/** Waits until what was open is closed. */
+async function judgeFiles({ warm }: Run): Promise<string[]> {
+  for (let waited = 0; ; waited += 500) {
+    const grown = grownFiles(warm, await sample(grove.pid))
+    if (grown.length === 0 || waited >= patience) return grown
+    await sleep(500)
+  }
+}
+
+/** What the service has logged as an error; each line is one JSON object. */
+function errorsIn(log: string): string[] {
+  return log.split('\n').filter((line) => /"level":[56]0/.test(line))
+}
