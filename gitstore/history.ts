@@ -51,7 +51,7 @@ export interface KnownLogs {
   shared(a: Oid, b: Oid): Promise<Shared | undefined>
 }
 
-export interface Divergence {
+interface Divergence {
   /** Commits that only head has. */
   readonly ahead: number
   /** Commits that only base has. */
@@ -79,11 +79,11 @@ export interface History {
 }
 
 const unfoldings = new LRUCache<string, Unfolded>({
-  maxSize: 500_000,
+  maxSize: 200_000,
   sizeCalculation: ({ entries }) => entries.length + 1,
 })
-const divergences = new LRUCache<string, Divergence>({ max: 100_000 })
-const mergeBases = new LRUCache<string, { readonly oid: Oid | undefined }>({ max: 100_000 })
+const divergences = new LRUCache<string, Divergence>({ max: 20_000 })
+const mergeBases = new LRUCache<string, { readonly oid: Oid | undefined }>({ max: 20_000 })
 
 /** Times that a log may be forgotten while it is asked after. */
 const rounds = 10

@@ -10,7 +10,11 @@ interface PackedRefs {
   readonly refs: ReadonlyMap<string, Oid>
 }
 
-const packedRefsOf = new LRUCache<string, PackedRefs>({ max: 256 })
+/** By path; 200,000 refs in all. */
+const packedRefsOf = new LRUCache<string, PackedRefs>({
+  maxSize: 200_000,
+  sizeCalculation: ({ refs }) => refs.size + 1,
+})
 
 /**
  * The object that `ref` (in full, `refs/…`) points at, or null where it does not exist.

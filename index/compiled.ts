@@ -17,7 +17,7 @@ export function compiledOnce<S, R, V extends readonly string[]>(
     if (compiled === undefined) {
       const standIns = Array.from({ length: count }, (_, n) => `\0value ${n}`)
       compiled = build(db, ...(standIns as readonly string[] as V)).compile() // `count` is the length of V
-      places = compiled.parameters.map((parameter) => standIns.findIndex((one) => one === parameter))
+      places = compiled.parameters.map((parameter) => standIns.indexOf(parameter as string)) // what is no text is not found
     }
     const constants = compiled.parameters
     const parameters = places.map((place, at) => (place < 0 ? constants[at] : values[place]))

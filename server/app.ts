@@ -1,9 +1,6 @@
 /** The way of a request, from the door to the handler. */
 
-import compression from 'compression'
-import cors from 'cors'
-import express, { type Express, type Response } from 'express'
-import helmet from 'helmet'
+import express, { type Express, type RequestHandler } from 'express'
 import { DatabaseFault } from '../index/database.ts'
 import type { Deps } from './deps.ts'
 import { Refusal } from './errors.ts'
@@ -11,8 +8,9 @@ import { answerErrors, findOperation } from './http/answers.ts'
 import { authenticate } from './http/authentication.ts'
 import { readBody } from './http/bodies.ts'
 import { docsFiles } from './http/docs.ts'
+import { compressed, crossOrigin, securityHeaders } from './http/headers.ts'
+import { inTurn } from './http/in-turn.ts'
 import { type Handlers, operationHandler } from './http/operations.ts'
-import { isPacked } from './http/packed.ts'
 import { pathParameters } from './http/path-parameters.ts'
 import { limitRequests, limitSignIns } from './http/rate-limits.ts'
 import { requestLog } from './http/requests.ts'
@@ -39,8 +37,6 @@ const handlers: Handlers = {
   ...operationRoutes,
 }
 
-const exposed = ['ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id']
-
 export interface AppOptions {
   /** 500 for an answer that breaks the spec: for tests. */
   readonly validateResponses: boolean
@@ -53,35 +49,33 @@ export function createApp(deps: Deps, { validateResponses, sharedLimits }: AppOp
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
   app.enable('case sensitive routing')
-  app.use(requestLog(deps.log))
-  app.use((_req, res, next) => {
-    if (deps.draining.aborted) res.set('Connection', 'close')
-    next()
-  })
   app.use(
-    helmet({
-      contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-      crossOriginResourcePolicy: { policy: 'cross-origin' },
-    }),
+    inTurn([
+      requestLog(deps.log),
+      closeWhileDraining(deps),
+      securityHeaders(),
+      crossOrigin(),
+      compressed(),
+      docsFiles(),
+      pathParameters,
+      findOperation,
+      authenticate(deps),
+      limitRequests(deps, sharedLimits),
+      readBody,
+      validate({ answersToo: validateResponses }),
+      limitSignIns(deps, sharedLimits),
+      operationHandler(deps, handlers),
+    ]),
   )
-  // No cookies are ever read, so any site may ask on behalf of who gives it a token.
-  app.use(cors({ origin: '*', exposedHeaders: exposed, maxAge: 600, preflightContinue: true }))
-  app.use(compression({ threshold: 64 * 1024, filter: (_req, res: Response) => isJson(res) && !isPacked(res) }))
-  app.use(docsFiles())
-  app.use(pathParameters)
-  app.use(findOperation)
-  app.use(authenticate(deps))
-  app.use(limitRequests(deps, sharedLimits))
-  app.use(readBody)
-  app.use(validate({ answersToo: validateResponses }))
-  app.use(limitSignIns(deps, sharedLimits))
-  app.use(operationHandler(deps, handlers))
   app.use(answerErrors(deps, databaseRefusal))
   return app
 }
 
-function isJson(res: Response): boolean {
-  return /json/.test(String(res.getHeader('Content-Type')))
+function closeWhileDraining({ draining }: Deps): RequestHandler {
+  return (_req, res, next) => {
+    if (draining.aborted) res.set('Connection', 'close')
+    next()
+  }
 }
 
 /** What the database's faults mean; `http/` may not know the database. */

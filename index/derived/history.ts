@@ -48,7 +48,7 @@ const pageQuery = `with recursive ${pathOf('path')},
     select path.chain, case when path.lo > bounds.lo then path.lo else bounds.lo end,
       case when path.hi < bounds.hi then path.hi else bounds.hi end
     from path cross join bounds where path.lo < bounds.hi and path.hi > bounds.lo)
-  select path_start.pos as total, entry.oid as oid from path_start
+  select path_start.pos as total, lower(hex(entry.oid)) as oid from path_start
   left join (part cross join entry on entry.chain = part.chain and entry.pos > part.lo and entry.pos <= part.hi) on 1 = 1
   order by entry.pos desc`
 
@@ -93,7 +93,7 @@ export function knownLogs(db: Db, nodeId: string) {
       return rows.map(({ oid }) => fromBytes(oid))
     },
     page: async (cut: string, offset: number, limit: number) => {
-      const rows = await ask<{ total: number; oid: Buffer | null }>(db, pageQuery, [
+      const rows = await ask<{ total: number; oid: string }>(db, pageQuery, [
         toBytes(cut),
         nodeId,
         offset,
@@ -101,7 +101,7 @@ export function knownLogs(db: Db, nodeId: string) {
         offset,
       ])
       const [first] = rows
-      return first && { total: first.total, oids: rows.flatMap(({ oid }) => (oid ? [fromBytes(oid)] : [])) }
+      return first && { total: first.total, oids: first.oid === '' ? [] : rows.map(({ oid }) => oid) }
     },
     holdsAny: async (cut: string, oids: readonly string[]): Promise<boolean | undefined> => {
       for (let from = 0; from < oids.length; from += 100) {

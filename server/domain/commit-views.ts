@@ -37,8 +37,13 @@ export interface CommitDetails extends Commit {
   readonly changes: CommitDiff
 }
 
+/** By the commit as gitstore remembers it: of one repository, hence of one node. */
+const views = new WeakMap<GitCommit, Commit>()
+
 function toCommit(nodeId: string, commit: GitCommit): Commit {
-  return {
+  const known = views.get(commit)
+  if (known?.node_id === nodeId) return known
+  const view = {
     id: commit.oid,
     node_id: nodeId,
     message: commit.message.replace(/\n$/, ''),
@@ -47,6 +52,8 @@ function toCommit(nodeId: string, commit: GitCommit): Commit {
     created_at: timeOf(commit.committer),
     parent_commits: [...commit.parents],
   }
+  views.set(commit, view)
+  return view
 }
 
 export async function readCommits(repo: Repo, nodeId: string, oids: readonly Oid[]): Promise<Commit[]> {

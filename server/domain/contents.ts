@@ -14,6 +14,7 @@ import { commitToBranch } from './branch-moves.ts'
 import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
 import { type CommitDetails, readCommits, readDetails, readDiff } from './commit-views.ts'
 import { entityAt } from './entities.ts'
+import { lasting, lengthOf } from './lasting.ts'
 import { type Page, pageOf, slice } from './pages.ts'
 import { commitOfTag, visibleHeads } from './tags.ts'
 
@@ -96,9 +97,15 @@ export async function readBytes(
 export async function listCommits(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, page: Page) {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
   const head = headFor(access, branch)
-  const { total, oids } =
-    head === null ? { total: 0, oids: [] } : await access.history.page(head, page.offset, page.limit)
-  return { node_id: nodeId, history: await readCommits(access.repo, nodeId, oids), ...pageOf(page, total) }
+  if (head === null) return { node_id: nodeId, history: [], ...pageOf(page, 0) }
+  return lasting(
+    `history ${nodeId} ${head} ${page.offset} ${page.limit}`,
+    ({ history }) => lengthOf(history),
+    async () => {
+      const { total, oids } = await access.history.page(head, page.offset, page.limit)
+      return { node_id: nodeId, history: await readCommits(access.repo, nodeId, oids), ...pageOf(page, total) }
+    },
+  )
 }
 
 /** @throws Refusal commit_not_found (unknown, or not of this branch); Invalid: an abbreviation that names several */
@@ -114,13 +121,19 @@ export async function readBranchCommit(
   if (head === null || !/^[0-9a-f]{7,40}$/.test(commitId)) throw missing
   if (isOid(commitId)) {
     if (!(await access.history.contains(head, commitId))) throw missing
-    return readDetails(access.repo, nodeId, commitId)
+    return details(access, commitId)
   }
   const [found, another] = await access.history.named(head, commitId)
   if (!found) throw missing
   if (another)
     throw invalid(['path', 'commit_id'], 'names more than one commit of this branch; send more characters', commitId)
-  return readDetails(access.repo, nodeId, found)
+  return details(access, found)
+}
+
+function details({ node, repo }: NodeAccess, oid: Oid): Promise<CommitDetails> {
+  const sizeOf = ({ changes, ...commit }: CommitDetails) =>
+    lengthOf([commit]) + 400 * (changes.added.length + changes.removed.length + changes.modified.length)
+  return lasting(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid))
 }
 
 export interface CommitInput {

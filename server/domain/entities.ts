@@ -58,7 +58,12 @@ export function entityAt(path: string, nodeId: string): { entity_type: EntityTyp
   return { entity_type: 'file', entity_id: path }
 }
 
-const contents = new LRUCache<string, NodeContent>({ max: 5_000 })
+/** What roots of trees say, by folder and id; 16 million characters in all. */
+const contents = new LRUCache<string, NodeContent>({
+  maxSize: 16_000_000,
+  sizeCalculation: ({ json, parents, connections }) =>
+    1_000 + JSON.stringify(json).length + 300 * (parents.length + connections.length),
+})
 
 /** Reads a tree (null: no commit yet) without judging the graph; what is unreadable is a problem, never an error. */
 export async function readContent(repo: Repo, tree: Oid | null): Promise<NodeContent> {

@@ -1,5 +1,6 @@
 /** Binds each operation of the spec to one typed handler: one that is missing, or a renamed field, does not compile. */
 
+import etag from 'etag'
 import type { Request, RequestHandler, Response } from 'express'
 import type { operations } from '../../spec/types.ts'
 import type { Deps } from '../deps.ts'
@@ -113,7 +114,28 @@ function sendBody(req: Request, res: Response, status: number, body: unknown): v
   }
   const next = nextPage(req.originalUrl, body)
   if (next !== undefined) res.append('Link', `<${next}>; rel="next"`)
-  res.status(status).json(body)
+  const text = textOf(body)
+  if (text === undefined) res.status(status).json(body)
+  else res.status(status).set('ETag', text.tag).type('json').send(text.bytes)
+}
+
+interface Text {
+  readonly bytes: Buffer
+  readonly tag: string
+}
+
+/** Of answers that are frozen, which are sent again and again; undefined the first time, which the validator looks at. */
+const texts = new WeakMap<object, Text | 'once'>()
+
+function textOf(body: unknown): Text | undefined {
+  if (typeof body !== 'object' || body === null || !Object.isFrozen(body)) return undefined
+  const kept = texts.get(body)
+  if (kept === undefined) texts.set(body, 'once')
+  if (kept !== 'once') return kept
+  const bytes = Buffer.from(JSON.stringify(body))
+  const text = { bytes, tag: etag(bytes, { weak: true }) }
+  texts.set(body, text)
+  return text
 }
 
 /** Where a page's successor is, all other parameters kept; undefined for the last page and for what is no page. */

@@ -3,7 +3,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { RequestHandler } from 'express'
 import { destination, type Logger, pino } from 'pino'
-import { pinoHttp } from 'pino-http'
 import { v7 as newId } from 'uuid'
 
 /** Names under which something secret could reach the log, at the top of a record and one level down. */
@@ -19,51 +18,51 @@ const secrets = [
   'reset_token',
 ]
 
+/** Milliseconds that a line may wait for others to be written with it. */
+const patience = 100
+
 /** Writes JSON lines to standard error; standard output belongs to the one line that says where the service listens. */
 export function createLog(level: string): Logger {
-  return pino(
-    { level, redact: { paths: secrets.flatMap((name) => [name, `*.${name}`]), censor: '[hidden]' } },
-    destination({ dest: 2, sync: true }),
-  )
+  const out = destination({ dest: 2, sync: true, minLength: 4_096 })
+  const flush = () => out.flushSync()
+  setInterval(flush, patience).unref()
+  process.once('exit', flush)
+  return pino({ level, redact: { paths: secrets.flatMap((name) => [name, `*.${name}`]), censor: '[hidden]' } }, out)
+}
+
+const key = Symbol('request id')
+
+interface Carrier extends IncomingMessage {
+  [key]?: string
 }
 
 /** Gives each request its id (the client's, if it is harmless) and logs it when it has been answered. */
 export function requestLog(log: Logger): RequestHandler {
-  const logger = pinoHttp({
-    logger: log,
-    genReqId: (req, res) => {
-      const sent = req.headers['x-request-id']
-      const id = typeof sent === 'string' && /^[\w.:-]{1,100}$/.test(sent) ? sent : newId()
-      res.setHeader('X-Request-Id', id)
-      return id
-    },
-    customLogLevel: (_req, res, error) => (error !== undefined || res.statusCode >= 500 ? 'error' : 'info'),
-    serializers: {
-      req: ({
-        id,
-        method,
-        url,
-        remoteAddress,
-      }: {
-        id: unknown
-        method: string
-        url: string
-        remoteAddress: string
-      }) => ({
-        id,
-        method,
-        url,
-        remoteAddress,
-      }),
-      res: ({ statusCode }: { statusCode: number }) => ({ statusCode }),
-    },
-  })
-  return (req, res, next) => {
-    logger(req, res)
+  return (req: Carrier, res, next) => {
+    const { method, url, headers } = req
+    const id = idFor(headers['x-request-id'])
+    const started = performance.now()
+    req[key] = id
+    res.setHeader('X-Request-Id', id)
+    res.once('close', () => {
+      const { statusCode, writableFinished } = res
+      const record = {
+        req: { id, method, url, remoteAddress: req.socket.remoteAddress },
+        res: { statusCode },
+        responseTime: Math.round(performance.now() - started),
+      }
+      if (!writableFinished) log.info(record, 'request aborted')
+      else if (statusCode >= 500) log.error(record, 'request failed')
+      else log.info(record, 'request completed')
+    })
     next()
   }
 }
 
-export function requestId(req: IncomingMessage): string {
-  return String(req.id)
+function idFor(sent: unknown): string {
+  return typeof sent === 'string' && /^[\w.:-]{1,100}$/.test(sent) ? sent : newId()
+}
+
+export function requestId(req: Carrier): string {
+  return req[key] ?? ''
 }

@@ -5,6 +5,7 @@ import { middleware } from 'express-openapi-validator'
 import type { OpenApiRequest } from 'express-openapi-validator/dist/framework/types.js'
 import { Invalid, type Problem } from '../errors.ts'
 import { contextOf } from './context.ts'
+import { inTurn } from './in-turn.ts'
 import { type Finding, inputOf, problemsOf } from './problems.ts'
 import { copyOfSpec, type Operation, type OperationId } from './spec.ts'
 
@@ -45,18 +46,6 @@ export function validate({ answersToo }: { answersToo: boolean }): RequestHandle
         hasFindings(error) ? new Invalid(problemsOf(error.errors, { body, query, params: place.parameters })) : error,
       )
     })
-  }
-}
-
-/** One after the other until one fails; without the cost of a router, for steps that throw nothing. */
-function inTurn(steps: readonly RequestHandler[]): RequestHandler {
-  return (req, res, done) => {
-    const step = (at: number): void => {
-      const current = steps[at]
-      if (current === undefined) done()
-      else current(req, res, (error?: unknown) => (error ? done(error) : step(at + 1)))
-    }
-    step(0)
   }
 }
 

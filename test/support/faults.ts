@@ -21,7 +21,7 @@ export function prepareFaults(): Faults {
   const folder = mkdtempSync(join(tmpdir(), 'grove-faults-'))
   const [library, file] = [join(folder, 'faults.so'), join(folder, 'ask')]
   const source = new URL('./faults.cc', import.meta.url).pathname
-  execFileSync('c++', ['-shared', '-fPIC', '-O1', '-o', library, source, '-ldl'])
+  execFileSync('g++', ['-shared', '-fPIC', '-O1', '-o', library, source, '-ldl'])
   return {
     environment: { LD_PRELOAD: library, GROVE_FAULTS: file },
     ask: async (what) => {
