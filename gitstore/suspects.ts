@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import pLimit from 'p-limit'
 import { syncDirectory, syncPath } from './durable.ts'
 import { codeOf, GitError } from './errors.ts'
-import { runGit } from './native.ts'
+import { findDamage } from './fsck.ts'
 import type { Repo } from './repo.ts'
 
 const suspects = new Set<string>()
@@ -30,8 +30,7 @@ export function refuseSuspect({ dir }: Repo): void {
  */
 export async function checkSuspect(repo: Repo): Promise<boolean> {
   try {
-    const { code } = await runGit(repo, ['fsck', '--full', '--strict', '--no-dangling'], { timeoutMs: 10 * 60_000 })
-    if (code !== 0 && (await readdir(repo.dir)).length > 0) return false
+    if ((await findDamage(repo, 'full')) && (await readdir(repo.dir)).length > 0) return false
     await syncFolder(repo.dir, pLimit(16))
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error

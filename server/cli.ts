@@ -3,7 +3,17 @@
 import { Command, CommanderError } from 'commander'
 import { GitError } from '../gitstore/errors.ts'
 import { DatabaseFault } from '../index/database.ts'
-import { importFolder, rebuildIndex, UsageError } from './commands.ts'
+import {
+  backUpTo,
+  checkHealth,
+  importFolder,
+  type PurgeOptions,
+  purgeTrash,
+  rebuildIndex,
+  restoreFrom,
+  restoreNodeAt,
+  UsageError,
+} from './commands.ts'
 import { ConfigError, readConfig } from './config.ts'
 import { Refusal } from './errors.ts'
 
@@ -33,6 +43,49 @@ program
   .description('makes the index again from the repositories; credentials are not touched')
   .action(async () => {
     process.exitCode = await rebuildIndex(readConfig())
+  })
+
+program
+  .command('doctor')
+  .description(
+    'looks whether everything is sound: repositories, databases, the index against a rebuild; changes nothing',
+  )
+  .option('--json', 'the report as one line of JSON')
+  .action(async (options: { json?: boolean }) => {
+    process.exitCode = await checkHealth(readConfig(), options)
+  })
+
+program
+  .command('backup')
+  .description('copies accounts and repositories to a folder, checked; into the same folder again: only what changed')
+  .argument('<dir>')
+  .action(async (dir: string) => {
+    process.exitCode = await backUpTo(readConfig(), dir)
+  })
+
+program
+  .command('restore')
+  .description('fills an empty data folder from a backup, or from any folder of mirrors that git made')
+  .argument('<dir>')
+  .action(async (dir: string) => {
+    process.exitCode = await restoreFrom(readConfig(), dir)
+  })
+
+program
+  .command('restore-node')
+  .description('brings a deleted node back from the trash')
+  .argument('<node>', '<org id>/<node id>')
+  .action(async (node: string) => {
+    process.exitCode = await restoreNodeAt(readConfig(), node)
+  })
+
+program
+  .command('purge')
+  .description('removes for good what was deleted long ago')
+  .option('--older-than <days>', 'days since the deletion', '30')
+  .option('--force', 'even if these are fewer than 14')
+  .action(async (options: PurgeOptions) => {
+    process.exitCode = await purgeTrash(readConfig(), options)
   })
 
 // Who reads only the beginning, as `grove import … | head` does, must not end the work in the middle.

@@ -1,13 +1,20 @@
 /** What `grove` does beside serving; each command opens the data folder beside whatever else runs on it. */
-import { stat } from 'node:fs/promises'
-import { basename, resolve } from 'node:path'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join, resolve, sep } from 'node:path'
 import { findAccountByEmail } from '../index/records/accounts.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import type { Person } from './domain/actor.ts'
+import { backUp, findMistake, type Trouble } from './domain/backup.ts'
+import { examine, type Step } from './domain/doctor.ts'
 import { importNodes } from './domain/imports.ts'
 import { createOrg, listOrgs, type Org, readOrg } from './domain/orgs.ts'
-import { reindex } from './domain/reindex.ts'
+import { isId } from './domain/places.ts'
+import { followAll, reindex } from './domain/reindex.ts'
+import { createAccounts, findOccupant, placeCredentials, placeOrgs } from './domain/restore.ts'
+import { stage } from './domain/staging.ts'
+import { purge, restoreNode, type Trashed } from './domain/trash.ts'
 import { createLog } from './http/requests.ts'
 import { asLine } from './import/line.ts'
 import { planImport } from './import/plan.ts'
@@ -29,11 +36,7 @@ export interface ImportOptions {
 
 /** Exit code 1 if a node was refused; a link that leads nowhere or a file that cannot be read is only named. */
 export async function importFolder(config: Config, folder: string, options: ImportOptions): Promise<number> {
-  const isFolder = await stat(folder).then(
-    (found) => found.isDirectory(),
-    () => false,
-  )
-  if (!isFolder) throw new UsageError(`${folder} is not a folder`)
+  await requireFolder(folder)
   return withDeps(config, async (deps) => {
     const person = await personFor(deps, options.as)
     const org = await orgForImport(deps, person, options.org, asLine(basename(resolve(folder)), 200) || 'Imported')
@@ -66,6 +69,163 @@ export async function rebuildIndex(config: Config): Promise<number> {
     for (const { path, reason } of done.failed) say(`  not readable, left as it is: ${path}: ${reason}`)
     return done.failed.length > 0 ? 1 : 0
   })
+}
+
+/** Changes nothing. Exit code 1 if anything is wrong; notes are not. */
+export async function checkHealth(config: Config, options: { readonly json?: boolean }): Promise<number> {
+  await requireFolder(config.dataDir)
+  const folder = await mkdtemp(join(tmpdir(), 'grove-doctor-'))
+  try {
+    const scratch = { ...config, dataDir: folder, logLevel: 'silent' as const }
+    const { orgs, nodes, findings } = await withDeps(scratch, async (deps) => {
+      const progress = new Map<Step, Progress>()
+      const done = await examine(config.dataDir, deps, (step, at, total) => {
+        if (!progress.has(step)) for (const before of progress.values()) before.end()
+        const bar = progress.get(step) ?? progressFor(step)
+        progress.set(step, bar)
+        bar.at(at, total)
+      })
+      ;[...progress.values()].at(-1)?.end()
+      return done
+    })
+    const faults = findings.filter(({ kind }) => kind === 'fault')
+    const lines = findings.map(({ kind, path, reason }) => `  ${kind === 'note' ? '(note) ' : ''}${path}: ${reason}`)
+    if (options.json === true) {
+      say(
+        JSON.stringify({
+          data_dir: config.dataDir,
+          organisations: orgs,
+          nodes,
+          healthy: faults.length === 0,
+          findings,
+        }),
+      )
+    } else {
+      say(`${config.dataDir}: ${orgs} organisations and ${nodes} nodes`)
+      say(faults.length === 0 ? 'Nothing is wrong' : `${things(faults.length)} wrong:`)
+      for (const line of lines) say(line)
+    }
+    return faults.length === 0 ? 0 : 1
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Exit code 1 if anything could not be copied, or is not sound where it was copied to. */
+export async function backUpTo(config: Config, target: string): Promise<number> {
+  const dir = resolve(target)
+  await requireFolder(config.dataDir)
+  if (`${dir}${sep}`.startsWith(`${config.dataDir}${sep}`) || `${config.dataDir}${sep}`.startsWith(`${dir}${sep}`))
+    throw new UsageError(`${dir} and the data folder ${config.dataDir} must lie beside each other`)
+  const mistake = await findMistake(config.dataDir, dir)
+  if (mistake !== undefined) throw new UsageError(mistake)
+  // Finishes what dead processes have begun. Where even that is damaged, a backup of the rest is wanted all the more.
+  const sick = await withDeps(config, async () => undefined).catch((error: unknown) => error)
+  const progress = progressFor('Copying')
+  const done = await backUp(config.dataDir, dir, new Date(), progress.at)
+  progress.end()
+  say(`${done.repositories} repositories in ${dir}, ${done.fetched} of them changed since the last backup`)
+  for (const path of done.gone) say(`kept, though it is deleted: ${path}`)
+  const problems = [
+    ...(sick instanceof Error ? [{ path: config.dataDir, reason: sick.message }] : []),
+    ...done.problems,
+  ]
+  return sayProblems(problems)
+}
+
+/** Exit code 1 if a copy was left for a fault of its own, or is restored and not sound. */
+export async function restoreFrom(config: Config, source: string): Promise<number> {
+  const dir = resolve(source)
+  const root = config.dataDir
+  await requireFolder(dir)
+  const occupant = (await findOccupant(root)) ?? (await findAccounts(config))
+  if (occupant !== undefined) throw new UsageError(`${root} is not an empty data folder: ${occupant}`)
+  const copying = progressFor('Copying')
+  const staged = await stage(root, dir, copying.at)
+  copying.end()
+  const problems: Trouble[] = [...staged.problems]
+  const hasCredentials = await placeCredentials(root, dir, staged.manifest, problems)
+  await placeOrgs(root, staged)
+  return withDeps(config, async (deps) => {
+    const indexing = progressFor('Indexing')
+    const { failed } = await followAll(deps, indexing.at)
+    indexing.end()
+    const accounts = await createAccounts(deps, problems)
+    say(`${staged.orgs.length} organisations and ${staged.nodes} nodes restored from ${dir}`)
+    if (hasCredentials) say('Accounts, passwords and sessions are those of the backup')
+    if (accounts.length > 0)
+      say('Who is to set a password by POST /auth/password with this reset_token, within 7 days:')
+    for (const { email, resetToken } of accounts) say(`${email} ${resetToken}`)
+    for (const { path, reason } of staged.left) say(`left: ${path} ${reason}`)
+    return sayProblems([...problems, ...failed])
+  })
+}
+
+/** @param place `<org id>/<node id>`, as in the node's addresses and in what deletions leave in the trash */
+export async function restoreNodeAt(config: Config, place: string): Promise<number> {
+  const [orgId = '', nodeId = '', more] = place.replace(/\.git$/, '').split('/')
+  if (!isId(orgId) || !isId(nodeId) || more !== undefined) throw new UsageError(`${place} is not ORG_ID/NODE_ID`)
+  await requireFolder(config.dataDir)
+  return withDeps(config, async (deps) => {
+    const obstacle = await restoreNode(deps, orgId, nodeId)
+    if (obstacle !== undefined) throw new UsageError(`${orgId}/${nodeId} cannot be restored: ${obstacle}`)
+    say(`${orgId}/${nodeId} is restored`)
+    return 0
+  })
+}
+
+export interface PurgeOptions {
+  readonly olderThan: string
+  readonly force?: boolean
+}
+
+/** Days that what was deleted is kept at least, but for `--force`. */
+const shortestTrash = 14
+
+export async function purgeTrash(config: Config, { olderThan, force = false }: PurgeOptions): Promise<number> {
+  const days = /^\d{1,5}$/.test(olderThan) ? Number(olderThan) : undefined
+  if (days === undefined) throw new UsageError(`${olderThan} is not a number of days`)
+  if (days < shortestTrash && !force)
+    throw new UsageError(`What was deleted less than ${shortestTrash} days ago is purged with --force only`)
+  await requireFolder(config.dataDir)
+  return withDeps(config, async (deps) => {
+    const progress = progressFor('Removing')
+    const { removed, kept } = await purge(deps, new Date(deps.now().getTime() - days * 24 * 3_600_000), progress.at)
+    progress.end()
+    for (const one of removed) say(`removed ${nameOf(one)}, deleted ${one.deleted_at}`)
+    say(`${removed.length} removed, ${kept.length} kept that were deleted less than ${days} days ago`)
+    return 0
+  })
+}
+
+function nameOf({ orgId, nodeId }: Trashed): string {
+  return nodeId === undefined ? `organisation ${orgId}` : `${orgId}/${nodeId}`
+}
+
+async function findAccounts(config: Config): Promise<string | undefined> {
+  return withDeps(config, async ({ credentials }) => {
+    const account = await credentials.read.selectFrom('account').select('id').limit(1).executeTakeFirst()
+    return account && 'it has accounts'
+  })
+}
+
+async function requireFolder(path: string): Promise<void> {
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+  if (!isFolder) throw new UsageError(`${path} is not a folder`)
+}
+
+/** The exit code: 1 if there are any. */
+function sayProblems(problems: readonly Trouble[]): number {
+  if (problems.length > 0) say(`${things(problems.length)} wrong:`)
+  for (const { path, reason } of problems) say(`  ${path}: ${reason}`)
+  return problems.length > 0 ? 1 : 0
+}
+
+function things(count: number): string {
+  return count === 1 ? '1 thing is' : `${count} things are`
 }
 
 async function withDeps<T>(config: Config, work: (deps: Deps) => Promise<T>): Promise<T> {

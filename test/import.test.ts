@@ -288,7 +288,7 @@ describe('import', function () {
       }
       expect(await stderr('import', folder)).to.equal("error: required option '--as <email>' not specified\n")
       expect(await stderr('import', '--as', 'a@b.c')).to.equal("error: missing required argument 'folder'\n")
-      expect(await stderr('prune')).to.equal("error: unknown command 'prune'\n")
+      expect(await stderr('frobnicate')).to.equal("error: unknown command 'frobnicate'\n")
     })
   })
 

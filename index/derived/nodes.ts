@@ -20,6 +20,8 @@ export interface NodeChange {
   /** Logs of heads that moved, in an order in which each has its base; long ones are laid out already. */
   readonly logs: readonly LogToLay[]
   readonly pulls: readonly Insertable<PullTable>[]
+  /** Numbers of those that the ledger has not any more. */
+  readonly pullsGone: readonly number[]
   /** What main says; undefined where main did not move. */
   readonly node?: NodeFields | undefined
   readonly text?: string
@@ -54,6 +56,8 @@ export async function replaceNodeRows(trx: Transaction<IndexSchema>, change: Nod
   }
   for (const log of change.logs) if (!(await layLog(trx, nodeId, log))) throw new Outrun()
   await replaceBranches(trx, change)
+  for (const number of change.pullsGone)
+    await trx.deleteFrom('pull').where('node_id', '=', nodeId).where('number', '=', number).execute()
   for (const pull of change.pulls) await upsertPull(trx, pull)
   const graphMoved = change.node ? await replaceMain(trx, change) : false
   if (change.node) await touchOrg(trx, orgId, nodeId, graphMoved)

@@ -55,13 +55,16 @@ async function followOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo)
   if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
   const branches = listRefs(repo, 'refs/heads/')
   if (row?.ledger === ledger && sameBranches(indexed, branches)) return true
-  const records = row?.ledger === ledger ? [] : await changedPulls(repo, row?.ledger ?? null, ledger)
+  const { records, gone } =
+    row?.ledger === ledger
+      ? { records: [], gone: [] }
+      : await changedPulls(repo, row?.ledger ?? null, ledger, await pullNumbers(deps.index.read, nodeId))
   const moved = [...branches].filter(([ref, oid]) => indexed.get(ref) !== oid)
   const heads = moved.sort(([a], [b]) => Number(b === main) - Number(a === main)).map(([, oid]) => oid)
   const logs = await logsToLay(deps, nodeId, repo, [...new Set(heads)])
   if (!logs) return false
   const place = { nodeId, repo, version: row?.version, history: historyOf(deps, nodeId, repo) }
-  if (await settlePulls(deps, place, stillOpen(known, records), indexed, branches)) return false
+  if (await settlePulls(deps, place, stillOpen(known, records, gone), indexed, branches)) return false
   const fields = await nodeFields(repo, row, ledger, branches.get(main) ?? null)
   const change = {
     row,
@@ -72,6 +75,7 @@ async function followOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo)
     indexed,
     logs,
     pulls: records.map((record) => toRow(nodeId, record)),
+    pullsGone: gone,
     ...fields,
   }
   try {
@@ -107,9 +111,19 @@ async function openPulls(db: Kysely<IndexSchema>, nodeId: string): Promise<PullR
   return rows.map(fromRow)
 }
 
+async function pullNumbers(db: Kysely<IndexSchema>, nodeId: string): Promise<number[]> {
+  const rows = await db.selectFrom('pull').select('number').where('node_id', '=', nodeId).execute()
+  return rows.map(({ number }) => number)
+}
+
 /** Every request that is open after `records`, as the ledger has it. */
-function stillOpen(known: readonly PullRecord[], records: readonly PullRecord[]): PullRecord[] {
+function stillOpen(
+  known: readonly PullRecord[],
+  records: readonly PullRecord[],
+  gone: readonly number[],
+): PullRecord[] {
   const byNumber = new Map(known.map((record) => [record.number, record]))
+  for (const number of gone) byNumber.delete(number)
   for (const record of records) byNumber.set(record.number, record)
   return [...byNumber.values()].filter((record) => record.status === 'open').sort((a, b) => a.number - b.number)
 }

@@ -1,6 +1,6 @@
 /** `refs/grove/ledger`: what happened to a node, as JSON files in commits (transactions.md). */
 
-import { readCommit } from '../../gitstore/commits.ts'
+import { findCommit, readCommit } from '../../gitstore/commits.ts'
 import { diffTrees } from '../../gitstore/diff.ts'
 import { type Draft, openDraft } from '../../gitstore/draft.ts'
 import { GitError } from '../../gitstore/errors.ts'
@@ -101,16 +101,31 @@ export async function readPull(repo: Repo, ledger: Oid, number: number): Promise
   return readJsonAt<PullRecord>(repo, ledger, pullPath(number))
 }
 
-/** The pull requests that changed between two ledgers, as the later has them; all of them from null. */
-export async function changedPulls(repo: Repo, before: Oid | null, after: Oid): Promise<PullRecord[]> {
-  const from = before === null ? null : (await readCommit(repo, before)).tree
-  const changes = await diffTrees(repo, from, (await readCommit(repo, after)).tree)
+export interface ChangedPulls {
+  /** As the later ledger has them. */
+  readonly records: readonly PullRecord[]
+  /** Numbers that it has not any more: an older copy of the repository took its place, or a hand moved the ledger back. */
+  readonly gone: readonly number[]
+}
+
+/** The pull requests that changed from `before` on; all of them from null, and where there is no such commit any more. */
+export async function changedPulls(
+  repo: Repo,
+  before: Oid | null,
+  after: Oid,
+  known: readonly number[],
+): Promise<ChangedPulls> {
+  const base = before === null ? undefined : await findCommit(repo, before)
+  const changes = await diffTrees(repo, base?.tree ?? null, (await readCommit(repo, after)).tree)
   const records: PullRecord[] = []
   for (const { path, new: entry } of changes) {
-    if (!entry || !path.startsWith('pulls/')) continue
-    records.push(parse<PullRecord>(await readBlob(repo, entry.oid)))
+    if (entry && path.startsWith('pulls/')) records.push(parse<PullRecord>(await readBlob(repo, entry.oid)))
   }
-  return records
+  const numbers = new Set(records.map(({ number }) => number))
+  const removed = new Set(
+    changes.flatMap(({ path, new: entry }) => (entry ? [] : [Number(/\/(\d+)\.json$/.exec(path)?.[1])])),
+  )
+  return { records, gone: known.filter((number) => !numbers.has(number) && (!base || removed.has(number))) }
 }
 
 async function readJsonAt<T extends object>(repo: Repo, ledger: Oid, path: string): Promise<T> {

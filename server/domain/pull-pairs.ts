@@ -56,8 +56,11 @@ export async function refusePair(
     .where('status', '=', 'open')
     .execute()
   const records = new Map(rows.map((row) => [row.number, fromRow(row)]))
-  if (indexed !== ledger)
-    for (const record of await changedPulls(repo, indexed, ledger)) records.set(record.number, record)
+  if (indexed !== ledger) {
+    const changed = await changedPulls(repo, indexed, ledger, [...records.keys()])
+    for (const number of changed.gone) records.delete(number)
+    for (const record of changed.records) records.set(record.number, record)
+  }
   const first = [...records.values()].find(
     (record) =>
       record.status === 'open' &&

@@ -1,0 +1,86 @@
+/** Where two indexes say different things of the same repositories. */
+import type Sqlite from 'better-sqlite3'
+import { openToRead } from '../backup.ts'
+
+export interface Difference {
+  readonly orgId: string
+  /** Undefined: a row of the organisation itself. */
+  readonly nodeId: string | undefined
+  /** The table and what tells its rows of one node apart: `branch main`. */
+  readonly row: string
+  /** Columns that differ, as `index` and as `rebuilt` have them; both undefined where one has no such row. */
+  readonly columns: Readonly<Record<string, readonly [index: unknown, rebuilt: unknown]>>
+  readonly only: 'index' | 'rebuilt' | undefined
+}
+
+interface Table {
+  readonly name: string
+  /** The organisation's id and the node's, as SQL over `one`, a row of the table. */
+  readonly place: readonly [org: string, node: string]
+  readonly key: readonly string[]
+  readonly columns: readonly string[]
+}
+
+const nodeOrg = '(select org_id from node where node.id = one.node_id)'
+const pullColumns = `id title description source_branch target_branch status is_draft author author_email created_at
+  recorded_at source_commit target_commit ahead behind ended_by ended_by_email ended_at`
+
+/** All that follows from the refs but what counts changes: versions, epochs, tombstones, how histories are laid out. */
+const tables: readonly Table[] = [
+  table('org', ['one.id', 'null'], '', 'id name published require_pull_requests created_at updated_at head'),
+  table('member', ['one.org_id', 'null'], 'user_id', 'email name role created_at'),
+  table('node', ['one.org_id', 'one.id'], '', 'title description tags properties created_at updated_at head ledger'),
+  table('node_text', [nodeOrg, 'one.node_id'], '', 'text'),
+  table('node_tag', [nodeOrg, 'one.node_id'], 'tag', ''),
+  table('branch', [nodeOrg, 'one.node_id'], 'name', 'head'),
+  table('edge', ['one.org_id', 'one.holder'], 'edge_type key', 'source target connection_type label'),
+  table('pull', [nodeOrg, 'one.node_id'], 'number', pullColumns),
+]
+
+/**
+ * What the database in the file `index` says otherwise than the one in `rebuilt`; each table at one moment. Synchronous.
+ *
+ * @throws Error where one is missing, damaged or of another version
+ */
+export function differencesBetween(index: string, rebuilt: string): Difference[] {
+  const db = openToRead(index)
+  try {
+    db.prepare('attach ? as rebuilt').run(rebuilt)
+    return tables.flatMap((table) => differencesIn(db, table))
+  } finally {
+    db.close()
+  }
+}
+
+type Row = Record<string, unknown>
+
+function differencesIn(db: Sqlite.Database, { name, place, key, columns }: Table): Difference[] {
+  const select = (schema: string) => {
+    const [org, node] = place.map((sql) => sql.replace('from node', `from ${schema}.node`))
+    return `select ${[`${org} as "place.org"`, `${node} as "place.node"`, ...key, ...columns].join(', ')} from ${schema}.${name} as one`
+  }
+  const both = db.transaction(() => [
+    db.prepare(`${select('main')} except ${select('rebuilt')}`).all() as Row[], // the columns just named
+    db.prepare(`${select('rebuilt')} except ${select('main')}`).all() as Row[], // the same
+  ])
+  const [here = [], there = []] = both()
+  const keyOf = (row: Row) => JSON.stringify(['place.org', 'place.node', ...key].map((column) => row[column]))
+  const pairs = new Map<string, [Row | undefined, Row | undefined]>(here.map((row) => [keyOf(row), [row, undefined]]))
+  for (const row of there) pairs.set(keyOf(row), [pairs.get(keyOf(row))?.[0], row])
+  return [...pairs.values()].map(([mine, theirs]) => {
+    const one: Row = mine ?? theirs ?? {}
+    const differing = columns.filter((column) => mine && theirs && mine[column] !== theirs[column])
+    return {
+      orgId: String(one['place.org']),
+      nodeId: one['place.node'] === null ? undefined : String(one['place.node']),
+      row: [name, ...key.map((column) => one[column])].join(' '),
+      columns: Object.fromEntries(differing.map((column) => [column, [mine?.[column], theirs?.[column]] as const])),
+      only: mine && theirs ? undefined : mine ? ('index' as const) : ('rebuilt' as const),
+    }
+  })
+}
+
+/** @param key columns that tell rows of one place apart, @param columns the others, both between spaces */
+function table(name: string, place: Table['place'], key: string, columns: string): Table {
+  return { name, place, key: key.split(/\s+/).filter(Boolean), columns: columns.split(/\s+/).filter(Boolean) }
+}

@@ -1,0 +1,251 @@
+/** Looks whether everything in a data folder is as it should be, beside whatever runs on it, and changes nothing. */
+import { existsSync } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pLimit from 'p-limit'
+import { GitError } from '../../gitstore/errors.ts'
+import { findDamage } from '../../gitstore/fsck.ts'
+import { listRefs } from '../../gitstore/refs.ts'
+import type { Store } from '../../gitstore/store.ts'
+import { findDatabaseDamage } from '../../index/backup.ts'
+import { withoutCycles } from '../../index/derived/acyclic.ts'
+import { type Difference, differencesBetween } from '../../index/derived/comparison.ts'
+import type { Deps } from '../deps.ts'
+import { credentialsFile } from './backup.ts'
+import { followNode, followOrg } from './follow.ts'
+import { readNodeRecord } from './ledger.ts'
+import { ledgerRef } from './places.ts'
+import { followAll } from './reindex.ts'
+import { identityRef, listRepositories, type RepositoryPlace } from './repositories.ts'
+
+interface Finding {
+  /** A fault is wrong; a note will be gone by itself or does no harm. */
+  readonly kind: 'fault' | 'note'
+  readonly subject: 'repository' | 'database' | 'index' | 'graph' | 'leftover'
+  /** Below the data folder. */
+  readonly path: string
+  readonly reason: string
+}
+
+export interface Examination {
+  readonly orgs: number
+  readonly nodes: number
+  /** By path. */
+  readonly findings: readonly Finding[]
+}
+
+export type Step = 'Checking' | 'Rebuilding'
+
+/** Milliseconds after which nobody can be at work on a lock or a temporary file: twice the longest git process. */
+const abandoned = 20 * 60_000
+/** Milliseconds that a service gets to catch up with what moved while this looked. */
+const secondLook = 1_000
+/** Repositories that are looked at, at the same time. */
+const atOnce = 2
+
+/**
+ * Runs git's own check on every repository and SQLite's on both databases, makes the index once more and compares.
+ *
+ * @param scratch everything of an empty folder, whose index is filled here
+ */
+export async function examine(
+  root: string,
+  scratch: Deps,
+  onProgress: (step: Step, done: number, total: number) => void,
+): Promise<Examination> {
+  const places = await listRepositories(root)
+  const findings: Finding[] = []
+  const turn = pLimit(atOnce)
+  let done = 0
+  const look = async (place: RepositoryPlace) => {
+    findings.push(...(await examineRepository(root, place, scratch.now())))
+    onProgress('Checking', ++done, places.length)
+  }
+  await Promise.all(places.map((place) => turn(() => look(place))))
+  const damaged = new Set(findings.filter(({ kind }) => kind === 'fault').map(({ path }) => path))
+
+  const credentials = join(root, credentialsFile)
+  const index = join(root, 'index.sqlite')
+  const sick = existsSync(credentials) ? findDatabaseDamage(credentials) : 'is missing, and with it all accounts'
+  if (sick !== undefined) findings.push(fault('database', credentialsFile, sick))
+  if (!existsSync(index)) {
+    findings.push({ ...fault('database', 'index.sqlite', 'is missing; the next start makes it again'), kind: 'note' })
+  } else {
+    const sickIndex = findDatabaseDamage(index)
+    if (sickIndex !== undefined)
+      findings.push(fault('database', 'index.sqlite', `${sickIndex}; the next start makes it again`))
+    else findings.push(...(await examineIndex(root, index, scratch, damaged, onProgress)))
+  }
+  return {
+    orgs: places.filter(({ nodeId }) => nodeId === undefined).length,
+    nodes: places.filter(({ nodeId }) => nodeId !== undefined).length,
+    findings: findings.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)),
+  }
+}
+
+function fault(subject: Finding['subject'], path: string, reason: string): Finding {
+  return { kind: 'fault', subject, path, reason }
+}
+
+async function examineRepository(root: string, place: RepositoryPlace, now: Date): Promise<Finding[]> {
+  const repo = { dir: join(root, place.path) }
+  if (!existsSync(repo.dir)) {
+    // Else it was deleted since it was listed.
+    if (place.nodeId !== undefined || !existsSync(join(root, place.orgId))) return []
+    return [fault('repository', place.path, 'is missing: nothing of the organisation can be read')]
+  }
+  const findings: Finding[] = []
+  const damage = await findDamage(repo, 'full')
+  // Whoever writes at this moment may confuse git; what is broken stays so.
+  const again = damage === undefined ? undefined : await findDamage(repo, 'full')
+  const wrong = again ?? (await examineIdentity(repo, place))
+  if (wrong !== undefined && existsSync(repo.dir)) findings.push(fault('repository', place.path, wrong))
+  for (const path of await listLeftovers(repo.dir, now)) {
+    const isLock = path.endsWith('.lock')
+    const reason = isLock ? 'a lock that nobody holds any more' : 'a temporary file that nobody writes any more'
+    findings.push({ kind: isLock ? 'fault' : 'note', subject: 'leftover', path: relative(root, path), reason })
+  }
+  return findings
+}
+
+/** What keeps the repository from saying that it is the one of its name. */
+async function examineIdentity(repo: { dir: string }, place: RepositoryPlace): Promise<string | undefined> {
+  try {
+    const oid = listRefs(repo, 'refs/').get(identityRef(place))
+    if (!oid) return `${identityRef(place)} is missing`
+    if (place.nodeId === undefined) return undefined
+    const { id, org_id } = await readNodeRecord(repo, oid)
+    if (id === place.nodeId && org_id === place.orgId) return undefined
+    return `${ledgerRef} says that it is ${org_id}/${id}.git`
+  } catch (error) {
+    if (error instanceof GitError) return error.message
+    throw error
+  }
+}
+
+/** Locks, temporary objects and quarantines that are too old to be anybody's. */
+async function listLeftovers(folder: string, now: Date): Promise<string[]> {
+  const found: string[] = []
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    const path = join(folder, entry.name)
+    const isLeftover = /\.lock$|^\.?tmp[-_]|^quarantine-|^incoming-/.test(entry.name)
+    if (entry.isDirectory() && !isLeftover) found.push(...(await listLeftovers(path, now)))
+    if (!isLeftover) continue
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: now.getTime() }))
+    if (now.getTime() - mtimeMs > abandoned) found.push(path)
+  }
+  return found
+}
+
+/** Follows every repository into the index of `scratch` and names what the index of the data folder has otherwise. */
+async function examineIndex(
+  root: string,
+  index: string,
+  scratch: Deps,
+  damaged: ReadonlySet<string>,
+  onProgress: (step: Step, done: number, total: number) => void,
+): Promise<Finding[]> {
+  const deps: Deps = { ...scratch, store: readOnlyStore(root) }
+  const rebuilt = join(scratch.config.dataDir, 'index.sqlite')
+  const first = await followAll(deps, (done, total) => onProgress('Rebuilding', done, total))
+  const failed = new Map(first.failed.map(({ path, reason }) => [pathOf(path), reason]))
+  let different: Difference[]
+  try {
+    different = differencesBetween(index, rebuilt)
+    if (different.length + failed.size > 0) different = await lookAgain(deps, index, rebuilt, different, failed)
+  } catch (error) {
+    return [fault('database', 'index.sqlite', error instanceof Error ? error.message : String(error))]
+  }
+  const findings = [...failed]
+    .filter(([path]) => !damaged.has(path))
+    .map(([path, reason]) => fault('index', path, `cannot be indexed: ${reason}`))
+  for (const one of different) {
+    const path = pathOf(one.nodeId === undefined ? one.orgId : join(one.orgId, `${one.nodeId}.git`))
+    if (!failed.has(path) && !failed.has(pathOf(one.orgId)) && !damaged.has(path))
+      findings.push(fault('index', path, describe(one)))
+  }
+  return [...findings, ...(await findCycles(deps))]
+}
+
+/** Leaves of `failed` and answers of `different` what is still the same after a moment, so that nobody's work is taken for damage. */
+async function lookAgain(
+  deps: Deps,
+  index: string,
+  rebuilt: string,
+  different: readonly Difference[],
+  failed: Map<string, string>,
+): Promise<Difference[]> {
+  await sleep(secondLook)
+  const suspects = new Set([...failed.keys()].map((path) => path.replace(/(\/org)?\.git$/, '')))
+  for (const { orgId, nodeId } of different) suspects.add(nodeId === undefined ? orgId : `${orgId}/${nodeId}`)
+  for (const suspect of [...suspects].sort()) {
+    const [orgId = '', nodeId] = suspect.split('/')
+    const path = pathOf(nodeId === undefined ? orgId : `${suspect}.git`)
+    await (nodeId === undefined ? followOrg(deps, orgId) : followNode(deps, orgId, nodeId)).then(
+      () => failed.delete(path),
+      (error: unknown) => failed.set(path, error instanceof Error ? error.message : String(error)),
+    )
+  }
+  const before = new Set(different.map((one) => JSON.stringify(one)))
+  return differencesBetween(index, rebuilt).filter((one) => before.has(JSON.stringify(one)))
+}
+
+/** `followAll` names an organisation by its folder. */
+function pathOf(path: string): string {
+  return path.endsWith('.git') ? path : join(path, 'org.git')
+}
+
+/** Where nothing can be locked, hence no ref be moved: what a branch moved by hand means for requests is the service's to write. */
+function readOnlyStore(root: string): Store {
+  return {
+    root,
+    get run(): string {
+      throw new GitError('ref_moved', 'its branches were moved by hand, and its pull requests have not followed yet')
+    },
+    process: 'doctor',
+    takeOver: () => undefined,
+    recovered: async () => {},
+    suspected: () => undefined,
+  }
+}
+
+function describe({ row, columns, only }: Difference): string {
+  if (only === 'index') return `the index has ${row}, the repository has not`
+  if (only === 'rebuilt') return `the index lacks ${row}`
+  const parts = Object.entries(columns).map(
+    ([name, [has, is]]) => `${name} is ${shown(is)}, the index has ${shown(has)}`,
+  )
+  return `${row}: ${parts.join('; ')}`
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value)
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text
+}
+
+/** Parents and children in a ring, as mirrors of different moments may hold them: the graph hides an edge of each. */
+async function findCycles({ index }: Pick<Deps, 'index'>): Promise<Finding[]> {
+  const edges = await index.read
+    .selectFrom('edge')
+    .innerJoin('node as parent', 'parent.id', 'edge.source')
+    .innerJoin('node as child', 'child.id', 'edge.target')
+    .select(['edge.org_id', 'source', 'target'])
+    .where('edge_type', '=', 'parent_child')
+    .whereRef('parent.org_id', '=', 'child.org_id')
+    .orderBy('source')
+    .orderBy('target')
+    .execute()
+  const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))].sort()
+  const numberOf = new Map(ids.map((id, at) => [id, at]))
+  const arcs = Uint32Array.from(
+    edges.flatMap(({ source, target }) => [numberOf.get(source) ?? 0, numberOf.get(target) ?? 0]),
+  )
+  const { hidden } = withoutCycles(ids.length, arcs)
+  const orgOf = new Map(edges.map(({ target, org_id }) => [target, org_id]))
+  return Array.from({ length: hidden.length / 2 }, (_, at) => {
+    const [parent = '', child = ''] = [ids[hidden[2 * at] ?? 0], ids[hidden[2 * at + 1] ?? 0]]
+    const path = join(orgOf.get(child) ?? '', `${child}.git`)
+    return fault('graph', path, `its edge to the parent ${parent} closes a circle, and is hidden`)
+  })
+}

@@ -1,0 +1,125 @@
+/** A data folder made again from copies of its repositories, with the accounts of a backup or with new ones. */
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { copyFile, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { v7 as newId } from 'uuid'
+import { syncDirectory, syncPath } from '../../gitstore/durable.ts'
+import { moveRepo } from '../../gitstore/repos.ts'
+import { findDatabaseDamage } from '../../index/backup.ts'
+import { takeOver } from '../../index/liveness.ts'
+import { findAccountById, insertAccount } from '../../index/records/accounts.ts'
+import type { Deps } from '../deps.ts'
+import { credentialsFile, hashOfFile, type Manifest, type Trouble } from './backup.ts'
+import { hashPassword } from './passwords.ts'
+import { isId } from './places.ts'
+import { issueResetToken } from './sessions.ts'
+import { type Staged, stagingFolder } from './staging.ts'
+
+/** What keeps a data folder from being filled; undefined: it is empty, and nothing runs on it. */
+export async function findOccupant(root: string): Promise<string | undefined> {
+  const names = await readdir(root).catch((error: NodeJS.ErrnoException): string[] => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  if (names.some(isId)) return 'it has organisations'
+  if (names.includes(stagingFolder))
+    return `another restore is at work, or was broken off: then remove ${join(root, stagingFolder)}`
+  const run = join(root, 'run')
+  for (const process of await readdir(run).catch(() => [])) {
+    const claim = takeOver(run, process)
+    // Undefined, and still there: it lives.
+    if (!claim && existsSync(join(run, process))) return 'a service or a command is at work on it'
+    claim?.release()
+  }
+  return undefined
+}
+
+/**
+ * Puts the accounts of a backup into the data folder, which nothing has open. False where there are none that could be
+ * used; what is said of that goes to `problems`.
+ */
+export async function placeCredentials(
+  root: string,
+  dir: string,
+  manifest: Manifest | undefined,
+  problems: Trouble[],
+): Promise<boolean> {
+  const [from, to] = [join(dir, credentialsFile), join(root, credentialsFile)]
+  if (!existsSync(from)) {
+    if (manifest?.credentials)
+      problems.push({ path: credentialsFile, reason: 'is missing, though the manifest names it' })
+    return false
+  }
+  const making = join(root, stagingFolder, credentialsFile)
+  await copyFile(from, making)
+  const damage = findDatabaseDamage(making)
+  if (damage !== undefined) {
+    problems.push({ path: credentialsFile, reason: `damaged, everybody gets a new account: ${damage}` })
+    return false
+  }
+  if (manifest && manifest.credentials?.sha256 !== (await hashOfFile(from)))
+    problems.push({ path: credentialsFile, reason: 'is another than the manifest names; it is sound, and was taken' })
+  for (const end of ['-wal', '-shm']) await rm(`${making}${end}`, { force: true })
+  await syncPath(making)
+  for (const end of ['', '-wal', '-shm']) await rm(`${to}${end}`, { force: true })
+  await rename(making, to)
+  await syncDirectory(root)
+  return true
+}
+
+/** Gives the staged organisations their names: from here on they are there. */
+export async function placeOrgs(root: string, { orgs }: Staged): Promise<void> {
+  const staging = join(root, stagingFolder)
+  for (const id of orgs) {
+    await syncDirectory(join(staging, id))
+    await moveRepo(join(staging, id), join(root, id))
+  }
+  await rm(staging, { recursive: true, force: true })
+}
+
+export interface NewAccount {
+  readonly email: string
+  /** For `POST /auth/password`, once. */
+  readonly resetToken: string
+}
+
+/**
+ * An account, under the same id and with a password that nobody knows, for each member who has none. The index has
+ * followed the organisations. By e-mail.
+ */
+export async function createAccounts(deps: Deps, problems: Trouble[]): Promise<NewAccount[]> {
+  const members = await deps.index.read
+    .selectFrom('member')
+    .innerJoin('org', 'org.id', 'member.org_id')
+    .select([
+      'user_id',
+      'email',
+      'member.name',
+      'role',
+      'member.created_at',
+      'org_id',
+      'org.created_at as org_created_at',
+    ])
+    .orderBy('org.created_at')
+    .orderBy('org_id')
+    .execute()
+  const password_hash = await hashPassword(randomBytes(32).toString('base64url'))
+  const accounts: NewAccount[] = []
+  for (const id of [...new Set(members.map((member) => member.user_id))]) {
+    if (!isId(id) || (await findAccountById(deps.credentials.read, id))) continue
+    const mine = members.filter((member) => member.user_id === id)
+    // Who made an organisation joined it in that moment; the first that a person made came with the account.
+    const own = mine.filter(({ role }) => role === 'owner')
+    const first = own.find((one) => one.created_at === one.org_created_at) ?? own[0]
+    const profile = first ?? mine[0]
+    if (!profile) continue
+    const { email, name } = profile
+    const [created_at = ''] = mine.map((member) => member.created_at).sort()
+    const account = { id, email, name, password_hash, created_at, org_id: first?.org_id ?? newId() }
+    if (await deps.credentials.write((trx) => insertAccount(trx, account)))
+      accounts.push({ email, resetToken: await issueResetToken(deps, id) })
+    else problems.push({ path: email, reason: `two people have this address; ${id} gets no account` })
+  }
+  return accounts.sort((a, b) => (a.email < b.email ? -1 : 1))
+}

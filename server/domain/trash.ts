@@ -1,0 +1,106 @@
+/** Deleted repositories: brought back, or removed for good. */
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { v7 as newId } from 'uuid'
+import { moveRepo, repoExists, unfinished } from '../../gitstore/repos.ts'
+import type { Deps } from '../deps.ts'
+import { followNode } from './follow.ts'
+import { isId, ledgerRef, nodeRepo, orgRepo, trashFolder } from './places.ts'
+
+/** Why a node does not come back. */
+export type NotRestored = 'the node exists' | 'its organisation does not exist' | 'it is not in the trash'
+
+/** Renames the node's newest copy in the trash into place; the index follows. Undefined: it is back. */
+export async function restoreNode(deps: Deps, orgId: string, nodeId: string): Promise<NotRestored | undefined> {
+  const repo = nodeRepo(deps.store, orgId, nodeId)
+  if (repoExists(repo)) return 'the node exists'
+  if (!repoExists(orgRepo(deps.store, orgId))) return 'its organisation does not exist'
+  const newest = (await listTrash(deps)).findLast((one) => one.orgId === orgId && one.nodeId === nodeId)
+  if (!newest) return 'it is not in the trash'
+  // Left by a deletion that was killed after its commit point.
+  await rm(join(newest.path, `${ledgerRef}.lock`), { force: true })
+  await moveRepo(newest.path, repo.dir)
+  await followNode(deps, orgId, nodeId)
+  return undefined
+}
+
+export interface Trashed {
+  readonly orgId: string
+  /** Undefined: the organisation, with all its nodes. */
+  readonly nodeId: string | undefined
+  /** ISO 8601 in UTC. */
+  readonly deleted_at: string
+}
+
+/** Removes what was deleted before `before`. */
+export async function purge(
+  deps: Deps,
+  before: Date,
+  onProgress: (done: number, total: number) => void,
+): Promise<{ removed: Trashed[]; kept: Trashed[] }> {
+  const all = await listTrash(deps)
+  const due = all.filter(({ deleted_at }) => deleted_at < before.toISOString())
+  for (const leftover of await listUnfinished(deps)) await rm(leftover, { recursive: true, force: true })
+  for (const [done, { path, orgId, nodeId }] of due.entries()) {
+    // An account whose personal organisation was deleted would get a new one at its next login but for this mark.
+    if (nodeId === undefined && (await isPersonal(deps, orgId)))
+      await mkdir(join(trashFolder(deps.store), `${orgId}.purged`), { recursive: true })
+    // First out of reach of those who look for something to bring back: half a repository is none.
+    const going = join(dirname(path), `${unfinished}${newId()}`)
+    await moveRepo(path, going)
+    await rm(going, { recursive: true, force: true })
+    onProgress(done + 1, due.length)
+  }
+  return { removed: due.map(asTrashed), kept: all.filter((one) => !due.includes(one)).map(asTrashed) }
+}
+
+function asTrashed({ orgId, nodeId, deleted_at }: Trashed): Trashed {
+  return { orgId, nodeId, deleted_at }
+}
+
+async function isPersonal(deps: Deps, orgId: string): Promise<boolean> {
+  const accounts = deps.credentials.read.selectFrom('account').select('id').where('org_id', '=', orgId)
+  return (await accounts.executeTakeFirst()) !== undefined
+}
+
+/** `<org>.<ms>` and `<org>/<node>.<ms>.git`, the oldest first. */
+async function listTrash({ store }: Pick<Deps, 'store'>): Promise<(Trashed & { readonly path: string })[]> {
+  const found: (Trashed & { readonly path: string })[] = []
+  const root = trashFolder(store)
+  for (const name of await namesIn(root)) {
+    const [orgId = '', at] = name.split('.')
+    if (!isId(orgId)) continue
+    if (at !== undefined && /^\d+$/.test(at))
+      found.push({ path: join(root, name), orgId, nodeId: undefined, deleted_at: timeOf(at) })
+    for (const repo of at === undefined ? await namesIn(join(root, name)) : []) {
+      const [nodeId = '', ms = '', end] = repo.split('.')
+      if (isId(nodeId) && /^\d+$/.test(ms) && end === 'git')
+        found.push({ path: join(root, name, repo), orgId, nodeId, deleted_at: timeOf(ms) })
+    }
+  }
+  return found.sort((a, b) => (a.deleted_at < b.deleted_at ? -1 : 1))
+}
+
+/** What a purge that was killed had begun to remove. */
+async function listUnfinished({ store }: Pick<Deps, 'store'>): Promise<string[]> {
+  const root = trashFolder(store)
+  const folders = [root, ...(await namesIn(root)).filter(isId).map((orgId) => join(root, orgId))]
+  const found = await Promise.all(
+    folders.map(async (folder) => (await namesIn(folder)).map((name) => ({ name, path: join(folder, name) }))),
+  )
+  return found
+    .flat()
+    .filter(({ name }) => name.startsWith(unfinished))
+    .map(({ path }) => path)
+}
+
+function timeOf(ms: string): string {
+  return new Date(Number(ms)).toISOString()
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
+    throw error
+  })
+}
