@@ -36,7 +36,7 @@ export interface CommitFields {
 
 /** Commits by folder and id; they never change. Sizes are estimates of the heap. */
 const commits = new LRUCache<string, { readonly commit: Commit; readonly bytes: number }>({
-  maxSize: 32_000_000,
+  maxSize: 16_000_000,
   maxEntrySize: 64_000,
   sizeCalculation: ({ bytes }) => bytes,
 })

@@ -82,8 +82,8 @@ const unfoldings = new LRUCache<string, Unfolded>({
   maxSize: 200_000,
   sizeCalculation: ({ entries }) => entries.length + 1,
 })
-const divergences = new LRUCache<string, Divergence>({ max: 20_000 })
-const mergeBases = new LRUCache<string, { readonly oid: Oid | undefined }>({ max: 20_000 })
+const divergences = new LRUCache<string, Divergence>({ max: 10_000 })
+const mergeBases = new LRUCache<string, { readonly oid: Oid | undefined }>({ max: 10_000 })
 
 /** Times that a log may be forgotten while it is asked after. */
 const rounds = 10

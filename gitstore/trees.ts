@@ -27,7 +27,7 @@ export const emptyTree: Oid = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 
 /** Trees by folder and id; they never change. Sizes are estimates of the heap. */
 const trees = new LRUCache<string, { readonly entries: readonly TreeEntry[]; readonly bytes: number }>({
-  maxSize: 32_000_000,
+  maxSize: 12_000_000,
   sizeCalculation: ({ bytes }) => bytes,
 })
 /** Bytes of heap for a tree and its key, and for each entry, beyond its content. Measured: 7,150 for 50 entries of 45. */

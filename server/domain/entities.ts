@@ -58,9 +58,9 @@ export function entityAt(path: string, nodeId: string): { entity_type: EntityTyp
   return { entity_type: 'file', entity_id: path }
 }
 
-/** What roots of trees say, by folder and id; 16 million characters in all. */
+/** What roots of trees say, by folder and id; 4 million characters in all. */
 const contents = new LRUCache<string, NodeContent>({
-  maxSize: 16_000_000,
+  maxSize: 4_000_000,
   sizeCalculation: ({ json, parents, connections }) =>
     1_000 + JSON.stringify(json).length + 300 * (parents.length + connections.length),
 })

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Commit } from './commit-views.ts'
 
 /** Bytes; an answer and its text take about four times its characters. */
-const answers = new LRUCache<string, object>({ maxSize: 32 * 1024 * 1024, maxEntrySize: 1024 * 1024 })
+const answers = new LRUCache<string, object>({ maxSize: 12 * 1024 * 1024, maxEntrySize: 1024 * 1024 })
 
 /** `key` names everything that the answer is worked out from. `sizeOf`: its characters, roughly. */
 export async function lasting<T extends object>(
