@@ -1,4 +1,7 @@
-/** Starts the service and stops it when the system asks. Run it with UV_THREADPOOL_SIZE=16, as `npm start` does. */
+/**
+ * Starts the service and stops it when the system asks. Run it as `npm start` does: 16 threads for syncs, and a heap whose
+ * limit is below 2 GB, since V8 lets garbage grow to four times what lives where it may have more, to twice otherwise.
+ */
 
 import cluster from 'node:cluster'
 import { ConfigError, isSweeper, readConfig } from './config.ts'

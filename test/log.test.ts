@@ -29,6 +29,8 @@ describe('the log', () => {
     await ann.post('/auth/password', { old_password: 'wrong horse battery', new_password: 'another horse battery' })
     await ann.post('/auth/password', { old_password: password, new_password: 'another horse battery' })
     await client(grove, `${session.accessToken}x`).get('/auth/me')
+    await ann.get(`/auth/me?token=${session.accessToken}`)
+    await ann.get(`/docs?x=${session.refreshToken}`)
     await ann.get(`/orgs/${session.user.org_id}/nodes?access_token=x`)
     await said(/"url":"\/orgs\/[^"]*access_token=x"/)
     const { stderr, stdout } = grove.output()

@@ -18,6 +18,9 @@ const secrets = [
   'reset_token',
 ]
 
+/** Tokens have no place in an address, but somebody will put one there. */
+const tokens = /eyJ[\w-]+\.[\w-]+\.[\w-]*|grv_[\w-]+/g
+
 /** Milliseconds that a line may wait for others to be written with it. */
 const patience = 100
 
@@ -47,7 +50,7 @@ export function requestLog(log: Logger): RequestHandler {
     res.once('close', () => {
       const { statusCode, writableFinished } = res
       const record = {
-        req: { id, method, url, remoteAddress: req.socket.remoteAddress },
+        req: { id, method, url: url?.replace(tokens, '[hidden]'), remoteAddress: req.socket.remoteAddress },
         res: { statusCode },
         responseTime: Math.round(performance.now() - started),
       }

@@ -1,6 +1,7 @@
 /** What Grove promises about time, side by side with others in one run: `npm run bench [-- SECTION…]`. Minutes, no network. */
 
 import { benchDetails } from './details.ts'
+import { benchDoor } from './door.ts'
 import { benchCommits } from './durable.ts'
 import { benchGraph } from './graph.ts'
 import { benchGrowth } from './growth.ts'
@@ -16,6 +17,7 @@ const overTwo = {
   history: benchHistory,
   details: benchDetails,
   requests: benchRequests,
+  door: benchDoor,
 }
 const others = {
   commits: benchCommits,

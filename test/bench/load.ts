@@ -94,6 +94,8 @@ export interface Load {
   readonly headers?: Headers
   /** Default: 5 */
   readonly seconds?: number
+  /** Awaited after the warm-up. */
+  readonly started?: () => Promise<void>
 }
 
 /** Seconds of the same load before anything is measured, for all alike: compilers and caches. */
@@ -114,6 +116,7 @@ export async function requestsPerSecond(url: string | undefined, paths: readonly
     const headers = Object.entries(load.headers ?? {}).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
     const how = (seconds: number) => ['-t1', '-c8', `-d${seconds}s`, '--timeout', '60s', '-s', script, ...headers, url]
     await run('wrk', how(warmUp))
+    await load.started?.()
     const { stdout } = await run('wrk', how(load.seconds ?? 5))
     const failed = /Non-2xx.*|Socket errors.*/.exec(stdout)
     if (failed) throw new Error(`wrk ${url}${paths[0]}: ${failed[0]}`)

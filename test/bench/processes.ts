@@ -36,6 +36,12 @@ export async function waitUntilIdle(pid: number): Promise<void> {
   }
 }
 
+/** Microseconds of computing of the process and all nodes below it, in steps of 10,000. */
+export async function computing(pid: number): Promise<number> {
+  const ticks = await Promise.all((await nodeProcesses(pid)).map(ticksOf))
+  return 10_000 * ticks.reduce((sum, some) => sum + some, 0)
+}
+
 /** Hundredths of a second of computing, in and out of the kernel. Source: proc(5), `stat`. */
 async function ticksOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')

@@ -23,7 +23,7 @@ if (!(seconds >= 10)) {
   process.exit(2)
 }
 /** By what the last third may be above the second, whichever is more; a short run has its heap still to fill. */
-const bound = seconds >= 300 ? { mib: 24, share: 0.1 } : { mib: 64, share: 0.25 }
+const bound = seconds >= 300 ? { mib: 24, share: 0.1 } : { mib: 128, share: 0.5 }
 
 interface Run {
   readonly outcomes: ReadonlyMap<string, number[]>

@@ -65,9 +65,9 @@ export interface SpawnedGrove {
   kill(): Promise<void>
 }
 
-/** `node dist/main.js` on any free port; resolves once it says that it listens. @throws Error with its output if it ends */
+/** What `npm start` runs, on any free port; resolves once it says that it listens. @throws Error with its output if it ends */
 export async function spawnGrove(dataDir: string, environment: Record<string, string> = {}): Promise<SpawnedGrove> {
-  const child = spawn(process.execPath, ['dist/main.js'], {
+  const child = spawn(process.execPath, ['--max-old-space-size=2000', 'dist/main.js'], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
