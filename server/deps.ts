@@ -6,8 +6,8 @@ import type { Database } from '../index/database.ts'
 import type { IndexSchema } from '../index/derived/schema.ts'
 import type { CredentialsSchema } from '../index/records/schema.ts'
 import type { Config } from './config.ts'
+import type { Keys } from './domain/accounts/tokens.ts'
 import type { SearchCache } from './domain/search.ts'
-import type { Keys } from './domain/tokens.ts'
 
 export interface Deps {
   readonly config: Config

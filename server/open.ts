@@ -12,10 +12,10 @@ import { credentialsMigrations } from '../index/records/migrations.ts'
 import type { CredentialsSchema } from '../index/records/schema.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
+import { loadKeys } from './domain/accounts/tokens.ts'
 import { followNote } from './domain/follow.ts'
 import { openSearches } from './domain/search.ts'
 import { checkUntilSound } from './domain/suspects.ts'
-import { loadKeys } from './domain/tokens.ts'
 
 export interface OpenOptions {
   readonly log: Logger

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { findAccountByEmail } from '../index/records/accounts.ts'
+import { issueResetToken } from '../server/domain/accounts/sessions.ts'
 import { followOrg } from '../server/domain/follow.ts'
-import { issueResetToken } from '../server/domain/sessions.ts'
 import { client, type Grove, newDataDir, password, signUp, spawnGrove, startGrove } from './support/grove.ts'
 
 const badToken = { status: 401, body: { detail: 'The token is bad, expired or revoked', code: 'invalid_token' } }

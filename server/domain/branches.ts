@@ -17,7 +17,7 @@ import { followNode, followSoon } from './follow.ts'
 import { appendPull, type PullRecord, readPull } from './ledger.ts'
 import { type Page, pageOf, slice } from './pages.ts'
 import { ledgerRef, pinRef } from './places.ts'
-import { endedBy, frozen } from './pull-ledger.ts'
+import { endedBy, frozen } from './pulls/pull-ledger.ts'
 
 export interface Branch {
   readonly name: string

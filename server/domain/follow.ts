@@ -20,7 +20,7 @@ import { historyOf, logsToLay } from './history.ts'
 import { changedPulls, type PullRecord, readNodeRecord } from './ledger.ts'
 import { readOrgRecord } from './org-record.ts'
 import { isId, ledgerRef, main, nodeRepo, orgRepo } from './places.ts'
-import { fromRow, type PullRow, settlePulls, toRow } from './pull-ledger.ts'
+import { fromRow, type PullRow, settlePulls, toRow } from './pulls/pull-ledger.ts'
 
 /** Rounds of compare-and-swap before it is given up; each means that somebody else made progress. */
 const rounds = 50

@@ -13,7 +13,7 @@ import {
 import type { Deps } from '../deps.ts'
 import { orgFor } from './access.ts'
 import type { Person } from './actor.ts'
-import { toGraphEdge } from './graph.ts'
+import { toGraphEdge } from './graph/graph.ts'
 import { refuseLongQuery } from './limits.ts'
 
 /** Rows read and indexed before the event loop has its turn. */

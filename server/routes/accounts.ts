@@ -1,6 +1,6 @@
 /** Accounts and their sessions; what holds tokens is never cached. */
-import * as accounts from '../domain/accounts.ts'
-import * as sessions from '../domain/sessions.ts'
+import * as accounts from '../domain/accounts/accounts.ts'
+import * as sessions from '../domain/accounts/sessions.ts'
 import type { HandlersOf } from '../http/operations.ts'
 import { reply } from '../http/reply.ts'
 

@@ -1,6 +1,6 @@
 /** The public graph. */
-import { openPublicGraph } from '../domain/graph.ts'
-import type { PublicGraph } from '../domain/graph-drawing.ts'
+import { openPublicGraph } from '../domain/graph/graph.ts'
+import type { PublicGraph } from '../domain/graph/graph-drawing.ts'
 import type { Handlers } from '../http/operations.ts'
 import { Packed } from '../http/reply.ts'
 

@@ -1,6 +1,6 @@
 /** Pull requests. */
-import * as merges from '../domain/merges.ts'
-import * as pulls from '../domain/pulls.ts'
+import * as merges from '../domain/pulls/merges.ts'
+import * as pulls from '../domain/pulls/pulls.ts'
 import type { Handlers } from '../http/operations.ts'
 import { created } from '../http/reply.ts'
 

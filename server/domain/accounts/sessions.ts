@@ -1,7 +1,7 @@
 /** Sessions: a chain of refresh tokens, each of which works once. */
 
 import { v7 as newId } from 'uuid'
-import { findAccountById } from '../../index/records/accounts.ts'
+import { findAccountById } from '../../../index/records/accounts.ts'
 import {
   deleteEndedSessions,
   findRefreshToken,
@@ -10,9 +10,9 @@ import {
   insertSession,
   setRefreshTokenUsed,
   setSessionRevoked,
-} from '../../index/records/sessions.ts'
-import type { Deps } from '../deps.ts'
-import { Refusal } from '../errors.ts'
+} from '../../../index/records/sessions.ts'
+import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
 import { accessSeconds, accessToken, hashOf, idToken, newToken, seal, unseal } from './tokens.ts'
 import { type Profile, personOf, type User, userOf } from './users.ts'
 

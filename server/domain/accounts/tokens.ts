@@ -3,10 +3,10 @@
 import { createCipheriv, createDecipheriv, createHash, createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
 import { v4 as randomUuid } from 'uuid'
-import type { Database } from '../../index/database.ts'
-import type { CredentialsSchema } from '../../index/records/schema.ts'
-import { findSigningKey, insertSigningKey } from '../../index/records/signing-key.ts'
-import type { Person } from './actor.ts'
+import type { Database } from '../../../index/database.ts'
+import type { CredentialsSchema } from '../../../index/records/schema.ts'
+import { findSigningKey, insertSigningKey } from '../../../index/records/signing-key.ts'
+import type { Person } from '../actor.ts'
 
 /** Seconds that access and id tokens live. */
 export const accessSeconds = 15 * 60

@@ -1,8 +1,8 @@
 /** Every repository of a data folder, as its names say it. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { listRepos } from '../../gitstore/repos.ts'
-import { isId, ledgerRef, main } from './places.ts'
+import { listRepos } from '../../../gitstore/repos.ts'
+import { isId, ledgerRef, main } from '../places.ts'
 
 export interface RepositoryPlace {
   /** Below the data folder: `<org id>/<node id>.git`, `<org id>/org.git`. */

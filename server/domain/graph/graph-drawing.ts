@@ -1,7 +1,7 @@
 /** The public graph as JSON, piece by piece, from the rows and the counts of one moment. */
-import { type Counted, countRelatives } from '../../index/derived/graph-counts.ts'
-import type { GraphEdgeRow, GraphNodeRow, GraphRows } from '../../index/derived/graph-rows.ts'
-import type { EdgeTable } from '../../index/derived/schema.ts'
+import { type Counted, countRelatives } from '../../../index/derived/graph-counts.ts'
+import type { GraphEdgeRow, GraphNodeRow, GraphRows } from '../../../index/derived/graph-rows.ts'
+import type { EdgeTable } from '../../../index/derived/schema.ts'
 
 export interface GraphEdge {
   readonly id: string

@@ -1,15 +1,15 @@
 /** Pull requests between ledger and index: rows, and the events that the branches themselves cause. */
 import type { Insertable, Selectable } from 'kysely'
-import { findCommit, readCommit } from '../../gitstore/commits.ts'
-import type { History } from '../../gitstore/history.ts'
-import { type Move, transact } from '../../gitstore/ref-transaction.ts'
-import { readRef } from '../../gitstore/refs.ts'
-import type { Oid, Repo } from '../../gitstore/repo.ts'
-import type { PullTable } from '../../index/derived/schema.ts'
-import type { Deps } from '../deps.ts'
-import type { Author } from './authors.ts'
-import { appendPull, type PullEvent, type PullRecord, readPull } from './ledger.ts'
-import { ledgerRef, main, pinRef } from './places.ts'
+import { findCommit, readCommit } from '../../../gitstore/commits.ts'
+import type { History } from '../../../gitstore/history.ts'
+import { type Move, transact } from '../../../gitstore/ref-transaction.ts'
+import { readRef } from '../../../gitstore/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { PullTable } from '../../../index/derived/schema.ts'
+import type { Deps } from '../../deps.ts'
+import type { Author } from '../authors.ts'
+import { appendPull, type PullEvent, type PullRecord, readPull } from '../ledger.ts'
+import { ledgerRef, main, pinRef } from '../places.ts'
 
 export type PullRow = Selectable<PullTable>
 

@@ -1,11 +1,11 @@
 /** The two branches of a request: they are there, they differ, and no other open request is about them. */
-import { asBranchName } from '../../gitstore/names.ts'
-import { readRef } from '../../gitstore/refs.ts'
-import type { Oid, Repo } from '../../gitstore/repo.ts'
-import type { Deps } from '../deps.ts'
-import { invalid, Refusal } from '../errors.ts'
-import type { NodeAccess } from './access.ts'
-import { changedPulls, type PullRecord } from './ledger.ts'
+import { asBranchName } from '../../../gitstore/names.ts'
+import { readRef } from '../../../gitstore/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { Deps } from '../../deps.ts'
+import { invalid, Refusal } from '../../errors.ts'
+import type { NodeAccess } from '../access.ts'
+import { changedPulls, type PullRecord } from '../ledger.ts'
 import { fromRow } from './pull-ledger.ts'
 
 type Pair = Pick<PullRecord, 'source_branch' | 'target_branch'>

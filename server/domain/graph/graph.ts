@@ -2,10 +2,10 @@
 import { join } from 'node:path'
 import { CompiledQuery } from 'kysely'
 import { LRUCache } from 'lru-cache'
-import type { Deps } from '../deps.ts'
-import { Refusal } from '../errors.ts'
+import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
+import { isId } from '../places.ts'
 import { type Drawn, drawInThread } from './graph-thread.ts'
-import { isId } from './places.ts'
 
 // For search, which shows the same edges.
 export { toGraphEdge } from './graph-drawing.ts'

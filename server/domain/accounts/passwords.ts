@@ -2,7 +2,7 @@
 
 import { argon2id, hash, verify } from 'argon2'
 import pLimit from 'p-limit'
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../../errors.ts'
 
 /** 19 MiB, two passes, one lane: OWASP's minimum for argon2id. */
 const cost = { type: argon2id, memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 } as const

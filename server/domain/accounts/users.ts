@@ -1,9 +1,9 @@
 /** A person's account, without its secrets. */
 
-import type { Account } from '../../index/records/schema.ts'
-import type { Deps } from '../deps.ts'
-import { findOrg } from './access.ts'
-import type { Person } from './actor.ts'
+import type { Account } from '../../../index/records/schema.ts'
+import type { Deps } from '../../deps.ts'
+import { findOrg } from '../access.ts'
+import type { Person } from '../actor.ts'
 
 export interface User {
   readonly id: string

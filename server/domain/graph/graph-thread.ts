@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import pLimit from 'p-limit'
-import { DatabaseFault } from '../../index/database.ts'
-import type { Counted } from '../../index/derived/graph-counts.ts'
+import { DatabaseFault } from '../../../index/database.ts'
+import type { Counted } from '../../../index/derived/graph-counts.ts'
 
 /** Counts hold for one epoch and `graph_version` of an organisation. */
 interface KnownCounts {
@@ -41,7 +41,7 @@ const patience = 10_000
 
 /** Bundled beside whatever this is bundled into; run from its source, it takes the bundle too. */
 const bundle = new URL(
-  import.meta.url.endsWith('.ts') ? '../../dist/domain/graph-worker.js' : './domain/graph-worker.js',
+  import.meta.url.endsWith('.ts') ? '../../../dist/domain/graph/graph-worker.js' : './domain/graph/graph-worker.js',
   import.meta.url,
 )
 

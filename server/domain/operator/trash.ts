@@ -2,10 +2,10 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { v7 as newId } from 'uuid'
-import { moveRepo, repoExists, unfinished } from '../../gitstore/repos.ts'
-import type { Deps } from '../deps.ts'
-import { followNode } from './follow.ts'
-import { isId, ledgerRef, nodeRepo, orgRepo, trashFolder } from './places.ts'
+import { moveRepo, repoExists, unfinished } from '../../../gitstore/repos.ts'
+import type { Deps } from '../../deps.ts'
+import { followNode } from '../follow.ts'
+import { isId, ledgerRef, nodeRepo, orgRepo, trashFolder } from '../places.ts'
 
 /** Why a node does not come back. */
 export type NotRestored = 'the node exists' | 'its organisation does not exist' | 'it is not in the trash'

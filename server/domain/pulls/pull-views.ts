@@ -1,8 +1,8 @@
 /** Pull requests as answers. */
 
-import type { Deps } from '../deps.ts'
-import type { NodeAccess } from './access.ts'
-import type { ContentProblem } from './entities.ts'
+import type { Deps } from '../../deps.ts'
+import type { NodeAccess } from '../access.ts'
+import type { ContentProblem } from '../entities.ts'
 import type { PullRow } from './pull-ledger.ts'
 import type { MergeReason } from './pull-state.ts'
 import { stateOf } from './pull-state.ts'
