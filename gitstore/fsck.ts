@@ -1,8 +1,6 @@
 /** What git finds wrong with a repository. */
-import { runGit } from './native.ts'
+import { longestGit, runGit } from './native.ts'
 import type { Repo } from './repo.ts'
-
-const timeoutMs = 60 * 60_000
 
 /**
  * Git's own sentences, or undefined where it finds nothing wrong. `full` reads every byte; `connectivity` that every object
@@ -13,7 +11,7 @@ const timeoutMs = 60 * 60_000
 export async function findDamage(repo: Repo, depth: 'full' | 'connectivity'): Promise<string | undefined> {
   const how = depth === 'full' ? ['--full', '--strict'] : ['--connectivity-only']
   const args = ['fsck', ...how, '--no-dangling', '--no-reflogs', '--no-progress']
-  const { code, stdout, stderr } = await runGit(repo, args, { timeoutMs })
+  const { code, stdout, stderr } = await runGit(repo, args, { timeoutMs: longestGit })
   return code === 0 ? undefined : `git fsck: ${sentenceOf(`${stderr}\n${stdout}`.replaceAll(`${repo.dir}/`, ''))}`
 }
 

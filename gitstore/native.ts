@@ -7,6 +7,8 @@ import type { Repo } from './repo.ts'
 /** Where `git` is, a fact of the machine like its file system and no setting of Grove: hence not from config.ts. */
 const searchPath = process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin'
 
+/** Milliseconds that any git process may run; whatever it leaves behind is nobody's after twice that. */
+export const longestGit = 60 * 60_000
 const defaultTimeoutMs = 60_000
 const defaultMaxOutputBytes = 256 * 1024 * 1024
 const maxErrorCharacters = 65_536
@@ -20,16 +22,19 @@ process.once('exit', () => {
 /**
  * Starts git in `repo` as the leader of a process group of its own. Nothing of the server's environment or of the machine's
  * git configuration reaches it. What is written to a process that has ended is dropped (an unheard EPIPE would end ours).
+ * `pipes` more descriptors are open from 3 on, each both ways; its hooks have them too.
  */
 export function spawnGit(
   repo: Repo,
   args: readonly string[],
   env: Record<string, string> = {},
+  { cwd = '/', pipes = 0 }: { readonly cwd?: string; readonly pipes?: number } = {},
 ): ChildProcessWithoutNullStreams {
   const settings = ['core.fsync=all', 'gc.auto=0', 'receive.autogc=false', 'protocol.allow=never']
   const child = spawn('git', [...settings.flatMap((setting) => ['-c', setting]), ...args], {
-    cwd: '/',
+    cwd,
     detached: true,
+    stdio: Array.from({ length: 3 + pipes }, () => 'pipe' as const),
     env: {
       PATH: searchPath,
       LC_ALL: 'C',
@@ -45,12 +50,12 @@ export function spawnGit(
   running.add(child)
   child.once('close', () => running.delete(child))
   child.once('error', () => running.delete(child))
-  child.stdin.on('error', () => undefined)
+  for (const pipe of [child.stdin, ...child.stdio.slice(3)]) pipe?.on('error', () => undefined)
   return child
 }
 
 /** Kills git and whatever it started. */
-function killGroup(child: ChildProcessWithoutNullStreams): void {
+export function killGroup(child: ChildProcessWithoutNullStreams): void {
   if (child.pid === undefined) return
   try {
     process.kill(-child.pid, 'SIGKILL')

@@ -8,6 +8,7 @@ import { answerErrors, findOperation } from './http/answers.ts'
 import { authenticate, credentialFinder } from './http/authentication.ts'
 import { readBody } from './http/bodies.ts'
 import { docsFiles } from './http/docs.ts'
+import { gitOverHttp } from './http/git.ts'
 import { compressed, crossOrigin, securityHeaders } from './http/headers.ts'
 import { inTurn } from './http/in-turn.ts'
 import { type Handlers, operationHandler } from './http/operations.ts'
@@ -46,6 +47,7 @@ export interface AppOptions {
 
 export function createApp(deps: Deps, { validateResponses, sharedLimits }: AppOptions): Express {
   const app = express()
+  const findCredential = credentialFinder(deps)
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
   app.enable('case sensitive routing')
@@ -54,12 +56,13 @@ export function createApp(deps: Deps, { validateResponses, sharedLimits }: AppOp
       requestLog(deps.log),
       closeWhileDraining(deps),
       securityHeaders(),
+      gitOverHttp(deps, findCredential),
       crossOrigin(),
       compressed(),
       docsFiles(),
       pathParameters,
       findOperation,
-      authenticate(credentialFinder(deps)),
+      authenticate(findCredential),
       limitRequests(deps, sharedLimits),
       readBody,
       validate({ answersToo: validateResponses }),

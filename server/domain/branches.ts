@@ -150,8 +150,9 @@ async function removeBranch(
   })
 }
 
-async function withoutBranch(
-  place: Place,
+/** A request from or into a branch that is being deleted. */
+export async function withoutBranch(
+  place: Pick<Place, 'repo' | 'history'>,
   record: PullRecord,
   name: string,
   open: readonly Pair[],

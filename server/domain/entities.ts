@@ -192,8 +192,16 @@ async function readJson(
     if (isTooDeep(json)) return refuse(`is nested deeper than ${depthLimit} levels`)
     return isRecord(json) ? json : refuse('must hold a JSON object')
   } catch (error) {
-    return refuse(error instanceof SyntaxError ? `is not JSON: ${error.message}` : 'is not UTF-8')
+    return refuse(error instanceof SyntaxError ? `is not JSON: ${withLine(error.message, bytes)}` : 'is not UTF-8')
   }
+}
+
+/** `… at position 17` with the line that this is, which V8 tells from Node 22 on. */
+function withLine(message: string, bytes: Buffer): string {
+  const position = / at position (\d+)$/.exec(message)?.[1]
+  if (position === undefined) return message
+  const line = bytes.toString().slice(0, Number(position)).split('\n').length
+  return `line ${line}: ${message}`
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -5,6 +5,7 @@ import { asStorageFault, GitError, type GitErrorCode } from '../../gitstore/erro
 import type { Deps } from '../deps.ts'
 import { Invalid, invalid, Refusal, type RefusalCode } from '../errors.ts'
 import { setOperation } from './context.ts'
+import { isGitRequest } from './git.ts'
 import { hideSecrets } from './problems.ts'
 import { requestId } from './requests.ts'
 import { findPlace } from './spec.ts'
@@ -129,7 +130,9 @@ export function answerErrors(deps: Deps, translate: (error: unknown) => unknown)
     if (meaning === undefined || statusOf[meaning.code] >= 500) {
       deps.log.error({ err: error, request_id }, 'a request failed')
     }
-    if (meaning === undefined) res.status(500).json({ detail: 'Internal error', code: 'internal_error', request_id })
+    if (isGitRequest(req)) answerGit(res, meaning, request_id)
+    else if (meaning === undefined)
+      res.status(500).json({ detail: 'Internal error', code: 'internal_error', request_id })
     else answerRefusal(res, meaning, request_id)
   }
 }
@@ -140,12 +143,24 @@ function meaningFor(error: unknown): Refusal | Invalid | undefined {
   return fault instanceof GitError ? meaningOf[fault.code](fault) : undefined
 }
 
+/** Git shows text to the person, asks for a name and a password where it is told Basic, and knows nothing of 422. */
+function answerGit(res: Response, meaning: Refusal | undefined, request_id: string): void {
+  const status = meaning === undefined ? 500 : statusOf[meaning.code]
+  if (status === 401) res.set('WWW-Authenticate', 'Basic realm="Grove", charset="UTF-8"')
+  if (meaning) setRetryAfter(res, meaning.code, status)
+  const text = meaning?.message ?? `Internal error; the log has it as ${request_id}`
+  res.status(status).type('text/plain').send(`${text}\n`)
+}
+
+function setRetryAfter(res: Response, code: RefusalCode, status: number): void {
+  if ((status === 429 || status === 503) && !res.hasHeader('Retry-After'))
+    res.set('Retry-After', String(retryAfter[code] ?? 1))
+}
+
 function answerRefusal(res: Response, { code, message, facts }: Refusal, request_id: string): void {
   const status = statusOf[code]
   if (status === 401) res.set('WWW-Authenticate', code === 'invalid_token' ? 'Bearer error="invalid_token"' : 'Bearer')
-  if ((status === 429 || status === 503) && !res.hasHeader('Retry-After')) {
-    res.set('Retry-After', String(retryAfter[code] ?? 1))
-  }
+  setRetryAfter(res, code, status)
   const { location, ...members } = facts
   if (typeof location === 'string') res.set('Location', location)
   res.status(status).json({ ...members, detail: message, code, request_id })

@@ -147,7 +147,12 @@ async function eventOf(
 }
 
 /** Whether a move of the target brought `head` in; never where a forced move has left `before` to the garbage collector. */
-async function tookIn({ repo, history }: NodePlace, head: Oid, before: Oid, target: Oid): Promise<boolean> {
+export async function tookIn(
+  { repo, history }: Pick<NodePlace, 'repo' | 'history'>,
+  head: Oid,
+  before: Oid,
+  target: Oid,
+): Promise<boolean> {
   if (before === target || !(await history.contains(target, head)) || !(await findCommit(repo, before))) return false
   return !(await history.contains(before, head))
 }

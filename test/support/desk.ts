@@ -1,0 +1,70 @@
+/** A desk with git on it: a folder of its own in which a person plays a story, as shell. */
+
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+export interface Said {
+  /** Of the last command; the first that fails is the last. */
+  readonly code: number
+  /** Standard output and standard error, as a terminal shows them, without what git pads its lines with. */
+  readonly text: string
+}
+
+export interface Desk {
+  readonly dir: string
+  /** Runs a script of bash in `dir`; $NAME and $EMAIL are the person's. */
+  sh(script: string, environment?: Readonly<Record<string, string>>): Promise<Said>
+  /** As `sh`, what was said. @throws Error where it did not end with 0 */
+  done(script: string, environment?: Readonly<Record<string, string>>): Promise<string>
+  remove(): Promise<void>
+}
+
+/** Git there knows nothing of the machine's or its user's configuration, asks nobody for a password, and has one author. */
+export async function newDesk(name = 'Ann'): Promise<Desk> {
+  const dir = await mkdtemp(join(tmpdir(), 'grove-desk-'))
+  const email = `${name.toLowerCase()}@example.org`
+  const standing = {
+    PATH: process.env.PATH ?? '',
+    HOME: dir,
+    LC_ALL: 'C',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: email,
+  }
+  const sh: Desk['sh'] = (script, environment = {}) =>
+    promisify(execFile)('bash', ['-c', `set -e; exec 2>&1; ${script}`], {
+      cwd: dir,
+      env: { ...standing, ...environment },
+      maxBuffer: 1e8,
+    }).then(
+      ({ stdout }) => ({ code: 0, text: trimmed(stdout) }),
+      ({ code, stdout }: { code: number; stdout: string }) => ({ code, text: trimmed(stdout) }),
+    )
+  await sh('git config --global init.defaultBranch main; git config --global advice.detachedHead false')
+  return {
+    dir,
+    sh,
+    done: async (script, environment) => {
+      const { code, text } = await sh(script, environment)
+      if (code !== 0) throw new Error(`${script}\nended with ${code}:\n${text}`)
+      return text
+    },
+    remove: () => rm(dir, { recursive: true, force: true }),
+  }
+}
+
+function trimmed(text: string): string {
+  return text.replace(/ +$/gm, '')
+}
+
+/** Where git finds the node; with a token, the address holds it as the password. */
+export function remoteUrl(grove: { readonly url: string }, org: string, node: string, token?: string): string {
+  const { host } = new URL(grove.url)
+  return `http://${token === undefined ? '' : `git:${token}@`}${host}/git/${org}/${node}.git`
+}
