@@ -17,7 +17,7 @@ import { killGroup, longestGit, spawnGit } from './native.ts'
 import { flush, pktLine, readPkts } from './pkt-line.ts'
 import { isOid, type Oid, type Repo } from './repo.ts'
 
-export type Service = 'git-upload-pack' | 'git-receive-pack'
+type Service = 'git-upload-pack' | 'git-receive-pack'
 
 export interface Conversation {
   readonly service: Service

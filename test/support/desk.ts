@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-export interface Said {
+interface Said {
   /** Of the last command; the first that fails is the last. */
   readonly code: number
   /** Standard output and standard error, as a terminal shows them, without what git pads its lines with. */
