@@ -122,19 +122,19 @@ function withoutCrud(text: string): string {
 }
 
 /**
- * Two of these names, all of one folder, that a file system without case (or with one normal form) takes for the same;
- * with `fresh`, one of them at least is among those.
+ * Two of these names, all of one folder, that a file system without case (or with one normal form) takes for the same, and
+ * one of which is `fresh`.
  */
 export function foldedCollision(
   names: readonly string[],
-  fresh?: ReadonlySet<string>,
+  fresh: ReadonlySet<string>,
 ): readonly [string, string] | undefined {
   const taken = new Map<string, string>()
   for (const name of names) {
     // Upper case first: ß and ss, σ and ς fold together only that way.
     const folded = name.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC')
     const other = taken.get(folded)
-    const counts = fresh === undefined || fresh.has(name) || (other !== undefined && fresh.has(other))
+    const counts = fresh.has(name) || (other !== undefined && fresh.has(other))
     if (other !== undefined && other !== name && counts) return [other, name]
     taken.set(folded, name)
   }

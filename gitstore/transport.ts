@@ -96,15 +96,18 @@ export async function serve(
   judge?: Judge,
 ): Promise<void> {
   const child = start(repo, conversation, [])
-  feed(
+  const broken = feed(
     input,
     conversation.service === 'git-upload-pack' ? boundedBytes(largestRequest) : boundedCommands(largestCommands),
     child,
   )
   const [, , , protocol, messages] = child.stdio as unknown as Duplex[] // `start` opens these two
-  if (!judge || !protocol || !messages) return converse(child, conversation.signal, output, input)
+  const answer = converse(child, conversation.signal, output, input).catch((error: unknown) => {
+    throw broken() ?? error
+  })
+  if (!judge || !protocol || !messages) return answer
   await Promise.all([
-    converse(child, conversation.signal, output, input),
+    answer,
     procReceive(repo, protocol, messages, judge).catch((error: unknown) => {
       killGroup(child)
       throw error
@@ -112,16 +115,27 @@ export async function serve(
   ])
 }
 
-/** Git hears the end of its input early where the client breaks off or says too much, and complains of that itself. */
-function feed(input: Readable, bounded: Transform, { stdin }: Child): void {
-  const stop = () => stdin.end()
+/**
+ * Git hears the end of its input early where the client breaks off or says too much, and complains of that itself. The answer
+ * tells, once git has ended, what was wrong with the input.
+ */
+function feed(input: Readable, bounded: Transform, { stdin }: Child): () => unknown {
+  let broken: unknown
+  const stop = (error?: unknown) => {
+    broken ??= error
+    stdin.end()
+  }
   const drain = () => input.unpipe(bounded).resume()
   input.once('error', stop)
   input.once('close', () => input.readableEnded || stop())
-  bounded.once('error', stop).once('error', drain)
+  bounded.once('error', (error) => {
+    stop(error)
+    drain()
+  })
   // Git has heard enough, the client may not have said all: it reads the answer only after that.
   stdin.once('close', drain)
   input.pipe(bounded).pipe(stdin)
+  return () => broken
 }
 
 type Child = ReturnType<typeof spawnGit>

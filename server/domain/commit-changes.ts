@@ -1,10 +1,11 @@
 /** The changes of one commit as a client sends them: judged, and applied to a tree. */
 import type { Draft } from '../../gitstore/draft.ts'
 import { GitError } from '../../gitstore/errors.ts'
-import { foldedCollision, pathProblem } from '../../gitstore/names.ts'
+import { pathProblem } from '../../gitstore/names.ts'
 import type { Oid } from '../../gitstore/repo.ts'
-import { applyChanges, findEntry, readTree } from '../../gitstore/trees.ts'
+import { applyChanges, findEntry } from '../../gitstore/trees.ts'
 import { Invalid, invalid, type Problem } from '../errors.ts'
+import { collisionsOf } from './collisions.ts'
 import { textLimit } from './entities.ts'
 
 export interface Change {
@@ -56,7 +57,7 @@ export async function applyFileChanges(draft: Draft, tree: Oid | null, files: re
   }
   try {
     const after = await applyChanges(draft, tree, changes)
-    await refuseCollisions(draft, after, files)
+    await refuseCollisions(draft, tree, after, files)
     return after
   } catch (error) {
     if (!(error instanceof GitError) || error.code !== 'path_conflict') throw error
@@ -70,27 +71,25 @@ export async function applyFileChanges(draft: Draft, tree: Oid | null, files: re
   }
 }
 
-async function refuseCollisions(draft: Draft, tree: Oid, files: readonly FileChange[]): Promise<void> {
-  const folders = new Set(files.filter((file) => file.bytes !== null).flatMap(({ path }) => foldersOf(path)))
-  for (const folder of folders) {
-    const oid = folder === '' ? tree : (await findEntry(draft.repo, tree, folder))?.oid
-    const pair = oid && foldedCollision((await readTree(draft.repo, oid)).map((entry) => entry.name))
-    if (!pair) continue
-    const inFolder = (path: string): boolean =>
-      pair.some((name) => `${path}/`.startsWith(folder === '' ? `${name}/` : `${folder}/${name}/`))
-    const at = files.findIndex((file) => file.bytes !== null && inFolder(file.path))
-    throw invalid(
-      ['body', 'changes', Math.max(at, 0), 'path'],
-      `${pair.join(' and ')} differ in case only`,
-      files[at]?.path,
-    )
-  }
-}
-
-/** `a/b/c` → '', `a`, `a/b`. */
-function foldersOf(path: string): string[] {
-  const parts = path.split('/')
-  return parts.map((_, depth) => parts.slice(0, depth).join('/'))
+async function refuseCollisions(
+  draft: Draft,
+  before: Oid | null,
+  after: Oid,
+  files: readonly FileChange[],
+): Promise<void> {
+  const put = files.filter((file) => file.bytes !== null).map(({ path }) => path)
+  const [collision] = await collisionsOf(draft.repo, before, after, put)
+  if (!collision) return
+  const { path, names } = collision
+  const folder = path.slice(0, -names[1].length)
+  const at = files.findIndex(
+    (file) => file.bytes !== null && names.some((name) => `${file.path}/`.startsWith(`${folder}${name}/`)),
+  )
+  throw invalid(
+    ['body', 'changes', Math.max(at, 0), 'path'],
+    `${names.join(' and ')} differ in case only`,
+    files[at]?.path,
+  )
 }
 
 function contentOf(change: Change, loc: readonly (string | number)[], problems: Problem[]): Buffer {

@@ -1,16 +1,16 @@
 /** What a push may do to a ref, judged under its lock (contract §2–4, reliability.md §2). */
 import { findCommit } from '../../gitstore/commits.ts'
 import { diffTrees } from '../../gitstore/diff.ts'
-import { branchNameProblem, foldedCollision, treePathProblem } from '../../gitstore/names.ts'
+import { branchNameProblem, treePathProblem } from '../../gitstore/names.ts'
 import { hasObject } from '../../gitstore/objects.ts'
 import type { Current } from '../../gitstore/ref-transaction.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import type { RefCommand } from '../../gitstore/transport.ts'
-import { findEntry, readTree } from '../../gitstore/trees.ts'
 import type { Deps } from '../deps.ts'
 import { type NodeAccess, requireStill } from './access.ts'
 import type { Person } from './actor.ts'
 import { problemsOf } from './branch-moves.ts'
+import { collisionsOf } from './collisions.ts'
 import type { ContentProblem } from './entities.ts'
 import type { PullRecord } from './ledger.ts'
 import { main } from './places.ts'
@@ -98,34 +98,12 @@ async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise
     const reason = treePathProblem(path)
     return reason === undefined ? [] : [{ path: printable(path), reason }]
   })
-  return before === null ? problems : [...problems, ...(await collisions(repo, after, added))]
-}
-
-async function collisions(repo: Repo, tree: Oid, added: readonly string[]): Promise<ContentProblem[]> {
-  const namesIn = new Map<string, Set<string>>()
-  for (const path of added) {
-    const parts = path.split('/')
-    for (const [depth, name] of parts.entries()) {
-      const folder = parts.slice(0, depth).join('/')
-      namesIn.set(folder, (namesIn.get(folder) ?? new Set()).add(name))
-    }
-  }
-  const problems: ContentProblem[] = []
-  for (const [folder, fresh] of namesIn) {
-    const oid = folder === '' ? tree : (await findEntry(repo, tree, folder))?.oid
-    const pair =
-      oid &&
-      foldedCollision(
-        (await readTree(repo, oid)).map((entry) => entry.name),
-        fresh,
-      )
-    if (pair)
-      problems.push({
-        path: folder === '' ? pair[1] : `${folder}/${pair[1]}`,
-        reason: `differs from ${pair[0]} in case only`,
-      })
-  }
-  return problems
+  if (before === null) return problems
+  const collisions = (await collisionsOf(repo, before, after, added)).map(({ path, names: [other] }) => ({
+    path,
+    reason: `differs from ${other} in case only`,
+  }))
+  return [...problems, ...collisions]
 }
 
 /** A name for a terminal, which must not obey what is in it. */
