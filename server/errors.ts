@@ -7,6 +7,7 @@ export type RefusalCode =
   | 'invalid_credentials'
   // 403
   | 'forbidden'
+  | 'token_scope'
   // 404
   | 'org_not_found'
   | 'node_not_found'
@@ -19,6 +20,7 @@ export type RefusalCode =
   | 'account_not_found'
   | 'parent_not_found'
   | 'connection_not_found'
+  | 'token_not_found'
   | 'not_found'
   // 409
   | 'email_taken'
@@ -30,6 +32,7 @@ export type RefusalCode =
   | 'branch_protected'
   | 'connection_exists'
   | 'last_owner'
+  | 'too_many_tokens'
   | 'pull_request_exists'
   | 'pull_request_required'
   | 'merged'

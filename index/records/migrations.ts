@@ -49,4 +49,23 @@ export const credentialsMigrations: Record<string, Migration> = {
         ) strict`.execute(db)
     },
   },
+  '002_access_tokens': {
+    async up(db) {
+      await sql`
+        create table access_token (
+          id text primary key,
+          hash text not null unique,
+          account_id text not null references account (id) on delete cascade,
+          name text not null,
+          access text not null check (access in ('read', 'write')),
+          org_id text,
+          node_id text check (node_id is null or org_id is not null),
+          hint text not null,
+          created_at text not null,
+          expires_at text,
+          last_used_at text
+        ) strict`.execute(db)
+      await sql`create index access_token_account on access_token (account_id, created_at, id)`.execute(db)
+    },
+  },
 }

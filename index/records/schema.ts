@@ -5,6 +5,7 @@ export interface CredentialsSchema {
   session: Session
   refresh_token: RefreshToken
   reset_token: ResetToken
+  access_token: AccessToken
   signing_key: SigningKey
 }
 
@@ -44,6 +45,27 @@ export interface ResetToken {
   account_id: string
   expires_at: string
   used_at: string | null
+}
+
+/** A personal access token: what a script or `git` shows instead of a password. Revoking deletes the row. */
+export interface AccessToken {
+  /** UUID v7. */
+  id: string
+  /** Unique. */
+  hash: string
+  account_id: string
+  name: string
+  access: 'read' | 'write'
+  /** Null: wherever the person may. */
+  org_id: string | null
+  /** Never without `org_id`. */
+  node_id: string | null
+  /** The last characters of the secret, for people to tell one from another. */
+  hint: string
+  created_at: string
+  expires_at: string | null
+  /** To the minute or so. */
+  last_used_at: string | null
 }
 
 /** One row: what signs the tokens of this data folder. */

@@ -1,12 +1,13 @@
 /** Who sent this: `Authorization: Bearer` and nothing else. A signature is verified once, all else at each request. */
 
-import type { Request, RequestHandler } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 import { LRUCache } from 'lru-cache'
 import { Passport } from 'passport'
 import { Strategy } from 'passport-jwt'
 import type { Deps } from '../deps.ts'
+import { authenticateToken, type Credential } from '../domain/accounts/access-tokens.ts'
 import { findPerson } from '../domain/accounts/accounts.ts'
-import { algorithm } from '../domain/accounts/tokens.ts'
+import { algorithm, isAccessToken } from '../domain/accounts/tokens.ts'
 import type { Person } from '../domain/actor.ts'
 import { Refusal } from '../errors.ts'
 import { contextOf, setActor } from './context.ts'
@@ -17,12 +18,32 @@ type Verified = LRUCache<string, Claims>
 /** Tokens that are remembered, of about 0.5 KB each; a client has one at a time. */
 const remembered = 10_000
 
-/** A bad token is 401 wherever tokens are read at all: nobody is silently anonymous. */
-export function authenticate(deps: Deps): RequestHandler {
+/** Who shows this text, the access token of a login or a personal one; undefined: nobody, whatever the reason. */
+export type FindCredential = (text: string) => Promise<Credential | undefined>
+
+/** Made once: what it makes remembers the signatures that it has verified. */
+export function credentialFinder(deps: Deps): FindCredential {
   const passport = new Passport()
   const verified: Verified = new LRUCache({ max: remembered })
   passport.use('bearer', bearerStrategy(deps, verified))
-  return (req, res, next) => {
+  const verify = (text: string): Promise<Person | undefined> =>
+    new Promise((resolve, reject) => {
+      const done = (error: unknown, person: Person | false | undefined) =>
+        error ? reject(error) : resolve(person || undefined)
+      const request = { headers: { authorization: `Bearer ${text}` } } as Request // all that passport-jwt looks at
+      passport.authenticate('bearer', { session: false }, done)(request, {} as Response, reject) // a callback leaves the answer alone
+    })
+  return async (text) => {
+    if (isAccessToken(text)) return authenticateToken(deps, text)
+    const claims = verified.get(text)
+    const person = await (claims === undefined ? verify(text) : personOf(deps, claims))
+    return person && { person }
+  }
+}
+
+/** A bad token is 401 wherever tokens are read at all: nobody is silently anonymous. */
+export function authenticate(findCredential: FindCredential): RequestHandler {
+  return async (req, _res, next) => {
     const { security } = contextOf(req).operation
     if (security === 'none') {
       next()
@@ -32,17 +53,12 @@ export function authenticate(deps: Deps): RequestHandler {
       next(security === 'required' ? new Refusal('unauthenticated', 'Sign in first') : undefined)
       return
     }
-    const done = (error: unknown, person: Person | false | undefined) => {
-      if (error) next(error)
-      else if (!person) next(new Refusal('invalid_token', 'The token is bad, expired or revoked'))
-      else {
-        setActor(req, person)
-        next()
-      }
-    }
-    const claims = verified.get(bearerToken(req) ?? '')
-    if (claims === undefined) passport.authenticate('bearer', { session: false }, done)(req, res, next)
-    else personOf(deps, claims).then((person) => done(null, person), next)
+    const text = bearerToken(req)
+    const credential = text === null ? undefined : await findCredential(text)
+    if (credential === undefined) throw new Refusal('invalid_token', 'The token is bad, expired or revoked')
+    if (credential.scope !== undefined) throw new Refusal('token_scope', 'A personal access token is for git alone')
+    setActor(req, credential.person)
+    next()
   }
 }
 

@@ -78,6 +78,22 @@ export function newToken(kind: 'refresh' | 'reset'): string {
   return `grv_${kind}_${randomBytes(32).toString('base64url')}`
 }
 
+/** Letters and digits alone, so that no `grv_refresh_…` or `grv_reset_…` is ever of this form. */
+const accessTokenForm = /^grv_[0-9A-Za-z]{43}$/
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** A personal access token: 256 random bits, 43 digits to the base of 62. */
+export function newAccessToken(): string {
+  let number = BigInt(`0x${randomBytes(32).toString('hex')}`)
+  let text = ''
+  for (; number > 0n; number /= 62n) text = digits.charAt(Number(number % 62n)) + text
+  return `grv_${text.padStart(43, '0')}`
+}
+
+export function isAccessToken(text: string): boolean {
+  return accessTokenForm.test(text)
+}
+
 /** What is stored of a random token. */
 export function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('hex')

@@ -1,0 +1,173 @@
+/** Personal access tokens: what a script or `git` shows instead of a password, and how far each reaches. */
+
+import { LRUCache } from 'lru-cache'
+import { v7 as newId } from 'uuid'
+import {
+  countAccessTokens,
+  deleteAccessToken,
+  findAccessToken,
+  insertAccessToken,
+  listAccessTokens,
+  setAccessTokenUsed,
+} from '../../../index/records/access-tokens.ts'
+import type { AccessToken as Row } from '../../../index/records/schema.ts'
+import type { Deps } from '../../deps.ts'
+import { invalid, Refusal } from '../../errors.ts'
+import { nodeFor, orgFor } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { type Page, pageOf } from '../pages.ts'
+import { findPerson } from './accounts.ts'
+import { hashOf, isAccessToken, newAccessToken } from './tokens.ts'
+
+/** Of one person, those that have expired included. */
+const mostTokens = 100
+
+/** Milliseconds that `last_used_at` may be behind: a use costs a synced write, which no request waits for. */
+const usePrecision = 60_000
+
+/** What a personal access token may do: never more than its person. */
+export interface TokenScope {
+  /** `read` changes nothing. */
+  readonly access: 'read' | 'write'
+  /** Nothing outside of this organisation. */
+  readonly orgId?: string
+  /** Nothing outside of this node of it. */
+  readonly nodeId?: string
+}
+
+/** Who asks, and with what. */
+export interface Credential {
+  readonly person: Person
+  /** Absent for the access token of a login, which does whatever the person may. */
+  readonly scope?: TokenScope
+}
+
+export interface AccessToken extends Pick<Row, 'id' | 'name' | 'access' | 'hint' | 'created_at'> {
+  readonly org_id?: string
+  readonly node_id?: string
+  readonly expires_at?: string
+  /** At most `usePrecision` before the last use; absent until the first. */
+  readonly last_used_at?: string
+}
+
+export interface NewAccessToken {
+  readonly name: string
+  readonly access: 'read' | 'write'
+  readonly org_id?: string
+  /** Only with `org_id`. */
+  readonly node_id?: string
+  /** ISO 8601, in the future; absent: the token does not expire. */
+  readonly expires_at?: string
+}
+
+/**
+ * The only time that the secret, `token`, is ever told.
+ *
+ * @throws Invalid node_id without org_id, expires_at in the past; Refusal org_not_found, node_not_found, too_many_tokens
+ */
+export async function createAccessToken(
+  deps: Deps,
+  person: Person,
+  { name, access, org_id, node_id, expires_at }: NewAccessToken,
+): Promise<AccessToken & { readonly token: string }> {
+  if (node_id !== undefined && org_id === undefined) throw invalid(['body', 'node_id'], 'A node needs its org_id')
+  const now = deps.now()
+  const expiry = expires_at === undefined ? null : expiryOf(expires_at, now)
+  if (org_id !== undefined) {
+    if (node_id === undefined) await orgFor(deps, person, org_id, 'public')
+    else await nodeFor(deps, person, org_id, node_id, 'public')
+  }
+  const token = newAccessToken()
+  const row: Row = {
+    id: newId(),
+    hash: hashOf(token),
+    account_id: person.id,
+    name,
+    access,
+    org_id: org_id ?? null,
+    node_id: node_id ?? null,
+    hint: token.slice(-4),
+    created_at: now.toISOString(),
+    expires_at: expiry,
+    last_used_at: null,
+  }
+  await deps.credentials.write(async (trx) => {
+    if ((await countAccessTokens(trx, person.id)) >= mostTokens) {
+      throw new Refusal('too_many_tokens', `You have ${mostTokens} tokens; revoke one that you no longer use`)
+    }
+    await insertAccessToken(trx, row)
+  })
+  return { ...toAccessToken(row), token }
+}
+
+/** The oldest first. */
+export async function listMyAccessTokens(deps: Deps, person: Person, page: Page) {
+  const { read } = deps.credentials
+  const rows = await listAccessTokens(read, person.id, page)
+  return { tokens: rows.map(toAccessToken), ...pageOf(page, await countAccessTokens(read, person.id)) }
+}
+
+/** From the next request on, in every process. @throws Refusal token_not_found, of another's token too */
+export async function revokeAccessToken(deps: Deps, person: Person, id: string): Promise<void> {
+  const deleted = await deps.credentials.write((trx) => deleteAccessToken(trx, person.id, id))
+  if (!deleted) throw new Refusal('token_not_found', 'Token not found')
+}
+
+/**
+ * Whose token it is and how far it reaches; undefined if it is unknown, revoked, expired, or no personal access token.
+ * Reads the database each time, about 0.1 ms, so that a token ends at once.
+ */
+export async function authenticateToken(
+  deps: Deps,
+  secret: string,
+): Promise<{ readonly person: Person; readonly scope: TokenScope } | undefined> {
+  if (!isAccessToken(secret)) return undefined
+  const row = await findAccessToken(deps.credentials.read, hashOf(secret))
+  const now = deps.now()
+  if (row === undefined || (row.expires_at !== null && Date.parse(row.expires_at) <= now.getTime())) return undefined
+  const person = await findPerson(deps, row.account_id)
+  if (person === undefined) return undefined
+  noteUse(deps, row, now)
+  const { access, org_id, node_id } = row
+  const bounds = { ...(org_id === null ? {} : { orgId: org_id }), ...(node_id === null ? {} : { nodeId: node_id }) }
+  return { person, scope: { access, ...bounds } }
+}
+
+/** Whether what lies in that organisation, or in that node of it, is within the token's bounds. */
+export function isWithin({ orgId, nodeId }: TokenScope, place: { orgId?: string; nodeId?: string }): boolean {
+  return (orgId === undefined || orgId === place.orgId) && (nodeId === undefined || nodeId === place.nodeId)
+}
+
+/** When this process last wrote, or tried to write, that a token was used, in ms, by the token's id. */
+const noted = new LRUCache<string, number>({ max: 10_000 })
+
+/** Nobody waits for it, and a failure keeps nobody out. Many uses within `usePrecision` are one write. */
+function noteUse(deps: Deps, { id, last_used_at }: Row, now: Date): void {
+  const last = Math.max(noted.get(id) ?? 0, last_used_at === null ? 0 : Date.parse(last_used_at))
+  if (now.getTime() - last < usePrecision) return
+  noted.set(id, now.getTime())
+  deps.credentials
+    .write((trx) => setAccessTokenUsed(trx, id, now.toISOString()))
+    .catch((error: unknown) => deps.log.warn({ err: error, token_id: id }, "a token's use could not be noted"))
+}
+
+function expiryOf(text: string, now: Date): string {
+  const time = new Date(text)
+  if (!(time > now)) throw invalid(['body', 'expires_at'], 'The token would have expired already', text)
+  return time.toISOString()
+}
+
+function toAccessToken(row: Row): AccessToken {
+  const { id, name, access, hint, created_at, org_id, node_id, expires_at, last_used_at } = row
+  return {
+    id,
+    name,
+    access,
+    hint,
+    created_at,
+    ...(org_id === null ? {} : { org_id }),
+    ...(node_id === null ? {} : { node_id }),
+    ...(expires_at === null ? {} : { expires_at }),
+    ...(last_used_at === null ? {} : { last_used_at }),
+  }
+}
