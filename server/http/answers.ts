@@ -143,6 +143,8 @@ function meaningFor(error: unknown): Refusal | Invalid | undefined {
 function answerRefusal(res: Response, { code, message, facts }: Refusal, request_id: string): void {
   const status = statusOf[code]
   if (status === 401) res.set('WWW-Authenticate', code === 'invalid_token' ? 'Bearer error="invalid_token"' : 'Bearer')
+  // RFC 6750 §3.1.
+  if (code === 'token_scope') res.set('WWW-Authenticate', 'Bearer error="insufficient_scope"')
   if ((status === 429 || status === 503) && !res.hasHeader('Retry-After')) {
     res.set('Retry-After', String(retryAfter[code] ?? 1))
   }
