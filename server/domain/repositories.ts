@@ -15,8 +15,8 @@ export interface Repository {
   readonly clone_url: string
 }
 
-/** Rows that are read at once, some 20 ms of 100,000, so that others get their turn between them. */
-const rowsAtOnce = 10_000
+/** Rows that are read at once: 10,000 took 0.1 s on a busy machine, in which others would not get their turn. */
+const rowsAtOnce = 1_000
 
 /** What the caller may clone: for owners the organisation's own first, then the nodes', the oldest first. */
 export async function listRepositories(deps: Deps, actor: Actor, orgId: string, base: string, page: Page) {
