@@ -5,7 +5,7 @@ import { DatabaseFault } from '../index/database.ts'
 import type { Deps } from './deps.ts'
 import { Refusal } from './errors.ts'
 import { answerErrors, findOperation } from './http/answers.ts'
-import { authenticate, credentialFinder } from './http/authentication.ts'
+import { authenticate, credentialFinder, limitTokens } from './http/authentication.ts'
 import { readBody } from './http/bodies.ts'
 import { docsFiles } from './http/docs.ts'
 import { gitOverHttp } from './http/git.ts'
@@ -64,6 +64,7 @@ export function createApp(deps: Deps, { validateResponses, sharedLimits }: AppOp
       findOperation,
       authenticate(findCredential),
       limitRequests(deps, sharedLimits),
+      limitTokens,
       readBody,
       validate({ answersToo: validateResponses }),
       limitSignIns(deps, sharedLimits),

@@ -100,7 +100,8 @@ export interface paths {
         /**
          * Set a new password
          * @description Takes one of two proofs: `old_password`, with Authorization, or the one-time `reset_token` that the operator
-         *     gave out, without. Neither or both is 422. All other sessions end; the answer is a new one.
+         *     gave out, without. Neither or both is 422. All other sessions end; the answer is a new one. Personal access tokens
+         *     go on after a change with `old_password`; a reset revokes them all, for nobody can tell who made them.
          */
         post: operations["changePassword"];
         delete?: never;
@@ -124,6 +125,62 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List my personal access tokens
+         * @description Those that have expired included, until they are revoked; never their secrets. `last_used_at` is at most a minute
+         *     behind. Order is by `created_at`, then `id`.
+         */
+        get: operations["listTokens"];
+        put?: never;
+        /**
+         * Create a personal access token
+         * @description The `token` of the answer is told this once: what is kept of it is a hash, and `hint`, its last four characters. It
+         *     does what the caller may, at the moment of each request, within its bounds; a person who loses a role or a
+         *     membership takes it from all of their tokens at once. Without `expires_at` it lives until it is revoked.
+         *
+         *     An organisation or node that is not there, or that the caller may not see, is 404. `node_id` without `org_id`, and
+         *     an `expires_at` that has passed, are 422. `Location` is where it is revoked.
+         */
+        post: operations["createToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The token's id, not its secret. An id that names nothing is 404, whatever its form.
+                 * @example 01980a6f-3d00-7e55-9a10-7b3c5d7e9f0a
+                 */
+                token_id: components["parameters"]["token_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a personal access token
+         * @description From the next request on it is 401, as any bad token. Another person's token is 404.
+         */
+        delete: operations["revokeToken"];
         options?: never;
         head?: never;
         patch?: never;
@@ -187,6 +244,36 @@ export interface paths {
          *     history of `main` and of tags public, too.
          */
         patch: operations["updateOrg"];
+        trace?: never;
+    };
+    "/orgs/{org_id}/repositories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List clone URLs
+         * @description Where `git` finds each repository of the organisation that the caller may clone. Members see every node's, and so
+         *     does anyone if it is published. Owners also see the organisation's own, `org.git`, which holds its settings and
+         *     members and is no node, so that it has no `node_id`: it comes first. Order is by the node's `created_at`, then `id`.
+         *
+         *     With `Accept: text/plain` the answer is one clone URL a line, all of them: `limit` and `offset` are not looked at.
+         */
+        get: operations["listRepositories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/orgs/{org_id}/members": {
@@ -1203,6 +1290,11 @@ export interface components {
         Password: string;
         /** @description A name for people to read, not blank. */
         Name: string;
+        /**
+         * @description For `git clone`. It begins with the operator's `PUBLIC_URL`, or with the address at which this request came in.
+         * @example https://grove.example.org/git/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02/01980a60-1f00-7a33-b2d4-6c8e0f1a2b03.git
+         */
+        CloneUrl: string;
         /** @description A title, not blank. */
         Title: string;
         /** @description The node's text, Markdown by custom; at most 10 MiB as UTF-8. */
@@ -1297,6 +1389,51 @@ export interface components {
             /** @constant */
             tokenType: "Bearer";
         };
+        /**
+         * @description `read` changes nothing; `write` does what the person may.
+         * @enum {string}
+         */
+        TokenAccess: "read" | "write";
+        NewToken: {
+            /** @description Where it is used, for people to read. */
+            name: components["schemas"]["Name"];
+            access: components["schemas"]["TokenAccess"];
+            /** @description The only organisation that it reaches; without it all of the person's. */
+            org_id?: string;
+            /** @description The only node of that organisation that it reaches. */
+            node_id?: string;
+            /**
+             * Format: date-time
+             * @description When it ends, a time to come; without it, when it is revoked.
+             */
+            expires_at?: string;
+        };
+        Token: {
+            id: components["schemas"]["Uuid"];
+            name: string;
+            access: components["schemas"]["TokenAccess"];
+            /** @description The only organisation that it reaches. */
+            org_id?: components["schemas"]["Uuid"];
+            /** @description The only node that it reaches. */
+            node_id?: components["schemas"]["Uuid"];
+            /** @description The last four characters of the secret. */
+            hint: string;
+            created_at: components["schemas"]["Time"];
+            /** @description When it ends; absent if it does not by itself. */
+            expires_at?: components["schemas"]["Time"];
+            /** @description When it was last shown and accepted, at most a minute behind; absent until then. */
+            last_used_at?: components["schemas"]["Time"];
+        };
+        CreatedToken: components["schemas"]["Token"] & {
+            /** @description The secret; told this once. */
+            token: string;
+        };
+        TokenList: {
+            tokens: components["schemas"]["Token"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["Limit"];
+            offset: components["schemas"]["Offset"];
+        };
         NewOrg: {
             name: components["schemas"]["Name"];
             /**
@@ -1331,6 +1468,19 @@ export interface components {
         };
         OrgList: {
             orgs: components["schemas"]["Org"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["Limit"];
+            offset: components["schemas"]["Offset"];
+        };
+        Repository: {
+            /** @description The node; absent for the organisation's own repository. */
+            node_id?: components["schemas"]["Uuid"];
+            /** @description The title of the node, or the name of the organisation. */
+            title: string;
+            clone_url: components["schemas"]["CloneUrl"];
+        };
+        RepositoryList: {
+            repositories: components["schemas"]["Repository"][];
             total: components["schemas"]["Total"];
             limit: components["schemas"]["Limit"];
             offset: components["schemas"]["Offset"];
@@ -1406,8 +1556,7 @@ export interface components {
             num_ancestors: components["schemas"]["Total"];
             /** @description How many children, their children and so on. */
             num_descendants: components["schemas"]["Total"];
-            /** @description For `git clone`. */
-            clone_url: string;
+            clone_url: components["schemas"]["CloneUrl"];
         };
         /** @description A parent or child. */
         Relative: {
@@ -1950,7 +2099,10 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `forbidden`: the role in this organisation does not allow it. */
+        /**
+         * @description `forbidden`: the role in this organisation does not allow it. `token_scope`: the personal access token is not for
+         *     it.
+         */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2137,6 +2289,11 @@ export interface components {
          * @example krill
          */
         connection_id: string;
+        /**
+         * @description The token's id, not its secret. An id that names nothing is 404, whatever its form.
+         * @example 01980a6f-3d00-7e55-9a10-7b3c5d7e9f0a
+         */
+        token_id: string;
         /**
          * @description The person's e-mail; case does not matter.
          * @example bob@example.org
@@ -2371,6 +2528,7 @@ export interface operations {
              *     `invalid_token`: the reset token or the access token is unknown, expired or used up.
              */
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationError"];
@@ -2398,6 +2556,102 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["ValidationError"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    listTokens: {
+        parameters: {
+            query?: {
+                /** @description How many to answer at most. */
+                limit?: components["parameters"]["limit"];
+                /** @description How many to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of tokens. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenList"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["ValidationError"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    createToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewToken"];
+            };
+        };
+        responses: {
+            /** @description The token, with its secret. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedToken"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found` */
+            404: components["responses"]["NotFound"];
+            /** @description `too_many_tokens`: there are 100 already; revoke one. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationError"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    revokeToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The token's id, not its secret. An id that names nothing is 404, whatever its form.
+                 * @example 01980a6f-3d00-7e55-9a10-7b3c5d7e9f0a
+                 */
+                token_id: components["parameters"]["token_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["Done"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `token_not_found` */
+            404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationError"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];
@@ -2429,6 +2683,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             422: components["responses"]["ValidationError"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];
@@ -2465,6 +2720,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ValidationError"];
@@ -2490,6 +2746,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Org"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             /** @description `org_not_found` */
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationError"];
@@ -2556,6 +2813,51 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["ValidationError"];
+            429: components["responses"]["RateLimited"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    listRepositories: {
+        parameters: {
+            query?: {
+                /** @description How many to answer at most. */
+                limit?: components["parameters"]["limit"];
+                /** @description How many to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of repositories, or all clone URLs as text. */
+            200: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryList"];
+                    /**
+                     * @example https://grove.example.org/git/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02/org.git
+                     *     https://grove.example.org/git/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02/01980a60-1f00-7a33-b2d4-6c8e0f1a2b03.git
+                     */
+                    "text/plain": string;
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationError"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];
@@ -2834,6 +3136,7 @@ export interface operations {
         responses: {
             200: components["responses"]["Node"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found` */
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationError"];
@@ -3205,6 +3508,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found` */
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationError"];
@@ -3302,6 +3606,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationError"];
@@ -3384,6 +3689,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found` */
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationError"];
@@ -3433,6 +3739,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationError"];
@@ -3481,6 +3788,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `branch_not_found`, `file_not_found` */
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationError"];
@@ -3534,6 +3842,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `object_not_found` */
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationError"];
@@ -3583,6 +3892,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationError"];
@@ -3707,6 +4017,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `branch_not_found`, `commit_not_found` */
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationError"];
@@ -3756,6 +4067,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`; `branch_not_found`: `base` or `head` names no branch, tag or commit. */
             404: components["responses"]["NotFound"];
             422: components["responses"]["ValidationError"];

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { client, newDataDir, password, type SpawnedGrove, spawnGrove } from './support/grove.ts'
@@ -31,10 +32,29 @@ describe('the log', () => {
     await client(grove, `${session.accessToken}x`).get('/auth/me')
     await ann.get(`/auth/me?token=${session.accessToken}`)
     await ann.get(`/docs?x=${session.refreshToken}`)
+    const { body: issued } = await ann.post('/auth/tokens', { name: 'Laptop', access: 'read' })
+    const token: string = issued.token
+    const basic = `Basic ${Buffer.from(`ann:${token}`).toString('base64')}`
+    await client(grove, token).get('/auth/me')
+    await client(grove, token).post('/orgs', { name: 'More' })
+    await client(grove, `${token}x`).get('/auth/me')
+    await anyone.get('/auth/me', { authorization: basic })
+    await anyone.get(`/git/${session.user.org_id}/org.git/info/refs?service=git-upload-pack`, { authorization: basic })
+    await anyone.get('/auth/me', { 'x-request-id': token })
+    await ann.delete(`/auth/tokens/${token}`)
+    await requestLine(`http://ann:${token}@127.0.0.1/auth/me`)
     await ann.get(`/orgs/${session.user.org_id}/nodes?access_token=x`)
     await said(/"url":"\/orgs\/[^"]*access_token=x"/)
     const { stderr, stdout } = grove.output()
-    const secrets = [password, 'wrong horse battery', 'another horse battery', 'Bearer ']
+    const secrets = [
+      password,
+      'wrong horse battery',
+      'another horse battery',
+      'Bearer ',
+      'Basic ',
+      token,
+      basic.slice(6),
+    ]
     const tokens = [session, refreshed].flatMap((one) => [one.accessToken, one.idToken, one.refreshToken])
     for (const secret of [...secrets, ...tokens]) expect(stderr + stdout).to.not.include(secret)
   })
@@ -48,6 +68,16 @@ describe('the log', () => {
       ['GET', '/orgs/x/nodes', 401],
     ])
   })
+
+  /** Asks with an address that `fetch` would take apart. */
+  function requestLine(path: string): Promise<void> {
+    const { hostname, port } = new URL(grove.url)
+    return new Promise((resolve, reject) => {
+      request({ hostname, port, path }, (response) => response.resume().on('end', resolve))
+        .on('error', reject)
+        .end()
+    })
+  }
 
   /** A line is written once the answer is; it takes a moment to arrive here. */
   async function said(pattern: RegExp): Promise<void> {

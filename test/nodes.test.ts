@@ -76,7 +76,7 @@ describe('nodes', () => {
         num_children: 0,
         num_ancestors: 1,
         num_descendants: 0,
-        clone_url: `/git/${ann.org}/${id}.git`,
+        clone_url: `${grove.url}/git/${ann.org}/${id}.git`,
       })
       expect(await ann.get(`${nodes}/${id}`)).to.deep.equal({ status: 200, body: answer.body })
       const { body: commit } = await ann.get(`${nodes}/${id}/tree/main/commits/${head}`)
@@ -202,7 +202,7 @@ describe('nodes', () => {
         num_children: 0,
         num_ancestors: 0,
         num_descendants: 0,
-        clone_url: `/git/${ann.org}/${id}.git`,
+        clone_url: `${grove.url}/git/${ann.org}/${id}.git`,
       })
       expect(await ann.get(`${nodes}/${id}`)).to.deep.equal({ status: 200, body: answer.body })
     })

@@ -41,6 +41,7 @@ describe('the operator', function () {
       let before: Record<string, string>
       let [ann, bob] = [await signUp(grove, 'Ann'), await signUp(grove, 'Bob')]
       const orgs = await seed(grove, ann)
+      const token = await newToken(ann)
       try {
         // The second run of a backup that was made before half of it was there.
         await run('bash', ['-c', first], { DATA_DIR: dataDir, COPY: copy })
@@ -80,8 +81,10 @@ describe('the operator', function () {
         expect((await client(grove).post('/auth/login', login)).status, 'the old password').to.equal(401)
         const refresh = { refreshToken: ann.session.refreshToken }
         expect((await client(grove).post('/auth/refresh', refresh)).status, 'the old session').to.equal(401)
+        expect((await client(grove, token).get('/auth/me')).status, 'the old personal access token').to.equal(401)
         ann = await withNewPassword(grove, tokens.get('ann@example.org'))
         expect(await everythingIn(grove, ann.session.accessToken, orgs, queries)).to.deep.equal(before)
+        expect((await ann.get('/auth/tokens')).body.total).to.equal(0)
         expect(ann.session.user).to.include({ email: 'ann@example.org', name: 'Ann', org_id: orgs[0] })
 
         const again = { reset_token: tokens.get('ann@example.org'), new_password: 'something else' }
@@ -102,6 +105,7 @@ describe('the operator', function () {
     let grove: SpawnedGrove
     let ann: PersonClient
     let orgs: string[]
+    let token: string
     let earlier: Record<string, string>
 
     before(async () => {
@@ -111,6 +115,7 @@ describe('the operator', function () {
       ann = await signUp(grove, 'Ann')
       await signUp(grove, 'Bob')
       orgs = await seed(grove, ann)
+      token = await newToken(ann)
     })
     after(() => grove.stop())
 
@@ -149,7 +154,7 @@ kept, though it is deleted: ${other.org}/${other.id}.git
       earlier = await everythingIn(grove, ann.session.accessToken, orgs, queries)
     })
 
-    it('brings everything back, with accounts, passwords and sessions', async () => {
+    it('brings everything back, with accounts, passwords, sessions and personal access tokens', async () => {
       const target = await folder()
       const { code, stdout, stderr } = await cli(target, 'restore', backup)
       expect({ code, stdout }, stderr).to.deep.equal({
@@ -166,6 +171,7 @@ left: ${(await goneIn(backup))[0]} was deleted before the backup (manifest.json,
         expect(login.status).to.equal(200)
         const refresh = { refreshToken: ann.session.refreshToken }
         expect((await client(second).post('/auth/refresh', refresh)).body).to.include({ tokenType: 'Bearer' })
+        expect((await client(second, token).get('/auth/me')).body).to.deep.equal(ann.user)
       } finally {
         await second.stop()
       }
@@ -727,6 +733,11 @@ function resetTokens(stdout: string): Map<string, string> {
   return new Map(
     [...stdout.matchAll(/^(\S+@\S+) (grv_reset_\S+)$/gm)].map(([, email = '', token = '']) => [email, token]),
   )
+}
+
+/** The secret of a new personal access token. */
+async function newToken(person: PersonClient): Promise<string> {
+  return (await person.post('/auth/tokens', { name: 'Laptop', access: 'read' }).then(expecting(201))).body.token
 }
 
 /** Who sets a password by a token. */

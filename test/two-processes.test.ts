@@ -82,7 +82,9 @@ interface Pair {
 /** Both end with exit code 0, or `close` throws. */
 async function spawnTwo(): Promise<Pair> {
   const dataDir = await newDataDir()
-  const both = await Promise.all([spawnGrove(dataDir), spawnGrove(dataDir)])
+  // One address for both, as behind a proxy, so that both answer the same clone URLs.
+  const environment = { PUBLIC_URL: 'https://grove.example' }
+  const both = await Promise.all([spawnGrove(dataDir, environment), spawnGrove(dataDir, environment)])
   const close = async () => {
     const codes = await Promise.all(both.map((process) => process.stop()))
     await rm(dataDir, { recursive: true, force: true })

@@ -68,7 +68,6 @@ export async function readNode(deps: Deps, actor: Actor, orgId: string, nodeId: 
     ...toSummary(node),
     text_content: text?.text ?? '',
     ...(await readNeighbours(deps.index.read, orgId, nodeId)),
-    clone_url: `${deps.config.publicUrl ?? ''}/git/${orgId}/${nodeId}.git`,
   }
 }
 

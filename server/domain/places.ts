@@ -20,6 +20,11 @@ export function nodeRepo(store: Store, orgId: string, nodeId: string): Repo {
   return { dir: join(store.root, orgId, `${nodeId}.git`) }
 }
 
+/** Where `git` finds the repository of a node, or without one the organisation's own; `base` has no slash at its end. */
+export function cloneUrl(base: string, orgId: string, nodeId = 'org'): string {
+  return `${base}/git/${orgId}/${nodeId}.git`
+}
+
 export function trashFolder(store: Store): string {
   return join(store.root, 'trash')
 }

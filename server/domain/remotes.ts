@@ -64,8 +64,7 @@ export async function openRemote(
 }
 
 function requireScope(scope: NonNullable<Credential['scope']>, orgId: string, name: string, service: Service): void {
-  if (!isWithin(scope, { orgId, nodeId: name }))
-    throw new Refusal('token_scope', 'This token is for another repository')
+  if (!isWithin(scope, orgId, name)) throw new Refusal('token_scope', 'This token is for another repository')
   if (service === 'git-receive-pack' && scope.access === 'read')
     throw new Refusal('token_scope', 'This token may only read')
 }

@@ -161,6 +161,8 @@ function answerRefusal(res: Response, { code, message, facts }: Refusal, request
   const status = statusOf[code]
   if (status === 401) res.set('WWW-Authenticate', code === 'invalid_token' ? 'Bearer error="invalid_token"' : 'Bearer')
   setRetryAfter(res, code, status)
+  // RFC 6750 §3.1.
+  if (code === 'token_scope') res.set('WWW-Authenticate', 'Bearer error="insufficient_scope"')
   const { location, ...members } = facts
   if (typeof location === 'string') res.set('Location', location)
   res.status(status).json({ ...members, detail: message, code, request_id })

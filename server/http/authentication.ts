@@ -5,12 +5,12 @@ import { LRUCache } from 'lru-cache'
 import { Passport } from 'passport'
 import { Strategy } from 'passport-jwt'
 import type { Deps } from '../deps.ts'
-import { authenticateToken, type Credential } from '../domain/accounts/access-tokens.ts'
+import { authenticateToken, type Credential, isWithin } from '../domain/accounts/access-tokens.ts'
 import { findPerson } from '../domain/accounts/accounts.ts'
 import { algorithm, isAccessToken } from '../domain/accounts/tokens.ts'
 import type { Person } from '../domain/actor.ts'
 import { Refusal } from '../errors.ts'
-import { contextOf, setActor } from './context.ts'
+import { contextOf, setCredential } from './context.ts'
 
 /** Tokens whose signature, issuer and audience were found right, each under itself, and what they claim. */
 type Verified = LRUCache<string, Claims>
@@ -56,10 +56,28 @@ export function authenticate(findCredential: FindCredential): RequestHandler {
     const text = bearerToken(req)
     const credential = text === null ? undefined : await findCredential(text)
     if (credential === undefined) throw new Refusal('invalid_token', 'The token is bad, expired or revoked')
-    if (credential.scope !== undefined) throw new Refusal('token_scope', 'A personal access token is for git alone')
-    setActor(req, credential.person)
+    setCredential(req, credential)
     next()
   }
+}
+
+/**
+ * Holds a personal access token to its bounds, before anything else is read of the request: that it is beyond them tells
+ * nothing of what is there.
+ */
+export const limitTokens: RequestHandler = (req, _res, next) => {
+  const { operation, place, scope } = contextOf(req)
+  if (scope !== undefined) {
+    const { org_id, node_id } = place.parameters
+    if (operation.token === 'none') throw beyond('This takes the token of a login, not a personal access token')
+    if (operation.token === 'write' && scope.access === 'read') throw beyond('This token only reads')
+    if (!isWithin(scope, org_id, node_id)) throw beyond('This token is for something else')
+  }
+  next()
+}
+
+function beyond(detail: string): Refusal {
+  return new Refusal('token_scope', detail)
 }
 
 function bearerStrategy(deps: Deps, verified: Verified): Strategy {

@@ -1,6 +1,7 @@
 /** What the door has found out about a request on its way to the handler. */
 
 import type { Request } from 'express'
+import type { Credential, TokenScope } from '../domain/accounts/access-tokens.ts'
 import { type Actor, anonymous } from '../domain/actor.ts'
 import type { Operation, Place } from './spec.ts'
 
@@ -8,6 +9,8 @@ export interface Context {
   readonly operation: Operation
   readonly place: Place
   readonly actor: Actor
+  /** Where the caller shows a personal access token. */
+  readonly scope?: TokenScope
 }
 
 const key = Symbol('context')
@@ -20,8 +23,8 @@ export function setOperation(req: Carrier, operation: Operation, place: Place): 
   req[key] = { operation, place, actor: anonymous }
 }
 
-export function setActor(req: Carrier, actor: Actor): void {
-  req[key] = { ...contextOf(req), actor }
+export function setCredential(req: Carrier, { person, scope }: Credential): void {
+  req[key] = { ...contextOf(req), actor: person, ...(scope === undefined ? {} : { scope }) }
 }
 
 /** @throws Error before the operation is known */

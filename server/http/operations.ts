@@ -5,6 +5,7 @@ import type { Request, RequestHandler, Response } from 'express'
 import type { operations } from '../../spec/types.ts'
 import type { Deps } from '../deps.ts'
 import type { Actor, Anonymous, Person } from '../domain/actor.ts'
+import { baseUrl } from './base-url.ts'
 import { contextOf } from './context.ts'
 import { sendPacked } from './packed.ts'
 import { Bytes, Packed, Reply } from './reply.ts'
@@ -15,6 +16,7 @@ type Open = 'signup' | 'login' | 'refresh' | 'logout' | 'getPublicGraph' | 'heal
 type Optional =
   | 'changePassword'
   | 'getOrg'
+  | 'listRepositories'
   | 'getNode'
   | 'listBranches'
   | 'getBranch'
@@ -46,10 +48,16 @@ type BodyOf<K extends OperationId> = operations[K] extends { requestBody?: infer
     : Record<never, never>
   : Record<never, never>
 
+/** The media types of what is answered, of which the caller has chosen one. */
+type TypeOf<K extends OperationId> = operations[K]['responses'] extends { 200: { content: infer C } } ? keyof C : never
+
 interface Input<K extends OperationId> {
   readonly path: PathOf<K>
   readonly query: QueryOf<K>
   readonly body: BodyOf<K>
+  readonly type: TypeOf<K>
+  /** Where the caller reaches this service, without a slash at its end. */
+  readonly base: string
 }
 
 type Sent<T> = T extends readonly (infer E)[]
@@ -62,7 +70,11 @@ type Success<K extends OperationId> = operations[K]['responses'] extends infer R
   ? R extends { 201: infer S } | { 200: infer S }
     ? S extends { content: infer C }
       ? C extends { 'application/json': infer J }
-        ? Sent<J> | Reply<Sent<J>> | Packed<Sent<J>>
+        ?
+            | Sent<J>
+            | Reply<Sent<J>>
+            | Packed<Sent<J>>
+            | (Exclude<keyof C, 'application/json'> extends never ? never : Bytes)
         : Bytes
       : never
     : // biome-ignore lint/suspicious/noConfusingVoidType: 204, the handler answers nothing
@@ -86,13 +98,23 @@ export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler
     const { operation, place, actor } = contextOf(req)
     // Here the types of the spec meet what the validator has found to agree with it.
     const handler = handlers[operation.id] as (deps: Deps, actor: Actor, input: unknown) => unknown
-    const answer = await handler(deps, actor, { path: place.parameters, query: req.query, body: req.body ?? {} })
+    const { query, body = {} } = req
+    const base = baseUrl(deps.config.publicUrl, req)
+    const type = chosenType(req, res, operation.types)
+    const answer = await handler(deps, actor, { path: place.parameters, query, body, type, base })
     // Kept by nobody but the caller, and only to ask whether it still holds; a handler may say otherwise.
     res.set('Cache-Control', 'private, no-cache')
     // fetch adds `no-cache` to each If-None-Match. That is for caches on the way; Express would never answer it with 304.
     delete req.headers['cache-control']
     await send(req, res, operation.status, answer)
   }
+}
+
+/** Whoever accepts none of them gets the first, as where there is but one. */
+function chosenType(req: Request, res: Response, types: readonly string[]): string | undefined {
+  if (types.length < 2) return types[0]
+  res.vary('Accept')
+  return req.accepts([...types]) || types[0]
 }
 
 async function send(req: Request, res: Response, status: number, answer: unknown): Promise<void> {

@@ -18,7 +18,7 @@ const secrets = [
   'reset_token',
 ]
 
-/** Tokens have no place in an address, but somebody will put one there. */
+/** Tokens have no place in an address, nor in a request's id, but somebody will put one there. */
 const tokens = /eyJ[\w-]+\.[\w-]+\.[\w-]*|grv_[\w-]+/g
 
 /** Milliseconds that a line may wait for others to be written with it. */
@@ -63,7 +63,7 @@ export function requestLog(log: Logger): RequestHandler {
 }
 
 function idFor(sent: unknown): string {
-  return typeof sent === 'string' && /^[\w.:-]{1,100}$/.test(sent) ? sent : newId()
+  return typeof sent === 'string' && /^[\w.:-]{1,100}$/.test(sent) && sent.search(tokens) < 0 ? sent : newId()
 }
 
 export function requestId(req: Carrier): string {

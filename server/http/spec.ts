@@ -12,8 +12,12 @@ export interface Operation {
   readonly id: OperationId
   readonly method: string
   readonly security: Security
+  /** What a personal access token must allow; `none`: no such token will do. */
+  readonly token: 'read' | 'write' | 'none'
   /** Of the answer when all goes well. */
   readonly status: number
+  /** Media types of that answer, the one that is sent to who does not mind first. */
+  readonly types: readonly string[]
   readonly body: 'none' | 'optional' | 'required'
   readonly bodySchema: Schema
   readonly query: ReadonlyMap<string, Schema>
@@ -49,10 +53,13 @@ interface PathItem {
 interface OperationObject {
   readonly operationId: string
   readonly parameters?: readonly unknown[]
-  readonly security?: readonly object[]
+  readonly security?: readonly SecurityWay[]
   readonly requestBody?: { readonly required?: boolean; readonly content: Record<string, { schema: Schema }> }
   readonly responses: Readonly<Record<string, unknown>>
 }
+
+/** Schemes by name, each with the roles that it must have. */
+type SecurityWay = Readonly<Record<string, readonly string[]>>
 
 interface Template {
   /** A literal, or undefined where any text may stand. */
@@ -134,15 +141,25 @@ function toOperation(method: string, operation: OperationObject, item: { paramet
     (parameter) => resolve(parameter as Parameter), // the spec's lint says so
   )
   const { requestBody, responses, security } = operation
+  const status = Object.keys(responses).find((one) => one.startsWith('2')) ?? ''
+  const { content = {} } = resolve(responses[status] as { content?: object }) // the spec's lint says so
   return {
     id: operation.operationId as OperationId, // both are generated from openapi.yaml
     method: method.toUpperCase(),
     security: toSecurity(security),
-    status: Number(Object.keys(responses).find((status) => status.startsWith('2'))),
+    token: toToken(security),
+    status: Number(status),
+    types: Object.keys(content),
     body: requestBody === undefined ? 'none' : requestBody.required === true ? 'required' : 'optional',
     bodySchema: requestBody?.content['application/json']?.schema ?? {},
     query: new Map(parameters.filter((one) => one.in === 'query').map((one) => [one.name, resolve(one.schema)])),
   }
+}
+
+/** Where the spec does not say `token`, none will do: whoever forgets it has opened nothing. */
+function toToken(security: readonly SecurityWay[] = []): Operation['token'] {
+  const [role] = security.find(({ token }) => token !== undefined)?.token ?? []
+  return role === 'read' || role === 'write' ? role : 'none'
 }
 
 function toSecurity(security: readonly object[] | undefined): Security {

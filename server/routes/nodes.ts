@@ -2,6 +2,7 @@
 import * as edges from '../domain/edges.ts'
 import { createNode } from '../domain/node-creation.ts'
 import * as nodes from '../domain/nodes.ts'
+import { cloneUrl } from '../domain/places.ts'
 import type { Handlers } from '../http/operations.ts'
 import { created } from '../http/reply.ts'
 
@@ -18,16 +19,18 @@ export const nodeRoutes: Pick<
   | 'updateConnection'
   | 'removeConnection'
 > = {
-  createNode: async (deps, actor, { path, body }) => {
+  createNode: async (deps, actor, { path, body, base }) => {
     const node = await createNode(deps, actor, path.org_id, body)
-    return created(`/orgs/${path.org_id}/nodes/${node.id}`, node)
+    return created(`/orgs/${path.org_id}/nodes/${node.id}`, withCloneUrl(node, base))
   },
   listNodes: (deps, actor, { path, query }) => nodes.listNodes(deps, actor, path.org_id, query),
-  getNode: (deps, actor, { path }) => nodes.readNode(deps, actor, path.org_id, path.node_id),
-  updateNode: (deps, actor, { path, body }) => nodes.updateNode(deps, actor, path.org_id, path.node_id, body),
+  getNode: async (deps, actor, { path, base }) =>
+    withCloneUrl(await nodes.readNode(deps, actor, path.org_id, path.node_id), base),
+  updateNode: async (deps, actor, { path, body, base }) =>
+    withCloneUrl(await nodes.updateNode(deps, actor, path.org_id, path.node_id, body), base),
   deleteNode: (deps, actor, { path }) => nodes.deleteNode(deps, actor, path.org_id, path.node_id),
-  putParent: (deps, actor, { path, body }) =>
-    edges.putParent(deps, actor, path.org_id, path.node_id, path.parent_id, body ?? {}),
+  putParent: async (deps, actor, { path, body, base }) =>
+    withCloneUrl(await edges.putParent(deps, actor, path.org_id, path.node_id, path.parent_id, body ?? {}), base),
   removeParent: (deps, actor, { path, query }) =>
     edges.removeParent(deps, actor, path.org_id, path.node_id, path.parent_id, query),
   addConnection: async (deps, actor, { path, body }) => {
@@ -38,4 +41,9 @@ export const nodeRoutes: Pick<
     edges.updateConnection(deps, actor, path.org_id, path.node_id, path.connection_id, body),
   removeConnection: (deps, actor, { path, query }) =>
     edges.removeConnection(deps, actor, path.org_id, path.node_id, path.connection_id, query),
+}
+
+/** Only the request tells at which address the service is reached. */
+function withCloneUrl<N extends { readonly id: string; readonly org_id: string }>(node: N, base: string) {
+  return { ...node, clone_url: cloneUrl(base, node.org_id, node.id) }
 }

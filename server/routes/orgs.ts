@@ -1,12 +1,21 @@
 /** Organisations and their members. */
 import * as members from '../domain/members.ts'
 import * as orgs from '../domain/orgs.ts'
+import * as repositories from '../domain/repositories.ts'
 import type { Handlers } from '../http/operations.ts'
-import { created } from '../http/reply.ts'
+import { bytes, created } from '../http/reply.ts'
 
 export const orgRoutes: Pick<
   Handlers,
-  'createOrg' | 'listOrgs' | 'getOrg' | 'updateOrg' | 'deleteOrg' | 'listMembers' | 'putMember' | 'removeMember'
+  | 'createOrg'
+  | 'listOrgs'
+  | 'getOrg'
+  | 'updateOrg'
+  | 'deleteOrg'
+  | 'listRepositories'
+  | 'listMembers'
+  | 'putMember'
+  | 'removeMember'
 > = {
   createOrg: async (deps, actor, { body }) => {
     const org = await orgs.createOrg(deps, actor, body)
@@ -16,6 +25,11 @@ export const orgRoutes: Pick<
   getOrg: (deps, actor, { path }) => orgs.readOrg(deps, actor, path.org_id),
   updateOrg: (deps, actor, { path, body }) => orgs.updateOrg(deps, actor, path.org_id, body),
   deleteOrg: (deps, actor, { path }) => orgs.deleteOrg(deps, actor, path.org_id),
+  listRepositories: async (deps, actor, { path, query, type, base }) => {
+    if (type === 'application/json') return repositories.listRepositories(deps, actor, path.org_id, base, query)
+    const urls = await repositories.listCloneUrls(deps, actor, path.org_id, base)
+    return bytes(Buffer.from(urls.map((url) => `${url}\n`).join('')), 'text/plain; charset=utf-8')
+  },
   listMembers: (deps, actor, { path, query }) => members.listMembers(deps, actor, path.org_id, query),
   putMember: (deps, actor, { path, body }) => members.putMember(deps, actor, path.org_id, path.email, body.role),
   removeMember: (deps, actor, { path }) => members.removeMember(deps, actor, path.org_id, path.email),

@@ -2,7 +2,7 @@
 
 import type { Answer } from './grove.ts'
 
-/** What a person may read of these organisations, text by request. @throws Error that shows any answer of 500 or above */
+/** What a person may read of these organisations, text by request, without the service's own address. @throws Error that shows any answer of 500 or above */
 export async function everythingIn(
   { url }: { readonly url: string },
   token: string,
@@ -17,7 +17,7 @@ export async function everythingIn(
       headers: { ...authorization, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    const text = (await response.text()).replace(/,?"request_id":"[^"]*"/, '')
+    const text = (await response.text()).replace(/,?"request_id":"[^"]*"/, '').replaceAll(url, '')
     if (response.status >= 500) throw new Error(`${request} answered ${response.status} ${text}`)
     answers[request] = `${response.status} ${text}`
     return response.status === 200 && /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : {}
@@ -59,6 +59,7 @@ export async function everythingIn(
   for (const org of orgs) {
     await ask(`/orgs/${org}`)
     await list(`/orgs/${org}/members`, 'members')
+    await list(`/orgs/${org}/repositories`, 'repositories')
     for (const { id } of await list(`/orgs/${org}/nodes`, 'nodes')) {
       await readNode(`/orgs/${org}/nodes/${id}`)
       await list(`/orgs/${org}/nodes?parent_id=${id}`, 'nodes')

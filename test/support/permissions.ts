@@ -11,9 +11,10 @@ export type Caller = (typeof callers)[number]
 
 /**
  * `anyone`: Authorization is not even looked at; `published`: the same, once the organisation is published; `public`:
- * members always, anyone once it is published; `person`: whoever is signed in; else the least role.
+ * members always, anyone once it is published; `person`: whoever is signed in; `own`: the owner, whose it is, and nobody
+ * else finds it; else the least role.
  */
-type Need = 'anyone' | 'published' | 'public' | 'person' | 'reader' | 'editor' | 'maintainer' | 'owner'
+type Need = 'anyone' | 'published' | 'public' | 'person' | 'own' | 'reader' | 'editor' | 'maintainer' | 'owner'
 
 /** What stands for the path's parameters, the query and the body. */
 export interface Attempt {
@@ -56,6 +57,7 @@ export function expectedStatus(need: Need, caller: Caller, published: boolean, s
   if (need === 'published') return published ? success : 404
   if (caller === 'anonymous') return need === 'public' && published ? success : 401
   if (need === 'person') return success
+  if (need === 'own') return caller === 'owner' ? success : 404
   if (caller === 'stranger' && !published) return 404
   if (need === 'public') return success
   return callers.indexOf(caller) >= callers.indexOf(need) ? success : 403
@@ -73,12 +75,14 @@ export interface Operation {
   readonly method: string
   readonly path: string
   readonly security: 'none' | 'optional' | 'required'
+  /** `read`, `write`, or `none`: which personal access token the spec says that it takes. */
+  readonly token: string
   readonly success: number
 }
 
 interface SpecOperation {
   readonly operationId: string
-  readonly security?: readonly object[]
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
   readonly responses: Readonly<Record<string, unknown>>
 }
 
@@ -89,10 +93,16 @@ export const specOperations: readonly Operation[] = Object.entries(document.path
       id: operationId as keyof operations, // both are generated from openapi.yaml
       method: method.toUpperCase(),
       path,
-      security: !security ? 'required' : security.length === 0 ? 'none' : 'optional',
+      security: securityOf(security),
+      token: security?.find((way) => way.token !== undefined)?.token?.[0] ?? 'none',
       success: Number(Object.keys(responses).find((status) => status.startsWith('2'))),
     })),
 )
+
+function securityOf(security: SpecOperation['security']): Operation['security'] {
+  if (security?.length === 0) return 'none'
+  return security?.some((way) => Object.keys(way).length === 0) === true ? 'optional' : 'required'
+}
 
 /** What stays of the template is a parameter that the attempt forgot. */
 export function send(who: Client, { method, path }: Operation, attempt: Attempt): Promise<Answer> {
@@ -203,10 +213,19 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   logout: { need: 'anyone', attempt: async (world) => ({ body: { refreshToken: await newRefreshToken(world) } }) },
   changePassword: { need: 'person', attempt: () => ({ body: { old_password: password, new_password: password } }) },
   me: { need: 'person', attempt: () => ({}) },
+  createToken: { need: 'person', attempt: () => ({ body: { name: 'Laptop', access: 'read' } }) },
+  listTokens: { need: 'person', attempt: () => ({}) },
+  revokeToken: {
+    need: 'own',
+    attempt: async ({ owner }) => ({
+      params: { token_id: (await made(owner.post('/auth/tokens', { name: 'Laptop', access: 'read' }))).id },
+    }),
+  },
 
   createOrg: { need: 'person', attempt: () => ({ body: { name: 'Another' } }) },
   listOrgs: { need: 'person', attempt: () => ({}) },
   getOrg: { need: 'public', attempt: () => ({}) },
+  listRepositories: { need: 'public', attempt: () => ({}) },
   updateOrg: { need: 'owner', attempt: () => ({ body: { name: `Atlas ${randomUUID()}` } }) },
   deleteOrg: { need: 'owner', attempt: async (world) => ({ org: await makeOrg(world, world.published) }) },
   listMembers: { need: 'reader', attempt: () => ({}) },

@@ -3,6 +3,7 @@
 import type { Kysely } from 'kysely'
 import { v7 as newId } from 'uuid'
 import { compiledOnce } from '../../../index/compiled.ts'
+import { deleteAccessTokens } from '../../../index/records/access-tokens.ts'
 import { findAccountByEmail, findAccountById, insertAccount, setPasswordHash } from '../../../index/records/accounts.ts'
 import type { Account, CredentialsSchema } from '../../../index/records/schema.ts'
 import { setSessionsRevoked, useResetToken } from '../../../index/records/sessions.ts'
@@ -58,7 +59,8 @@ export interface PasswordChange {
 }
 
 /**
- * Ends every session of the person and opens a new one.
+ * Ends every session of the person and opens a new one. A reset, which follows a loss, revokes their personal access
+ * tokens too.
  *
  * @throws Invalid unless there is exactly one proof; Refusal unauthenticated, invalid_credentials, invalid_token
  */
@@ -74,6 +76,7 @@ export async function changePassword(deps: Deps, actor: Actor, input: PasswordCh
     const id = await proof(trx)
     await setPasswordHash(trx, id, password_hash)
     await setSessionsRevoked(trx, id, now)
+    if (reset_token !== undefined) await deleteAccessTokens(trx, id)
     return id
   })
   return signIn(deps, await readAccount(deps, accountId), 'The password is changed; other sessions have ended')
