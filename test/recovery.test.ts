@@ -173,7 +173,7 @@ describe('a process that is killed', () => {
       await grove.close()
       const graph = join(grove.dataDir, ann.org, 'org.git')
       await leaveTransaction(grove, graph, { note: `${ann.org}/${node.id}`, locks: ['refs/grove/graph'] })
-      await writeFile(join(node.git.dir, 'refs/grove/ledger'), '')
+      await writeFile(join(node.git.dir, 'refs/grove/ledger'), 'What nobody can mend\n')
       await restarted(async (next) => {
         expect((await next.get(node.at)).body.code).to.equal('repo_damaged')
         created(await next.post(`/orgs/${ann.org}/nodes`, { title: 'Calf', parents: [parent.id] }))
