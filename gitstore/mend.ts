@@ -72,31 +72,34 @@ export async function restoreRef(store: Store, name: RefName, oid: Oid): Promise
   })
 }
 
-/** Writes HEAD and config anew, which are the same in every repository, where they are gone or blank; which of them it was. */
+/** What must be in it, in whatever way an operator has changed it since. */
+const frame = [
+  { name: 'HEAD', text: head, form: /^(ref: refs\/\S+|[0-9a-f]{40})\s*$/ },
+  { name: 'config', text: config, form: /^\s*repositoryformatversion\s*=\s*\d/m },
+] as const
+
+/** Writes HEAD and config anew, which are the same in every repository, where they are gone or garbage; which of them it was. */
 export async function restoreFrame({ dir }: Repo): Promise<string[]> {
   const restored: string[] = []
-  for (const [name, text] of [
-    ['HEAD', head],
-    ['config', config],
-  ] as const) {
-    const path = join(dir, name)
-    if (!isBlank(path) && existsSync(path) && !(name === 'HEAD' && !isHead(path))) continue
-    await replaceFile(path, text)
+  for (const { name, text, form } of frame) {
+    if (form.test(readText(join(dir, name)) ?? '')) continue
+    await replaceFile(join(dir, name), text)
     restored.push(name)
   }
   return restored
 }
 
-function isHead(path: string): boolean {
-  return /^(ref: refs\/\S+|[0-9a-f]{40})\s*$/.test(readFileSync(path, 'latin1'))
-}
-
 /** False where there is no such file. */
 function isBlank(path: string): boolean {
+  return /^[\0\s]*$/.test(readText(path) ?? 'nothing')
+}
+
+/** Undefined where there is no such file. */
+function readText(path: string): string | undefined {
   try {
-    return /^[\0\s]*$/.test(readFileSync(path, 'latin1'))
+    return readFileSync(path, 'latin1')
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR' || codeOf(error) === 'EISDIR') return false
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR' || codeOf(error) === 'EISDIR') return undefined
     throw error
   }
 }

@@ -1,5 +1,5 @@
 /** Reads refs as git's files backend does, without native git: loose files win over packed-refs. Synchronous: 5 µs a ref. */
-import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs'
+import { type BigIntStats, type Dirent, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { codeOf, GitError } from './errors.ts'
@@ -59,7 +59,7 @@ export function listRefs(repo: Repo, prefix: string): Map<string, Oid> {
 /** The packed refs as they are on disk now; parsed again only when the file is another one. */
 export function readPackedRefs(repo: Repo): { get(ref: string): Oid | undefined; refs(): Iterable<[string, Oid]> } {
   const path = join(repo.dir, 'packed-refs')
-  const stat = statSync(path, { throwIfNoEntry: false, bigint: true })
+  const stat = statOf(path)
   if (!stat) return { get: () => undefined, refs: () => [] }
   const identity = `${stat.ino}:${stat.size}:${stat.mtimeNs}`
   let packed = packedRefsOf.get(path)
@@ -69,6 +69,15 @@ export function readPackedRefs(repo: Repo): { get(ref: string): Oid | undefined;
   }
   const { refs } = packed
   return { get: (ref) => refs.get(ref), refs: () => refs }
+}
+
+function statOf(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false, bigint: true })
+  } catch (error) {
+    if (isMissing(error)) return undefined // ENOTDIR: a file has taken the repository's place
+    throw error
+  }
 }
 
 /** Git never leaves it empty nor a line unfinished: what it lacks is not deleted but lost. */

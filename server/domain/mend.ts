@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts'
 import { ledgerRef, main, nodeRepo, orgRepo, pinRef } from './places.ts'
 
 /**
- * Removes what nobody holds any more and objects of no bytes, writes HEAD and config anew where they are blank, and points
+ * Removes what nobody holds any more and objects of no bytes, writes HEAD and config anew where they are gone or garbage, and points
  * empty refs at what the index last knew of them, if that is there. What cannot be mended stays as it is: reading says so.
  *
  * @param now by the clock of the file system
