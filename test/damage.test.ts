@@ -298,8 +298,12 @@ const fastClock = preload(`
   timers.setTimeout = (ms, ...more) => setTimeout(ms / 300, ...more)
   syncBuiltinESMExports()`)
 
+/** @throws Error where it does not come to hold */
 async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await sleep(20)
+  for (let attempt = 0; !holds(); attempt++) {
+    if (attempt === 1000) throw new Error(`This never came to hold: ${holds}`)
+    await sleep(20)
+  }
 }
 
 /** A file that somebody was writing, an hour ago or just now; its path. */

@@ -213,8 +213,12 @@ function said(grove: SpawnedGrove, what: string): string[] {
     .filter((line) => line.includes(what))
 }
 
+/** @throws Error where it does not come to hold */
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await sleep(50)
+  for (let attempt = 0; !(await holds()); attempt++) {
+    if (attempt === 400) throw new Error(`This never came to hold: ${holds}`)
+    await sleep(50)
+  }
 }
 
 async function scribble(path: string, from: number, length: number): Promise<void> {
