@@ -1,17 +1,15 @@
 /** Git's own `<ref>.lock`, linked into place complete and owned, so that no kill leaves one that is empty or ownerless. */
 import { linkSync, readFileSync, statSync, unlinkSync } from 'node:fs'
 import { mkdir, readdir, rmdir, stat } from 'node:fs/promises'
-import { uptime } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asStorageFault, codeOf, GitError } from './errors.ts'
+import { isAbandonedLock } from './leftovers.ts'
 import type { Repo } from './repo.ts'
 import type { Store } from './store.ts'
 
 /** Milliseconds that one owner may hold a lock before those who wait give up. */
 const patience = 1_000
-/** Milliseconds after which a lock without an owner is removed: twice the longest timeout of a git process. */
-const abandoned = 20 * 60_000
 /** Milliseconds that a lock is only waited for, before its owner's life is asked after. */
 const benefitOfTheDoubt = 30
 
@@ -77,7 +75,7 @@ export async function linkLock(store: Store, recover: Recover, token: string, pa
       since = performance.now()
     }
     const waited = performance.now() - since
-    if (waited > benefitOfTheDoubt && (await removeIfDead(store, recover, path, owner))) continue
+    if (waited > benefitOfTheDoubt && (await removeIfDead(store, recover, path, owner, token))) continue
     if (waited > patience) throw new GitError('busy', 'Another process holds this ref; nothing was changed')
     await sleep(1 + Math.random() * Math.min(10, 2 + waited / 10))
   }
@@ -102,7 +100,14 @@ export function removeLock(path: string): void {
   }
 }
 
-async function removeIfDead(store: Store, recover: Recover, path: string, token: string): Promise<boolean> {
+/** `own` is a file that was made just now: its time is that of the file system's clock. */
+async function removeIfDead(
+  store: Store,
+  recover: Recover,
+  path: string,
+  token: string,
+  own: string,
+): Promise<boolean> {
   const owner = parseToken(token)
   if (owner?.process === store.process) return false
   if (owner) {
@@ -118,13 +123,8 @@ async function removeIfDead(store: Store, recover: Recover, path: string, token:
   }
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) return true
-  const age = Date.now() - found.mtimeMs
-  if (found.size === 0 && age > uptime() * 1000) {
-    // Older than the machine's start: a power cut took what was in it and whoever held it.
-    removeLock(path)
-    return true
-  }
-  if (age < abandoned || (owner && (await exists(join(store.run, owner.process))))) return false
+  if (!isAbandonedLock(found, statSync(own).mtimeMs)) return false
+  if (owner && (await exists(join(store.run, owner.process)))) return false
   removeLock(path)
   return true
 }

@@ -7,7 +7,10 @@ import { syncDirectory, writeSynced } from './durable.ts'
 import { asStorageFault, codeOf, GitError } from './errors.ts'
 import type { Oid, Repo } from './repo.ts'
 
-const config = '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n'
+/** What `HEAD` says, in every repository. */
+export const head = 'ref: refs/heads/main\n'
+/** The same in every repository. */
+export const config = '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n'
 
 /** The prefix of what is being made; nothing under such a name is ever read. */
 export const unfinished = 'tmp-'
@@ -24,10 +27,7 @@ export async function createRepo(dir: string, fill: (repo: Repo) => Promise<Read
     await mkdir(making.dir)
     await Promise.all(['objects', 'refs'].map((name) => mkdir(join(making.dir, name))))
     await Promise.all(['heads', 'tags'].map((name) => mkdir(join(making.dir, 'refs', name))))
-    await Promise.all([
-      writeSynced(join(making.dir, 'HEAD'), 'ref: refs/heads/main\n'),
-      writeSynced(join(making.dir, 'config'), config),
-    ])
+    await Promise.all([writeSynced(join(making.dir, 'HEAD'), head), writeSynced(join(making.dir, 'config'), config)])
     for (const [ref, oid] of await fill(making)) await writeNewRef(making, ref, oid)
     await Promise.all(['refs', 'refs/heads', 'refs/tags', '.'].map((name) => syncDirectory(join(making.dir, name))))
     await moveRepo(making.dir, dir)
@@ -57,8 +57,9 @@ export async function moveRepo(from: string, to: string): Promise<void> {
   }
 }
 
+/** By its objects: one that has lost another part is damaged, not gone. */
 export function repoExists(repo: Repo): boolean {
-  return existsSync(join(repo.dir, 'HEAD'))
+  return existsSync(join(repo.dir, 'objects'))
 }
 
 /** The names, without `.git`, of the repositories in a folder, in order; none where the folder is missing. */

@@ -1,8 +1,9 @@
 /** A database: anyone may read at any time, one transaction writes at a time. */
 
+import { basename } from 'node:path'
 import { Kysely, type Migration, type Transaction } from 'kysely'
 import { migrate } from './migrate.ts'
-import { DatabaseFault, openConnection, setAside, sqliteDialect } from './sqlite.ts'
+import { openConnection, sqliteDialect } from './sqlite.ts'
 
 export { DatabaseFault, isDuplicate } from './sqlite.ts'
 
@@ -25,26 +26,28 @@ export interface DatabaseOptions {
   readonly synchronous: 'FULL' | 'NORMAL'
   /** Reads the whole file first, about 0.2 s for 100 MB, so that damage shows at the start. */
   readonly check?: boolean
+  /** Called for each statement that finds the file damaged. */
+  readonly onDamage?: () => void
 }
 
 /**
  * Opens the database in `file`, made if it is not there, with every migration applied.
  *
- * @throws DatabaseFault; Error where the file was made by a newer version
+ * @throws DatabaseFault, too_new where the file was made by a newer version
  */
 export async function openDatabase<S>(
   file: string,
   migrations: Record<string, Migration>,
   options: DatabaseOptions,
 ): Promise<Database<S>> {
-  const { synchronous } = options
-  const writing = await openConnection(file, { ...options, role: 'write' })
-  const writer = new Kysely<S>({ dialect: sqliteDialect(writing, 'write') })
+  const { synchronous, check = false, onDamage } = options
+  const writing = await openConnection(file, { synchronous, check, role: 'write' })
+  const writer = new Kysely<S>({ dialect: sqliteDialect(writing, 'write', onDamage) })
   const write: Database<S>['write'] = (work) => writer.transaction().execute(work)
   try {
-    await write((trx) => migrate(trx, migrations))
+    await write((trx) => migrate(trx, migrations, basename(file)))
     const reading = await openConnection(file, { synchronous, role: 'read' })
-    const read = new Kysely<S>({ dialect: sqliteDialect(reading, 'read') })
+    const read = new Kysely<S>({ dialect: sqliteDialect(reading, 'read', onDamage) })
     return {
       read,
       write,
@@ -59,20 +62,5 @@ export async function openDatabase<S>(
   } catch (error) {
     writing.close()
     throw error
-  }
-}
-
-/** As `openDatabase`, for what can be made again: a damaged file is set aside, and an empty database takes its place. */
-export async function openDerivedDatabase<S>(
-  file: string,
-  migrations: Record<string, Migration>,
-): Promise<Database<S>> {
-  const options = { synchronous: 'NORMAL', check: true } as const
-  try {
-    return await openDatabase<S>(file, migrations, options)
-  } catch (error) {
-    if (!(error instanceof DatabaseFault) || error.code !== 'damaged') throw error
-    await setAside(file)
-    return openDatabase<S>(file, migrations, options)
   }
 }

@@ -1,19 +1,26 @@
 /** Brings a database's tables up to the code's, once, however many processes start together. */
 
 import { type Migration, sql, type Transaction } from 'kysely'
+import { DatabaseFault } from './sqlite.ts'
 
 /**
  * Applies, in the order of their names, the migrations that `trx`'s database has not seen. It is the writing
  * transaction that makes a second process wait and then find nothing to do.
  *
- * @throws Error where the database was made by a newer version
+ * @param file its name, for people
+ * @throws DatabaseFault too_new: the database was made by a newer version
  */
-export async function migrate<S>(trx: Transaction<S>, migrations: Record<string, Migration>): Promise<void> {
+export async function migrate<S>(
+  trx: Transaction<S>,
+  migrations: Record<string, Migration>,
+  file: string,
+): Promise<void> {
   await sql`create table if not exists schema_migration (name text primary key)`.execute(trx)
   const { rows } = await sql<{ name: string }>`select name from schema_migration`.execute(trx)
   const applied = new Set(rows.map((row) => row.name))
   for (const name of applied) {
-    if (!(name in migrations)) throw new Error(`The database knows the migration ${name}, this version does not`)
+    if (!(name in migrations))
+      throw new DatabaseFault('too_new', `${file} was made by a newer version (${name}); start that one`)
   }
   for (const name of Object.keys(migrations).sort()) {
     if (applied.has(name)) continue

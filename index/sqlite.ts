@@ -1,5 +1,6 @@
 /** One SQLite connection as Kysely drives it: statements kept prepared, waiting for other processes without blocking. */
 
+import { statSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
@@ -15,8 +16,8 @@ import {
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
 
-/** `damaged`: the file is not, or no longer wholly, a database. */
-type DatabaseFaultCode = 'busy' | 'damaged' | 'storage_full' | 'storage_readonly' | 'storage_error'
+/** `damaged`: the file is not, or no longer wholly, a database. `too_new`: it was made by a newer version. */
+type DatabaseFaultCode = 'busy' | 'too_new' | 'damaged' | 'storage_full' | 'storage_readonly' | 'storage_error'
 
 /** The database could not do its work for a reason outside the program; nothing of the transaction was kept. */
 export class DatabaseFault extends Error {
@@ -82,18 +83,53 @@ export async function setAside(file: string): Promise<void> {
   }
 }
 
-export function sqliteDialect(handle: Sqlite.Database, role: Role): Dialect {
+/** Which file has this name now; undefined where none has. */
+export function identityOf(file: string): bigint | undefined {
+  return statSync(file, { throwIfNoEntry: false, bigint: true })?.ino
+}
+
+/**
+ * Runs `work` alone among all who name the same `file`, in whatever process. The file holds nothing; the operating system
+ * lets go of it when its holder dies, and so those who wait may wait for as long as it takes.
+ *
+ * @returns undefined where `signal` was aborted before the turn came
+ */
+export async function alone<T>(file: string, signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+  const handle = new Sqlite(file, { timeout: 0 })
+  try {
+    while (!locks(handle)) {
+      if (signal.aborted) return undefined
+      await sleep(10 + Math.random() * 20)
+    }
+    return await work()
+  } finally {
+    handle.close()
+  }
+}
+
+function locks(handle: Sqlite.Database): boolean {
+  try {
+    handle.exec('begin exclusive')
+    return true
+  } catch (error) {
+    if (isBusy(error)) return false
+    throw asDatabaseFault(error)
+  }
+}
+
+/** `onDamage` is told of each statement that finds the file damaged, beside whoever asked for it. */
+export function sqliteDialect(handle: Sqlite.Database, role: Role, onDamage: () => void = () => {}): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => (role === 'read' ? readDriver(handle) : writeDriver(handle)),
+    createDriver: () => (role === 'read' ? readDriver(handle, onDamage) : writeDriver(handle, onDamage)),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
 }
 
 /** Every query is one statement on the shared connection; consistency across statements is the writer's affair. */
-function readDriver(handle: Sqlite.Database): Driver {
-  const connection = new Connection(handle)
+function readDriver(handle: Sqlite.Database, onDamage: () => void): Driver {
+  const connection = new Connection(handle, onDamage)
   const refuse = () => Promise.reject(new Error('The reading side has no transactions: read in one statement'))
   return {
     init: async () => {},
@@ -109,8 +145,8 @@ function readDriver(handle: Sqlite.Database): Driver {
 }
 
 /** One transaction at a time, begun immediately, so that it never fails half-way for want of the lock. */
-function writeDriver(handle: Sqlite.Database): Driver {
-  const connection = new Connection(handle)
+function writeDriver(handle: Sqlite.Database, onDamage: () => void): Driver {
+  const connection = new Connection(handle, onDamage)
   const turns = new Turns()
   return {
     init: async () => {},
@@ -142,12 +178,14 @@ function writeDriver(handle: Sqlite.Database): Driver {
 
 class Connection implements DatabaseConnection {
   readonly #handle: Sqlite.Database
+  readonly #onDamage: () => void
   readonly #statements = new LRUCache<string, Sqlite.Statement>({ max: 500 })
   #foreign = false
   #watcher: NodeJS.Immediate | undefined
 
-  constructor(handle: Sqlite.Database) {
+  constructor(handle: Sqlite.Database, onDamage: () => void) {
     this.#handle = handle
+    this.#onDamage = onDamage
   }
 
   /** Kysely resolves without leaving the microtask queue, so an event loop turn means that something else was awaited. */
@@ -174,6 +212,9 @@ class Connection implements DatabaseConnection {
       if (statement.reader) return { rows: statement.all(...values) as R[] }
       const { changes } = statement.run(...values)
       return { rows: [], numAffectedRows: BigInt(changes) }
+    }).catch((error: unknown) => {
+      if (error instanceof DatabaseFault && error.code === 'damaged') this.#onDamage()
+      throw error
     })
   }
 

@@ -85,5 +85,6 @@ function closeWhileDraining({ draining }: Deps): RequestHandler {
 /** What the database's faults mean; `http/` may not know the database. */
 function databaseRefusal(error: unknown): unknown {
   if (!(error instanceof DatabaseFault)) return error
-  return new Refusal(error.code === 'damaged' ? 'storage_error' : error.code, error.message)
+  const { code, message } = error
+  return new Refusal(code === 'damaged' || code === 'too_new' ? 'storage_error' : code, message)
 }

@@ -4,6 +4,7 @@
  */
 
 import cluster from 'node:cluster'
+import { DatabaseFault } from '../index/database.ts'
 import { ConfigError, isSweeper, readConfig } from './config.ts'
 import { type Service, startService } from './service.ts'
 import { startWorkers, WorkerFailed } from './workers.ts'
@@ -59,7 +60,12 @@ function explain(error: unknown): string {
   if (error instanceof ConfigError) return `The environment cannot be used: ${error.message}\n`
   const code = 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE') return `The port is in use: ${error.message}\n`
-  if (error instanceof WorkerFailed || code === 'EACCES' || code === 'EADDRNOTAVAIL') {
+  if (
+    error instanceof WorkerFailed ||
+    error instanceof DatabaseFault ||
+    code === 'EACCES' ||
+    code === 'EADDRNOTAVAIL'
+  ) {
     return `The service cannot start: ${error.message}\n`
   }
   return `The service cannot start: ${error.stack ?? error.message}\n`

@@ -1,12 +1,15 @@
 /** Opens a data folder: what the service and the commands have in common. */
 
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { syncDirectory } from '../gitstore/durable.ts'
+import { codeOf } from '../gitstore/errors.ts'
 import { recoverAll, type Store } from '../gitstore/ref-transaction.ts'
-import { openDatabase, openDerivedDatabase } from '../index/database.ts'
+import { type Database, DatabaseFault, openDatabase } from '../index/database.ts'
 import { indexMigrations } from '../index/derived/migrations.ts'
 import type { IndexSchema } from '../index/derived/schema.ts'
+import { type DerivedDatabase, openDerivedDatabase } from '../index/derived-database.ts'
 import { registerProcess, takeOver } from '../index/liveness.ts'
 import { credentialsMigrations } from '../index/records/migrations.ts'
 import type { CredentialsSchema } from '../index/records/schema.ts'
@@ -14,6 +17,8 @@ import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { loadKeys } from './domain/accounts/tokens.ts'
 import { followNote } from './domain/follow.ts'
+import { credentialsFile } from './domain/operator/backup.ts'
+import { isId } from './domain/places.ts'
 import { openSearches } from './domain/search.ts'
 import { checkUntilSound } from './domain/suspects.ts'
 
@@ -24,7 +29,9 @@ export interface OpenOptions {
 }
 
 export interface Opened {
+  /** Its index serves whether everything is in it or not. */
   readonly deps: Deps
+  readonly index: DerivedDatabase<IndexSchema>
   close(): Promise<void>
 }
 
@@ -41,11 +48,15 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     await mkdir(root, { recursive: true })
     const alive = await registerProcess(run)
     closing.push(() => alive.close())
-    const credentials = await openDatabase<CredentialsSchema>(join(root, 'credentials.sqlite'), credentialsMigrations, {
-      synchronous: 'FULL',
-    })
+    // A lock that survives a power cut leads to a folder that survives it.
+    await syncDirectory(run)
+    const credentials = await openCredentials(root)
     closing.push(() => credentials.close())
-    const index = await openDerivedDatabase<IndexSchema>(join(root, 'index.sqlite'), indexMigrations)
+    const index = await openDerivedDatabase<IndexSchema>(join(root, 'index.sqlite'), indexMigrations, {
+      turns: join(run, 'index'),
+      closing: draining,
+      tell: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
+    })
     closing.push(() => index.close())
     const store: Store = {
       root,
@@ -63,9 +74,35 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
         'a transaction of a dead process could not be finished; whoever meets its locks tries again',
       )
     })
-    return { deps, close }
+    return { deps, index, close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+/**
+ * Accounts cannot be made again: what is damaged is never written to, and where they are gone nobody signs up beside them.
+ *
+ * @throws DatabaseFault damaged, in words for the operator
+ */
+async function openCredentials(root: string): Promise<Database<CredentialsSchema>> {
+  const file = join(root, credentialsFile)
+  const advice = "put the backup's copy in its place and remove credentials.sqlite-wal and -shm"
+  const found = await stat(file).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  })
+  if ((found?.size ?? 0) === 0 && (await readdir(root)).some(isId)) {
+    const what = found ? 'is empty' : 'is missing'
+    throw new DatabaseFault('damaged', `${credentialsFile} ${what}, though there are organisations: ${advice}`)
+  }
+  return openDatabase<CredentialsSchema>(file, credentialsMigrations, { synchronous: 'FULL', check: true }).catch(
+    (error: unknown) => {
+      if (!(error instanceof DatabaseFault) || error.code !== 'damaged') throw error
+      throw new DatabaseFault('damaged', `${credentialsFile} is damaged and was left as it is: ${advice}`, {
+        cause: error,
+      })
+    },
+  )
 }

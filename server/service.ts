@@ -1,16 +1,19 @@
 /** The running service, as a value: main starts it, tests start it on port 0. */
 
 import { createServer, type Server } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
-import { catchUp, sweep } from './domain/sweep.ts'
+import { fillIndex, reporter, sweep } from './domain/sweep.ts'
 import { createLog } from './http/requests.ts'
 import { openDeps } from './open.ts'
 
 /** Milliseconds that requests in flight get to end, once the service stops. */
 const patience = 8_000
+/** Milliseconds that an index which is being made keeps the service from listening: 1,000 nodes. Then it answers 503 `busy`. */
+const longestSilence = 5_000
 
 export interface Service {
   readonly url: string
@@ -30,7 +33,7 @@ export interface Overrides {
   readonly sharedLimits?: boolean
 }
 
-/** Listens when this resolves; an index that was empty is made first, any other catches up in the background. @throws the system's error where the port cannot be had */
+/** Listens when this resolves; what is missing in the index, or moved since, is made good in the background. @throws the system's error where the port cannot be had */
 export async function startService(config: Config, overrides: Overrides = {}): Promise<Service> {
   const {
     now,
@@ -41,21 +44,24 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   } = overrides
   const draining = new AbortController()
   const opened = await openDeps(config, { log, draining: draining.signal, ...(now === undefined ? {} : { now }) })
-  const { deps } = opened
-  const server = createServer(createApp(deps, { validateResponses, sharedLimits }))
+  const { deps, index } = opened
+  const served: Deps = { ...deps, index: index.whole }
+  const server = createServer(createApp(served, { validateResponses, sharedLimits }))
   // For slow senders; the largest body arrives within it at 150 KB/s.
   server.headersTimeout = 20_000
   server.requestTimeout = 120_000
   // Longer than proxies and clients keep a connection, so that none sends into one that is being closed.
   server.keepAliveTimeout = 75_000
+  const report = reporter(deps)
+  const whole = index.keepWhole(() => fillIndex(deps, report))
   try {
-    await catchUp(deps)
+    await Promise.race([whole, sleep(longestSilence, undefined, { ref: false })])
     await listen(server, config)
   } catch (error) {
     await opened.close()
     throw error
   }
-  const sweeping = sweeps ? sweep(deps) : undefined
+  const sweeping = sweeps ? whole.then(() => sweep(deps, report)) : undefined
   const close = async () => {
     draining.abort()
     await drain(server)

@@ -173,7 +173,7 @@ describe('a process that is killed', () => {
       await grove.close()
       const graph = join(grove.dataDir, ann.org, 'org.git')
       await leaveTransaction(grove, graph, { note: `${ann.org}/${node.id}`, locks: ['refs/grove/graph'] })
-      await writeFile(join(node.git.dir, 'refs/grove/ledger'), '')
+      await writeFile(join(node.git.dir, 'refs/grove/ledger'), 'What nobody can mend\n')
       await restarted(async (next) => {
         expect((await next.get(node.at)).body.code).to.equal('repo_damaged')
         created(await next.post(`/orgs/${ann.org}/nodes`, { title: 'Calf', parents: [parent.id] }))
@@ -233,6 +233,15 @@ describe('a hand on the server', () => {
     expect(
       (await ann.get(`${node.at}/branches`)).body.branches.map(({ name }: { name: string }) => name),
     ).to.deep.equal(['main', 'new'])
+    node.git.say('tag', 'v1', 'new')
+    expect((await ann.get(`${node.at}/tags`)).body.tags).to.have.length(1)
+  })
+
+  it('that moves the ledger is noticed when the node is next read', async () => {
+    await node.proposal('dolphins')
+    await node.open('dolphins')
+    node.git.say('update-ref', 'refs/grove/ledger', closedLedger(node))
+    expect(await node.pull(1)).to.include({ status: 'closed', closed_by: 'Somebody' })
   })
 
   it('that takes a repository away makes its node 404', async () => {

@@ -9,7 +9,7 @@ import { listRefs, readRef } from '../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repos.ts'
 import { isDuplicate } from '../../index/database.ts'
-import { readIndexedBranches } from '../../index/derived/branches.ts'
+import { readBranchesOf, readIndexedBranches } from '../../index/derived/branches.ts'
 import { deleteNodeRows, Outrun, replaceNodeRows } from '../../index/derived/nodes.ts'
 import { replaceOrgRows } from '../../index/derived/orgs.ts'
 import type { IndexSchema, NodeTable } from '../../index/derived/schema.ts'
@@ -93,6 +93,29 @@ async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
   if (org || !repoExists(orgRepo(deps.store, orgId))) return false
   await followOrg(deps, orgId)
   return true
+}
+
+/**
+ * Those of `nodes` whose refs are not what the index has, or cannot be read; a node of neither place is no difference.
+ * Two queries for all of them, 50 µs each for reading their refs.
+ */
+export async function listMoved(deps: Deps, orgId: string, nodes: readonly string[]): Promise<string[]> {
+  const db = deps.index.read
+  const rows = await db.selectFrom('node').select(['id', 'org_id', 'ledger']).where('id', 'in', nodes).execute()
+  const rowOf = new Map(rows.map((row) => [row.id, row]))
+  const branchesOf = await readBranchesOf(db, nodes)
+  return nodes.filter((id) => {
+    const row = rowOf.get(id)
+    const repo = nodeRepo(deps.store, orgId, id)
+    if (row && row.org_id !== orgId) return false
+    if (!row || !repoExists(repo)) return row !== undefined || repoExists(repo)
+    try {
+      if (readRef(repo, ledgerRef) !== row.ledger) return true
+      return !sameBranches(branchesOf.get(id) ?? new Map(), listRefs(repo, 'refs/heads/'))
+    } catch {
+      return true // whoever follows it learns why
+    }
+  })
 }
 
 export function sameBranches(indexed: ReadonlyMap<string, Oid>, now: ReadonlyMap<string, Oid>): boolean {
@@ -187,6 +210,7 @@ export async function followOrg(deps: Deps, orgId: string): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     const row = await deps.index.read.selectFrom('org').select('head').where('id', '=', orgId).executeTakeFirst()
     const head = repoExists(repo) ? readRef(repo, main) : null
+    if (head === null && repoExists(repo)) throw new GitError('ref_damaged', `${main} is missing`, { ref: main })
     if ((row?.head ?? null) === head) return
     if (head === null) {
       await deps.index.write(async (trx) => void (await trx.deleteFrom('org').where('id', '=', orgId).execute()))
@@ -207,9 +231,14 @@ export async function followNote(deps: Deps, note: string): Promise<void> {
   const [orgId = '', nodeId = ''] = note.split('/')
   if (!isId(orgId) || !isId(nodeId)) return
   await followNode(deps, orgId, nodeId).catch((error: unknown) => {
-    if (!(error instanceof GitError) || !damage.has(error.code)) throw error
+    if (!isDamage(error)) throw error
     deps.log.error({ err: error, orgId, nodeId }, 'a node that a dead process was changing cannot be read')
   })
 }
 
 const damage: ReadonlySet<GitErrorCode> = new Set(['ref_damaged', 'object_missing', 'object_damaged'])
+
+/** Whether a repository does not hold what its refs promise. */
+export function isDamage(error: unknown): error is GitError {
+  return error instanceof GitError && damage.has(error.code)
+}

@@ -1,0 +1,104 @@
+/** What dead processes leave in a repository: git's own locks, temporary files, quarantines. */
+import { readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
+import { rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { uptime } from 'node:os'
+import { join } from 'node:path'
+import { codeOf } from './errors.ts'
+import type { Repo } from './repo.ts'
+import type { Store } from './store.ts'
+
+/** Milliseconds after which nobody can be at work on a file any more: twice the longest timeout of a git process. */
+const abandoned = 20 * 60_000
+
+/** What is made under such a name gets another one when it is whole, or is removed by who made it. */
+const temporary = /^(tmp_|tmp-|\.tmp-|quarantine-|incoming-)/
+
+/** The time by the clock that the store's file system gives its files, which need not be this machine's: ms since 1970. */
+export async function fileSystemTime(store: Store): Promise<number> {
+  const probe = join(store.run, store.process, 'clock')
+  await writeFile(probe, '')
+  const { mtimeMs } = await stat(probe)
+  await unlink(probe)
+  return mtimeMs
+}
+
+/** Whether nobody can hold the lock, which names no owner, at the time `now` of the file system. */
+export function isAbandonedLock({ mtimeMs, size }: Pick<Stats, 'mtimeMs' | 'size'>, now: number): boolean {
+  const age = now - mtimeMs
+  // Older than the machine's start and empty: a power cut took what was in it and whoever held it.
+  return age > abandoned || (size === 0 && age > uptime() * 1000)
+}
+
+/**
+ * Every lock, temporary file and quarantine of the repository that is too old to be anybody's; a folder is as old as the
+ * youngest file in it. A lock that names its owner is none of them: whoever recovers that one's transactions removes it.
+ *
+ * @param now as `fileSystemTime` has it
+ */
+function* listLeftovers({ dir }: Repo, now: number): Iterable<string> {
+  for (const { path, name, isFolder } of entriesOf(dir)) {
+    if (temporary.test(name) || (isFolder && name.startsWith('tmp_objdir-'))) {
+      if (isFolder ? now - youngestIn(path) > abandoned : isOld(path, now)) yield path
+    } else if (isFolder) yield* listLeftovers({ dir: path }, now)
+    else if (name.endsWith('.lock')) {
+      const found = statSync(path, { throwIfNoEntry: false })
+      if (found && isAbandonedLock(found, now) && !namesOwner(path)) yield path
+    }
+  }
+}
+
+/** Removes them; the answer names what was removed. */
+export async function removeLeftovers(repo: Repo, now: number): Promise<string[]> {
+  const removed: string[] = []
+  for (const path of listLeftovers(repo, now)) {
+    await rm(path, { recursive: true, force: true })
+    removed.push(path)
+  }
+  return removed
+}
+
+/** Removes a folder that was being made, if nothing in it is younger than `abandoned`. */
+export async function removeIfAbandoned(path: string, now: number): Promise<boolean> {
+  if (now - youngestIn(path) <= abandoned) return false
+  await rm(path, { recursive: true, force: true })
+  return true
+}
+
+/** As `tokenText` of ref-lock.ts writes it. */
+function namesOwner(path: string): boolean {
+  try {
+    return readFileSync(path, 'latin1').startsWith('grove ')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false
+    throw error
+  }
+}
+
+function isOld(path: string, now: number): boolean {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found !== undefined && now - found.mtimeMs > abandoned
+}
+
+/** When something in the folder, or the folder itself, was last written; the far future where it is gone. */
+function youngestIn(path: string): number {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (!found) return Number.POSITIVE_INFINITY
+  return Math.max(found.mtimeMs, ...(found.isDirectory() ? entriesOf(path).map((entry) => youngestIn(entry.path)) : []))
+}
+
+interface Entry {
+  readonly path: string
+  readonly name: string
+  readonly isFolder: boolean
+}
+
+/** None where the folder is gone, or a file stands in its place. */
+export function entriesOf(dir: string): Entry[] {
+  try {
+    const entries = readdirSync(dir, { withFileTypes: true })
+    return entries.map((entry) => ({ path: join(dir, entry.name), name: entry.name, isFolder: entry.isDirectory() }))
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return []
+    throw error
+  }
+}

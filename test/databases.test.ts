@@ -1,0 +1,228 @@
+/** Databases that are damaged, gone, or of another time than the repositories: made again or refused, before and while serving. */
+
+import { cp, open, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Sqlite from 'better-sqlite3'
+import { expect } from 'chai'
+import { expectSound } from './support/data-folder.ts'
+import { everythingIn } from './support/everything.ts'
+import { client, newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from './support/grove.ts'
+import { newNode, type TestNode } from './support/node.ts'
+
+describe('a database', function () {
+  this.timeout(120_000)
+  let grove: SpawnedGrove
+  let ann: PersonClient
+  let node: TestNode
+  const others: SpawnedGrove[] = []
+
+  beforeEach(async () => {
+    grove = await spawnGrove(await newDataDir())
+    ann = await signUp(grove, 'Ann')
+    node = await newNode(grove, ann, { text_content: 'A song of the deep sea', tags: ['sea'] })
+    for (let n = 0; n < 5; n++)
+      await newNode(grove, ann, {
+        title: `Calf ${n}`,
+        text_content: `A song of the deep sea, verse ${n}. `.repeat(400),
+      })
+  })
+  afterEach(async () => {
+    for (const one of [grove, ...others.splice(0)]) await one.kill()
+    await rm(grove.dataDir, { recursive: true, force: true })
+  })
+
+  describe('index.sqlite', () => {
+    const damages: Record<string, (file: string) => Promise<unknown>> = {
+      'of which a page is garbage': (file) => scribble(file, 4096 * 3, 4096),
+      'whose header is garbage': (file) => scribble(file, 0, 100),
+      'that was cut off': async (file) => truncate(file, Math.floor((await stat(file)).size / 8192) * 4096),
+    }
+    for (const [title, damage] of Object.entries(damages))
+      it(`${title} is set aside at the start and made again, and the log says so`, async () => {
+        const before = await everything(grove)
+        await meanwhile(() => damage(file('index.sqlite')))
+        expect(await everything(grove)).to.deep.equal(before)
+        expect(said(grove, 'was set aside as index.sqlite.damaged')).to.have.length(1)
+        expect(said(grove, 'made again from the repositories')).to.have.length(1)
+        expect(await readdir(grove.dataDir)).to.include('index.sqlite.damaged')
+        await expectSound(grove.dataDir)
+      })
+
+    it('that a kill left half made is made to its end before anything is read from it', async () => {
+      const before = await everything(grove)
+      await meanwhile(async () => {
+        const db = new Sqlite(file('index.sqlite'))
+        db.pragma('foreign_keys = on')
+        db.exec("delete from node where title like 'Calf%'; pragma user_version = 0")
+        db.close()
+      })
+      expect(await everything(grove)).to.deep.equal(before)
+    })
+
+    it('of an hour ago, put back, catches up with the repositories', async () => {
+      await grove.stop()
+      await cp(file('index.sqlite'), file('kept'))
+      grove = await spawnGrove(grove.dataDir)
+      const person = client(grove, ann.session.accessToken)
+      await node.proposal('dolphins').catch(() => undefined)
+      expect((await person.patch(node.at, { title: 'Dolphins' })).status).to.equal(200)
+      expect((await person.post(`/orgs/${ann.org}/nodes`, { title: 'New' })).status).to.equal(201)
+      const before = await everything(grove)
+      await meanwhile(() => rename(file('kept'), file('index.sqlite')))
+      await untilEqual(before)
+    })
+
+    it('that is newer than the repositories goes back with them', async () => {
+      await grove.stop()
+      await cp(join(grove.dataDir, ann.org), file('kept'), { recursive: true })
+      grove = await spawnGrove(grove.dataDir)
+      const before = await everything(grove)
+      const person = client(grove, ann.session.accessToken)
+      expect((await person.patch(node.at, { title: 'Dolphins' })).status).to.equal(200)
+      expect((await person.post(`/orgs/${ann.org}/nodes`, { title: 'New' })).status).to.equal(201)
+      expect((await person.post(`${node.at}/branches`, { name: 'more' })).status).to.equal(201)
+      await meanwhile(async () => {
+        await rm(join(grove.dataDir, ann.org), { recursive: true })
+        await rename(file('kept'), join(grove.dataDir, ann.org))
+      })
+      await untilEqual(before)
+    })
+
+    it('without its log, and a log without its database, lose nothing', async () => {
+      expect((await ann.patch(node.at, { title: 'Dolphins' })).status).to.equal(200)
+      const before = await everything(grove)
+      await grove.kill()
+      for (const end of ['-wal', '-shm']) await rm(file(`index.sqlite${end}`))
+      grove = await spawnGrove(grove.dataDir)
+      await untilEqual(before)
+      const person = client(grove, ann.session.accessToken)
+      expect((await person.patch(node.at, { title: 'Whales again' })).status).to.equal(200)
+      const after = await everything(grove)
+      await grove.kill()
+      await rm(file('index.sqlite'))
+      grove = await spawnGrove(grove.dataDir)
+      expect(await everything(grove)).to.deep.equal(after)
+    })
+
+    it('that is damaged under two services is made again by itself, answers 503 until then, and the log says so', async () => {
+      const before = await everything(grove)
+      await grove.stop()
+      grove = await spawnGrove(grove.dataDir)
+      const other = await spawnGrove(grove.dataDir)
+      others.push(other)
+      await scribble(file('index.sqlite'), 0, (await stat(file('index.sqlite'))).size)
+      const statuses = new Set<number>()
+      await until(async () => {
+        const answer = await client(grove, ann.session.accessToken).get(`/orgs/${ann.org}/nodes`)
+        statuses.add(answer.status)
+        return said(grove, 'made again from').length + said(other, 'made again from').length > 0
+      })
+      for (const one of [grove, other]) {
+        await until(async () => (await client(one).get('/readyz')).status === 200)
+        await untilEqual(before, one)
+      }
+      expect([...statuses].filter((status) => status !== 200 && status !== 503)).to.deep.equal([])
+      const person = client(grove, ann.session.accessToken)
+      expect((await person.patch(node.at, { title: 'Dolphins' })).status).to.equal(200)
+      await expectSound(grove.dataDir)
+    })
+
+    it('that is deleted under a service is made again by itself', async () => {
+      const before = await everything(grove)
+      await rm(file('index.sqlite'))
+      await until(async () => said(grove, 'made again from').length > 0)
+      expect(await everything(grove)).to.deep.equal(before)
+      expect(said(grove, 'index.sqlite was deleted')).to.have.length(1)
+      expect(await readdir(grove.dataDir)).to.include('index.sqlite')
+    })
+  })
+
+  describe('credentials.sqlite', () => {
+    const damages: Record<string, [string, (file: string) => Promise<unknown>]> = {
+      'of which a page is garbage': ['is damaged and was left as it is', (file) => scribble(file, 4096 * 3, 4096)],
+      'that is no database': ['is damaged and was left as it is', (file) => writeFile(file, 'x'.repeat(100_000))],
+      'that is empty': ['is empty, though there are organisations', (file) => truncate(file, 0)],
+      'that is gone': ['is missing, though there are organisations', (file) => rm(file)],
+    }
+    for (const [title, [words, damage]] of Object.entries(damages))
+      it(`${title} keeps the service from starting, in one line, and is not touched`, async () => {
+        await grove.stop()
+        await damage(file('credentials.sqlite'))
+        const before = await readFile(file('credentials.sqlite')).catch(() => undefined)
+        const line = await refusal()
+        expect(line).to.match(/^The service cannot start: credentials\.sqlite [^\n]*: put the backup's copy[^\n]*\n$/)
+        expect(line).to.include(words)
+        const after = await readFile(file('credentials.sqlite')).catch(() => undefined)
+        expect(after?.equals(before ?? Buffer.alloc(0)) ?? before === undefined).to.equal(true)
+      })
+  })
+
+  for (const name of ['index.sqlite', 'credentials.sqlite'])
+    it(`${name} of a newer version keeps this one from starting, in one line`, async () => {
+      await grove.stop()
+      const db = new Sqlite(file(name))
+      db.exec("insert into schema_migration (name) values ('999_later')")
+      db.close()
+      expect(await refusal()).to.equal(
+        `The service cannot start: ${name} was made by a newer version (999_later); start that one\n`,
+      )
+    })
+
+  function file(name: string): string {
+    return join(grove.dataDir, name)
+  }
+
+  /** Stops the service, does it, and starts the next. */
+  async function meanwhile(work: () => Promise<unknown>): Promise<void> {
+    expect(await grove.stop()).to.equal(0)
+    await work()
+    grove = await spawnGrove(grove.dataDir)
+  }
+
+  /** What a service says that does not start. */
+  async function refusal(): Promise<string> {
+    const error: unknown = await spawnGrove(grove.dataDir).then(
+      () => new Error('It has started'),
+      (reason: unknown) => reason,
+    )
+    return String(error instanceof Error && error.message).replace(/^.*\n/, '')
+  }
+
+  /** What every GET answers. */
+  async function everything(one: SpawnedGrove) {
+    const all = await everythingIn(one, ann.session.accessToken, [ann.org], ['song', 'verse 3'])
+    return JSON.parse(JSON.stringify(all).replaceAll(one.url, 'http://grove'))
+  }
+
+  async function untilEqual(before: unknown, one = grove): Promise<void> {
+    const text = JSON.stringify(before)
+    for (let attempt = 0; attempt < 100; attempt++) {
+      if (JSON.stringify(await everything(one)) === text) return
+      await sleep(100)
+    }
+    expect(await everything(one)).to.deep.equal(before)
+  }
+})
+
+/** The lines of its log that say so. */
+function said(grove: SpawnedGrove, what: string): string[] {
+  return grove
+    .output()
+    .stderr.split('\n')
+    .filter((line) => line.includes(what))
+}
+
+/** @throws Error where it does not come to hold */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; !(await holds()); attempt++) {
+    if (attempt === 400) throw new Error(`This never came to hold: ${holds}`)
+    await sleep(50)
+  }
+}
+
+async function scribble(path: string, from: number, length: number): Promise<void> {
+  const handle = await open(path, 'r+')
+  await handle.write(Buffer.alloc(length, 0xa5), 0, length, from)
+  await handle.close()
+}
