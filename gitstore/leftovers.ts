@@ -4,11 +4,14 @@ import { rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { codeOf } from './errors.ts'
+import { longestGit } from './native.ts'
 import type { Repo } from './repo.ts'
 import type { Store } from './store.ts'
 
-/** Milliseconds after which nobody can be at work on a file any more: twice the longest timeout of a git process. */
-const abandoned = 20 * 60_000
+/** Milliseconds after which nobody can hold a lock any more, which git does for moments. */
+const abandonedLock = 20 * 60_000
+/** Milliseconds after which nobody can be at work on a file any more: a push may be silent for as long as git may run. */
+const abandoned = 2 * longestGit
 
 /** What is made under such a name gets another one when it is whole, or is removed by who made it. */
 const temporary = /^(tmp_|tmp-|\.tmp-|quarantine-|incoming-)/
@@ -26,7 +29,7 @@ export async function fileSystemTime(store: Store): Promise<number> {
 export function isAbandonedLock({ mtimeMs, size }: Pick<Stats, 'mtimeMs' | 'size'>, now: number): boolean {
   const age = now - mtimeMs
   // Older than the machine's start and empty: a power cut took what was in it and whoever held it.
-  return age > abandoned || (size === 0 && age > uptime() * 1000)
+  return age > abandonedLock || (size === 0 && age > uptime() * 1000)
 }
 
 /**

@@ -47,9 +47,9 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const { deps, index } = opened
   const served: Deps = { ...deps, index: index.whole }
   const server = createServer(createApp(served, { validateResponses, sharedLimits }))
-  // For slow senders; the largest body arrives within it at 150 KB/s.
+  // For slow senders. Bodies have their own limits: http/bodies.ts of JSON, gitstore/transport.ts of a push, which may take an hour.
   server.headersTimeout = 20_000
-  server.requestTimeout = 120_000
+  server.requestTimeout = 0
   // Longer than proxies and clients keep a connection, so that none sends into one that is being closed.
   server.keepAliveTimeout = 75_000
   const report = reporter(deps)

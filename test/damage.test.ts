@@ -306,12 +306,12 @@ async function until(holds: () => boolean): Promise<void> {
   }
 }
 
-/** A file that somebody was writing, an hour ago or just now; its path. */
+/** A file that somebody was writing, three hours ago or just now; its path. */
 async function leave(path: string, isOld: boolean): Promise<string> {
   await mkdir(dirname(path), { recursive: true })
   await writeFile(path, '')
   if (!isOld) return path
-  const then = new Date(Date.now() - 3_600_000)
+  const then = new Date(Date.now() - 3 * 3_600_000)
   // A folder that is made with it is as old.
   const made = /^(.*\/(?:tmp_objdir-|quarantine-|tmp-)[^/]*)\//.exec(path)?.[1] ?? path
   for (let one = path; one.length >= made.length; one = dirname(one)) await utimes(one, then, then)

@@ -73,8 +73,14 @@ describe('the README', function () {
       expect(said[5]).to.match(/^[0-9a-f]{7} Dolphins too\n[0-9a-f]{7} Create node\n$/)
     })
 
+    it('pushes, merges by a push, and is told why another push is refused', () => {
+      expect(said[6]).to.match(
+        /^true\nremote: Pull request 2 is merged: And porpoises *\nremote: porpoises: node\.json: is not JSON: line 3: .*\nTo http.*\n ! \[remote rejected\] porpoises -> porpoises \(node\.json: is not JSON: line 3: .*\)\nerror: failed to push .*\n$/,
+      )
+    })
+
     it('searches, and takes in what is linked with the matches', () => {
-      const [type, { matches, nodes, connections }] = jsonOf(said[6])
+      const [type, { matches, nodes, connections }] = jsonOf(said[7])
       expect(type).to.equal('is_a')
       expect(matches).to.have.length(1)
       expect(matches[0]).to.include({ title: 'Blue whale' })
@@ -88,22 +94,22 @@ describe('the README', function () {
     })
 
     it('publishes the graph', () => {
-      expect(jsonOf(said[7])).to.deep.equal([true, { org_name: 'Ann', total_nodes: 2, total_edges: 2 }])
+      expect(jsonOf(said[8])).to.deep.equal([true, { org_name: 'Ann', total_nodes: 2, total_edges: 2 }])
     })
 
     it('imports a folder, and finds nothing to do the second time', () => {
       const summary = `notes \\(${uuid}\\): 4 nodes, 3 parent edges, 2 connections, 0 attachments\n`
-      expect(said[8]).to.match(
+      expect(said[9]).to.match(
         new RegExp(`^${summary}4 created, 0 updated, 0 unchanged\n${summary}0 created, 0 updated, 4 unchanged\n$`),
       )
     })
 
     it('makes the index again from Git alone', () => {
-      expect(said[9]).to.equal('2 organisations and 6 nodes indexed\n"merged"\n')
+      expect(said[10]).to.equal('2 organisations and 6 nodes indexed\n"merged"\n')
     })
 
     it('has no further step', () => {
-      expect(said).to.have.length(10)
+      expect(said).to.have.length(11)
     })
 
     it('survives that index.sqlite is deleted: the next start makes it again', async () => {
@@ -161,7 +167,7 @@ describe('the README', function () {
       const { changes } = schemas.NewCommit.properties
       const page = components.parameters.limit.schema
       expect(Message.maxLength).to.equal(description.maxLength)
-      expect(rows(readme, 'Limits').slice(0, 12)).to.deep.equal([
+      expect(rows(readme, 'Limits').slice(0, 13)).to.deep.equal([
         ['title; label; tag', `${Title.maxLength}; ${Label.maxLength}; ${Tags.items.maxLength} characters`, '422'],
         ['tags of a node', `${Tags.maxItems}`, '422'],
         ['description, message', `${size(Message.maxLength)}, a message not blank`, '422'],
@@ -172,6 +178,11 @@ describe('the README', function () {
           'name of a person or an organisation; password',
           `${Name.minLength}–${Name.maxLength}; ${Password.minLength}–${Password.maxLength} characters`,
           '422',
+        ],
+        [
+          'personal access tokens',
+          told(info.description, 'personal access tokens', /\d+ of a person/),
+          told(info.description, 'personal access tokens', /409/),
         ],
         [
           'branch; path of a file',
@@ -195,7 +206,7 @@ describe('the README', function () {
 
     it('state the rate limits that the spec describes and the service announces', async () => {
       const { info } = JSON.parse(await readFile('spec/openapi.json', 'utf8'))
-      const stated = rows(readme, 'Limits').slice(12)
+      const stated = rows(readme, 'Limits').slice(13)
       expect(stated.map(([what, limit]) => [what, numbers(limit)])).to.deep.equal(
         rows(info.description, 'Rate limits').map(([what, limit]) => [what, numbers(limit)]),
       )

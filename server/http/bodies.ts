@@ -9,6 +9,9 @@ import { resolve, type Schema } from './spec.ts'
 /** Bytes, after decompression. */
 const largest = 16 * 1024 * 1024
 
+/** Milliseconds for a body to arrive: the largest does at 150 KB/s. */
+const patience = 120_000
+
 /** What body-parser calls its `{}` for nothing at all, which could pass for a body. */
 const nothing = 'entity.empty'
 
@@ -32,7 +35,9 @@ export const readBody: RequestHandler = (req, res, next) => {
   if (hasBody(req)) requireJson(req.headers['content-type'])
   // One spelling: the validator keeps a compiled schema for ever for each that it meets.
   req.headers['content-type'] = 'application/json'
+  const overdue = setTimeout(() => req.destroy(), patience)
   parse(req, res, (error: unknown) => {
+    clearTimeout(overdue)
     const empty = error ? isOfType(error, nothing) : req.body === undefined
     if (error && !empty) {
       next(bodyRefusal(error))

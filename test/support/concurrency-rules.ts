@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { expectSound, git, gitDid, gitLines } from './data-folder.ts'
+import { newDesk, remoteUrl } from './desk.ts'
 import { type Answer, type Client, client, type PersonClient, signUp } from './grove.ts'
 import { expecting, newNode, type TestNode } from './node.ts'
 
@@ -143,6 +144,44 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
       const refused = answers[0]?.status === 422 ? one : other
       expect(refused.git.log()).to.have.lengthOf(1)
     }
+  })
+
+  it('has one winner for each head where some push over HTTP and some commit over REST, and loses neither', async () => {
+    const node = await newNode(doors, ann)
+    const root = node.git.head()
+    const desk = await newDesk()
+    const push = async (pusher: number) => {
+      const url = remoteUrl(
+        { url: doors.urls[pusher % doors.urls.length] ?? '' },
+        node.org,
+        node.id,
+        ann.session.accessToken,
+      )
+      const again = 'git push -q 2> /dev/null || { git pull -q --rebase; sleep 0.1; }'
+      const text = await desk.done(
+        `git clone -q ${url} p${pusher}; cd p${pusher}
+         for n in 1 2 3; do
+           git commit -q --allow-empty -m "push ${pusher} $n"
+           until [ "$(git ls-remote -q origin main | cut -f1)" = "$(git rev-parse HEAD)" ] ||
+             git merge-base --is-ancestor HEAD origin/main; do ${again}; done
+         done`,
+      )
+      expect(text).to.equal('')
+    }
+    const rest = async (writer: number) => {
+      const mine: string[] = []
+      for (let n = 0; n < 10; n++)
+        mine.push(created(await at(writer).post(`${node.at}/tree/main/commits`, commitOf(`${writer} ${n}`))).id)
+      return mine
+    }
+    const [written] = await Promise.all([times(3, rest), times(3, push)])
+    const history = await gitLines(node.git.dir, 'log', '--format=%H %P', 'main')
+    const oids = history.map((line) => line.split(' ')[0])
+    expect(history).to.deep.equal([...oids.slice(0, -1).map((oid, n) => `${oid} ${oids[n + 1]}`), root])
+    expect(oids).to.include.members(written.flat())
+    const subjects = await gitLines(node.git.dir, 'log', '--format=%s', '--grep=^push', 'main')
+    expect(subjects.sort()).to.deep.equal([0, 1, 2].flatMap((pusher) => [1, 2, 3].map((n) => `push ${pusher} ${n}`)))
+    await desk.remove()
   })
 
   it('loses no commit beside a git update-ref that compares the old value', async () => {
