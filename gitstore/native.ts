@@ -21,7 +21,7 @@ process.once('exit', () => {
  * Starts git in `repo` as the leader of a process group of its own. Nothing of the server's environment or of the machine's
  * git configuration reaches it. What is written to a process that has ended is dropped (an unheard EPIPE would end ours).
  */
-function spawnGit(
+export function spawnGit(
   repo: Repo,
   args: readonly string[],
   env: Record<string, string> = {},
