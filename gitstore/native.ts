@@ -1,7 +1,7 @@
 /** Git itself, as a process: closed environment, own process group, bounded time and output. The only child_process. */
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { GitError } from './errors.ts'
+import { codeOf, GitError } from './errors.ts'
 import type { Repo } from './repo.ts'
 
 /** Where `git` is, a fact of the machine like its file system and no setting of Grove: hence not from config.ts. */
@@ -11,8 +11,11 @@ const defaultTimeoutMs = 60_000
 const defaultMaxOutputBytes = 256 * 1024 * 1024
 const maxErrorCharacters = 65_536
 
+/** A git that goes on, with its three pipes. */
+export type GitProcess = ChildProcessWithoutNullStreams
+
 /** Groups that are alive, to be killed with the server. */
-const running = new Set<ChildProcessWithoutNullStreams>()
+const running = new Set<GitProcess>()
 process.once('exit', () => {
   for (const child of running) killGroup(child)
 })
@@ -20,27 +23,22 @@ process.once('exit', () => {
 /**
  * Starts git in `repo` as the leader of a process group of its own. Nothing of the server's environment or of the machine's
  * git configuration reaches it. What is written to a process that has ended is dropped (an unheard EPIPE would end ours).
+ * Where git is not there to be started, the child says so by 'error'.
+ *
+ * @throws GitError busy: there are no files, processes or memory for it
  */
-export function spawnGit(
-  repo: Repo,
-  args: readonly string[],
-  env: Record<string, string> = {},
-): ChildProcessWithoutNullStreams {
+export function spawnGit(repo: Repo, args: readonly string[], env: Record<string, string> = {}): GitProcess {
   const settings = ['core.fsync=all', 'gc.auto=0', 'receive.autogc=false', 'protocol.allow=never']
-  const child = spawn('git', [...settings.flatMap((setting) => ['-c', setting]), ...args], {
-    cwd: '/',
-    detached: true,
-    env: {
-      PATH: searchPath,
-      LC_ALL: 'C',
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_CONFIG_GLOBAL: '/dev/null',
-      GIT_ATTR_NOSYSTEM: '1',
-      GIT_NO_REPLACE_OBJECTS: '1',
-      GIT_TERMINAL_PROMPT: '0',
-      GIT_DIR: repo.dir,
-      ...env,
-    },
+  const child = startGit([...settings.flatMap((setting) => ['-c', setting]), ...args], {
+    PATH: searchPath,
+    LC_ALL: 'C',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_DIR: repo.dir,
+    ...env,
   })
   running.add(child)
   child.once('close', () => running.delete(child))
@@ -49,8 +47,31 @@ export function spawnGit(
   return child
 }
 
+function startGit(args: readonly string[], env: Record<string, string>): GitProcess {
+  let child: Partial<GitProcess> & Pick<GitProcess, 'once'>
+  try {
+    child = spawn('git', args, { cwd: '/', detached: true, env })
+  } catch (error) {
+    throw startFault(error)
+  }
+  child.once('error', () => undefined)
+  // Without a file for a pipe, node makes no pipe at all and says why in the next turn.
+  if (!child.stdin || !child.stdout || !child.stderr)
+    throw startFault(Object.assign(new Error('No pipe'), { code: 'EMFILE' }))
+  return child as GitProcess // its pipes are there
+}
+
+const shortages: readonly unknown[] = ['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']
+
+/** Why git was not started: busy where files, processes or memory are short, else native_failed. */
+export function startFault(cause: unknown): GitError {
+  return shortages.includes(codeOf(cause))
+    ? new GitError('busy', 'There are no files, processes or memory left for another git', {}, { cause })
+    : new GitError('native_failed', 'git could not be started', {}, { cause })
+}
+
 /** Kills git and whatever it started. */
-function killGroup(child: ChildProcessWithoutNullStreams): void {
+export function killGroup(child: GitProcess): void {
   if (child.pid === undefined) return
   try {
     process.kill(-child.pid, 'SIGKILL')
@@ -102,9 +123,7 @@ export async function runGit(
   child.stdin.end(input)
   try {
     return await new Promise((resolve, reject) => {
-      child.once('error', (cause) =>
-        reject(new GitError('native_failed', 'git could not be started', { args }, { cause })),
-      )
+      child.once('error', (cause) => reject(startFault(cause)))
       child.once('close', (code, signal) => {
         if (failure) reject(failure)
         else if (code === null) reject(new GitError('native_failed', `git ended by ${signal}`, { args, stderr }))

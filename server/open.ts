@@ -3,6 +3,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { endCatFiles } from '../gitstore/cat-file.ts'
 import { recoverAll, type Store } from '../gitstore/ref-transaction.ts'
 import { openDatabase, openDerivedDatabase } from '../index/database.ts'
 import { indexMigrations } from '../index/derived/migrations.ts'
@@ -40,7 +41,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     const run = join(root, 'run')
     await mkdir(root, { recursive: true })
     const alive = await registerProcess(run)
-    closing.push(() => alive.close())
+    closing.push(() => alive.close(), endCatFiles)
     const credentials = await openDatabase<CredentialsSchema>(join(root, 'credentials.sqlite'), credentialsMigrations, {
       synchronous: 'FULL',
     })
