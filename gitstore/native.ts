@@ -1,6 +1,7 @@
 /** Git itself, as a process: closed environment, own process group, bounded time and output. The only child_process. */
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { constants, setPriority } from 'node:os'
 import { codeOf, GitError } from './errors.ts'
 import type { Repo } from './repo.ts'
 
@@ -70,6 +71,15 @@ export function startFault(cause: unknown): GitError {
     : new GitError('native_failed', 'git could not be started', {}, { cause })
 }
 
+function giveWay({ pid }: GitProcess): void {
+  if (pid === undefined) return
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW)
+  } catch {
+    // it has ended by itself
+  }
+}
+
 /** Kills git and whatever it started. */
 export function killGroup(child: GitProcess): void {
   if (child.pid === undefined) return
@@ -78,6 +88,17 @@ export function killGroup(child: GitProcess): void {
   } catch {
     // it has ended by itself
   }
+}
+
+interface GitOptions {
+  readonly input?: Buffer
+  readonly env?: Record<string, string>
+  readonly timeoutMs?: number
+  readonly maxOutputBytes?: number
+  /** Kills git when it is aborted. */
+  readonly signal?: AbortSignal
+  /** Whether all others come first. */
+  readonly patient?: boolean
 }
 
 export interface GitRun {
@@ -93,13 +114,11 @@ export interface GitRun {
  *
  * @throws GitError native_failed (not started, killed, or out of time), limit_exceeded (output)
  */
-export async function runGit(
-  repo: Repo,
-  args: readonly string[],
-  options: { input?: Buffer; env?: Record<string, string>; timeoutMs?: number; maxOutputBytes?: number } = {},
-): Promise<GitRun> {
+export async function runGit(repo: Repo, args: readonly string[], options: GitOptions = {}): Promise<GitRun> {
   const { input, env, timeoutMs = defaultTimeoutMs, maxOutputBytes = defaultMaxOutputBytes } = options
+  const { signal, patient = false } = options
   const child = spawnGit(repo, args, env)
+  if (patient) giveWay(child)
   const output: Buffer[] = []
   let size = 0
   let stderr = ''
@@ -112,6 +131,9 @@ export async function runGit(
     () => fail(new GitError('native_failed', `git ran for ${timeoutMs} ms`, { args })),
     timeoutMs,
   )
+  const cancel = () => fail(new GitError('native_failed', 'git was told to stop', { args }))
+  signal?.addEventListener('abort', cancel, { once: true })
+  if (signal?.aborted) cancel()
   child.stdout.on('data', (chunk: Buffer) => {
     size += chunk.length
     if (size > maxOutputBytes) fail(new GitError('limit_exceeded', `git wrote over ${maxOutputBytes} bytes`, { args }))
@@ -132,15 +154,12 @@ export async function runGit(
     })
   } finally {
     clearTimeout(timer)
+    signal?.removeEventListener('abort', cancel)
   }
 }
 
 /** As runGit, where only exit code 0 is an answer. @throws GitError native_failed (facts.stderr), limit_exceeded */
-export async function runGitOrThrow(
-  repo: Repo,
-  args: readonly string[],
-  options?: Parameters<typeof runGit>[2],
-): Promise<Buffer> {
+export async function runGitOrThrow(repo: Repo, args: readonly string[], options?: GitOptions): Promise<Buffer> {
   const { code, stdout, stderr } = await runGit(repo, args, options)
   if (code !== 0) throw new GitError('native_failed', `git ended with ${code}`, { args, stderr })
   return stdout

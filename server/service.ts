@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
+import { maintainRepositories } from './domain/maintenance.ts'
 import { catchUp, sweep } from './domain/sweep.ts'
 import { createLog } from './http/requests.ts'
 import { openDeps } from './open.ts'
@@ -55,7 +56,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     await opened.close()
     throw error
   }
-  const sweeping = sweeps ? sweep(deps) : undefined
+  const sweeping = sweeps ? Promise.all([sweep(deps), maintainRepositories(deps)]) : undefined
   const close = async () => {
     draining.abort()
     await drain(server)
