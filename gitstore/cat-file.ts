@@ -227,12 +227,15 @@ class CatFile {
 
   /** Waits until git has said all that it has to say. */
   async finish(): Promise<void> {
+    this.#wake()
     this.#child.stdin.end()
     await this.#closed
   }
 
   end(): void {
     this.#leave()
+    // Somebody may wait for its place.
+    for (const handle of this.#handles()) handle.ref()
     killGroup(this.#child)
   }
 
