@@ -55,7 +55,7 @@ export type Judge = (push: Push) => Promise<PushReport>
 const largestPack = 2 * 1024 ** 3
 /** Bytes of one object, inflated: a file; a tree, a commit or a tag. */
 const largestBlob = 100 * 1024 ** 2
-const largestOther = 16 * 1024 ** 2
+const largestOther = 8 * 1024 ** 2
 
 /** Bytes of a fetch request, and of the list of refs in front of a pack, as git wrote them. */
 const largestRequest = 32 * 1024 ** 2

@@ -3,6 +3,7 @@
 import { mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { endCatFiles } from '../gitstore/cat-file.ts'
 import { syncDirectory } from '../gitstore/durable.ts'
 import { codeOf } from '../gitstore/errors.ts'
 import { recoverAll, type Store } from '../gitstore/ref-transaction.ts'
@@ -47,7 +48,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     const run = join(root, 'run')
     await mkdir(root, { recursive: true })
     const alive = await registerProcess(run)
-    closing.push(() => alive.close())
+    closing.push(() => alive.close(), endCatFiles)
     // A lock that survives a power cut leads to a folder that survives it.
     await syncDirectory(run)
     const credentials = await openCredentials(root)

@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
+import { maintainRepositories } from './domain/maintenance.ts'
 import { fillIndex, reporter, sweep } from './domain/sweep.ts'
 import { createLog } from './http/requests.ts'
 import { openDeps } from './open.ts'
@@ -61,7 +62,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     await opened.close()
     throw error
   }
-  const sweeping = sweeps ? whole.then(() => sweep(deps, report)) : undefined
+  const sweeping = sweeps ? whole.then(() => Promise.all([sweep(deps, report), maintainRepositories(deps)])) : undefined
   const close = async () => {
     draining.abort()
     await drain(server)

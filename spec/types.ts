@@ -3791,6 +3791,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `branch_not_found`, `file_not_found` */
             404: components["responses"]["NotFound"];
+            /** @description `too_large`: the file is over 16 MiB. */
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["ValidationError"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];
@@ -3845,6 +3847,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `object_not_found` */
             404: components["responses"]["NotFound"];
+            /** @description `too_large`: the blob is over 32 MiB. */
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["ValidationError"];
             429: components["responses"]["RateLimited"];
             503: components["responses"]["Unavailable"];

@@ -1,5 +1,6 @@
 /** What a node's tree says: the public format of a repository, read and judged (contract §2). */
 import { LRUCache } from 'lru-cache'
+import { GitError } from '../../gitstore/errors.ts'
 import { readBlob } from '../../gitstore/objects.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { readTree, type TreeEntry } from '../../gitstore/trees.ts'
@@ -79,8 +80,16 @@ export async function readContent(repo: Repo, tree: Oid | null): Promise<NodeCon
 /** The text of a node, or '' where there is none or it is too long to index. */
 export async function readText(repo: Repo, content: NodeContent): Promise<string> {
   if (!content.textBlob) return ''
-  const bytes = await readBlob(repo, content.textBlob)
-  return bytes.length > textLimit ? '' : decodeText(bytes)
+  const bytes = await readWithin(repo, content.textBlob, textLimit)
+  return bytes ? decodeText(bytes) : ''
+}
+
+/** Undefined for a blob that is larger, which is not read. */
+function readWithin(repo: Repo, oid: Oid, maxBytes?: number): Promise<Buffer | undefined> {
+  return readBlob(repo, oid, maxBytes).catch((error: unknown) => {
+    if (error instanceof GitError && error.code === 'limit_exceeded') return undefined
+    throw error
+  })
 }
 
 const nothing: NodeContent = {
@@ -170,7 +179,8 @@ async function checkText(repo: Repo, entry: TreeEntry | undefined, problems: Con
     return
   }
   try {
-    utf8.decode(await readBlob(repo, entry.oid))
+    // One that is too large to be read is stored all the same.
+    utf8.decode(await readWithin(repo, entry.oid))
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     problems.push({ path: entry.name, reason: 'is not UTF-8' })
@@ -185,8 +195,8 @@ async function readJson(
 ): Promise<Record<string, unknown> | undefined> {
   const refuse = (reason: string): undefined => void problems.push({ path, reason })
   if (!isPlain(entry)) return refuse('must be a regular file')
-  const bytes = await readBlob(repo, entry.oid)
-  if (bytes.length > jsonLimit) return refuse('is larger than 1 MiB')
+  const bytes = await readWithin(repo, entry.oid, jsonLimit)
+  if (!bytes) return refuse('is larger than 1 MiB')
   try {
     const json: unknown = JSON.parse(utf8.decode(bytes))
     if (isTooDeep(json)) return refuse(`is nested deeper than ${depthLimit} levels`)
