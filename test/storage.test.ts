@@ -2,8 +2,10 @@
 
 import { execFileSync } from 'node:child_process'
 import { rm } from 'node:fs/promises'
+import { Agent } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
+import { type Message, type Reply, send } from './bench/load.ts'
 import { commitOf, times } from './support/concurrency-rules.ts'
 import { expectSound } from './support/data-folder.ts'
 import { type Faults, prepareFaults } from './support/faults.ts'
@@ -160,26 +162,34 @@ describe('a process that may open few files', () => {
       const nodes = await times(8, () => newNode(grove, ann))
       execFileSync('prlimit', [`--pid=${grove.pid}`, '--nofile=64:64'])
       const written: { readonly node: TestNode; readonly id: string }[] = []
-      const others: unknown[] = []
+      const others: string[] = []
+      const agent = new Agent({ keepAlive: true })
+      const headers = { authorization: `Bearer ${ann.session.accessToken}`, 'content-type': 'application/json' }
+      // A connection that the process cannot accept is closed by the system.
+      const ask = (path: string, message: Message) =>
+        send(grove.url + path, { headers, ...message }, agent).catch(() => undefined)
+      const note = (reply: Reply | undefined) => {
+        if (reply && ![200, 201, 503].includes(reply.status)) others.push(`${reply.status} ${reply.body}`)
+      }
       const write = async (n: number) => {
         const node = nodes[n % nodes.length]
         if (!node) return
-        for (let turn = 0; turn < 2; turn++) {
-          // A connection that it cannot accept is closed by the system.
-          const answer = await ann.post(`${node.at}/tree/main/commits`, commitOf(`${n} ${turn}`)).catch(() => undefined)
-          if (answer?.status === 201) written.push({ node, id: answer.body.id })
-          else if (answer && answer.status !== 503) others.push([answer.status, answer.body])
-          const read = await ann.get(node.at).catch(() => undefined)
-          if (read && read.status !== 200 && read.status !== 503) others.push([read.status, read.body])
+        for (let turn = 0; turn < 4; turn++) {
+          const body = JSON.stringify(commitOf(`${n} ${turn}`))
+          const answer = await ask(`${node.at}/tree/main/commits`, { method: 'POST', body })
+          if (answer?.status === 201) written.push({ node, id: JSON.parse(answer.body.toString()).id })
+          note(answer)
+          note(await ask(node.at, {}))
         }
       }
-      await times(40, write)
+      await times(50, write)
+      agent.destroy()
       expect(others).to.deep.equal([])
       for (const { node, id } of written) expect(node.git.log()).to.include(id)
       for (const node of nodes) {
         const again = () => ann.post(`${node.at}/tree/main/commits`, commitOf('Afterwards'))
         let answer = await again()
-        // Until idle connections are closed.
+        // Until it has seen that the connections are closed.
         while (answer.status === 503) {
           await setTimeout(200)
           answer = await again()

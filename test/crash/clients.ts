@@ -41,6 +41,10 @@ export function startStorm(world: World, doors: Doors, token: string, options: S
     while (!ending) {
       while (gate) await gate.opened
       if (ending) return
+      if (doors().length === 0) {
+        await sleep(20)
+        continue
+      }
       working++
       await act(actor)
         .catch((error: unknown) => world.problems.push(`A client broke off: ${error}`))

@@ -44,7 +44,11 @@ export async function startProcesses(dataDir: string, count: number): Promise<Pr
   const restart = async (at: number) => {
     const seat = seatAt(at)
     await seat.faults.none()
-    seat.grove = await spawnGrove(dataDir, seat.faults.environment)
+    const grove = await spawnGrove(dataDir, seat.faults.environment)
+    seat.grove = grove
+    void grove.exited.then(() => {
+      if (seat.grove === grove) leave(seat)
+    })
   }
   const kill = async (at: number) => {
     const seat = seatAt(at)
@@ -65,14 +69,15 @@ export async function startProcesses(dataDir: string, count: number): Promise<Pr
       const late = sleep(patience, false, { signal: waiting.signal }).catch(() => false)
       const died = await Promise.race([grove.exited.then(() => true), late])
       waiting.abort()
-      await kill(at)
+      if (!died) await kill(at)
       return died
     },
     restart,
     stop: async () => {
       for (const seat of seats) {
-        const code = await seat.grove?.stop()
-        if (seat.grove && code !== 0) throw new Error(`A process ended with ${code}: ${seat.grove.output().stderr}`)
+        const { grove } = seat
+        const code = await grove?.stop()
+        if (grove && code !== 0) throw new Error(`A process ended with ${code}: ${grove.output().stderr}`)
         leave(seat)
       }
     },
