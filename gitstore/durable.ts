@@ -7,8 +7,9 @@
 
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsync, openSync, renameSync, unlinkSync, writeFile, writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { asStorageFault, GitError } from './errors.ts'
+import { asStorageFault, codeOf, GitError } from './errors.ts'
 
 /** Bytes that are written without leaving the event loop. */
 const smallWrite = 65_536
@@ -42,6 +43,23 @@ export async function writeOpen(path: string, bytes: Uint8Array | string, mode: 
     discard(path)
     throw asStorageFault(error)
   }
+}
+
+/**
+ * Makes `dir`, and the folders above it that are missing, with durable names. Node's own recursive mkdir tells EIO and EROFS
+ * as ENOENT. @throws as writeSynced
+ */
+export async function makeFolder(dir: string): Promise<void> {
+  try {
+    await mkdir(dir)
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT') throw asStorageFault(error)
+    await makeFolder(dirname(dir))
+    return makeFolder(dir)
+  }
+  await syncDirectory(dirname(dir))
 }
 
 /** Makes the names in `dir` durable. @throws as writeSynced; ENOENT as it is */

@@ -29,7 +29,10 @@ export class GitError extends Error {
   }
 }
 
-/** The error as a storage fault where the file system says so (ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EIO), else as it was. */
+/**
+ * The error as a storage fault where the file system says so (ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EIO), as busy where too
+ * many files are open (EMFILE, ENFILE), else as it was.
+ */
 export function asStorageFault(error: unknown): unknown {
   const code = codeOf(error)
   if (code === 'ENOSPC' || code === 'EDQUOT')
@@ -38,6 +41,8 @@ export function asStorageFault(error: unknown): unknown {
   if (code === 'EACCES' || code === 'EPERM') {
     return new GitError('storage_error', 'The service may not write there', {}, { cause: error })
   }
+  if (code === 'EMFILE' || code === 'ENFILE')
+    return new GitError('busy', 'Too many files are open', {}, { cause: error })
   if (code === 'EIO') return new GitError('storage_error', 'The file system failed', {}, { cause: error })
   return error
 }

@@ -91,12 +91,14 @@ export function readLock(path: string): string | undefined {
   }
 }
 
-/** Removes a lock that this process holds, or one of the dead while it holds their claim. */
-export function removeLock(path: string): void {
+/** Removes a lock that this process holds, or one of the dead while it holds their claim; false where it is still there. */
+export function removeLock(path: string): boolean {
   try {
     unlinkSync(path)
-  } catch {
-    // Its repository was moved away, and the lock with it; else whoever meets it recovers it.
+    return true
+  } catch (error) {
+    // Its repository was moved away, and the lock with it.
+    return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'
   }
 }
 

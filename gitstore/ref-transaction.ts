@@ -9,6 +9,7 @@
 import { mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { readdir, readFile, rm, unlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { allDone, ownTurn, syncDirectory, syncPath, writeSynced } from './durable.ts'
 import { asStorageFault, codeOf, GitError } from './errors.ts'
 import { removePackedRef } from './packed-refs.ts'
@@ -158,23 +159,57 @@ async function withLocks<T>(
         }
         return await work(folder)
       } finally {
-        locked.forEach(removeLock)
-        removeFolder(folder)
+        // Half made, it keeps its locks: released now, others would build on some of its moves without the rest.
+        if (begun.delete(folder) || !locked.map(removeLock).every(Boolean))
+          await putRight(store, { process: store.process, transaction, note, locks, folder })
+        else removeFolder(folder)
       }
     }),
   )
+}
+
+/** Folders of this process's transactions of several moves, from before the first until after the last. */
+const begun = new Set<string>()
+/** Milliseconds between two attempts at what the file system has refused. */
+const pauses = { shortest: 1_000, longest: 5_000 } as const
+
+/**
+ * Finishes or undoes a transaction of this process in which the file system failed, now or, in the background, as soon as
+ * it can be done. Nothing of it is acknowledged.
+ */
+async function putRight(store: Store, broken: Broken): Promise<void> {
+  const attempt = () =>
+    recoverTransaction(store, broken).then(
+      () => true,
+      () => false,
+    )
+  const goOn = async () => {
+    for (let pause: number = pauses.shortest; ; pause = Math.min(2 * pause, pauses.longest)) {
+      await sleep(pause, undefined, { ref: false })
+      if (await attempt()) return
+    }
+  }
+  if (!(await attempt())) void goOn()
 }
 
 function recoverFor(store: Store): Recover {
   return (met) => recover(store, met.process, met)
 }
 
-/** Without locks a transaction's folder means nothing; what cannot be removed is taken when this process is dead. */
+const unremoved = new Set<string>()
+
+/** Without locks a transaction's folder means nothing; what cannot be removed now is tried again after the next one. */
 function removeFolder(folder: string): void {
-  try {
-    for (const name of readdirSync(folder)) unlinkSync(join(folder, name))
-    rmdirSync(folder)
-  } catch {}
+  unremoved.add(folder)
+  for (const each of unremoved) {
+    try {
+      for (const name of readdirSync(each)) unlinkSync(join(each, name))
+      rmdirSync(each)
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') return
+    }
+    unremoved.delete(each)
+  }
 }
 
 async function withFaults<T>(store: Store, names: readonly RefName[], work: () => Promise<T>): Promise<T> {
@@ -219,9 +254,11 @@ async function commit(store: Store, folder: string, { moves, save }: Decision<un
   const plan = writeSynced(join(folder, 'moves.json'), JSON.stringify(plans))
   await allDone([...values(), plan, syncPath(join(folder, 'token'))])
   await syncPlan(store, folder, plans)
-  await holdingPackedRefs(store, folder, plans, async () => {
+  begun.add(folder)
+  const released = await holdingPackedRefs(store, folder, plans, async () => {
     for (const [at, plan] of plans.entries()) await carryOut(store, folder, at, plan)
   })
+  if (released) begun.delete(folder)
   return undefined
 }
 
@@ -233,14 +270,14 @@ async function syncPlan(store: Store, folder: string, plans: readonly Plan[]): P
 
 /**
  * Holds `packed-refs.lock` wherever `plans` delete a ref, packed or not, until its loose file is gone too: a
- * `git pack-refs` that has read the file would bring the ref back.
+ * `git pack-refs` that has read the file would bring the ref back. False where such a lock could not be removed.
  */
 async function holdingPackedRefs(
   store: Store,
   folder: string,
   plans: readonly Plan[],
   work: () => Promise<void>,
-): Promise<void> {
+): Promise<boolean> {
   const dirs = [...new Set(plans.filter(({ to }) => to === null).map(({ dir }) => join(store.root, dir)))].sort()
   const locked: string[] = []
   try {
@@ -250,9 +287,11 @@ async function holdingPackedRefs(
       locked.push(lock)
     }
     await work()
-  } finally {
+  } catch (error) {
     locked.forEach(removeLock)
+    throw error
   }
+  return locked.map(removeLock).every(Boolean)
 }
 
 /** `a` forbids `a/b` and the other way round, packed or loose. */
@@ -321,14 +360,12 @@ async function recoverTransaction(store: Store, broken: Broken): Promise<void> {
   const token = tokenText(broken)
   const held = locks.map((lock) => join(store.root, lock)).filter((path) => readLock(path) === token)
   const plans = await readPlans(folder)
-  for (const { dir } of plans) {
-    const packed = join(store.root, dir, 'packed-refs.lock')
-    if (readLock(packed) === token) removeLock(packed)
-  }
+  const packed = [...new Set(plans.map(({ dir }) => join(store.root, dir, 'packed-refs.lock')))]
+  removeHeld(packed.filter((path) => readLock(path) === token))
   const due = plans.filter((plan) => held.includes(lockPath(nameOf(store, plan))))
   const [first] = plans
   if (first && due.length > 0 && readRef({ dir: join(store.root, first.dir) }, first.ref) === first.to) {
-    await holdingPackedRefs(store, folder, due, async () => {
+    const released = await holdingPackedRefs(store, folder, due, async () => {
       for (const plan of due) {
         // From the plan, under a name of its own: so it may be done twice, the first move too.
         const at = plans.length + plans.indexOf(plan)
@@ -337,10 +374,20 @@ async function recoverTransaction(store: Store, broken: Broken): Promise<void> {
         await carryOut(store, folder, at, plan)
       }
     })
+    if (!released) throw lockStays()
   }
   if (note) await store.recovered(note)
-  held.forEach(removeLock)
+  removeHeld(held)
   await rm(folder, { recursive: true, force: true })
+}
+
+/** @throws GitError storage_error where one stays: the folder that says whose it is must stay too */
+function removeHeld(paths: readonly string[]): void {
+  if (!paths.map(removeLock).every(Boolean)) throw lockStays()
+}
+
+function lockStays(): GitError {
+  return new GitError('storage_error', 'A lock could not be removed')
 }
 
 /** None where the transaction had not come so far as to write them whole. */

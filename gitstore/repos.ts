@@ -1,9 +1,9 @@
 /** Makes, moves away and lists bare repositories; a rename is the commit point of both. */
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { syncDirectory, writeSynced } from './durable.ts'
+import { makeFolder, syncDirectory, writeSynced } from './durable.ts'
 import { asStorageFault, codeOf, GitError } from './errors.ts'
 import type { Oid, Repo } from './repo.ts'
 
@@ -57,9 +57,18 @@ export async function moveRepo(from: string, to: string): Promise<void> {
   }
 }
 
-/** By its objects: one that has lost another part is damaged, not gone. */
+/**
+ * By its objects: one that has lost another part is damaged, not gone.
+ *
+ * @throws GitError storage_*: a file system that fails says nothing of what is there
+ */
 export function repoExists(repo: Repo): boolean {
-  return existsSync(join(repo.dir, 'objects'))
+  try {
+    return statSync(join(repo.dir, 'objects'), { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    if (codeOf(error) === 'ENOTDIR') return false
+    throw asStorageFault(error)
+  }
 }
 
 /** The names, without `.git`, of the repositories in a folder, in order; none where the folder is missing. */
@@ -76,7 +85,7 @@ export async function listRepos(folder: string): Promise<string[]> {
 
 async function writeNewRef(repo: Repo, ref: string, oid: Oid): Promise<void> {
   const path = join(repo.dir, ref)
-  await mkdir(dirname(path), { recursive: true })
+  await makeFolder(dirname(path))
   await writeSynced(path, `${oid}\n`)
   await syncDirectory(dirname(path))
 }

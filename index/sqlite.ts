@@ -1,6 +1,6 @@
 /** One SQLite connection as Kysely drives it: statements kept prepared, waiting for other processes without blocking. */
 
-import { statSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
@@ -56,7 +56,7 @@ export async function openConnection(file: string, options: SqliteOptions): Prom
   // timeout 0: SQLite's own waiting is synchronous and would stop the event loop.
   const handle = new Sqlite(file, { timeout: 0 })
   try {
-    await retryWhileBusy(() => handle.pragma('journal_mode = wal'))
+    await retryWhileBusy(handle.name, () => handle.pragma('journal_mode = wal'))
     handle.pragma(`synchronous = ${options.synchronous}`)
     handle.pragma('foreign_keys = on')
     if (options.check === true) await requireSound(handle)
@@ -70,7 +70,7 @@ export async function openConnection(file: string, options: SqliteOptions): Prom
 
 /** @throws DatabaseFault damaged */
 async function requireSound(handle: Sqlite.Database): Promise<void> {
-  const found = await retryWhileBusy(() => handle.pragma('quick_check(1)', { simple: true }))
+  const found = await retryWhileBusy(handle.name, () => handle.pragma('quick_check(1)', { simple: true }))
   if (found !== 'ok') throw new DatabaseFault('damaged', `The database is damaged: ${found}`)
 }
 
@@ -113,7 +113,7 @@ function locks(handle: Sqlite.Database): boolean {
     return true
   } catch (error) {
     if (isBusy(error)) return false
-    throw asDatabaseFault(error)
+    throw asDatabaseFault(error, handle.name)
   }
 }
 
@@ -205,7 +205,7 @@ class Connection implements DatabaseConnection {
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     if (this.#foreign) throw new Error('Inside a transaction nothing but its own statements may be awaited')
     const { sql, parameters } = query
-    return retryWhileBusy(() => {
+    return retryWhileBusy(this.#handle.name, () => {
       const statement = this.#prepare(sql)
       const values = parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value))
       // Kysely types the rows of the query that it compiled.
@@ -263,13 +263,13 @@ class Turns {
 }
 
 /** @throws DatabaseBusy after `patience`, DatabaseFault where the storage fails */
-async function retryWhileBusy<R>(work: () => R): Promise<R> {
+async function retryWhileBusy<R>(file: string, work: () => R): Promise<R> {
   const deadline = performance.now() + patience
   for (let pause = 2; ; pause = Math.min(pause * 2, 64)) {
     try {
       return work()
     } catch (error) {
-      if (!isBusy(error)) throw asDatabaseFault(error)
+      if (!isBusy(error)) throw asDatabaseFault(error, file)
       if (performance.now() > deadline) throw new DatabaseBusy({ cause: error })
     }
     await sleep(pause * (0.5 + Math.random()))
@@ -280,13 +280,25 @@ function isBusy(error: unknown): boolean {
   return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }
 
-function asDatabaseFault(error: unknown): unknown {
+/** SQLite does not tell why a write failed. */
+function isReadOnly(file: string): boolean {
+  try {
+    accessSync(file, constants.W_OK)
+    return false
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EROFS'
+  }
+}
+
+function asDatabaseFault(error: unknown, file: string): unknown {
   if (!(error instanceof Sqlite.SqliteError)) return error
   const { code } = error
   if (code === 'SQLITE_FULL') return new DatabaseFault('storage_full', 'The disk is full', { cause: error })
   if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
     return new DatabaseFault('damaged', 'The database is damaged', { cause: error })
   }
+  if (code.startsWith('SQLITE_IOERR') && isReadOnly(file))
+    return new DatabaseFault('storage_readonly', 'The file system is read-only', { cause: error })
   if (code === 'SQLITE_IOERR' || code.startsWith('SQLITE_IOERR_') || code.startsWith('SQLITE_CANTOPEN')) {
     return new DatabaseFault('storage_error', 'The file system failed', { cause: error })
   }

@@ -271,7 +271,7 @@ describe('a hand on the server', () => {
 })
 
 describe('SIGTERM', () => {
-  it('under 30 writes ends the process with 0, and every write that was answered is there', async () => {
+  it('under 50 writes ends the process with 0, and every write that was answered is there', async () => {
     const dataDir = await newDataDir()
     const grove = await spawnGrove(dataDir)
     try {
@@ -284,7 +284,7 @@ describe('SIGTERM', () => {
         stopped ??= grove.stop()
         return answer?.status === 201 ? { node, id: answer.body.id } : undefined
       }
-      const written = (await times(30, write)).filter((one) => one !== undefined)
+      const written = (await times(50, write)).filter((one) => one !== undefined)
       expect(await stopped).to.equal(0)
       expect(grove.output().stderr).to.equal('')
       expect(written).to.not.deep.equal([])

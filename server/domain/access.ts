@@ -7,6 +7,7 @@ import { listRefs, readRef } from '../../gitstore/refs.ts'
 import type { Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repos.ts'
 import { compiledOnce } from '../../index/compiled.ts'
+import { DatabaseFault } from '../../index/database.ts'
 import { readIndexedBranches } from '../../index/derived/branches.ts'
 import type { IndexSchema, NodeTable, OrgTable, Role } from '../../index/derived/schema.ts'
 import type { Deps } from '../deps.ts'
@@ -60,7 +61,7 @@ export async function nodeFor(
   need: Need,
 ): Promise<NodeAccess> {
   const access = await visibleOrg(deps, actor, orgId)
-  const node = await findFollowed(deps, orgId, nodeId)
+  const node = await findFollowed(deps, orgId, nodeId, need)
   if (!node) throw new Refusal('node_not_found', 'Node not found')
   requireRole(access, need)
   const repo = nodeRepo(deps.store, orgId, nodeId)
@@ -117,14 +118,26 @@ export async function findOrg(deps: Deps, orgId: string): Promise<OrgRow | undef
   return selectOrg(deps.index.read, orgId)
 }
 
-async function findFollowed(deps: Deps, orgId: string, nodeId: string): Promise<NodeRow | undefined> {
+/** Where the storage fails while the index follows, a node is read as the index has it: reads go on. */
+async function findFollowed(deps: Deps, orgId: string, nodeId: string, need: Need): Promise<NodeRow | undefined> {
   if (!isId(nodeId)) return undefined
   let row = await findNode(deps.index.read, orgId, nodeId)
   const repo = nodeRepo(deps.store, orgId, nodeId)
   if (row ? await isFollowed(deps, repo, row) : !repoExists(repo)) return row
-  await followNode(deps, orgId, nodeId)
+  try {
+    await followNode(deps, orgId, nodeId)
+  } catch (error) {
+    const reads = need === 'public' || need === 'reader'
+    if (row === undefined || !reads || !isStorageFault(error)) throw error
+    deps.log.warn({ err: error, orgId, nodeId }, 'the index cannot follow this node; it is read as it was')
+    return row
+  }
   row = await findNode(deps.index.read, orgId, nodeId)
   return row
+}
+
+function isStorageFault(error: unknown): boolean {
+  return (error instanceof GitError || error instanceof DatabaseFault) && error.code.startsWith('storage_')
 }
 
 /** Whether the refs are those last indexed: the ledger and main by themselves, the other branches by their rows. */

@@ -1,7 +1,8 @@
 /** Nodes: read, listed, edited and moved to the trash. */
-import { mkdir, unlink } from 'node:fs/promises'
+import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Draft } from '../../gitstore/draft.ts'
+import { makeFolder } from '../../gitstore/durable.ts'
 import { transact } from '../../gitstore/ref-transaction.ts'
 import type { Oid } from '../../gitstore/repo.ts'
 import { moveRepo } from '../../gitstore/repos.ts'
@@ -92,7 +93,7 @@ export async function updateNode(deps: Deps, actor: Person, orgId: string, nodeI
 export async function deleteNode(deps: Deps, actor: Person, orgId: string, nodeId: string): Promise<void> {
   const { repo } = await nodeFor(deps, actor, orgId, nodeId, 'maintainer')
   const folder = join(trashFolder(deps.store), orgId)
-  await mkdir(folder, { recursive: true })
+  await makeFolder(folder)
   const trashed = join(folder, `${nodeId}.${deps.now().getTime()}.git`)
   await transact(deps.store, [{ repo, ref: ledgerRef }], async () => {
     await requireStill(deps, actor, orgId, 'maintainer')

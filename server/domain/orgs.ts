@@ -2,6 +2,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as newId } from 'uuid'
+import { makeFolder } from '../../gitstore/durable.ts'
 import { GitError } from '../../gitstore/errors.ts'
 import { createRepo, moveRepo, unfinished } from '../../gitstore/repos.ts'
 import type { Role } from '../../index/derived/schema.ts'
@@ -111,7 +112,7 @@ export async function updateOrg(deps: Deps, actor: Person, orgId: string, input:
 export async function deleteOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
   await orgFor(deps, actor, orgId, 'owner')
   const trash = trashFolder(deps.store)
-  await mkdir(trash, { recursive: true })
+  await makeFolder(trash)
   await moveRepo(orgFolder(deps.store, orgId), join(trash, `${orgId}.${deps.now().getTime()}`)).catch(orgIsGone)
   await followOrg(deps, orgId)
 }

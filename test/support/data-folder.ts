@@ -31,7 +31,7 @@ export async function gitLines(repo: string, ...args: string[]): Promise<string[
 }
 
 /** Every repository that is served: the nodes' and the organisations' own. */
-async function repositoriesIn(dataDir: string): Promise<string[]> {
+export async function repositoriesIn(dataDir: string): Promise<string[]> {
   const orgs = (await readdir(dataDir)).filter((name) => /^[0-9a-f-]{36}$/.test(name))
   const found = await Promise.all(
     orgs.map(async (org) => (await readdir(join(dataDir, org))).map((name) => join(dataDir, org, name))),
@@ -65,7 +65,7 @@ export async function locksIn(dataDir: string): Promise<string[]> {
 }
 
 /** Folders of ref transactions, of the living and of the dead. */
-async function transactionsIn(dataDir: string): Promise<string[]> {
+export async function transactionsIn(dataDir: string): Promise<string[]> {
   const processes = await readdir(join(dataDir, 'run'))
   const found = await Promise.all(
     processes.map(async (process) => (await list(join(dataDir, 'run', process))).map((name) => `${process}/${name}`)),
@@ -79,7 +79,7 @@ async function emptyRefs(repo: string): Promise<string[]> {
   return refs.filter((_, at) => texts[at] === '')
 }
 
-async function filesBelow(folder: string): Promise<string[]> {
+export async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
   const found = await Promise.all(
     entries.map((entry) => (entry.isDirectory() ? filesBelow(join(folder, entry.name)) : [join(folder, entry.name)])),

@@ -1,8 +1,17 @@
-// A file system that fails on demand, preloaded into the service under test: fsync, rename and link ask the file that
-// GROVE_FAULTS names what to do. `EIO 3`: the third call from now fails; `SYNC 0`: every fsync fails; `KILL 3`: the process
-// dies in the place of the third one; `LOG 0`: each is written down beside the file. No file: nothing happens.
+// A file system that fails on demand, preloaded into the service under test. The file that GROVE_FAULTS names says what is
+// to happen; while there is none, nothing does. A step is a call that changes names or waits for the disk: fsync, fdatasync,
+// rename, link, unlink, mkdir, rmdir.
+//   EIO n          the n-th step from now fails, and is written down, in <file>.log
+//   KILL n         the process dies in the place of the n-th step
+//   … between      counts only renames of the second and further moves of a ref transaction, run/<process>/<n>/<move>
+//   … ID           counts what happens in no other node's repository than that one's
+//   LOG 0          each step is written down, with its (first) path
+//   SYNC 0         every sync fails
+//   FULL 0         what needs room fails with ENOSPC: new files and folders, links, writes
+//   READONLY 0     what changes anything fails with EROFS
 #include <cerrno>
 #include <csignal>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,65 +19,193 @@
 #include <fcntl.h>
 #include <mutex>
 #include <string>
+#include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-static std::mutex turn;
-static std::string asked;
-static long calls = 0;
+namespace {
 
-static bool fails(const char *name) {
-  const char *file = getenv("GROVE_FAULTS");
-  if (file == nullptr) return false;
-  std::lock_guard<std::mutex> guard(turn);
+std::mutex turn;
+std::string asked;
+long calls = 0;
+// What this file itself calls is not counted.
+thread_local bool inside = false;
+
+struct Question {
+  std::string what;
+  long at = 0;
+  std::string filter;
+};
+
+template <typename Function> Function next(const char *name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+/** Under `turn`. */
+Question question(const char *file) {
+  char text[96] = {0};
   int descriptor = open(file, O_RDONLY | O_CLOEXEC);
-  char text[64] = {0};
   ssize_t length = descriptor < 0 ? 0 : read(descriptor, text, sizeof text - 1);
   if (descriptor >= 0) close(descriptor);
   if (asked != text) {
     asked = text;
     calls = 0;
   }
-  if (length <= 0) return false;
-  char what[16] = {0};
-  long at = 0;
-  if (sscanf(text, "%15s %ld", what, &at) != 2) return false;
-  ++calls;
-  if (strcmp(what, "LOG") == 0) {
-    std::string log = std::string(file) + ".log";
-    int out = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    dprintf(out, "%s\n", name);
-    close(out);
-  }
-  if (strcmp(what, "KILL") == 0 && calls == at) {
-    kill(getpid(), SIGKILL);
-    for (;;) pause();
-  }
-  bool sync = strcmp(what, "SYNC") == 0 && strstr(name, "sync") != nullptr;
-  if (!sync && (strcmp(what, "EIO") != 0 || calls != at)) return false;
-  errno = EIO;
-  return true;
+  char what[16] = {0}, filter[40] = {0};
+  Question found;
+  if (length <= 0 || sscanf(text, "%15s %ld %39s", what, &found.at, filter) < 2) return found;
+  found.what = what;
+  found.filter = filter;
+  return found;
 }
 
-template <typename Function> static Function next(const char *name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+bool isFurtherMove(const char *name, const char *path) {
+  if (strcmp(name, "rename") != 0 || strstr(path, "/run/") == nullptr) return false;
+  const char *last = strrchr(path, '/') + 1;
+  return strspn(last, "123456789") > 0 && strspn(last, "0123456789") == strlen(last);
+}
+
+bool isCounted(const Question &now, const char *name, const char *path) {
+  if (now.filter == "between") return isFurtherMove(name, path);
+  if (now.filter == "*") return true;
+  bool inNode = strstr(path, ".git") != nullptr && strstr(path, "/org.git") == nullptr;
+  return !inNode || strstr(path, now.filter.c_str()) != nullptr;
+}
+
+/** The error with which this call fails, or 0. */
+int faultOf(const char *name, const char *path, bool isStep, bool needsRoom) {
+  const char *file = getenv("GROVE_FAULTS");
+  if (file == nullptr || inside) return 0;
+  std::lock_guard<std::mutex> guard(turn);
+  inside = true;
+  Question now = question(file);
+  int fault = 0;
+  if (now.what == "FULL" && needsRoom) fault = ENOSPC;
+  if (now.what == "READONLY" && strstr(name, "sync") == nullptr) fault = EROFS;
+  if (now.what == "SYNC" && strstr(name, "sync") != nullptr) fault = EIO;
+  if (isStep && isCounted(now, name, path)) {
+    ++calls;
+    if (now.what == "LOG" || (now.what == "EIO" && calls == now.at)) {
+      int out = open((std::string(file) + ".log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+      dprintf(out, "%s %s\n", name, path);
+      close(out);
+    }
+    if (now.what == "KILL" && calls == now.at) {
+      kill(getpid(), SIGKILL);
+      for (;;) pause();
+    }
+    if (now.what == "EIO" && calls == now.at) fault = EIO;
+  }
+  inside = false;
+  return fault;
+}
+
+bool fails(int fault) {
+  if (fault != 0) errno = fault;
+  return fault != 0;
+}
+
+bool stepFails(const char *name, const char *path = "", bool needsRoom = false) {
+  return fails(faultOf(name, path, true, needsRoom));
+}
+
+/** A log that is flushed syncs its pipe or socket, which has no path. */
+bool syncFails(const char *name, int descriptor) {
+  char path[4096] = {0};
+  if (readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), path, sizeof path - 1) < 0) path[0] = 0;
+  return path[0] == '/' && stepFails(name, path);
+}
+
+/** Not of sockets and pipes. */
+bool writeFails(int descriptor) {
+  struct stat found;
+  if (inside || fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode)) return false;
+  return fails(faultOf("write", "", false, true));
+}
+
+bool openFails(const char *path, int flags) {
+  bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_CREAT) != 0;
+  if (inside || !writes || strncmp(path, "/dev/", 5) == 0) return false;
+  bool needsRoom = (flags & O_CREAT) != 0 && access(path, F_OK) != 0;
+  return fails(faultOf("open", path, false, needsRoom));
+}
+
 }
 
 extern "C" int fsync(int descriptor) {
   static auto real = next<int (*)(int)>("fsync");
-  return fails("fsync") ? -1 : real(descriptor);
+  return syncFails("fsync", descriptor) ? -1 : real(descriptor);
 }
 
 extern "C" int fdatasync(int descriptor) {
   static auto real = next<int (*)(int)>("fdatasync");
-  return fails("fdatasync") ? -1 : real(descriptor);
+  return syncFails("fdatasync", descriptor) ? -1 : real(descriptor);
 }
 
 extern "C" int rename(const char *from, const char *to) {
   static auto real = next<int (*)(const char *, const char *)>("rename");
-  return fails("rename") ? -1 : real(from, to);
+  return stepFails("rename", from) ? -1 : real(from, to);
 }
 
 extern "C" int link(const char *from, const char *to) {
   static auto real = next<int (*)(const char *, const char *)>("link");
-  return fails("link") ? -1 : real(from, to);
+  return stepFails("link", from, true) ? -1 : real(from, to);
+}
+
+extern "C" int unlink(const char *path) {
+  static auto real = next<int (*)(const char *)>("unlink");
+  return stepFails("unlink", path) ? -1 : real(path);
+}
+
+extern "C" int mkdir(const char *path, mode_t mode) {
+  static auto real = next<int (*)(const char *, mode_t)>("mkdir");
+  return stepFails("mkdir", path, true) ? -1 : real(path, mode);
+}
+
+extern "C" int rmdir(const char *path) {
+  static auto real = next<int (*)(const char *)>("rmdir");
+  return stepFails("rmdir", path) ? -1 : real(path);
+}
+
+static int openAs(const char *name, const char *path, int flags, mode_t mode) {
+  auto real = next<int (*)(const char *, int, mode_t)>(name);
+  return openFails(path, flags) ? -1 : real(path, flags, mode);
+}
+
+static mode_t modeIn(int flags, va_list rest) { return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0; }
+
+extern "C" int open(const char *path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  mode_t mode = modeIn(flags, rest);
+  va_end(rest);
+  return openAs("open", path, flags, mode);
+}
+
+extern "C" int open64(const char *path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  mode_t mode = modeIn(flags, rest);
+  va_end(rest);
+  return openAs("open64", path, flags, mode);
+}
+
+extern "C" ssize_t write(int descriptor, const void *bytes, size_t count) {
+  static auto real = next<ssize_t (*)(int, const void *, size_t)>("write");
+  return writeFails(descriptor) ? -1 : real(descriptor, bytes, count);
+}
+
+extern "C" ssize_t writev(int descriptor, const struct iovec *parts, int count) {
+  static auto real = next<ssize_t (*)(int, const struct iovec *, int)>("writev");
+  return writeFails(descriptor) ? -1 : real(descriptor, parts, count);
+}
+
+extern "C" ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t at) {
+  static auto real = next<ssize_t (*)(int, const void *, size_t, off64_t)>("pwrite64");
+  return writeFails(descriptor) ? -1 : real(descriptor, bytes, count, at);
+}
+
+extern "C" int access(const char *path, int mode) {
+  static auto real = next<int (*)(const char *, int)>("access");
+  return (mode & W_OK) != 0 && fails(faultOf("access", path, false, false)) ? -1 : real(path, mode);
 }

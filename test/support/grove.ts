@@ -59,6 +59,8 @@ export interface SpawnedGrove {
   readonly pid: number
   /** What it has written to standard output and standard error so far. */
   output(): { stdout: string; stderr: string }
+  /** Once it has ended, for whatever reason: the exit code, null after a signal. */
+  readonly exited: Promise<number | null>
   /** SIGTERM; the exit code. */
   stop(): Promise<number | null>
   /** SIGKILL, as a power cut to the process. */
@@ -96,6 +98,7 @@ export async function spawnGrove(dataDir: string, environment: Record<string, st
     url,
     dataDir,
     pid: child.pid ?? 0,
+    exited,
     output: () => ({ ...output }),
     stop: () => end('SIGTERM'),
     kill: async () => {

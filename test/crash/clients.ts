@@ -1,0 +1,88 @@
+/** The clients of a storm: each does one thing after the other at whichever process lives, and writes down what it was told. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Answer, type Client, client } from '../support/grove.ts'
+import { type Actor, act, pick } from './operations.ts'
+import type { World } from './world.ts'
+
+/** Where a client may ask now; empty while no process lives. */
+export type Doors = () => readonly { readonly url: string }[]
+
+export interface Storm {
+  /** Every client ends what it is at and waits; nothing is in flight when this resolves. */
+  pause(): Promise<void>
+  resume(): void
+  /** As `pause`, for good. */
+  end(): Promise<void>
+  /** From now on clients speak with this access token. */
+  speak(token: string): void
+}
+
+export interface StormOptions {
+  readonly clients: number
+  readonly random: () => number
+  /** Answers that mean neither yes nor no, beside 503 `outcome_unknown`: those of a disk that is gone. Default: none. */
+  readonly tolerated?: (answer: Answer) => boolean
+}
+
+/** Milliseconds that a client waits between two operations, at most. */
+const pauseAtMost = 30
+
+export function startStorm(world: World, doors: Doors, token: string, options: StormOptions): Storm {
+  const { clients, random, tolerated = () => false } = options
+  let speaking = token
+  let ending = false
+  let gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined
+  let working = 0
+  const person = (): Client => client(pick(doors(), random) ?? nowhere, speaking)
+  const anybody = (): Client => client(pick(doors(), random) ?? nowhere)
+  const run = async () => {
+    const actor: Actor = { world, random, person, anybody, requests: [], nodes: [], tolerated }
+    while (!ending) {
+      while (gate) await gate.opened
+      if (ending) return
+      if (doors().length === 0) {
+        await sleep(20)
+        continue
+      }
+      working++
+      await act(actor)
+        .catch((error: unknown) => world.problems.push(`A client broke off: ${error}`))
+        .finally(() => working--)
+      await sleep(random() * pauseAtMost)
+    }
+  }
+  const all = Array.from({ length: clients }, run)
+  const pause = async () => {
+    gate ??= newGate()
+    while (working > 0) await sleep(5)
+  }
+  const resume = () => {
+    const { open } = gate ?? {}
+    gate = undefined
+    open?.()
+  }
+  return {
+    pause,
+    resume,
+    end: async () => {
+      await pause()
+      ending = true
+      resume()
+      await Promise.all(all)
+    },
+    speak: (fresh) => {
+      speaking = fresh
+    },
+  }
+}
+
+const nowhere = { url: 'http://127.0.0.1:9' }
+
+function newGate() {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open }
+}

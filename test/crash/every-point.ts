@@ -1,0 +1,56 @@
+/**
+ * Every step of every operation at which its process can die or the file system can fail, and in the end every answer from
+ * an index made anew. `npm run test:points`, about ten minutes.
+ */
+
+import { rm } from 'node:fs/promises'
+import { machineLine, printTable } from '../bench/report.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/grove.ts'
+import { judgeLeftovers, judgeRebuild, judgeRepositories } from './folder.ts'
+import { operations } from './point-operations.ts'
+import { judgePoints, setScene } from './points.ts'
+import { verdict } from './story.ts'
+import { createWorld } from './world.ts'
+
+console.log(machineLine())
+const rows: string[][] = []
+const problems: string[] = []
+for (const name of Object.keys(operations)) await judgeOperation(name)
+console.log()
+printTable([['operation', 'fault', 'steps', 'problems'], ...rows])
+process.exit(verdict(problems))
+
+/** In a data folder of its own. */
+async function judgeOperation(name: string): Promise<void> {
+  const make = operations[name]
+  if (!make) return
+  const scene = await setScene()
+  const { dataDir, ann, living } = scene
+  let last: SpawnedGrove | undefined
+  try {
+    for (const fault of ['EIO', 'KILL'] as const) {
+      const found = await judgePoints(scene, make, fault, () => true)
+      problems.push(...found.problems.map((problem) => `${name}: ${problem}`))
+      rows.push([
+        name,
+        fault === 'EIO' ? 'the step fails' : 'the process dies',
+        String(found.points),
+        String(found.problems.length),
+      ])
+      console.log(rows.at(-1)?.join(', '))
+    }
+    const world = createWorld(dataDir, ann.org, ann.user.email)
+    const suffering = await scene.suffering()
+    await judgeLeftovers(world, 2)
+    await judgeRepositories(world)
+    await judgeRebuild(world, ann.session.accessToken, [living, suffering], scene.close, async () => {
+      last = await spawnGrove(dataDir)
+      return last
+    })
+    problems.push(...world.problems.map((problem) => `${name}, in the end: ${problem}`))
+  } finally {
+    await scene.close()
+    await last?.kill()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,95 @@
+/** What a storm leaves on the disk: judged by git, by SQLite, by the names of files, and by an index made anew. */
+
+import { execFile } from 'node:child_process'
+import { readdir, rm, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { holding, type Store } from '../../gitstore/ref-transaction.ts'
+import { findDatabaseDamage } from '../../index/backup.ts'
+import { registerProcess, takeOver } from '../../index/liveness.ts'
+import { expectSound, filesBelow, locksIn, repositoriesIn, transactionsIn } from '../support/data-folder.ts'
+import { everythingIn } from '../support/everything.ts'
+import { settled } from './judge.ts'
+import type { World } from './world.ts'
+
+/** After every restart: no lock, nothing of dead processes beside the `living`, both databases whole. */
+export async function judgeLeftovers(world: World, living: number): Promise<void> {
+  const { dataDir, problems } = world
+  await settled(world, 'locks are left', () => locksIn(dataDir))
+  await settled(world, 'transactions are left', () => transactionsIn(dataDir))
+  await settled(world, 'folders of dead processes are left', async () => {
+    const folders = await readdir(join(dataDir, 'run'))
+    return folders.length > living ? folders : []
+  })
+  for (const name of ['credentials.sqlite', 'index.sqlite']) {
+    const damage = findDatabaseDamage(join(dataDir, name))
+    if (damage !== undefined) problems.push(`${name}: ${damage}`)
+  }
+}
+
+/**
+ * What whoever needs a ref does with the lock that a power cut has left there. A machine that starts again knows that an
+ * empty one is older than itself; this one, which goes on, is made to.
+ */
+export async function meetLocks({ dataDir, problems }: World): Promise<void> {
+  const run = join(dataDir, 'run')
+  const alive = await registerProcess(run)
+  const store: Store = {
+    root: dataDir,
+    run,
+    process: alive.id,
+    takeOver: (id) => takeOver(run, id),
+    recovered: async () => {},
+    suspected: () => {},
+  }
+  for (const lock of await locksIn(dataDir)) {
+    if ((await stat(lock)).size === 0) await utimes(lock, 0, 0)
+    const [, dir = '', ref = ''] = /^(.*?\.git)\/(.*)\.lock$/.exec(lock) ?? []
+    await holding(store, { repo: { dir }, ref }, '', async () => {}).catch((error: unknown) =>
+      problems.push(`${lock} keeps others waiting: ${error}`),
+    )
+  }
+  alive.close()
+  await rm(alive.dir, { recursive: true, force: true })
+}
+
+/** Git's own check of every repository, and no empty ref or object. */
+export async function judgeRepositories({ dataDir, problems }: World): Promise<void> {
+  await expectSound(dataDir).catch((error: unknown) => problems.push(`A repository is not sound: ${error}`))
+  for (const repo of await repositoriesIn(dataDir)) {
+    const objects = (await filesBelow(join(repo, 'objects'))).filter((path) => !path.includes('/tmp_obj_'))
+    const sizes = await Promise.all(objects.map(async (path) => (await stat(path).catch(() => ({ size: 1 }))).size))
+    for (const [at, path] of objects.entries()) if (sizes[at] === 0) problems.push(`${path} is empty`)
+  }
+}
+
+const queries = ['whales sing', 'node']
+
+/**
+ * Every answer, from an index made anew beside the service and from one made by the next start, is the one given before.
+ * `again` starts the service on the folder, whose processes have been stopped by `stop`.
+ */
+export async function judgeRebuild(
+  world: World,
+  token: string,
+  doors: readonly { readonly url: string }[],
+  stop: () => Promise<void>,
+  again: () => Promise<{ readonly url: string }>,
+): Promise<void> {
+  const { dataDir, org } = world
+  const everything = (door: { readonly url: string }) => everythingIn(door, token, [org], queries)
+  const compare = (what: string, before: Record<string, string>, after: Record<string, string>) => {
+    const different = Object.keys({ ...before, ...after }).filter((request) => before[request] !== after[request])
+    for (const request of different.slice(0, 5))
+      world.problems.push(`${what}: ${request}\n  ${before[request]}\n  ${after[request]}`)
+  }
+  const [first, second = first] = doors
+  if (!first || !second) throw new Error('No process lives')
+  const before = await everything(first)
+  const env = { ...process.env, DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
+  await promisify(execFile)(process.execPath, ['dist/cli.js', 'reindex'], { env })
+  compare('The other process, after grove reindex', before, await everything(second))
+  await stop()
+  for (const name of await readdir(dataDir)) if (name.startsWith('index.sqlite')) await rm(join(dataDir, name))
+  compare('From an index made by the start', before, await everything(await again()))
+}

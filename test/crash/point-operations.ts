@@ -1,0 +1,143 @@
+/** The operations whose every step is tried: what each needs, and how it is seen whether it is there. */
+
+import { randomUUID } from 'node:crypto'
+import { type Git, gitIn } from '../support/git.ts'
+import type { Answer, Client, PersonClient } from '../support/grove.ts'
+import { newNode, type TestNode } from '../support/node.ts'
+
+/** What is there of an operation: nothing, all of it, or something in between, in words. */
+type State = 'old' | 'new' | `between: ${string}`
+
+export interface Subject {
+  readonly id: string
+  readonly ask: (person: Client) => Promise<Answer>
+  /** As this person's service and git see it. */
+  readonly state: (person: Client) => Promise<State>
+  readonly git: Git
+  /** Answers to the same, asked again, that say that it is done. */
+  readonly repeated: readonly (number | string)[]
+}
+
+/** Where subjects are made: through a process that no fault touches. */
+export interface Place {
+  readonly dataDir: string
+  readonly ann: PersonClient
+}
+
+/** By name: makes what the operation needs, through the living process. */
+export const operations: Readonly<Record<string, (place: Place) => Promise<Subject>>> = {
+  'a commit': async (place) => {
+    const { node, root } = await freshNode(place)
+    const body = { message: 'Sing', changes: [{ action: 'put', path: 'deep/song.txt', content: 'A song\n' }] }
+    return {
+      id: node.id,
+      ask: (person) => person.post(`${node.at}/tree/main/commits`, body),
+      state: async (person) => {
+        const { head } = (await person.get(node.at)).body
+        if (head !== node.git.head()) return `between: git says ${node.git.head()}, the service ${head}`
+        return head === root ? 'old' : 'new'
+      },
+      git: node.git,
+      repeated: [201, 'no_changes'],
+    }
+  },
+  'a merge': async (place) => {
+    const { node, root } = await freshNode(place)
+    const source = await node.proposal('dolphins')
+    await node.open('dolphins')
+    return {
+      id: node.id,
+      ask: (person) => person.post(`${node.at}/pull-requests/1/merge`, {}),
+      state: (person) =>
+        pullState(person, node, {
+          old: ['open', root, 'create,open 1'],
+          new: ['merged', source, 'create,merge 1,open 1'],
+        }),
+      git: node.git,
+      repeated: [200],
+    }
+  },
+  'a close': async (place) => {
+    const { node, root } = await freshNode(place)
+    await node.proposal('dolphins')
+    await node.open('dolphins')
+    return {
+      id: node.id,
+      ask: (person) => person.patch(`${node.at}/pull-requests/1`, { status: 'closed' }),
+      state: (person) =>
+        pullState(person, node, {
+          old: ['open', root, 'create,open 1'],
+          new: ['closed', root, 'close 1,create,open 1'],
+        }),
+      git: node.git,
+      repeated: [200],
+    }
+  },
+  'the deletion of a branch with a request': async (place) => {
+    const { node, root } = await freshNode(place)
+    await node.proposal('dolphins')
+    await node.open('dolphins')
+    // Packed: the deletion then rewrites packed-refs too.
+    node.git.say('pack-refs', '--all', '--prune')
+    return {
+      id: node.id,
+      ask: (person) => person.delete(`${node.at}/branches/dolphins`),
+      state: async (person) => {
+        const state = await pullState(person, node, {
+          old: ['open', root, 'create,open 1'],
+          new: ['closed', root, 'close 1,create,open 1'],
+        })
+        const there = node.git.lines('for-each-ref', 'refs/heads/dolphins').length === 1
+        return there === (state === 'old') ? state : `between: ${state}, the branch is ${there ? 'there' : 'gone'}`
+      },
+      git: node.git,
+      repeated: [204, 'branch_not_found'],
+    }
+  },
+  'the creation of a node': async ({ dataDir, ann }) => {
+    const id = randomUUID()
+    const parent = (await ann.post(`/orgs/${ann.org}/nodes`, { title: 'Parent' })).body.id
+    const body = { id, title: 'Whales', text_content: 'Whales sing', tags: ['sea'], parents: [parent] }
+    return {
+      id,
+      ask: (person) => person.post(`/orgs/${ann.org}/nodes`, body),
+      state: async (person) => {
+        const { status, body } = await person.get(`/orgs/${ann.org}/nodes/${id}`)
+        if (status === 404) return 'old'
+        const whole = status === 200 && body.text_content === 'Whales sing' && body.parents[0]?.id === parent
+        return whole ? 'new' : `between: ${status} ${JSON.stringify(body)}`
+      },
+      git: gitIn({ dataDir }, ann.org, id),
+      repeated: [201, 'node_exists'],
+    }
+  },
+  'the deletion of a node': async (place) => {
+    const { node } = await freshNode(place)
+    return {
+      id: node.id,
+      ask: (person) => person.delete(node.at),
+      state: async (person) => {
+        const { status, body } = await person.get(node.at)
+        if (status === 404) return 'new'
+        return status === 200 && body.head === node.git.head() ? 'old' : `between: ${status} ${JSON.stringify(body)}`
+      },
+      git: node.git,
+      repeated: [204, 'node_not_found'],
+    }
+  },
+}
+
+async function freshNode(place: Place): Promise<{ node: TestNode; root: string }> {
+  const node = await newNode(place, place.ann)
+  return { node, root: node.git.head() }
+}
+
+type Facts = readonly [status: string, main: string, ledger: string]
+
+async function pullState(person: Client, node: TestNode, facts: { old: Facts; new: Facts }): Promise<State> {
+  const { status, body } = await person.get(`${node.at}/pull-requests/1`)
+  const ledger = node.git.lines('log', '--format=%s', 'refs/grove/ledger').sort().join()
+  const found = [status === 200 ? body.pr.status : status, node.git.head(), ledger].join(' ')
+  if (found === facts.old.join(' ')) return 'old'
+  return found === facts.new.join(' ') ? 'new' : `between: ${found}`
+}

@@ -1,0 +1,128 @@
+/** Every place in an operation at which its process can die, or at which the file system can fail, one after the other. */
+
+import { existsSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { locksIn } from '../support/data-folder.ts'
+import { type Faults, prepareFaults } from '../support/faults.ts'
+import { client, newDataDir, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
+import type { Place, Subject } from './point-operations.ts'
+
+export interface Scene extends Place {
+  /** Never touched by a fault. */
+  readonly living: SpawnedGrove
+  readonly faults: Faults
+  /** The one that suffers; a fresh one where it has died. */
+  suffering(): Promise<SpawnedGrove>
+  close(): Promise<void>
+}
+
+export async function setScene(): Promise<Scene> {
+  const folder = await newDataDir()
+  const faults = prepareFaults()
+  const living = await spawnGrove(folder)
+  const ann = await signUp(living, 'Ann')
+  let grove: SpawnedGrove | undefined
+  return {
+    dataDir: folder,
+    ann,
+    living,
+    faults,
+    suffering: async () => {
+      if (grove) return grove
+      const fresh = await spawnGrove(folder, { ...faults.environment, UV_THREADPOOL_SIZE: '1' })
+      void fresh.exited.then(() => {
+        grove = undefined
+      })
+      grove = fresh
+      return fresh
+    },
+    close: async () => {
+      await grove?.kill()
+      await living.kill()
+      await faults.remove()
+    },
+  }
+}
+
+/** The steps of the operation, in order, as faults.cc names them. */
+async function stepsOf(scene: Scene, make: (scene: Scene) => Promise<Subject>): Promise<string[]> {
+  const grove = await scene.suffering()
+  const { ask, id } = await make(scene)
+  await scene.faults.ask(`LOG 0 ${id}`)
+  const answer = await ask(client(grove, scene.ann.session.accessToken))
+  if (answer.status >= 300) throw new Error(`It was answered ${answer.status} ${JSON.stringify(answer.body)}`)
+  await sleep(100)
+  const steps = await scene.faults.logged()
+  await scene.faults.none()
+  return steps
+}
+
+/** A sync of the index and of its folder: it can be made again, and nothing of it is waited for. */
+function isIndex(dataDir: string, step: string): boolean {
+  return step.endsWith(` ${dataDir}`) || step.includes('/index.sqlite')
+}
+
+/** The problems at every step that `isChosen`, and how many those are. */
+export async function judgePoints(
+  scene: Scene,
+  make: (scene: Scene) => Promise<Subject>,
+  fault: 'KILL' | 'EIO',
+  isChosen: (step: string, at: number, steps: readonly string[]) => boolean,
+): Promise<{ readonly points: number; readonly problems: string[] }> {
+  // Folders of objects, of branches and of the trash are there the second time.
+  await stepsOf(scene, make)
+  const steps = await stepsOf(scene, make)
+  const problems: string[] = []
+  let points = 0
+  for (const [at, step] of steps.entries()) {
+    if (!isChosen(step, at, steps)) continue
+    points++
+    problems.push(...(await problemsAt(scene, make, fault, at + 1)))
+  }
+  return { points, problems }
+}
+
+/** What is wrong with an operation at whose `n`-th step the process dies, or that step fails. */
+async function problemsAt(
+  scene: Scene,
+  make: (scene: Scene) => Promise<Subject>,
+  fault: 'KILL' | 'EIO',
+  n: number,
+): Promise<string[]> {
+  const { faults, ann, living, dataDir } = scene
+  const problems: string[] = []
+  const grove = await scene.suffering()
+  const subject = await make(scene)
+  const person = client(grove, ann.session.accessToken)
+  await faults.ask(`${fault} ${n} ${subject.id}`)
+  const answer = await subject.ask(person).catch(() => undefined)
+  const [failed] = await faults.logged()
+  await faults.none()
+  const acknowledged = answer !== undefined && answer.status < 300
+  if (fault === 'KILL') await grove.kill()
+  if (fault === 'EIO') {
+    if (answer === undefined || (answer.status >= 300 && answer.status !== 503))
+      problems.push(`answered ${answer?.status} ${JSON.stringify(answer?.body)}`)
+    if (acknowledged && failed?.includes('sync') && !isIndex(dataDir, failed))
+      problems.push(`answered ${answer.status} after a ${failed} that failed`)
+    const state = await subject.state(person)
+    if (state.startsWith('between')) problems.push(`where it failed: ${state}`)
+  }
+  const other = client(living, ann.session.accessToken)
+  const state = await subject.state(other)
+  if (state.startsWith('between')) problems.push(state)
+  if (acknowledged && state !== 'new') problems.push(`answered ${answer.status}, and it is ${state}`)
+  const again = await subject.ask(other)
+  if (!subject.repeated.includes(again.status) && !subject.repeated.includes(again.body?.code))
+    problems.push(`asked again: ${again.status} ${JSON.stringify(again.body)}`)
+  const end = await subject.state(other)
+  if (end !== 'new') problems.push(`asked again: ${end}`)
+  try {
+    if (existsSync(subject.git.dir)) subject.git.fsck()
+  } catch (error) {
+    problems.push(`git fsck: ${error}`)
+  }
+  const left = (await locksIn(dataDir)).filter((lock) => lock.startsWith(subject.git.dir) || lock.includes('/org.git/'))
+  for (const lock of left) problems.push(`${lock} is left`)
+  return problems.map((problem) => `${fault} at step ${n}${failed ? `, a ${failed}` : ''}: ${problem}`)
+}

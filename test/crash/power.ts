@@ -1,0 +1,92 @@
+/**
+ * Power cuts: a service under the clients of the storm, on a disk whose journal stops at any moment.
+ * `npm run test:power [-- CUTS [SEED]]`, 20 cuts unless said; for root, where loop devices may be mounted.
+ */
+
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { machineLine } from '../bench/report.ts'
+import { randomFrom } from '../bench/repositories.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/grove.ts'
+import { startStorm } from './clients.ts'
+import { type Disk, makeDisk } from './disk.ts'
+import { judgeLeftovers, judgeRebuild, judgeRepositories, meetLocks } from './folder.ts'
+import { judgeAnswers } from './judge.ts'
+import { beginWorld, logIn, printCounts, verdict } from './story.ts'
+
+const cuts = Number(process.argv[2] ?? 20)
+const seed = Number(process.argv[3] ?? Math.floor(Math.random() * 2 ** 31))
+if (!(cuts >= 1) || !Number.isInteger(seed)) {
+  console.error('npm run test:power [-- CUTS [SEED]]')
+  process.exit(2)
+}
+const disk = await makeDisk().catch((error: unknown) => {
+  console.log(`Skipped, for this machine has no disk to cut the power of: ${error}`)
+  process.exit(0)
+})
+console.log(machineLine())
+console.log(`${cuts} power cuts of one process under 8 clients, seed ${seed}`)
+let living: SpawnedGrove | undefined
+const end = async () => {
+  await living?.kill()
+  await disk.remove()
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void end().finally(() => process.exit(130)))
+let code = 1
+try {
+  code = await storm(disk)
+} finally {
+  await end()
+}
+process.exit(code)
+
+async function storm({ folder, cutPower, remount }: Disk): Promise<number> {
+  const random = randomFrom(seed)
+  const started = performance.now()
+  const dataDir = join(folder, 'data')
+  await mkdir(dataDir)
+  const start = async () => {
+    living = await spawnGrove(dataDir)
+    return living
+  }
+  let grove = await start()
+  const world = await beginWorld(dataDir, grove)
+  let isCut = false
+  const clients = startStorm(world, () => (living ? [living] : []), await logIn(world, grove), {
+    clients: 8,
+    random,
+    // Whatever it says then is no promise; that nothing is there any more would be a lie.
+    tolerated: ({ status }) => isCut && status >= 500,
+  })
+  for (let cut = 0; cut < cuts; cut++) {
+    await sleep(500 + 2_500 * random())
+    isCut = true
+    await cutPower()
+    // For some, answers still come.
+    await sleep(200 * random())
+    await grove.kill()
+    living = undefined
+    await clients.pause()
+    await remount()
+    isCut = false
+    grove = await start()
+    const token = await logIn(world, grove)
+    clients.speak(token)
+    await judgeAnswers(world, grove, token, cut === cuts - 1)
+    await meetLocks(world)
+    await judgeLeftovers(world, 1)
+    await judgeRepositories(world)
+    if (world.problems.length > 0) break
+    if (cut < cuts - 1) clients.resume()
+  }
+  await clients.end()
+  const token = await logIn(world, grove)
+  await judgeRebuild(world, token, [grove], async () => void (await grove.stop()), start)
+  printCounts(world)
+  console.log(`${cuts} power cuts in ${((performance.now() - started) / 1_000).toFixed(0)} s`)
+  const wrong = verdict(world.problems)
+  if (wrong > 0) console.log(`Seed ${seed}`)
+  return wrong
+}

@@ -1,0 +1,90 @@
+/**
+ * Eight clients over two processes on one data folder, either of which is killed at any moment, one time in seven between
+ * the renames of one ref transaction. `npm run test:crash [-- KILLS [SEED]]`, 50 kills unless said.
+ */
+
+import { rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { machineLine } from '../bench/report.ts'
+import { randomFrom } from '../bench/repositories.ts'
+import { newDataDir } from '../support/grove.ts'
+import { startStorm } from './clients.ts'
+import { judgeLeftovers, judgeRebuild, judgeRepositories } from './folder.ts'
+import { judgeAnswers } from './judge.ts'
+import { startProcesses } from './processes.ts'
+import { beginWorld, logIn, printCounts, verdict } from './story.ts'
+
+const kills = Number(process.argv[2] ?? 50)
+const seed = Number(process.argv[3] ?? Math.floor(Math.random() * 2 ** 31))
+if (!(kills >= 1) || !Number.isInteger(seed)) {
+  console.error('npm run test:crash [-- KILLS [SEED]]')
+  process.exit(2)
+}
+console.log(machineLine())
+console.log(`${kills} kills of two processes under 8 clients, seed ${seed}`)
+
+const random = randomFrom(seed)
+const started = performance.now()
+const dataDir = await newDataDir()
+const processes = await startProcesses(dataDir, 2)
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void processes.end().finally(() => process.exit(130)))
+const made = { plain: 0, within: 0, both: 0 }
+let code = 1
+try {
+  const [door] = processes.doors()
+  if (!door) throw new Error('No process lives')
+  const world = await beginWorld(dataDir, door)
+  const storm = startStorm(world, processes.doors, await logIn(world, door), { clients: 8, random })
+  for (let kill = 0; kill < kills; kill++) {
+    const seat = random() < 0.5 ? 0 : 1
+    await sleep(300 + 1_200 * random())
+    if (kill % 7 === 3) {
+      if (await processes.killWithin(seat, 1 + Math.floor(random() * 6), 15_000)) made.within++
+      else made.plain++
+    } else {
+      await processes.kill(seat)
+      made.plain++
+    }
+    // The other one meets what this one held.
+    await sleep(300 + 700 * random())
+    if (kill % 10 === 9) {
+      await processes.kill(1 - seat)
+      made.both++
+      await processes.restart(1 - seat)
+    }
+    await processes.restart(seat)
+    await storm.pause()
+    const [alive] = processes.doors()
+    if (!alive) throw new Error('No process lives')
+    const token = await logIn(world, alive)
+    storm.speak(token)
+    await judgeAnswers(world, alive, token, false)
+    await judgeLeftovers(world, 2)
+    if (world.problems.length > 0) break
+    storm.resume()
+  }
+  await storm.end()
+  const doors = processes.doors()
+  const [alive = door] = doors
+  const token = await logIn(world, alive)
+  await judgeAnswers(world, alive, token, true)
+  await judgeLeftovers(world, 2)
+  await judgeRepositories(world)
+  await judgeRebuild(world, token, doors, processes.stop, async () => {
+    await processes.restart(0)
+    return processes.doors()[0] ?? door
+  })
+  world.problems.push(...processes.errors())
+  printCounts(world)
+  const seconds = ((performance.now() - started) / 1_000).toFixed(0)
+  console.log(
+    `${made.plain + made.within + made.both} kills in ${seconds} s: ${made.plain} at any moment, ${made.within} between the renames of a transaction, ${made.both} of the second process too`,
+  )
+  code = verdict(world.problems)
+  if (code > 0) console.log(`Seed ${seed}; the data folder stays at ${dataDir}`)
+} finally {
+  await processes.end()
+  if (code === 0) await rm(dataDir, { recursive: true, force: true })
+}
+process.exit(code)

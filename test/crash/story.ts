@@ -1,0 +1,54 @@
+/** What every storm begins with and ends with: a world with nodes to fight over, and a table of what was answered. */
+
+import { printTable } from '../bench/report.ts'
+import { client, password, signUp } from '../support/grove.ts'
+import { expecting } from '../support/node.ts'
+import { createWorld, placeOf, type World } from './world.ts'
+
+const sharedNodes = 3
+
+/** A new organisation at `door`, with nodes that all clients write to. */
+export async function beginWorld(dataDir: string, door: { readonly url: string }): Promise<World> {
+  const ann = await signUp(door, 'Ann')
+  const world = createWorld(dataDir, ann.org, ann.user.email)
+  for (let n = 0; n < sharedNodes; n++) {
+    const content = { title: `Shared ${n}`, text_content: 'Whales sing\n', tags: ['sea'] }
+    const { id } = (await ann.post(`/orgs/${ann.org}/nodes`, content).then(expecting(201))).body
+    world.shared.push({ ...placeOf(world, id), fresh: [], commits: [], requests: [] })
+  }
+  return world
+}
+
+/** A fresh access token: one lives for 15 minutes. */
+export async function logIn({ email }: World, door: { readonly url: string }): Promise<string> {
+  const session = await client(door).post('/auth/login', { email, password })
+  return expecting(200)(session).body.accessToken
+}
+
+export function printCounts({ counts }: World): void {
+  const rows = [...counts].sort(([a], [b]) => (a < b ? -1 : 1))
+  const total = { acknowledged: 0, unknown: 0, busy: 0 }
+  for (const [, { acknowledged, unknown, busy }] of rows) {
+    total.acknowledged += acknowledged
+    total.unknown += unknown
+    total.busy += busy
+  }
+  console.log()
+  printTable([
+    ['operation', 'acknowledged', 'unknown', '503 busy'],
+    ...[...rows, ['all', total] as const].map(([what, { acknowledged, unknown, busy }]) => [
+      what,
+      acknowledged.toLocaleString('en'),
+      String(unknown),
+      String(busy),
+    ]),
+  ])
+  console.log()
+}
+
+/** Says what is wrong, if anything is; the exit code. */
+export function verdict(problems: readonly string[]): 0 | 1 {
+  const shown = problems.slice(0, 30)
+  console.log(problems.length === 0 ? 'Nothing is wrong.' : `${problems.length} problems:\n${shown.join('\n')}`)
+  return problems.length === 0 ? 0 : 1
+}

@@ -1,0 +1,97 @@
+/** What the clients of a storm have been told, and what they were not told: the service is judged by both. */
+
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+
+/** `asked`: no answer came, so it may have happened or not; the next look at the service settles it. */
+type Deletion = 'no' | 'asked' | 'done'
+
+/** A branch `name` with one commit of the file `<name>.txt`, and the request that proposes it. */
+export interface Request {
+  readonly name: string
+  /** Undefined while no answer has told it. */
+  number?: number
+  status: 'open' | 'merged' | 'closed'
+  /** What else it may be, since an answer is missing. */
+  unsure?: 'open' | 'merged' | 'closed'
+  branchDeleted: Deletion
+}
+
+export interface SharedNode {
+  readonly id: string
+  readonly at: string
+  readonly repo: string
+  /** Acknowledged commits on main that nobody has looked for yet. */
+  fresh: string[]
+  /** All acknowledged commits on main. */
+  readonly commits: string[]
+  readonly requests: Request[]
+}
+
+export interface OwnNode {
+  readonly id: string
+  readonly at: string
+  readonly repo: string
+  /** No answer came to its creation. */
+  unsure: boolean
+  deleted: Deletion
+}
+
+interface Account {
+  readonly email: string
+  unsure: boolean
+  /** Somebody has looked whether it can log in. */
+  seen: boolean
+}
+
+export interface Counts {
+  acknowledged: number
+  unknown: number
+  busy: number
+}
+
+export interface World {
+  readonly dataDir: string
+  readonly org: string
+  readonly email: string
+  readonly shared: SharedNode[]
+  readonly nodes: OwnNode[]
+  readonly accounts: Account[]
+  /** By operation. */
+  readonly counts: Map<string, Counts>
+  readonly problems: string[]
+  /** Another at every call: names, titles and addresses are made with it. */
+  next(): number
+}
+
+export function createWorld(dataDir: string, org: string, email: string): World {
+  let made = 0
+  return {
+    dataDir,
+    org,
+    email,
+    shared: [],
+    nodes: [],
+    accounts: [],
+    counts: new Map(),
+    problems: [],
+    next: () => ++made,
+  }
+}
+
+/** Addresses of the node `id`, which need not be there. */
+export function placeOf({ dataDir, org }: World, id: string) {
+  return { id, at: `/orgs/${org}/nodes/${id}`, repo: join(dataDir, org, `${id}.git`) }
+}
+
+export function newOwnNode(world: World): OwnNode {
+  return { ...placeOf(world, randomUUID()), unsure: true, deleted: 'no' }
+}
+
+export function countsOf({ counts }: World, operation: string): Counts {
+  const known = counts.get(operation)
+  if (known) return known
+  const fresh = { acknowledged: 0, unknown: 0, busy: 0 }
+  counts.set(operation, fresh)
+  return fresh
+}
