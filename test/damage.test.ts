@@ -27,7 +27,7 @@ describe('a repository that was damaged while nothing ran', function () {
   let neighbour: TestNode
 
   beforeEach(async () => {
-    grove = await spawnGrove(await newDataDir())
+    grove = await spawnGrove(await newDataDir(), { PUBLIC_URL })
     ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann, { text_content: 'A song of the deep sea' })
     neighbour = await newNode(grove, ann, { text_content: 'A calf' })
@@ -41,7 +41,7 @@ describe('a repository that was damaged while nothing ran', function () {
   async function meanwhile(work: () => Promise<unknown>, environment: Record<string, string> = {}): Promise<Client> {
     expect(await grove.stop()).to.equal(0)
     await work()
-    grove = await spawnGrove(grove.dataDir, environment)
+    grove = await spawnGrove(grove.dataDir, { PUBLIC_URL, ...environment })
     return client(grove, ann.session.accessToken)
   }
 
