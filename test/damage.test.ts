@@ -18,6 +18,9 @@ import {
 } from './support/grove.ts'
 import { newNode, type TestNode } from './support/node.ts'
 
+/** Of every service here: what is compared holds addresses. */
+const PUBLIC_URL = 'https://grove.example'
+
 describe('a repository that was damaged while nothing ran', function () {
   this.timeout(60_000)
   let written = 0

@@ -97,7 +97,7 @@ describe('edges that close a cycle', () => {
 describe('the thread that draws graphs', () => {
   it('takes only the request in hand with it when it dies, and another takes its place', async () => {
     const script = `
-      import { drawInThread } from './server/domain/graph-thread.ts'
+      import { drawInThread } from './server/domain/graph/graph-thread.ts'
       const order = { file: 'nowhere.sqlite', orgId: 'none', known: undefined }
       const draw = () => drawInThread(order, () => {}).then(() => 'drawn', (error) => error.code ?? error.message)
       process.once('worker', (worker) => worker.terminate())

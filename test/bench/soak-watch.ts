@@ -23,7 +23,7 @@ export async function sample(pid: number): Promise<Sample[]> {
 
 export interface Memory {
   readonly pid: number
-  /** MiB, the least of each third: what the collector has left over is none of the service's. */
+  /** MiB, the least of each third. */
   readonly thirds: readonly number[]
 }
 

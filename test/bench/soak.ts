@@ -22,12 +22,17 @@ if (!(seconds >= 10)) {
   console.error('npm run soak [-- SECONDS], 10 at least')
   process.exit(2)
 }
-/** By what the last third may be above the second, whichever is more; a short run has its heap still to fill. */
+/** By what the last third may be above the second, whichever is more; a short run has its caches still to fill. */
 const bound = seconds >= 300 ? { mib: 24, share: 0.1 } : { mib: 128, share: 0.5 }
+/** MiB of a process with all its garbage, at most. */
+const most = 512
 
 interface Run {
   readonly outcomes: ReadonlyMap<string, number[]>
+  /** Each after a full collection of garbage. */
   readonly samples: readonly (readonly Sample[])[]
+  /** MiB, the most that any process had before one. */
+  readonly highest: number
   /** The most of each process in the first third. */
   readonly warm: readonly Sample[]
   readonly wrong: readonly string[]
@@ -37,7 +42,8 @@ interface Run {
 console.log(machineLine())
 console.log(`${seconds} s of ${clients} clients on two workers`)
 const dataDir = await newDataDir()
-const grove = await spawnGrove(dataDir, { WORKERS: '2' })
+const collect = new URL('./collect.js', import.meta.url).href
+const grove = await spawnGrove(dataDir, { WORKERS: '2', NODE_OPTIONS: `--import ${collect}` })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void grove.stop().finally(() => process.exit(130)))
 }
@@ -62,6 +68,7 @@ async function soak(world: World): Promise<Run> {
   const wrong: string[] = []
   const samples: Sample[][] = []
   let busy = 0
+  let highest = 0
   let loggedIn = performance.now()
   const note = (outcome: Outcome) => {
     const times = outcomes.get(outcome.operation) ?? []
@@ -82,9 +89,13 @@ async function soak(world: World): Promise<Run> {
     await Promise.all(Array.from({ length: clients }, (_, at) => work(at)))
     world.disconnect()
     await sleep(500)
+    const full = await sample(grove.pid)
+    highest = Math.max(highest, ...full.map(({ memory }) => memory))
+    for (const { pid } of full) process.kill(pid, 'SIGUSR2')
+    await sleep(1_000)
     samples.push(await sample(grove.pid))
   }
-  return { outcomes, samples, warm: mostFiles(samples.slice(0, parts / 3)), wrong, busy }
+  return { outcomes, samples, highest, warm: mostFiles(samples.slice(0, parts / 3)), wrong, busy }
 }
 
 /** Of each process the sample with the most files. */
@@ -116,7 +127,7 @@ function judgeBusy({ outcomes, busy }: Run): string[] {
   return busy <= count * busyAtMost ? [] : [`${busy} of ${count} answers were 503 busy`]
 }
 
-function judgeMemory({ samples, warm }: Run): string[] {
+function judgeMemory({ samples, warm, highest }: Run): string[] {
   const memory = memoryOf(samples)
   console.log()
   printTable([
@@ -128,9 +139,14 @@ function judgeMemory({ samples, warm }: Run): string[] {
       String(samples.at(-1)?.find((one) => one.pid === pid)?.files.length ?? ''),
     ]),
   ])
+  console.log(`\nwith all garbage: ${highest.toFixed(0)} MiB at most`)
   const pids = (all: readonly Sample[] = []) => all.map(({ pid }) => pid).join()
   const same = samples.every((one) => pids(one) === pids(samples[0]))
-  return [...(same ? [] : ['A process ended, or another began']), ...grownMemory(memory, bound)]
+  return [
+    ...(same ? [] : ['A process ended, or another began']),
+    ...(highest <= most ? [] : [`A process had ${highest.toFixed(0)} MiB; ${most} are allowed`]),
+    ...grownMemory(memory, bound),
+  ]
 }
 
 /** Waits until what was open is closed. */
