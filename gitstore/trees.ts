@@ -40,6 +40,8 @@ const entryOverhead = 90
  * @throws GitError object_missing (also if `oid` is another kind of object), object_damaged, repo_missing
  */
 export async function readTree(repo: Repo, oid: Oid): Promise<readonly TreeEntry[]> {
+  // Git knows it without having it.
+  if (oid === emptyTree) return []
   const known = trees.get(`${repo.dir}:${oid}`)
   if (known) return known.entries
   const { type, content } = await readObject(repo, oid)

@@ -21,7 +21,7 @@ import { newNode, type TestNode } from './support/node.ts'
 describe('a process that is killed', () => {
   it('loses nothing that it has said was done, and the next one finds everything in order', async () => {
     const dataDir = await newDataDir()
-    let grove = await spawnGrove(dataDir)
+    let grove = await spawnGrove(dataDir, { PUBLIC_URL: 'https://grove.example' })
     try {
       const ann = await signUp(grove, 'Ann')
       const work = await newWork({ dataDir }, ann)
@@ -30,14 +30,14 @@ describe('a process that is killed', () => {
         await storm.until(15 + Math.floor(Math.random() * 30))
         await grove.kill()
         await storm.ended
-        grove = await spawnGrove(dataDir)
+        grove = await spawnGrove(dataDir, { PUBLIC_URL: 'https://grove.example' })
         await expectKept(client(grove, ann.session.accessToken), work)
         await expectSound(dataDir)
       }
       const before = await readWork(client(grove, ann.session.accessToken), work)
       expect(await grove.stop()).to.equal(0)
       for (const name of await readdir(dataDir)) if (name.startsWith('index.sqlite')) await rm(join(dataDir, name))
-      grove = await spawnGrove(dataDir)
+      grove = await spawnGrove(dataDir, { PUBLIC_URL: 'https://grove.example' })
       expect(await readWork(client(grove, ann.session.accessToken), work)).to.deep.equal(before)
     } finally {
       await grove.kill()

@@ -18,11 +18,20 @@ export async function openFiles(pid: number): Promise<string[]> {
 
 /** The process and all below it that run `node`: a service and its workers, without the git that they start. */
 export async function nodeProcesses(pid: number): Promise<number[]> {
+  const below = await Promise.all((await childrenOf(pid)).map(nodeProcesses))
+  return (await commandOf(pid)) === 'node' ? [pid, ...below.flat()] : below.flat()
+}
+
+/** The commands of the processes that this one has started and that run still, with their arguments. */
+export async function commandsBelow(pid: number): Promise<string[]> {
+  const lines = (await childrenOf(pid)).map((child) => readFile(`/proc/${child}/cmdline`, 'utf8').catch(() => ''))
+  return (await Promise.all(lines)).filter(Boolean).map((line) => line.replaceAll('\0', ' ').trimEnd())
+}
+
+async function childrenOf(pid: number): Promise<number[]> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => [])
   const lists = threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'utf8').catch(() => ''))
-  const children = (await Promise.all(lists)).flatMap((list) => list.split(' ').filter(Boolean).map(Number))
-  const below = await Promise.all(children.map(nodeProcesses))
-  return (await commandOf(pid)) === 'node' ? [pid, ...below.flat()] : below.flat()
+  return (await Promise.all(lists)).flatMap((list) => list.split(' ').filter(Boolean).map(Number))
 }
 
 /** Waits until the process takes less than a tenth of a core, a minute at most: the sweep after a start has ended. */

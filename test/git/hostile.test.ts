@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { flush, pktLine } from '../../gitstore/pkt-line.ts'
-import { residentMemory } from '../bench/processes.ts'
+import { commandsBelow, residentMemory } from '../bench/processes.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
@@ -47,26 +47,15 @@ describe('git: clients that mean harm, or vanish', function () {
     expect(readdirSync(join(node.git.dir, 'objects')).filter((name) => name.startsWith('tmp_objdir'))).to.deep.equal([])
   })
 
-  /** Children of the service that run git. */
-  function gits(): string[] {
-    return execFileSync('ps', ['-o', 'args=', '--ppid', String(grove.pid)])
-      .toString()
-      .split('\n')
-      .filter((line) => /upload-pack|receive-pack/.test(line))
+  /** The services of git that run below the service. */
+  async function gits(): Promise<string[]> {
+    return (await commandsBelow(grove.pid)).filter((line) => /upload-pack|receive-pack/.test(line))
   }
 
   async function noGitLeft(): Promise<void> {
-    for (let waited = 0; gitsOrNone().length > 0; waited += 100) {
-      if (waited > 15_000) throw new Error(`still there: ${gitsOrNone().join()}`)
+    for (let waited = 0; (await gits()).length > 0; waited += 100) {
+      if (waited > 15_000) throw new Error(`still there: ${await gits()}`)
       await sleep(100)
-    }
-  }
-
-  function gitsOrNone(): string[] {
-    try {
-      return gits()
-    } catch {
-      return []
     }
   }
 
@@ -213,7 +202,7 @@ describe('git: clients that mean harm, or vanish', function () {
   it('hold names that are .git to some file system', async () => {
     for (const name of ['.GIT', 'git~1', '.git\u200c']) {
       const { text: said } = await desk.sh(
-        `cd whales; blob=$(echo x | git hash-object -w --stdin); tree=$(printf '100644 %s\\0' "$NAME_OF_FILE" | cat - <(echo -n $blob | xxd -r -p) | git hash-object -t tree -w --literally --stdin)
+        `cd whales; tree=$(printf '100644 blob %s\\t%s\\n' $(echo x | git hash-object -w --stdin) "$NAME_OF_FILE" | git mktree)
          commit=$(git commit-tree $tree -m Bad); git push $REMOTE $commit:refs/heads/bad`,
         { REMOTE, NAME_OF_FILE: name },
       )
@@ -227,8 +216,8 @@ describe('git: clients that mean harm, or vanish', function () {
     sending.on('error', () => undefined)
     sending.write(command('refs/heads/vanished', 'a'.repeat(40)))
     sending.write(Buffer.from('PACK'))
-    for (let waited = 0; gitsOrNone().length === 0 && waited < 5_000; waited += 50) await sleep(50)
-    expect(gitsOrNone()).to.have.length(1)
+    for (let waited = 0; (await gits()).length === 0 && waited < 5_000; waited += 50) await sleep(50)
+    expect(await gits()).to.have.length(1)
     sending.destroy()
     await noGitLeft()
   })
