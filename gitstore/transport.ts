@@ -7,7 +7,8 @@ import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
-import type { Duplex, Readable, Transform, Writable } from 'node:stream'
+import { type Duplex, PassThrough, type Readable, type Transform, type Writable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { finished } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { boundedBytes, boundedCommands } from './bounded-input.ts'
@@ -71,16 +72,36 @@ const hooks = ['./hooks', '../gitstore/hooks']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find((path) => existsSync(join(path, 'proc-receive')))
 
+/** What upload-pack says first in protocol v2: what it can do, and nothing of any repository. */
+let capabilities: Promise<Buffer> | undefined
+
 /** The refs and capabilities with which a conversation begins. @throws GitError native_failed */
 export async function advertise(repo: Repo, conversation: Conversation, output: Writable): Promise<void> {
-  if (conversation.protocol !== 'version=2' || conversation.service === 'git-receive-pack') {
-    output.write(pktLine(`# service=${conversation.service}\n`))
-    output.write(flush)
+  if (conversation.protocol === 'version=2' && conversation.service === 'git-upload-pack') {
+    capabilities ??= readCapabilities(repo, conversation).catch((error: unknown) => {
+      capabilities = undefined
+      throw error
+    })
+    output.end(await capabilities)
+    return
   }
+  output.write(pktLine(`# service=${conversation.service}\n`))
+  output.write(flush)
   const child = start(repo, conversation, ['--http-backend-info-refs'])
   child.stdin.end()
   await converse(child, conversation.signal, output)
 }
+
+async function readCapabilities(repo: Repo, conversation: Conversation): Promise<Buffer> {
+  const child = start(repo, conversation, ['--http-backend-info-refs'])
+  child.stdin.end()
+  const said = new PassThrough()
+  const [bytes] = await Promise.all([buffer(said), converse(child, neverAborted, said)])
+  return bytes
+}
+
+/** Others may be waiting for the same answer. */
+const neverAborted = new AbortController().signal
 
 /**
  * One request of the conversation and its answer; `input` is the body, inflated. Resolves when `output` has ended. A client
@@ -157,7 +178,7 @@ function start(repo: Repo, { service, shown, protocol }: Conversation, flags: re
       GROVE_LARGEST_OTHER: String(largestOther),
     },
     // Relative, so that nothing git says to a client holds the path of the data folder.
-    { cwd: repo.dir, pipes: 2 },
+    { cwd: repo.dir, pipes: service === 'git-receive-pack' ? 2 : 0 },
   )
   try {
     if (child.pid !== undefined) setPriority(child.pid, niceness)

@@ -10,8 +10,8 @@ const runningForOne = running - 1
 /** Requests that wait, and of one person. */
 const waiting = 256
 const waitingForOne = 128
-/** Milliseconds that a request waits. */
-const patience = 60_000
+/** Milliseconds that a request waits; git itself waits as long as the connection stands. */
+const patience = 300_000
 
 interface Waiter {
   readonly keys: readonly string[]
@@ -25,7 +25,7 @@ let total = 0
 /**
  * Waits for a slot; the answer gives it back. `person` first of `keys`.
  *
- * @throws Refusal busy: too many wait, or it took a minute
+ * @throws Refusal busy: too many wait, or it took five minutes
  */
 export async function takeSlot(
   keys: readonly [person: string, repository: string],

@@ -1,5 +1,6 @@
 /** What Grove promises about time, side by side with others in one run: `npm run bench [-- SECTION…]`. Minutes, no network. */
 
+import { benchClones } from './clones.ts'
 import { benchDetails } from './details.ts'
 import { benchDoor } from './door.ts'
 import { benchCommits } from './durable.ts'
@@ -22,6 +23,7 @@ const overTwo = {
 const others = {
   commits: benchCommits,
   pushes: benchPushes,
+  clones: benchClones,
   graph: benchGraph,
   growth: benchGrowth,
 }

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer, connect as openSocket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +17,9 @@ const programs = {
   cgit: '/usr/lib/cgit/cgit.cgi',
 }
 
+/** Where git keeps its programs, git-http-backend among them. */
+const gitPrograms = spawnSync('git', ['--exec-path']).stdout.toString().trim()
+
 const packages = { nginx: 'nginx-light', fcgiwrap: 'fcgiwrap', cgit: 'cgit', wrk: 'wrk' }
 
 export interface Peers {
@@ -24,10 +27,14 @@ export interface Peers {
   readonly nginx: string | undefined
   /** The same, but undefined as long as any of nginx, fcgiwrap and cgit is not installed. */
   readonly cgit: string | undefined
+  /** As `cgit`: where git-http-backend serves what is shared. */
+  readonly backend: string | undefined
   /** A line for each that is not installed. */
   readonly missing: readonly string[]
   /** From now on cgit shows this repository below `/<name>/`. */
   show(name: string, repo: string): Promise<void>
+  /** From now on git-http-backend serves this repository at `/git/<name>`. */
+  share(name: string, repo: string): Promise<void>
   /** From now on nginx answers `/static/<name>` with these bytes, which are gzip of JSON. */
   serve(name: string, gzipped: Buffer): Promise<void>
   stop(): Promise<void>
@@ -41,7 +48,9 @@ export function commandExists(command: string): boolean {
 export async function startPeers(): Promise<Peers> {
   const folder = await mkdtemp(join(tmpdir(), 'grove-peers-'))
   const files = join(folder, 'static')
+  const shared = join(folder, 'git')
   await mkdir(files)
+  await mkdir(shared)
   const absent = missingPrograms()
   const port = await freePort()
   const repos = new Map<string, string>()
@@ -57,9 +66,10 @@ export async function startPeers(): Promise<Peers> {
   }
   const hasNginx = !absent.includes('nginx')
   const hasCgit = hasNginx && !absent.includes('fcgiwrap') && !absent.includes('cgit')
+  const hasBackend = hasNginx && !absent.includes('fcgiwrap')
   try {
     await writeFile(join(folder, 'cgitrc'), cgitConfig(repos))
-    if (hasCgit) {
+    if (hasBackend) {
       start(programs.fcgiwrap, ['-c', '2', '-s', `unix:${join(folder, 'cgi.sock')}`])
       await waitFor(() => existsSync(join(folder, 'cgi.sock')), 'fcgiwrap')
     }
@@ -76,11 +86,13 @@ export async function startPeers(): Promise<Peers> {
   return {
     nginx: hasNginx ? url : undefined,
     cgit: hasCgit ? url : undefined,
+    backend: hasBackend ? `${url}/git` : undefined,
     missing: absent.map((name) => `missing: ${name} (apt-get install ${packages[name]})`),
     show: async (name, repo) => {
       repos.set(name, repo)
       await writeFile(join(folder, 'cgitrc'), cgitConfig(repos))
     },
+    share: (name, repo) => symlink(repo, join(shared, name)),
     serve: (name, gzipped) => writeFile(join(files, name), gzipped),
     stop,
   }
@@ -123,6 +135,21 @@ http {
       alias ${join(folder, 'static')}/;
       default_type application/json;
       add_header Content-Encoding gzip;
+    }
+    location /git/ {
+      fastcgi_param SCRIPT_FILENAME ${join(gitPrograms, 'git-http-backend')};
+      fastcgi_param GIT_PROJECT_ROOT ${folder};
+      fastcgi_param GIT_HTTP_EXPORT_ALL 1;
+      fastcgi_param PATH_INFO $uri;
+      fastcgi_param QUERY_STRING $args;
+      fastcgi_param REQUEST_METHOD $request_method;
+      fastcgi_param CONTENT_TYPE $content_type;
+      fastcgi_param CONTENT_LENGTH $content_length;
+      fastcgi_param HTTP_CONTENT_ENCODING $http_content_encoding;
+      fastcgi_param HTTP_GIT_PROTOCOL $http_git_protocol;
+      fastcgi_param REMOTE_ADDR $remote_addr;
+      fastcgi_buffering off;
+      fastcgi_pass unix:${join(folder, 'cgi.sock')};
     }
     location / {
       fastcgi_param SCRIPT_FILENAME ${programs.cgit};
