@@ -1,15 +1,13 @@
 /** What dead processes leave in a repository: git's own locks, temporary files, quarantines. */
-import { readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { rm, stat, unlink, writeFile } from 'node:fs/promises'
-import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { codeOf } from './errors.ts'
 import { longestGit } from './native.ts'
+import { isAbandonedLock, parseToken, readLock } from './ref-lock.ts'
 import type { Repo } from './repo.ts'
 import type { Store } from './store.ts'
 
-/** Milliseconds after which nobody can hold a lock any more, which git does for moments. */
-const abandonedLock = 20 * 60_000
 /** Milliseconds after which nobody can be at work on a file any more: a push may be silent for as long as git may run. */
 const abandoned = 2 * longestGit
 
@@ -25,35 +23,30 @@ export async function fileSystemTime(store: Store): Promise<number> {
   return mtimeMs
 }
 
-/** Whether nobody can hold the lock, which names no owner, at the time `now` of the file system. */
-export function isAbandonedLock({ mtimeMs, size }: Pick<Stats, 'mtimeMs' | 'size'>, now: number): boolean {
-  const age = now - mtimeMs
-  // Older than the machine's start and empty: a power cut took what was in it and whoever held it.
-  return age > abandonedLock || (size === 0 && age > uptime() * 1000)
-}
-
 /**
  * Every lock, temporary file and quarantine of the repository that is too old to be anybody's; a folder is as old as the
- * youngest file in it. A lock that names its owner is none of them: whoever recovers that one's transactions removes it.
+ * youngest file in it. A lock that names an owner whose folder is there is none of them: whoever recovers that one's
+ * transactions removes it. A power cut may have taken the folder and left the lock.
  *
+ * @param run the store's folder of live processes
  * @param now as `fileSystemTime` has it
  */
-function* listLeftovers({ dir }: Repo, now: number): Iterable<string> {
+export function* listLeftovers(run: string, { dir }: Repo, now: number): Iterable<string> {
   for (const { path, name, isFolder } of entriesOf(dir)) {
     if (temporary.test(name) || (isFolder && name.startsWith('tmp_objdir-'))) {
       if (isFolder ? now - youngestIn(path) > abandoned : isOld(path, now)) yield path
-    } else if (isFolder) yield* listLeftovers({ dir: path }, now)
+    } else if (isFolder) yield* listLeftovers(run, { dir: path }, now)
     else if (name.endsWith('.lock')) {
       const found = statSync(path, { throwIfNoEntry: false })
-      if (found && isAbandonedLock(found, now) && !namesOwner(path)) yield path
+      if (found && isAbandonedLock(found, now) && !hasOwner(run, path)) yield path
     }
   }
 }
 
 /** Removes them; the answer names what was removed. */
-export async function removeLeftovers(repo: Repo, now: number): Promise<string[]> {
+export async function removeLeftovers({ run }: Store, repo: Repo, now: number): Promise<string[]> {
   const removed: string[] = []
-  for (const path of listLeftovers(repo, now)) {
+  for (const path of listLeftovers(run, repo, now)) {
     await rm(path, { recursive: true, force: true })
     removed.push(path)
   }
@@ -67,14 +60,9 @@ export async function removeIfAbandoned(path: string, now: number): Promise<bool
   return true
 }
 
-/** As `tokenText` of ref-lock.ts writes it. */
-function namesOwner(path: string): boolean {
-  try {
-    return readFileSync(path, 'latin1').startsWith('grove ')
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false
-    throw error
-  }
+function hasOwner(run: string, lock: string): boolean {
+  const owner = parseToken(readLock(lock) ?? '')
+  return owner !== undefined && existsSync(join(run, owner.process))
 }
 
 function isOld(path: string, now: number): boolean {

@@ -1,10 +1,10 @@
 /** Git's own `<ref>.lock`, linked into place complete and owned, so that no kill leaves one that is empty or ownerless. */
-import { linkSync, readFileSync, statSync, unlinkSync } from 'node:fs'
+import { linkSync, readFileSync, type Stats, statSync, unlinkSync } from 'node:fs'
 import { mkdir, readdir, rmdir, stat } from 'node:fs/promises'
+import { uptime } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asStorageFault, codeOf, GitError } from './errors.ts'
-import { isAbandonedLock } from './leftovers.ts'
 import type { Repo } from './repo.ts'
 import type { Store } from './store.ts'
 
@@ -12,6 +12,9 @@ import type { Store } from './store.ts'
 const patience = 1_000
 /** Milliseconds that a lock is only waited for, before its owner's life is asked after. */
 const benefitOfTheDoubt = 30
+
+/** Milliseconds after which nobody can hold a lock any more, which git does for moments. */
+const abandonedLock = 20 * 60_000
 
 export interface RefName {
   readonly repo: Repo
@@ -103,6 +106,13 @@ export function removeLock(path: string): boolean {
 }
 
 /** `own` is a file that was made just now: its time is that of the file system's clock. */
+/** Whether nobody can hold the lock, which names no owner, at the time `now` of the file system. */
+export function isAbandonedLock({ mtimeMs, size }: Pick<Stats, 'mtimeMs' | 'size'>, now: number): boolean {
+  const age = now - mtimeMs
+  // Older than the machine's start and empty: a power cut took what was in it and whoever held it.
+  return age > abandonedLock || (size === 0 && age > uptime() * 1000)
+}
+
 async function removeIfDead(
   store: Store,
   recover: Recover,

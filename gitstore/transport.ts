@@ -250,6 +250,8 @@ async function converse(child: Child, signal: AbortSignal, output: Writable, inp
       child.once('error', (cause) => reject(new GitError('native_failed', 'git could not be started', {}, { cause })))
       child.once('close', resolve)
     })
+    // Nobody is left to be told.
+    if (signal.aborted) return
     if (code !== 0 && !answered) throw new GitError('native_failed', `git ended with ${code}`, { stderr })
     output.end()
     await finished(output).catch(() => undefined)

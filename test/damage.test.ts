@@ -112,12 +112,20 @@ describe('a repository that was damaged while nothing ran', function () {
       ]
       const last = join(grove.dataDir, ann.org, 'org.git/HEAD.lock')
       const young: string[] = []
+      let orphan = ''
       const person = await meanwhile(async () => {
         for (const name of names) await leave(join(node.git.dir, name), true)
         for (const name of names) young.push(await leave(join(neighbour.git.dir, name.replace('01', '23')), false))
+        // A power cut took the folder of its owner.
+        orphan = await leave(
+          join(node.git.dir, 'refs/heads/orphan.lock'),
+          true,
+          'grove gone/1\n{"note":"","locks":[]}\n',
+        )
         await leave(last, true)
       })
       await until(() => !existsSync(last))
+      expect(existsSync(orphan)).to.equal(false)
       expect(names.filter((name) => existsSync(join(node.git.dir, name)))).to.deep.equal([])
       expect(young.filter((path) => !existsSync(path))).to.deep.equal([])
       expect((await person.post(`${node.at}/tree/main/commits`, commitOf('Goes on'))).status).to.equal(201)
@@ -310,9 +318,9 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 /** A file that somebody was writing, three hours ago or just now; its path. */
-async function leave(path: string, isOld: boolean): Promise<string> {
+async function leave(path: string, isOld: boolean, content = ''): Promise<string> {
   await mkdir(dirname(path), { recursive: true })
-  await writeFile(path, '')
+  await writeFile(path, content)
   if (!isOld) return path
   const then = new Date(Date.now() - 3 * 3_600_000)
   // A folder that is made with it is as old.

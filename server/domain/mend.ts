@@ -17,7 +17,7 @@ export async function mendRepository(deps: Deps, now: number, orgId: string, nod
   const repo = nodeId === undefined ? orgRepo(deps.store, orgId) : nodeRepo(deps.store, orgId, nodeId)
   if (!repoExists(repo)) return
   const tell = (done: object, what: string) => deps.log.warn({ path: repo.dir, ...done }, what)
-  const leftovers = await removeLeftovers(repo, now)
+  const leftovers = await removeLeftovers(deps.store, repo, now)
   if (leftovers.length > 0) tell({ leftovers }, 'removed locks and temporary files that nobody holds any more')
   const files = await restoreFrame(repo)
   if (files.length > 0) tell({ files }, 'wrote anew what a repository needs to be one')

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { GitError } from '../../../gitstore/errors.ts'
 import { findDamage } from '../../../gitstore/fsck.ts'
+import { listLeftovers } from '../../../gitstore/leftovers.ts'
 import { listRefs } from '../../../gitstore/refs.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { findDatabaseDamage } from '../../../index/backup.ts'
@@ -37,8 +38,6 @@ export interface Examination {
 
 export type Step = 'Checking' | 'Rebuilding'
 
-/** Milliseconds after which nobody can be at work on a lock or a temporary file: twice the longest git process. */
-const abandoned = 20 * 60_000
 /** Milliseconds that a service gets to catch up with what moved while this looked. */
 const secondLook = 1_000
 /** Repositories that are looked at, at the same time. */
@@ -101,7 +100,7 @@ async function examineRepository(root: string, place: RepositoryPlace, now: Date
   const again = damage === undefined ? undefined : await findDamage(repo, 'full')
   const wrong = again ?? (await examineIdentity(repo, place))
   if (wrong !== undefined && existsSync(repo.dir)) findings.push(fault('repository', place.path, wrong))
-  for (const path of await listLeftovers(repo.dir, now)) {
+  for (const path of listLeftovers(join(root, 'run'), repo, now.getTime())) {
     const isLock = path.endsWith('.lock')
     const reason = isLock ? 'a lock that nobody holds any more' : 'a temporary file that nobody writes any more'
     findings.push({ kind: isLock ? 'fault' : 'note', subject: 'leftover', path: relative(root, path), reason })
@@ -122,20 +121,6 @@ async function examineIdentity(repo: { dir: string }, place: RepositoryPlace): P
     if (error instanceof GitError) return error.message
     throw error
   }
-}
-
-/** Locks, temporary objects and quarantines that are too old to be anybody's. */
-async function listLeftovers(folder: string, now: Date): Promise<string[]> {
-  const found: string[] = []
-  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-    const path = join(folder, entry.name)
-    const isLeftover = /\.lock$|^\.?tmp[-_]|^quarantine-|^incoming-/.test(entry.name)
-    if (entry.isDirectory() && !isLeftover) found.push(...(await listLeftovers(path, now)))
-    if (!isLeftover) continue
-    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: now.getTime() }))
-    if (now.getTime() - mtimeMs > abandoned) found.push(path)
-  }
-  return found
 }
 
 /** Follows every repository into the index of `scratch` and names what the index of the data folder has otherwise. */
