@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gitLines } from '../support/data-folder.ts'
 import { type Git, gitIn } from '../support/git.ts'
 import { type Answer, type Client, client, password } from '../support/grove.ts'
+import { repeat } from './pushing.ts'
 import type { OwnNode, Request, SharedNode, World } from './world.ts'
 
 type Door = { readonly url: string }
@@ -11,7 +12,7 @@ type Door = { readonly url: string }
 /** Settles what was unknown, and names in `world.problems` what is not as acknowledged. `all`: what was found once, too. */
 export async function judgeAnswers(world: World, door: Door, token: string, all: boolean): Promise<void> {
   const person = client(door, token)
-  for (const node of world.shared) await judgeShared(world, person, node, all)
+  for (const node of world.shared) await judgeShared(world, door, token, node, all)
   await inGroups(world.nodes, 8, (node) => judgeNode(world, person, node))
   await inGroups(
     world.accounts.filter(({ seen }) => all || !seen),
@@ -32,7 +33,8 @@ export async function judgeAnswers(world: World, door: Door, token: string, all:
   )
 }
 
-async function judgeShared(world: World, person: Client, node: SharedNode, all: boolean): Promise<void> {
+async function judgeShared(world: World, door: Door, token: string, node: SharedNode, all: boolean): Promise<void> {
+  const person = client(door, token)
   const history = await gitLines(node.repo, 'rev-list', 'refs/heads/main')
   const known = new Set(history)
   const sought = all ? [...node.commits, ...node.fresh] : node.fresh
@@ -54,6 +56,16 @@ async function judgeShared(world: World, person: Client, node: SharedNode, all: 
     }),
   )
   for (const request of [...node.requests]) settle(world, node, request, byTitle.get(request.name), refs)
+  for (const branch of node.pushed) {
+    const { name, head, asked } = branch
+    const found = refs.get(`refs/heads/${name}`) ?? null
+    if (found !== head && found !== asked)
+      problem(world, `${name} of ${node.at} is at ${found}, was acknowledged at ${head} and asked to ${asked}`)
+    if (asked === undefined) continue
+    await repeat(world, door, token, node, branch)
+    branch.head = asked
+    delete branch.asked
+  }
   if (pulls.length !== node.requests.length)
     problem(world, `${node.at} has ${pulls.length} requests instead of ${node.requests.length}`)
   for (const pull of pulls) {
