@@ -33,7 +33,7 @@ export function isAbandonedLock({ mtimeMs, size }: Pick<Stats, 'mtimeMs' | 'size
 }
 
 /**
- * Every lock, temporary file and quarantine of the repository that is too old to be anybody's; a folder is as old as the
+ * Every lock, temporary file, quarantine and mark of a push of the repository that is too old to be anybody's; a folder is as old as the
  * youngest file in it. A lock that names its owner is none of them: whoever recovers that one's transactions removes it.
  *
  * @param now as `fileSystemTime` has it
@@ -46,7 +46,7 @@ function* listLeftovers({ dir }: Repo, now: number): Iterable<string> {
     else if (name.endsWith('.lock')) {
       const found = statSync(path, { throwIfNoEntry: false })
       if (found && isAbandonedLock(found, now) && !namesOwner(path)) yield path
-    }
+    } else if (name.endsWith('.keep') && isOld(path, now) && marksPush(path)) yield path
   }
 }
 
@@ -69,8 +69,17 @@ export async function removeIfAbandoned(path: string, now: number): Promise<bool
 
 /** As `tokenText` of ref-lock.ts writes it. */
 function namesOwner(path: string): boolean {
+  return beginsWith(path, 'grove ')
+}
+
+/** With it git keeps the pack of a push until its refs have moved; an operator's mark says something else, or nothing. */
+function marksPush(path: string): boolean {
+  return beginsWith(path, 'receive-pack ')
+}
+
+function beginsWith(path: string, text: string): boolean {
   try {
-    return readFileSync(path, 'latin1').startsWith('grove ')
+    return readFileSync(path, 'latin1').startsWith(text)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return false
     throw error

@@ -56,11 +56,11 @@ export async function meetLocks({ dataDir, problems }: World): Promise<void> {
   await rm(alive.dir, { recursive: true, force: true })
 }
 
-/** Git's own check of every repository, and no empty ref or object. */
+/** Git's own check of every repository, and no empty ref or object; the marks that git puts beside a pack may be. */
 export async function judgeRepositories({ dataDir, problems }: World): Promise<void> {
   await expectSound(dataDir).catch((error: unknown) => problems.push(`A repository is not sound: ${error}`))
   for (const repo of await repositoriesIn(dataDir)) {
-    const objects = (await filesBelow(join(repo, 'objects'))).filter((path) => !/\/tmp_obj(_|dir-)/.test(path))
+    const objects = (await filesBelow(join(repo, 'objects'))).filter((path) => !/\/tmp_obj(_|dir-)|\.keep$/.test(path))
     const sizes = await Promise.all(objects.map(async (path) => (await stat(path).catch(() => ({ size: 1 }))).size))
     for (const [at, path] of objects.entries()) if (sizes[at] === 0) problems.push(`${path} is empty`)
   }

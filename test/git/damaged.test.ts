@@ -1,6 +1,7 @@
 /** Storage that fails under git's remotes: what a clone and a push are told, and that nothing is promised that is not kept. */
 
-import { rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -138,5 +139,20 @@ describe('git: storage that fails', function () {
     }
     expect(steps.length).to.be.greaterThan(4)
     await expectSound(grove.dataDir)
+  })
+
+  it('what git marks the pack of a push with goes once nobody can be at it; what an operator marks a pack with stays', async () => {
+    node.git.say('repack', '-adq')
+    const [pack = ''] = (await readdir(join(node.git.dir, 'objects/pack'))).filter((name) => name.endsWith('.pack'))
+    const mark = (name: string) => join(node.git.dir, 'objects/pack', name.replace(/pack$/, 'keep'))
+    const other = mark(`pack-${'0'.repeat(40)}.pack`)
+    const long = new Date(Date.now() - 3 * 3_600_000)
+    await grove.stop()
+    await writeFile(mark(pack), 'receive-pack 17 on whales\n')
+    await writeFile(other, '')
+    for (const path of [mark(pack), other]) await utimes(path, long, long)
+    grove = await spawnGrove(grove.dataDir, faults.environment)
+    for (let waited = 0; existsSync(mark(pack)) && waited < 20_000; waited += 100) await sleep(100)
+    expect([existsSync(mark(pack)), existsSync(other)]).to.deep.equal([false, true])
   })
 })
