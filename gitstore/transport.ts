@@ -204,10 +204,15 @@ function receiveSettings(): string[] {
 async function converse(child: Child, signal: AbortSignal, output: Writable, input?: Readable): Promise<void> {
   let stderr = ''
   let answered = false
+  let ended = false
+  let left = false
   let silent = setTimeout(leave, silence)
   const overdue = setTimeout(leave, longestGit)
+  /** Also a client that does not read what git, which has ended, has left for it. */
   function leave() {
-    killGroup(child)
+    left = true
+    if (!ended) killGroup(child)
+    output.destroy()
   }
   function heard() {
     clearTimeout(silent)
@@ -229,6 +234,8 @@ async function converse(child: Child, signal: AbortSignal, output: Writable, inp
       child.once('error', (cause) => reject(new GitError('native_failed', 'git could not be started', {}, { cause })))
       child.once('close', resolve)
     })
+    ended = true
+    if (left) return
     if (code !== 0 && !answered) throw new GitError('native_failed', `git ended with ${code}`, { stderr })
     output.end()
     await finished(output).catch(() => undefined)

@@ -111,11 +111,15 @@ describe('git: how many at once, and for how long', function () {
     await untilGits((count) => count === 0)
   })
 
-  it('a clone ends with its client', async () => {
-    await heldClone()
+  it('clones and pushes end with their client, which is no fault of the service', async () => {
+    heldPush()
     await untilGits((count) => count > 0)
+    await heldClone()
+    await untilGits((count) => count > 2)
     for (const one of sent) one.destroy()
     await untilGits((count) => count === 0)
+    expect(await grove.stop()).to.equal(0)
+    expect(grove.output().stderr).to.equal('')
   })
 
   it('no git outlives a service that was killed, in the middle of pushes and of clones', async () => {
