@@ -12,7 +12,7 @@ type Door = { readonly url: string }
 /** Settles what was unknown, and names in `world.problems` what is not as acknowledged. `all`: what was found once, too. */
 export async function judgeAnswers(world: World, door: Door, token: string, all: boolean): Promise<void> {
   const person = client(door, token)
-  for (const node of world.shared) await judgeShared(world, door, token, node, all)
+  for (const node of world.shared) await judgeShared(world, person, node, all)
   await inGroups(world.nodes, 8, (node) => judgeNode(world, person, node))
   await inGroups(
     world.accounts.filter(({ seen }) => all || !seen),
@@ -33,8 +33,7 @@ export async function judgeAnswers(world: World, door: Door, token: string, all:
   )
 }
 
-async function judgeShared(world: World, door: Door, token: string, node: SharedNode, all: boolean): Promise<void> {
-  const person = client(door, token)
+async function judgeShared(world: World, person: Client, node: SharedNode, all: boolean): Promise<void> {
   const history = await gitLines(node.repo, 'rev-list', 'refs/heads/main')
   const known = new Set(history)
   const sought = all ? [...node.commits, ...node.fresh] : node.fresh
@@ -61,10 +60,7 @@ async function judgeShared(world: World, door: Door, token: string, node: Shared
     const found = refs.get(`refs/heads/${name}`) ?? null
     if (found !== head && found !== asked)
       problem(world, `${name} of ${node.at} is at ${found}, was acknowledged at ${head} and asked to ${asked}`)
-    if (asked === undefined) continue
-    await repeat(world, door, token, node, branch)
-    branch.head = asked
-    delete branch.asked
+    branch.head = found
   }
   if (pulls.length !== node.requests.length)
     problem(world, `${node.at} has ${pulls.length} requests instead of ${node.requests.length}`)
@@ -76,6 +72,17 @@ async function judgeShared(world: World, door: Door, token: string, node: Shared
   }
   judgeFiles(world, node, git)
   await judgeLedger(world, node, pulls)
+}
+
+/** What was pushed and not answered can be pushed again: once the locks that a power cut has left are gone. */
+export async function judgePushes(world: World, door: Door, token: string): Promise<void> {
+  for (const node of world.shared)
+    for (const branch of node.pushed) {
+      if (branch.asked === undefined) continue
+      await repeat(world, door, token, node, branch)
+      branch.head = branch.asked
+      delete branch.asked
+    }
 }
 
 async function listPulls(person: Client, node: SharedNode): Promise<Answer['body'][]> {
