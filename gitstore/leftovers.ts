@@ -24,7 +24,7 @@ export async function fileSystemTime(store: Store): Promise<number> {
 }
 
 /**
- * Every lock, temporary file and quarantine of the repository that is too old to be anybody's; a folder is as old as the
+ * Every lock, temporary file, quarantine and mark of a push that is too old to be anybody's; a folder is as old as the
  * youngest file in it. A lock that names an owner whose folder is there is none of them: whoever recovers that one's
  * transactions removes it. A power cut may have taken the folder and left the lock.
  *
@@ -39,7 +39,7 @@ export function* listLeftovers(run: string, { dir }: Repo, now: number): Iterabl
     else if (name.endsWith('.lock')) {
       const found = statSync(path, { throwIfNoEntry: false })
       if (found && isAbandonedLock(found, now) && !hasOwner(run, path)) yield path
-    }
+    } else if (name.endsWith('.keep') && isOld(path, now) && marksPush(path)) yield path
   }
 }
 
@@ -63,6 +63,11 @@ export async function removeIfAbandoned(path: string, now: number): Promise<bool
 function hasOwner(run: string, lock: string): boolean {
   const owner = parseToken(readLock(lock) ?? '')
   return owner !== undefined && existsSync(join(run, owner.process))
+}
+
+/** With it git keeps the pack of a push until its refs have moved; an operator's mark says something else, or nothing. */
+function marksPush(path: string): boolean {
+  return readLock(path)?.startsWith('receive-pack ') === true
 }
 
 function isOld(path: string, now: number): boolean {

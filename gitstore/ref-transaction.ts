@@ -212,7 +212,16 @@ function removeFolder(folder: string): void {
   }
 }
 
-async function withFaults<T>(store: Store, names: readonly RefName[], work: () => Promise<T>): Promise<T> {
+/**
+ * Does `work`, which writes to the repositories of `names`. One in which a sync fails is only read from then on.
+ *
+ * @throws GitError repo_missing, storage_full, storage_readonly, storage_error; else what `work` threw
+ */
+export async function withFaults<T>(
+  store: Store,
+  names: readonly Pick<RefName, 'repo'>[],
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -49,7 +49,7 @@ export interface PushReport {
   readonly lines: readonly string[]
 }
 
-/** Moves the refs. Every object of the push is in the repository and durable; each ref is judged and moved, or refused. */
+/** Moves the refs. Every object of the push is in the repository, and durable after `syncReceived`; each ref is judged and moved, or refused. */
 export type Judge = (push: Push) => Promise<PushReport>
 
 /** Bytes of a pack as it is sent. */
@@ -129,7 +129,7 @@ export async function serve(
   if (!judge || !protocol || !messages) return answer
   await Promise.all([
     answer,
-    procReceive(repo, protocol, messages, judge).catch((error: unknown) => {
+    procReceive(protocol, messages, judge).catch((error: unknown) => {
       killGroup(child)
       throw error
     }),
@@ -225,10 +225,15 @@ function receiveSettings(): string[] {
 async function converse(child: Child, signal: AbortSignal, output: Writable, input?: Readable): Promise<void> {
   let stderr = ''
   let answered = false
+  let ended = false
+  let left = false
   let silent = setTimeout(leave, silence)
   const overdue = setTimeout(leave, longestGit)
+  /** Also a client that does not read what git, which has ended, has left for it. */
   function leave() {
-    killGroup(child)
+    left = true
+    if (!ended) killGroup(child)
+    output.destroy()
   }
   function heard() {
     clearTimeout(silent)
@@ -250,8 +255,8 @@ async function converse(child: Child, signal: AbortSignal, output: Writable, inp
       child.once('error', (cause) => reject(new GitError('native_failed', 'git could not be started', {}, { cause })))
       child.once('close', resolve)
     })
-    // Nobody is left to be told.
-    if (signal.aborted) return
+    ended = true
+    if (left) return
     if (code !== 0 && !answered) throw new GitError('native_failed', `git ended with ${code}`, { stderr })
     output.end()
     await finished(output).catch(() => undefined)
@@ -263,13 +268,12 @@ async function converse(child: Child, signal: AbortSignal, output: Writable, inp
 }
 
 /** The hook's side of gitprotocol's proc-receive (githooks(5)). Nothing happens where git refuses the push before. */
-async function procReceive(repo: Repo, channel: Duplex, messages: Duplex, judge: Judge): Promise<void> {
+async function procReceive(channel: Duplex, messages: Duplex, judge: Judge): Promise<void> {
   const pkts = readPkts(channel)
   const [greeting] = await listOf(pkts)
   if (greeting === undefined) return
   channel.write(Buffer.concat([pktLine('version=1\0atomic'), flush]))
   const commands = (await listOf(pkts)).map(parseCommand)
-  await syncObjectFolders(repo)
   const { refused, lines } = await judge({ commands, atomic: / atomic|\0atomic/.test(greeting) })
   messages.end(lines.map((line) => `${line}\n`).join(''))
   const verdicts = commands.map(({ ref }) => {
@@ -301,7 +305,7 @@ function oneLine(text: string): string {
 }
 
 /** Git syncs what it writes and never the folders that it writes into (reliability.md §1). @throws GitError storage_error */
-async function syncObjectFolders({ dir }: Repo): Promise<void> {
+export async function syncReceived({ dir }: Repo): Promise<void> {
   const objects = join(dir, 'objects')
   const names = (await readdir(objects)).filter((name) => /^([0-9a-f]{2}|pack)$/.test(name))
   await Promise.all(

@@ -13,7 +13,7 @@ import type { Actor, Person } from './actor.ts'
 import { timeOf } from './authors.ts'
 import { problemsOf, refuseProblems } from './branch-moves.ts'
 import { findNamedCommit, headFor } from './contents.ts'
-import { followNode, followSoon } from './follow.ts'
+import { followNode, followSoon, readBack } from './follow.ts'
 import { appendPull, type PullRecord, readPull } from './ledger.ts'
 import { type Page, pageOf, slice } from './pages.ts'
 import { ledgerRef, pinRef } from './places.ts'
@@ -76,7 +76,7 @@ export async function createBranch(
     throw new Refusal('branch_name_taken', 'Git cannot have a branch a beside a branch a/b; one of that kind exists')
   })
   await followSoon(deps, orgId, nodeId)
-  return toBranch(repo, name, from)
+  return readBack(deps, () => toBranch(repo, name, from))
 }
 
 /** Closes the requests from the branch, keeping their heads; requests into it go to main or are closed. */
@@ -104,7 +104,7 @@ export async function deleteBranch(
       .map((row) => row.number)
     if (await removeBranch(deps, actor, { repo, history, ledger: node.ledger, orgId }, name, rows, touched)) break
   }
-  await followNode(deps, orgId, nodeId)
+  await readBack(deps, () => followNode(deps, orgId, nodeId))
 }
 
 interface Place {

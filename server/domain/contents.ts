@@ -14,6 +14,7 @@ import { commitToBranch } from './branch-moves.ts'
 import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
 import { type CommitDetails, readCommits, readDetails, readDiff } from './commit-views.ts'
 import { entityAt } from './entities.ts'
+import { readBack } from './follow.ts'
 import { lasting, lengthOf } from './lasting.ts'
 import { type Page, pageOf, slice } from './pages.ts'
 import { commitOfTag, visibleHeads } from './tags.ts'
@@ -162,7 +163,7 @@ export async function createCommit(
       return at < 0 ? ['body', 'changes'] : ['body', 'changes', at]
     },
   })
-  return readDetails(access.repo, nodeId, oid)
+  return readBack(deps, () => readDetails(access.repo, nodeId, oid))
 }
 
 /** Two branches, tags or commits: where they parted, how far each went, and what `head` changed since. */

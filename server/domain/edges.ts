@@ -1,4 +1,5 @@
 /** Parents and connections as operations of their own: each is one commit on main of the node that holds the edge. */
+
 import { randomBytes } from 'node:crypto'
 import type { Draft } from '../../gitstore/draft.ts'
 import type { Oid } from '../../gitstore/repo.ts'
@@ -17,6 +18,7 @@ import {
   type ParentEntity,
   readContent,
 } from './entities.ts'
+import { readBack } from './follow.ts'
 import type { Connection } from './neighbours.ts'
 import { readNode } from './nodes.ts'
 import { isId } from './places.ts'
@@ -47,7 +49,7 @@ export async function putParent(
     },
     locate: () => ['path', 'parent_id'],
   }).catch(unlessUnchanged)
-  return readNode(deps, actor, orgId, nodeId)
+  return readBack(deps, () => readNode(deps, actor, orgId, nodeId))
 }
 
 export async function removeParent(

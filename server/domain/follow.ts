@@ -14,6 +14,7 @@ import { deleteNodeRows, Outrun, replaceNodeRows } from '../../index/derived/nod
 import { replaceOrgRows } from '../../index/derived/orgs.ts'
 import type { IndexSchema, NodeTable } from '../../index/derived/schema.ts'
 import type { Deps } from '../deps.ts'
+import { Refusal } from '../errors.ts'
 import { laterOf, timeOf } from './authors.ts'
 import { type NodeContent, readContent, readText } from './entities.ts'
 import { historyOf, logsToLay } from './history.ts'
@@ -39,6 +40,24 @@ export async function followSoon(deps: Deps, orgId: string, nodeId: string): Pro
   await followNode(deps, orgId, nodeId).catch((error: unknown) => {
     deps.log.error({ err: error, orgId, nodeId }, 'the index is behind this node; the next read tries again')
   })
+}
+
+/**
+ * Reads what a change has made, for its answer: the change stands, whatever fails here.
+ *
+ * @throws Refusal outcome_unknown, or what `read` refuses
+ */
+export async function readBack<T>({ log }: Pick<Deps, 'log'>, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    log.error({ err: error }, 'a change was made and could not be read back')
+    throw new Refusal(
+      'outcome_unknown',
+      'The change is made, but could not be read back; read again before you repeat it',
+    )
+  }
 }
 
 /**

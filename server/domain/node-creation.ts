@@ -11,7 +11,7 @@ import { type NodeRow, orgFor } from './access.ts'
 import type { Person } from './actor.ts'
 import { asJson, signature } from './authors.ts'
 import { problemsOf, refuseProblems, whileGraphHeld } from './branch-moves.ts'
-import { followSoon } from './follow.ts'
+import { followSoon, readBack } from './follow.ts'
 import { startLedger } from './ledger.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from './node-files.ts'
 import { readNode } from './nodes.ts'
@@ -52,7 +52,7 @@ export async function createNode(deps: Deps, actor: Person, orgId: string, input
       return at < 0 ? ['body'] : ['body', 'parents', at]
     },
   })
-  return readNode(deps, actor, orgId, id)
+  return readBack(deps, () => readNode(deps, actor, orgId, id))
 }
 
 /** What only a first commit could hold. */

@@ -14,7 +14,7 @@ import type { Actor, Person } from './actor.ts'
 import { commitToBranch } from './branch-moves.ts'
 import { knownBranch } from './contents.ts'
 import { type NodeContent, readContent } from './entities.ts'
-import { followNode } from './follow.ts'
+import { followNode, readBack } from './follow.ts'
 import { readNeighbours } from './neighbours.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from './node-files.ts'
 import { type Page, pageOf } from './pages.ts'
@@ -86,7 +86,7 @@ export async function updateNode(deps: Deps, actor: Person, orgId: string, nodeI
   }).catch((error: unknown) => {
     if (!(error instanceof Refusal) || error.code !== 'no_changes') throw error
   })
-  return readNode(deps, actor, orgId, nodeId)
+  return readBack(deps, () => readNode(deps, actor, orgId, nodeId))
 }
 
 /** Renames the repository into the trash under the ledger's lock; the row follows. */

@@ -1,9 +1,9 @@
 /** A push: each ref is judged and moved by itself, or all together, by the transaction that REST uses (law 4). */
 import { findCommit } from '../../gitstore/commits.ts'
 import { GitError } from '../../gitstore/errors.ts'
-import { type Move, transact } from '../../gitstore/ref-transaction.ts'
+import { type Move, transact, withFaults } from '../../gitstore/ref-transaction.ts'
 import type { Oid } from '../../gitstore/repo.ts'
-import type { Push, PushReport, RefCommand } from '../../gitstore/transport.ts'
+import { type Push, type PushReport, type RefCommand, syncReceived } from '../../gitstore/transport.ts'
 import type { Deps } from '../deps.ts'
 import { Invalid, Refusal } from '../errors.ts'
 import { type NodeAccess, nodeFor, requireStill } from './access.ts'
@@ -12,7 +12,7 @@ import { addsParents, whileHeld } from './branch-moves.ts'
 import { withoutBranch } from './branches.ts'
 import { followSoon } from './follow.ts'
 import { appendPull, type PullEvent, type PullRecord } from './ledger.ts'
-import { ledgerRef, main, pinRef } from './places.ts'
+import { ledgerRef, main, nodeRepo, pinRef } from './places.ts'
 import { endedBy, fromRow, tookIn, withHeads } from './pulls/pull-ledger.ts'
 import { judge, type PushPlace, printable, Rejected, refProblem } from './push-rules.ts'
 
@@ -32,6 +32,13 @@ export async function receivePush(
   nodeId: string,
   { commands, atomic }: Push,
 ): Promise<PushReport> {
+  const repo = nodeRepo(deps.store, orgId, nodeId)
+  try {
+    await withFaults(deps.store, [{ repo }], () => syncReceived(repo))
+  } catch (error) {
+    const { reason, lines } = explain(deps, error)
+    return { refused: new Map(commands.map(({ ref }) => [ref, reason])), lines }
+  }
   const refused = refusedNames(commands)
   const lines: string[] = []
   if (atomic && refused.size > 0) {
@@ -104,10 +111,14 @@ function explain(deps: Deps, error: unknown): Explanation {
   }
   if (error instanceof Refusal) return { reason: error.message, lines: [] }
   if (error instanceof Invalid) return { reason: error.message, lines: [] }
+  if (error instanceof GitError && faults.includes(error.code)) deps.log.error({ err: error }, 'a push met a fault')
   if (error instanceof GitError && error.code in sentences) return { reason: sentences[error.code] ?? '', lines: [] }
   deps.log.error({ err: error }, 'a ref of a push could not be moved')
-  return { reason: 'the service failed; nothing of this ref was changed', lines: [] }
+  return { reason: `the service failed; ${look}`, lines: [] }
 }
+
+/** A fault may come after the ref has moved, and before that is durable. */
+const look = 'fetch before you push again'
 
 const sentences: Partial<Record<GitError['code'], string>> = {
   busy: 'others are writing; push again',
@@ -117,10 +128,20 @@ const sentences: Partial<Record<GitError['code'], string>> = {
   object_damaged: 'an object is damaged',
   ref_damaged: 'this repository is damaged',
   repo_missing: 'the repository was deleted meanwhile',
-  storage_full: 'the disk is full; nothing of this ref was changed',
-  storage_readonly: 'the storage is read-only; nothing of this ref was changed',
-  storage_error: 'the storage failed; nothing of this ref was changed',
+  storage_full: `the disk is full; ${look}`,
+  storage_readonly: `the storage is read-only; ${look}`,
+  storage_error: `the storage failed; ${look}`,
 }
+
+/** What the operator hears of, too. */
+const faults: readonly GitError['code'][] = [
+  'object_missing',
+  'object_damaged',
+  'ref_damaged',
+  'storage_full',
+  'storage_readonly',
+  'storage_error',
+]
 
 /** Moves all of `group`, or none. The lines tell what else came of it. */
 async function moveRefs(

@@ -34,6 +34,13 @@ async function childrenOf(pid: number): Promise<number[]> {
   return (await Promise.all(lists)).flatMap((list) => list.split(' ').filter(Boolean).map(Number))
 }
 
+/** The processes whose working directory is the folder, or below it: every git that serves a client of a repository there. */
+export async function workingIn(folder: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const places = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
+  return pids.filter((_, at) => `${places[at]}/`.startsWith(`${folder}/`))
+}
+
 /** Waits until the process takes less than a tenth of a core, a minute at most: the sweep after a start has ended. */
 export async function waitUntilIdle(pid: number): Promise<void> {
   let before = await ticksOf(pid)

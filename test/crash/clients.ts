@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, type Client, client } from '../support/grove.ts'
 import { type Actor, act, pick } from './operations.ts'
-import type { World } from './world.ts'
+import { address } from './pushing.ts'
+import type { SharedNode, World } from './world.ts'
 
 /** Where a client may ask now; empty while no process lives. */
 export type Doors = () => readonly { readonly url: string }[]
@@ -36,8 +37,9 @@ export function startStorm(world: World, doors: Doors, token: string, options: S
   let working = 0
   const person = (): Client => client(pick(doors(), random) ?? nowhere, speaking)
   const anybody = (): Client => client(pick(doors(), random) ?? nowhere)
+  const remote = ({ id }: SharedNode) => address(pick(doors(), random) ?? nowhere, world, id, speaking)
   const run = async () => {
-    const actor: Actor = { world, random, person, anybody, requests: [], nodes: [], tolerated }
+    const actor: Actor = { world, random, person, anybody, remote, requests: [], nodes: [], branches: [], tolerated }
     while (!ending) {
       while (gate) await gate.opened
       if (ending) return

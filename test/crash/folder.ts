@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { holding, type Store } from '../../gitstore/ref-transaction.ts'
 import { findDatabaseDamage } from '../../index/backup.ts'
 import { registerProcess, takeOver } from '../../index/liveness.ts'
+import { workingIn } from '../bench/processes.ts'
 import { expectSound, filesBelow, locksIn, repositoriesIn, transactionsIn } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
 import { settled } from './judge.ts'
@@ -18,9 +19,11 @@ export async function judgeLeftovers(world: World, living: number): Promise<void
   await settled(world, 'locks are left', () => locksIn(dataDir))
   await settled(world, 'transactions are left', () => transactionsIn(dataDir))
   await settled(world, 'folders of dead processes are left', async () => {
-    const folders = await readdir(join(dataDir, 'run'))
+    const entries = await readdir(join(dataDir, 'run'), { withFileTypes: true })
+    const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
     return folders.length > living ? folders : []
   })
+  await settled(world, 'git goes on without a client', async () => (await workingIn(dataDir)).map(String))
   for (const name of ['credentials.sqlite', 'index.sqlite']) {
     const damage = findDatabaseDamage(join(dataDir, name))
     if (damage !== undefined) problems.push(`${name}: ${damage}`)
@@ -53,11 +56,11 @@ export async function meetLocks({ dataDir, problems }: World): Promise<void> {
   await rm(alive.dir, { recursive: true, force: true })
 }
 
-/** Git's own check of every repository, and no empty ref or object. */
+/** Git's own check of every repository, and no empty ref or object; the marks that git puts beside a pack may be. */
 export async function judgeRepositories({ dataDir, problems }: World): Promise<void> {
   await expectSound(dataDir).catch((error: unknown) => problems.push(`A repository is not sound: ${error}`))
   for (const repo of await repositoriesIn(dataDir)) {
-    const objects = (await filesBelow(join(repo, 'objects'))).filter((path) => !path.includes('/tmp_obj_'))
+    const objects = (await filesBelow(join(repo, 'objects'))).filter((path) => !/\/tmp_obj(_|dir-)|\.keep$/.test(path))
     const sizes = await Promise.all(objects.map(async (path) => (await stat(path).catch(() => ({ size: 1 }))).size))
     for (const [at, path] of objects.entries()) if (sizes[at] === 0) problems.push(`${path} is empty`)
   }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gitLines } from '../support/data-folder.ts'
 import { type Git, gitIn } from '../support/git.ts'
 import { type Answer, type Client, client, password } from '../support/grove.ts'
+import { repeat } from './pushing.ts'
 import type { OwnNode, Request, SharedNode, World } from './world.ts'
 
 type Door = { readonly url: string }
@@ -54,6 +55,13 @@ async function judgeShared(world: World, person: Client, node: SharedNode, all: 
     }),
   )
   for (const request of [...node.requests]) settle(world, node, request, byTitle.get(request.name), refs)
+  for (const branch of node.pushed) {
+    const { name, head, asked } = branch
+    const found = refs.get(`refs/heads/${name}`) ?? null
+    if (found !== head && found !== asked)
+      problem(world, `${name} of ${node.at} is at ${found}, was acknowledged at ${head} and asked to ${asked}`)
+    branch.head = found
+  }
   if (pulls.length !== node.requests.length)
     problem(world, `${node.at} has ${pulls.length} requests instead of ${node.requests.length}`)
   for (const pull of pulls) {
@@ -64,6 +72,17 @@ async function judgeShared(world: World, person: Client, node: SharedNode, all: 
   }
   judgeFiles(world, node, git)
   await judgeLedger(world, node, pulls)
+}
+
+/** What was pushed and not answered can be pushed again: once the locks that a power cut has left are gone. */
+export async function judgePushes(world: World, door: Door, token: string): Promise<void> {
+  for (const node of world.shared)
+    for (const branch of node.pushed) {
+      if (branch.asked === undefined) continue
+      await repeat(world, door, token, node, branch)
+      branch.head = branch.asked
+      delete branch.asked
+    }
 }
 
 async function listPulls(person: Client, node: SharedNode): Promise<Answer['body'][]> {

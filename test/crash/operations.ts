@@ -1,8 +1,18 @@
 /** What a client of a storm does, and how it takes the answer: as a yes, as busy, or as nothing that it can rely on. */
 
 import { commitOf } from '../support/concurrency-rules.ts'
+import type { Desk } from '../support/desk.ts'
 import { type Answer, type Client, password } from '../support/grove.ts'
-import { countsOf, newOwnNode, type OwnNode, type Request, type SharedNode, type World } from './world.ts'
+import { type Address, fetched, made, merged, push } from './pushing.ts'
+import {
+  countsOf,
+  newOwnNode,
+  type OwnNode,
+  type PushedBranch,
+  type Request,
+  type SharedNode,
+  type World,
+} from './world.ts'
 
 export interface Actor {
   readonly world: World
@@ -13,6 +23,11 @@ export interface Actor {
   /** The requests that this client alone merges and closes. */
   readonly requests: { readonly node: SharedNode; readonly request: Request }[]
   readonly nodes: OwnNode[]
+  readonly branches: { readonly node: SharedNode; readonly branch: PushedBranch }[]
+  /** Where git finds the node, and may push: its address, and what stands before the command. */
+  readonly remote: (node: SharedNode) => Address
+  /** Where this client has its clones, once it has any. */
+  desk?: Promise<Desk>
   /** Whether an answer other than those expected means neither yes nor no; else it is a problem. */
   readonly tolerated: (answer: Answer) => boolean
 }
@@ -34,6 +49,11 @@ const operations: readonly (readonly [number, (actor: Actor) => Promise<void>])[
   [2, createNode],
   [1, deleteNode],
   [1, signUp],
+  [2, pushCommit],
+  [2, pushMerge],
+  [2, pushBranch],
+  [1, moveBranch],
+  [1, pushDeletion],
 ]
 
 /** One operation, of those that make sense now. */
@@ -143,9 +163,26 @@ async function close(actor: Actor): Promise<void> {
   if (!unknown) delete request.unsure
 }
 
-/** Closes the request too, if it is open. */
 async function deleteBranch(actor: Actor): Promise<void> {
-  const { requests, random, person } = actor
+  await loseBranch(actor, ({ at }, { name }) =>
+    ask(actor, 'delete a branch', [204], () => actor.person().delete(`${at}/branches/${name}`)),
+  )
+}
+
+async function pushDeletion(actor: Actor): Promise<void> {
+  await loseBranch(actor, async (node, { name }) => {
+    const clone = await fetched(actor, node, ['main'])
+    if (!clone) return { unknown: false }
+    const outcome = await push(actor, 'push: delete a branch', node, clone, '', `refs/heads/${name}`)
+    return { answer: outcome === 'done', unknown: outcome === 'unknown' }
+  })
+}
+
+/** Closes the request too, if it is open. */
+async function loseBranch(
+  { requests, random }: Actor,
+  remove: (node: SharedNode, request: Request) => Promise<{ readonly answer?: unknown; readonly unknown: boolean }>,
+): Promise<void> {
   const one = pick(
     requests.filter(({ request }) => request.number && !request.unsure && request.branchDeleted === 'no'),
     random,
@@ -154,8 +191,7 @@ async function deleteBranch(actor: Actor): Promise<void> {
   const { node, request } = one
   request.branchDeleted = 'asked'
   if (request.status === 'open') request.unsure = 'closed'
-  const path = `${node.at}/branches/${request.name}`
-  const { answer, unknown } = await ask(actor, 'delete a branch', [204], () => person().delete(path))
+  const { answer, unknown } = await remove(node, request)
   if (answer && request.status === 'open') request.status = 'closed'
   if (unknown) return
   request.branchDeleted = answer ? 'done' : 'no'
@@ -197,4 +233,78 @@ async function signUp(actor: Actor): Promise<void> {
     anybody().post('/auth/signup', { email, password, name: email }),
   )
   if (answer || unknown) world.accounts.push({ email, unsure: unknown, seen: false })
+}
+
+async function pushCommit(actor: Actor): Promise<void> {
+  const { world, random } = actor
+  const node = pick(world.shared, random)
+  const clone = node && (await fetched(actor, node, ['main']))
+  if (!node || !clone) return
+  const file = { path: `files/${world.next() % 8}.txt`, text: `push-${world.next()}` }
+  const commit = await made(clone, 'refs/from/main', [file])
+  if ((await push(actor, 'push: commit', node, clone, commit, 'refs/heads/main')) === 'done') node.fresh.push(commit)
+}
+
+/** Brings the head of a request into main, which merges it. */
+async function pushMerge(actor: Actor): Promise<void> {
+  const one = openOne(actor)
+  if (!one) return
+  const { node, request } = one
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const clone = await fetched(actor, node, ['main', request.name])
+    if (!clone) return
+    const commit = await merged(clone, request.name)
+    request.unsure = 'merged'
+    const outcome = await push(actor, 'push: merge', node, clone, commit, 'refs/heads/main')
+    if (outcome !== 'unknown') delete request.unsure
+    if (outcome === 'done') {
+      request.status = 'merged'
+      node.fresh.push(commit)
+    }
+    if (outcome !== 'refused') return
+  }
+}
+
+/** Branches of a client that only pushes have made. */
+const pushedAtMost = 2
+/** Each is three objects: git keeps what comes with a hundred as a pack. */
+const commitsOfPack = 36
+
+async function pushBranch(actor: Actor): Promise<void> {
+  const { world, random, branches } = actor
+  const node = pick(world.shared, random)
+  if (!node || branches.filter(({ branch }) => branch.head !== null || branch.asked).length >= pushedAtMost) return
+  const clone = await fetched(actor, node, ['main'])
+  if (!clone) return
+  const name = `pushed-${world.next()}`
+  const files = Array.from({ length: commitsOfPack }, (_, at) => ({ path: 'pack.txt', text: `${name} ${at}` }))
+  const branch: PushedBranch = { name, clone, head: null, asked: await made(clone, 'refs/from/main', files) }
+  node.pushed.push(branch)
+  branches.push({ node, branch })
+  await pushTo(actor, 'push: a pack', node, branch)
+}
+
+/** A commit more, all of it anew, or its end. */
+async function moveBranch(actor: Actor): Promise<void> {
+  const { world, random, branches } = actor
+  const one = pick(
+    branches.filter(({ branch }) => branch.head !== null && branch.asked === undefined),
+    random,
+  )
+  const from = pick(['main', 'head', 'none'], random)
+  const clone = one && (await fetched(actor, one.node, ['main']))
+  if (!one || !clone) return
+  const { node, branch } = one
+  const file = { path: 'pack.txt', text: `${branch.name} ${world.next()}` }
+  branch.asked =
+    from === 'none' ? null : await made(clone, from === 'main' ? 'refs/from/main' : `${branch.head}`, [file])
+  await pushTo(actor, from === 'none' ? 'push: delete a branch' : 'push: move a branch', node, branch)
+}
+
+/** To where it was asked to. */
+async function pushTo(actor: Actor, operation: string, node: SharedNode, branch: PushedBranch): Promise<void> {
+  const { asked = null, clone, name } = branch
+  const outcome = await push(actor, operation, node, clone, asked ?? '', `refs/heads/${name}`)
+  if (outcome === 'done') branch.head = asked
+  if (outcome !== 'unknown') delete branch.asked
 }

@@ -12,7 +12,7 @@ import { type SpawnedGrove, spawnGrove } from '../support/grove.ts'
 import { startStorm } from './clients.ts'
 import { type Disk, makeDisk } from './disk.ts'
 import { judgeLeftovers, judgeRebuild, judgeRepositories, meetLocks } from './folder.ts'
-import { judgeAnswers } from './judge.ts'
+import { judgeAnswers, judgePushes } from './judge.ts'
 import { beginWorld, logIn, printCounts, verdict } from './story.ts'
 
 const cuts = Number(process.argv[2] ?? 20)
@@ -76,6 +76,7 @@ async function storm({ folder, cutPower, remount }: Disk): Promise<number> {
     clients.speak(token)
     await judgeAnswers(world, grove, token, cut === cuts - 1)
     await meetLocks(world)
+    await judgePushes(world, grove, token)
     await judgeLeftovers(world, 1)
     await judgeRepositories(world)
     if (world.problems.length > 0) break

@@ -10,7 +10,7 @@ import { randomFrom } from '../bench/repositories.ts'
 import { newDataDir } from '../support/grove.ts'
 import { startStorm } from './clients.ts'
 import { judgeLeftovers, judgeRebuild, judgeRepositories } from './folder.ts'
-import { judgeAnswers } from './judge.ts'
+import { judgeAnswers, judgePushes } from './judge.ts'
 import { startProcesses } from './processes.ts'
 import { beginWorld, logIn, printCounts, verdict } from './story.ts'
 
@@ -60,6 +60,7 @@ try {
     const token = await logIn(world, alive)
     storm.speak(token)
     await judgeAnswers(world, alive, token, false)
+    await judgePushes(world, alive, token)
     await judgeLeftovers(world, 2)
     if (world.problems.length > 0) break
     storm.resume()
@@ -69,6 +70,7 @@ try {
   const [alive = door] = doors
   const token = await logIn(world, alive)
   await judgeAnswers(world, alive, token, true)
+  await judgePushes(world, alive, token)
   await judgeLeftovers(world, 2)
   await judgeRepositories(world)
   await judgeRebuild(world, token, doors, processes.stop, async () => {

@@ -14,7 +14,7 @@ export async function beginWorld(dataDir: string, door: { readonly url: string }
   for (let n = 0; n < sharedNodes; n++) {
     const content = { title: `Shared ${n}`, text_content: 'Whales sing\n', tags: ['sea'] }
     const { id } = (await ann.post(`/orgs/${ann.org}/nodes`, content).then(expecting(201))).body
-    world.shared.push({ ...placeOf(world, id), fresh: [], commits: [], requests: [] })
+    world.shared.push({ ...placeOf(world, id), fresh: [], commits: [], requests: [], pushed: [] })
   }
   return world
 }

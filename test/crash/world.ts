@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import type { Clone } from './pushing.ts'
 
 /** `asked`: no answer came, so it may have happened or not; the next look at the service settles it. */
 type Deletion = 'no' | 'asked' | 'done'
@@ -17,6 +18,16 @@ export interface Request {
   branchDeleted: Deletion
 }
 
+/** A branch that one client alone pushes, from its clone. */
+export interface PushedBranch {
+  readonly name: string
+  readonly clone: Clone
+  /** Null: it is deleted. */
+  head: string | null
+  /** Where it may be too, since an answer is missing. */
+  asked?: string | null
+}
+
 export interface SharedNode {
   readonly id: string
   readonly at: string
@@ -26,6 +37,7 @@ export interface SharedNode {
   /** All acknowledged commits on main. */
   readonly commits: string[]
   readonly requests: Request[]
+  readonly pushed: PushedBranch[]
 }
 
 export interface OwnNode {

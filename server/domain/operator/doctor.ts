@@ -1,6 +1,5 @@
 /** Looks whether everything in a data folder is as it should be, beside whatever runs on it, and changes nothing. */
 import { existsSync } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'

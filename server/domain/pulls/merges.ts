@@ -12,7 +12,7 @@ import { type NodeAccess, nodeFor, requireRole, requireStill } from '../access.t
 import type { Person } from '../actor.ts'
 import { signature } from '../authors.ts'
 import { addsParents, problemsOf, refuseDirectMove, refuseProblems, whileHeld } from '../branch-moves.ts'
-import { followSoon } from '../follow.ts'
+import { followSoon, readBack } from '../follow.ts'
 import { appendPull, type PullRecord, readPull } from '../ledger.ts'
 import { ledgerRef, main } from '../places.ts'
 import { endedBy, type PullRow, toRow, withHeads } from './pull-ledger.ts'
@@ -44,7 +44,7 @@ export async function mergePull(
     requireRole(access, roleToMerge(access, row))
     const done = await whileHeld(deps, access, held, () => attempt(deps, actor, access, row, input, held))
     await followSoon(deps, orgId, nodeId)
-    if (done) return readPullRequest(deps, actor, orgId, nodeId, number)
+    if (done) return readBack(deps, () => readPullRequest(deps, actor, orgId, nodeId, number))
   }
 }
 
@@ -179,7 +179,7 @@ export async function updatePullBranch(
     }),
   )
   await followSoon(deps, orgId, nodeId)
-  return readPullRequest(deps, actor, orgId, nodeId, number)
+  return readBack(deps, () => readPullRequest(deps, actor, orgId, nodeId, number))
 }
 
 async function rebased(deps: Deps, actor: Person, { repo, history }: NodeAccess, from: Oid, onto: Oid): Promise<Oid> {

@@ -9,7 +9,7 @@ import { type NodeAccess, nodeFor, requireStill } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { Author } from '../authors.ts'
 import { readCommits, readDiff } from '../commit-views.ts'
-import { followSoon } from '../follow.ts'
+import { followSoon, readBack } from '../follow.ts'
 import { appendPull, type PullEvent, type PullRecord, readLastNumber, readPull } from '../ledger.ts'
 import { refuseLongText } from '../limits.ts'
 import { type Page, pageOf, slice } from '../pages.ts'
@@ -60,7 +60,7 @@ export async function openPull(
     )
     return { moves: [{ repo, ref: ledgerRef, to: await appendPull(repo, ledger, 'open', record) }], value: number }
   })
-  return readPullRequest(deps, actor, orgId, nodeId, String(number))
+  return readBack(deps, () => readPullRequest(deps, actor, orgId, nodeId, String(number)))
 }
 
 /** The newest first. */
@@ -126,7 +126,7 @@ export async function updatePull(
     },
     [pin],
   )
-  return readPullRequest(deps, actor, orgId, nodeId, number)
+  return readBack(deps, () => readPullRequest(deps, actor, orgId, nodeId, number))
 }
 
 /** The commits that the source has and the target lacks, in `git log`'s order; of a merged request, those it brought. */

@@ -1,0 +1,143 @@
+/** Bounds on gits: how many run and wait, and that none outlives its client or the service. */
+
+import { randomBytes } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { flush, pktLine } from '../../gitstore/pkt-line.ts'
+import { workingIn } from '../bench/processes.ts'
+import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
+import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
+import { newNode, type TestNode } from '../support/node.ts'
+
+describe('git: how many at once, and for how long', function () {
+  this.timeout(120_000)
+  let grove: SpawnedGrove
+  let ann: PersonClient
+  let node: TestNode
+  let desk: Desk
+  let sent: ClientRequest[]
+
+  beforeEach(async () => {
+    grove = await spawnGrove(await newDataDir())
+    ann = await signUp(grove, 'Ann')
+    node = await newNode(grove, ann)
+    desk = await newDesk()
+    sent = []
+  })
+  afterEach(async () => {
+    for (const one of sent) one.destroy()
+    await grove.kill()
+    await rm(grove.dataDir, { recursive: true, force: true })
+    await desk.remove()
+  })
+
+  type Service = 'git-upload-pack' | 'git-receive-pack'
+
+  /** A request of Ann's, whose body is the test's to write and whose answer is the test's to read. */
+  function open(service: Service, headers: Record<string, string> = {}): ClientRequest {
+    const { hostname, port } = new URL(grove.url)
+    const one = request({
+      hostname,
+      port,
+      method: 'POST',
+      path: `/git/${node.org}/${node.id}.git/${service}`,
+      agent: new Agent(),
+      headers: {
+        authorization: `Bearer ${ann.session.accessToken}`,
+        'content-type': `application/x-${service}-request`,
+        ...headers,
+      },
+    })
+    one.on('error', () => undefined)
+    sent.push(one)
+    return one
+  }
+
+  /** A push that has begun and does not go on. */
+  function heldPush(): ClientRequest {
+    const one = open('git-receive-pack')
+    one.write(Buffer.concat([pktLine(`${'0'.repeat(40)} ${node.git.head()} refs/heads/held\0 report-status`), flush]))
+    one.write('PACK')
+    return one
+  }
+
+  /** The clone of a repository too large for the buffers between; its answer is not read. */
+  async function heldClone(): Promise<void> {
+    const head = node.git.commit({ files: { 'noise.bin': randomBytes(30_000_000) }, parents: [node.git.head()] })
+    node.git.point('main', head)
+    const one = open('git-upload-pack')
+    const answered = new Promise<IncomingMessage>((resolve) => one.once('response', resolve))
+    one.end(Buffer.concat([pktLine(`want ${head} side-band-64k ofs-delta\n`), flush, pktLine('done\n')]))
+    const answer = await answered
+    answer.pause()
+  }
+
+  async function untilGits(is: (count: number) => boolean): Promise<void> {
+    for (let waited = 0; ; waited += 100) {
+      const count = (await workingIn(grove.dataDir)).length
+      if (is(count)) return
+      if (waited > 20_000) throw new Error(`${count} gits`)
+      await sleep(100)
+    }
+  }
+
+  it('one person holds neither all of them nor the whole queue; the next is told when to come again', async () => {
+    const bob = await signUp(grove, 'Bob')
+    const other = await newNode(grove, bob)
+    // As server/http/git-slots.ts: one less than all run for one person, and 128 wait.
+    const forOne = Math.max(4, 2 * availableParallelism()) - 1 + 128
+    const refused: IncomingMessage[] = []
+    const ended: number[] = []
+    for (let n = 0; n < forOne + 1; n++) {
+      const one = heldPush()
+      one.once('response', (answer) => {
+        if (answer.statusCode === 503) refused.push(answer)
+        else ended.push(answer.statusCode ?? 0)
+      })
+    }
+    for (let waited = 0; refused.length === 0 && waited < 20_000; waited += 100) await sleep(100)
+    expect(refused.map(({ headers }) => Number(headers['retry-after']) > 0)).to.deep.equal([true])
+    expect(ended).to.deep.equal([])
+    const to = remoteUrl(grove, other.org, other.id, bob.session.accessToken)
+    await desk.done(
+      `git clone -q ${to} other; cd other; echo x > x; git add x; git commit -qm x; git push -q origin main`,
+    )
+    expect((await ann.get(node.at)).status).to.equal(200)
+    for (const one of sent) one.destroy()
+    await desk.done(`git clone -q ${remoteUrl(grove, node.org, node.id, ann.session.accessToken)} mine`)
+    await untilGits((count) => count === 0)
+  })
+
+  it('clones and pushes end with their client, which is no fault of the service', async () => {
+    heldPush()
+    await untilGits((count) => count > 0)
+    await heldClone()
+    await untilGits((count) => count > 2)
+    for (const one of sent) one.destroy()
+    await untilGits((count) => count === 0)
+    expect(await grove.stop()).to.equal(0)
+    expect(grove.output().stderr).to.equal('')
+  })
+
+  it('no git outlives a service that was killed, in the middle of pushes and of clones', async () => {
+    heldPush()
+    await untilGits((count) => count > 0)
+    await heldClone()
+    await untilGits((count) => count > 2)
+    await grove.kill()
+    await untilGits((count) => count === 0)
+    grove = await spawnGrove(grove.dataDir)
+    expect(node.git.lines('branch', '--list', 'held')).to.deep.equal([])
+    await desk.done(`git clone -q ${remoteUrl(grove, node.org, node.id, ann.session.accessToken)} again`)
+  })
+
+  it('a service that is to stop does not wait for ever for a clone that goes on', async () => {
+    heldPush()
+    await heldClone()
+    expect(await grove.stop()).to.equal(0)
+    await untilGits((count) => count === 0)
+  })
+})

@@ -1,0 +1,93 @@
+/** Clients that fall silent: a minute without a byte either way, by a clock that the test turns. */
+
+import { randomBytes } from 'node:crypto'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { mock } from 'node:test'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { flush, pktLine } from '../../gitstore/pkt-line.ts'
+import { workingIn } from '../bench/processes.ts'
+import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
+import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { newNode, type TestNode } from '../support/node.ts'
+
+const sleep = promisify(setTimeout)
+
+describe('git: a client that falls silent', function () {
+  this.timeout(60_000)
+  let grove: Grove
+  let ann: PersonClient
+  let node: TestNode
+  let desk: Desk
+
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+    node = await newNode(grove, ann)
+    const noise = node.git.commit({ files: { 'noise.bin': randomBytes(30_000_000) }, parents: [node.git.head()] })
+    node.git.point('main', noise)
+    desk = await newDesk()
+  })
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }))
+  afterEach(async () => {
+    mock.timers.reset()
+    await desk.done(`rm -rf after; git clone -q ${remoteUrl(grove, node.org, node.id, ann.session.accessToken)} after`)
+  })
+  after(async () => {
+    await desk.remove()
+    await grove.close()
+  })
+
+  function open(service: string, body: Buffer): ClientRequest {
+    const { hostname, port } = new URL(grove.url)
+    const one = request({
+      hostname,
+      port,
+      method: 'POST',
+      path: `/git/${node.org}/${node.id}.git/${service}`,
+      headers: {
+        authorization: `Bearer ${ann.session.accessToken}`,
+        'content-type': `application/x-${service}-request`,
+      },
+    })
+    one.on('error', () => undefined)
+    one.write(body)
+    return one
+  }
+
+  /** Minutes pass until the connection is closed. What flows before the buffers are full counts as a sign of life. */
+  async function leftAfterMinutes(one: ClientRequest): Promise<void> {
+    let closed = false
+    one.once('socket', (socket) => socket.once('close', () => (closed = true)))
+    one.socket?.once('close', () => (closed = true))
+    for (let turn = 0; !closed; turn++) {
+      expect(turn, 'minutes').to.be.below(100)
+      await sleep(100)
+      mock.timers.tick(60_000)
+    }
+    for (let turn = 0; (await workingIn(grove.dataDir)).length > 0; turn++) {
+      expect(turn, 'looks for a git').to.be.below(100)
+      await sleep(100)
+    }
+  }
+
+  it('in the middle of a push: git ends, and so does the connection', async () => {
+    const command = pktLine(`${'0'.repeat(40)} ${node.git.head()} refs/heads/held\0 report-status`)
+    const one = open('git-receive-pack', Buffer.concat([command, flush, Buffer.from('PACK')]))
+    for (let turn = 0; (await workingIn(grove.dataDir)).length === 0; turn++) {
+      expect(turn, 'looks for a git').to.be.below(100)
+      await sleep(100)
+    }
+    await leftAfterMinutes(one)
+  })
+
+  it('in the middle of a clone: git ends, and so does the connection', async () => {
+    const wants = [pktLine(`want ${node.git.head()} side-band-64k ofs-delta\n`), flush, pktLine('done\n')]
+    const one = open('git-upload-pack', Buffer.concat(wants))
+    one.end()
+    const answer = await new Promise<IncomingMessage>((resolve) => one.once('response', resolve))
+    answer.on('error', () => undefined)
+    answer.pause()
+    await leftAfterMinutes(one)
+  })
+})
