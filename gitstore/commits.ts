@@ -34,9 +34,9 @@ export interface CommitFields {
   readonly message: string
 }
 
-/** Commits by folder and id; they never change. Sizes are estimates of the heap. */
+/** Commits by folder and id, 6,000 of the ordinary kind; they never change. Sizes are estimates of the heap. */
 const commits = new LRUCache<string, { readonly commit: Commit; readonly bytes: number }>({
-  maxSize: 16_000_000,
+  maxSize: 8_000_000,
   maxEntrySize: 64_000,
   sizeCalculation: ({ bytes }) => bytes,
 })

@@ -78,12 +78,14 @@ export interface History {
   mergeBase(a: Oid, b: Oid): Promise<Oid | undefined>
 }
 
+/** 200,000 entries in all, of 105 bytes of heap each; what has none takes, with its key, as much as six. */
 const unfoldings = new LRUCache<string, Unfolded>({
   maxSize: 200_000,
-  sizeCalculation: ({ entries }) => entries.length + 1,
+  sizeCalculation: ({ entries }) => entries.length + 6,
 })
-const divergences = new LRUCache<string, Divergence>({ max: 10_000 })
-const mergeBases = new LRUCache<string, { readonly oid: Oid | undefined }>({ max: 10_000 })
+/** Of about 400 bytes each; every move of a branch is asked after anew. */
+const divergences = new LRUCache<string, Divergence>({ max: 5_000 })
+const mergeBases = new LRUCache<string, { readonly oid: Oid | undefined }>({ max: 5_000 })
 
 /** Times that a log may be forgotten while it is asked after. */
 const rounds = 10

@@ -25,9 +25,9 @@ export interface FileEntry {
 
 export const emptyTree: Oid = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 
-/** Trees by folder and id; they never change. Sizes are estimates of the heap. */
+/** Trees by folder and id, 6,000 of the small kind; they never change. Sizes are estimates of the heap. */
 const trees = new LRUCache<string, { readonly entries: readonly TreeEntry[]; readonly bytes: number }>({
-  maxSize: 12_000_000,
+  maxSize: 6_000_000,
   sizeCalculation: ({ bytes }) => bytes,
 })
 /** Bytes of heap for a tree and its key, and for each entry, beyond its content. Measured: 7,150 for 50 entries of 45. */

@@ -154,7 +154,10 @@ function textOf(body: unknown): Text | undefined {
   const kept = texts.get(body)
   if (kept === undefined) texts.set(body, 'once')
   if (kept !== 'once') return kept
-  const bytes = Buffer.from(JSON.stringify(body))
+  const json = JSON.stringify(body)
+  // In memory of its own: a slice of Buffer's pool would keep all 8 KiB of that.
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(json))
+  bytes.write(json)
   const text = { bytes, tag: etag(bytes, { weak: true }) }
   texts.set(body, text)
   return text
