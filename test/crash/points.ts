@@ -122,6 +122,8 @@ async function problemsAt(
   } catch (error) {
     problems.push(`git fsck: ${error}`)
   }
+  // Where all was done before the process died, nobody has met its locks yet: the next one that starts does.
+  if (fault === 'KILL') await scene.suffering()
   const left = (await locksIn(dataDir)).filter((lock) => lock.startsWith(subject.git.dir) || lock.includes('/org.git/'))
   for (const lock of left) problems.push(`${lock} is left`)
   return problems.map((problem) => `${fault} at step ${n}${failed ? `, a ${failed}` : ''}: ${problem}`)
