@@ -8,7 +8,7 @@
  */
 
 import { existsSync } from 'node:fs'
-import { readdir, rm, stat, unlink } from 'node:fs/promises'
+import { readdir, stat, unlink } from 'node:fs/promises'
 import { syncDirectory } from './durable.ts'
 import { asStorageFault, codeOf, GitError } from './errors.ts'
 import { runGitOrThrow } from './native.ts'
@@ -19,8 +19,6 @@ import { refuseSuspect } from './suspects.ts'
 
 /** Milliseconds for which a loose object is left alone: longer than any request or push, from its objects to its refs. */
 const young = 60 * 60_000
-/** Milliseconds after which nobody writes a temporary file any more: twice the longest timeout of a git process. */
-const abandoned = 20 * 60_000
 /** Objects that are packed at once; the rest has its turn later. */
 const objectsAtOnce = 50_000
 const timeoutMs = 10 * 60_000
@@ -77,7 +75,6 @@ export async function needsOf(repo: Repo): Promise<Needs> {
 export async function maintain(repo: Repo, needs: Needs, signal: AbortSignal): Promise<void> {
   refuseSuspect(repo)
   try {
-    await removeAbandoned(repo)
     if (needs.objects) await packLoose(repo, signal)
     if (needs.packs) await mergePacks(repo, signal)
     if (needs.refs) await packRefs(repo, signal)
@@ -170,16 +167,6 @@ async function packObjects(
 async function removePack(repo: Repo, name: string): Promise<void> {
   for (const suffix of ['.idx', '.rev', '.bitmap', '.pack'])
     await unlink(`${repo.dir}/objects/pack/${name}${suffix}`).catch(orNone)
-}
-
-/** Left by a git that was killed. */
-async function removeAbandoned(repo: Repo): Promise<void> {
-  const folder = `${repo.dir}/objects/pack`
-  for (const name of await readdir(folder).catch(orNone)) {
-    if (!/^(\.?tmp[-_])/.test(name)) continue
-    const [file] = await stat(`${folder}/${name}`).then((found) => [found], orNone)
-    if (file && Date.now() - file.mtimeMs > abandoned) await rm(`${folder}/${name}`, { force: true })
-  }
 }
 
 async function looseRefs(repo: Repo): Promise<number> {

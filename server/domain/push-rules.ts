@@ -83,7 +83,8 @@ function isHeadOf({ access, current }: PushPlace, { is_draft, source_branch, tar
   return !is_draft && `refs/heads/${target_branch}` === main && source === to
 }
 
-async function treeOf(repo: Repo, oid: Oid | null): Promise<Oid | null> {
+/** Null where there is no commit of that id. */
+export async function treeOf(repo: Repo, oid: Oid | null): Promise<Oid | null> {
   return oid === null ? null : ((await findCommit(repo, oid))?.tree ?? null)
 }
 

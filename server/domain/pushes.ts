@@ -1,5 +1,4 @@
 /** A push: each ref is judged and moved by itself, or all together, by the transaction that REST uses (law 4). */
-import { findCommit } from '../../gitstore/commits.ts'
 import { GitError } from '../../gitstore/errors.ts'
 import { type Move, transact, withFaults } from '../../gitstore/ref-transaction.ts'
 import type { Oid } from '../../gitstore/repo.ts'
@@ -14,7 +13,7 @@ import { followSoon } from './follow.ts'
 import { appendPull, type PullEvent, type PullRecord } from './ledger.ts'
 import { ledgerRef, main, nodeRepo, pinRef } from './places.ts'
 import { endedBy, fromRow, tookIn, withHeads } from './pulls/pull-ledger.ts'
-import { judge, type PushPlace, printable, Rejected, refProblem } from './push-rules.ts'
+import { judge, type PushPlace, printable, Rejected, refProblem, treeOf } from './push-rules.ts'
 
 /** Refs of one push; a repository with more moves in by several. */
 const mostRefs = 2_000
@@ -214,9 +213,8 @@ function sides({ source_branch, target_branch }: PullRecord): readonly [string, 
 async function movesParents({ repo }: NodeAccess, group: readonly RefCommand[]): Promise<boolean> {
   const move = group.find(({ ref }) => ref === main)
   if (!move?.to) return false
-  const tree = async (oid: Oid | null) => (oid === null ? null : ((await findCommit(repo, oid))?.tree ?? null))
-  const after = await tree(move.to)
-  return after !== null && addsParents(repo, await tree(move.from), after)
+  const after = await treeOf(repo, move.to)
+  return after !== null && addsParents(repo, await treeOf(repo, move.from), after)
 }
 
 /** The ledger after the push: requests whose head a target took in are merged, those that lost a branch close or go to main. */

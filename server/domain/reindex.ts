@@ -26,7 +26,7 @@ export interface Unreadable {
 /** Brings the rows of a node, or of an organisation, up to its repository. */
 export type Follow = (deps: Deps, orgId: string, nodeId?: string) => Promise<void>
 
-const follow: Follow = (deps, orgId, nodeId) =>
+export const followOne: Follow = (deps, orgId, nodeId) =>
   nodeId === undefined ? followOrg(deps, orgId) : followNode(deps, orgId, nodeId)
 
 /** Nodes that are compared with the index at once: two queries and 10 ms of the event loop. */
@@ -51,7 +51,7 @@ export async function reindex(deps: Deps, onProgress?: (done: number, total: num
 export async function followAll(
   deps: Deps,
   onProgress: (done: number, total: number) => void = () => {},
-  one: Follow = follow,
+  one: Follow = followOne,
 ): Promise<Reindexed> {
   const failed: Unreadable[] = []
   const attempt = async (path: string, work: () => Promise<void>): Promise<boolean> => {

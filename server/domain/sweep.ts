@@ -7,11 +7,11 @@ import { recoverAll } from '../../gitstore/ref-transaction.ts'
 import { unfinished } from '../../gitstore/repos.ts'
 import { forgetLogs } from '../../index/derived/history.ts'
 import type { Deps } from '../deps.ts'
-import { followNode, followOrg, isDamage } from './follow.ts'
+import { isDamage } from './follow.ts'
 import { mendRepository } from './mend.ts'
 import { listRepositories } from './operator/repositories.ts'
 import { isId, orgFolder } from './places.ts'
-import { type Follow, followAll, type Unreadable } from './reindex.ts'
+import { type Follow, followAll, followOne, type Unreadable } from './reindex.ts'
 
 /** Something that is done again and again, one after the other. */
 interface Chore {
@@ -126,11 +126,10 @@ async function mendAll(deps: Deps): Promise<void> {
 
 /** What a crash damaged, perhaps, and can be mended, is followed once more. */
 const mendAndFollow: Follow = async (deps, orgId, nodeId) => {
-  const follow = () => (nodeId === undefined ? followOrg(deps, orgId) : followNode(deps, orgId, nodeId))
-  await follow().catch(async (error: unknown) => {
+  await followOne(deps, orgId, nodeId).catch(async (error: unknown) => {
     if (!isDamage(error)) throw error
     await mendRepository(deps, await fileSystemTime(deps.store), orgId, nodeId)
-    await follow()
+    await followOne(deps, orgId, nodeId)
   })
 }
 

@@ -16,8 +16,8 @@ export function securityHeaders(): RequestHandler {
     crossOriginResourcePolicy: { policy: 'cross-origin' },
   })
   const recorder = { setHeader: (name: string, value: string) => headers.set(name, value), removeHeader: () => {} }
-  // helmet touches nothing else of an answer; service.test.ts looks at the headers that come out
-  step({} as Parameters<typeof step>[0], recorder as unknown as Parameters<typeof step>[1], () => {})
+  type Given = Parameters<typeof step>
+  step({} as Given[0], recorder as unknown as Given[1], () => {}) // helmet touches nothing else; service.test.ts looks at what comes out
   return (_req, res, next) => {
     for (const [name, value] of headers) res.setHeader(name, value)
     next()

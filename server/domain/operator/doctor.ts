@@ -12,10 +12,9 @@ import { findDatabaseDamage } from '../../../index/backup.ts'
 import { withoutCycles } from '../../../index/derived/acyclic.ts'
 import { type Difference, differencesBetween } from '../../../index/derived/comparison.ts'
 import type { Deps } from '../../deps.ts'
-import { followNode, followOrg } from '../follow.ts'
 import { readNodeRecord } from '../ledger.ts'
 import { ledgerRef } from '../places.ts'
-import { followAll } from '../reindex.ts'
+import { followAll, followOne } from '../reindex.ts'
 import { credentialsFile } from './backup.ts'
 import { identityRef, listRepositories, type RepositoryPlace } from './repositories.ts'
 
@@ -166,7 +165,7 @@ async function lookAgain(
   for (const suspect of [...suspects].sort()) {
     const [orgId = '', nodeId] = suspect.split('/')
     const path = pathOf(nodeId === undefined ? orgId : `${suspect}.git`)
-    await (nodeId === undefined ? followOrg(deps, orgId) : followNode(deps, orgId, nodeId)).then(
+    await followOne(deps, orgId, nodeId).then(
       () => failed.delete(path),
       (error: unknown) => failed.set(path, error instanceof Error ? error.message : String(error)),
     )
