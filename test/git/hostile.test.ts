@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -10,7 +9,7 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { flush, pktLine } from '../../gitstore/pkt-line.ts'
 import { commandsBelow, residentMemory } from '../bench/processes.ts'
-import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
+import { type Desk, newDesk, openService, remoteUrl } from '../support/desk.ts'
 import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
@@ -64,25 +63,13 @@ describe('git: clients that mean harm, or vanish', function () {
     readonly body: string
   }
 
-  /** A request of the service that is under way; its body is the caller's to write. */
-  function opened(service: string, headers: Record<string, string> = {}) {
-    const { hostname, port } = new URL(grove.url)
-    return request({
-      hostname,
-      port,
-      method: 'POST',
-      path: `/git/${node.org}/${node.id}.git/${service}`,
-      agent: new Agent(),
-      headers: {
-        authorization: `Bearer ${ann.session.accessToken}`,
-        'content-type': `application/x-${service}-request`,
-        ...headers,
-      },
-    })
-  }
+  type Service = 'git-upload-pack' | 'git-receive-pack'
+
+  const opened = (service: Service, headers: Record<string, string> = {}) =>
+    openService(grove, node, ann.session.accessToken, service, headers)
 
   /** One request, whose body may be anything, also without end: it is cut off once the answer is there. */
-  async function raw(service: string, body: Iterable<Buffer>, headers: Record<string, string> = {}): Promise<Raw> {
+  async function raw(service: Service, body: Iterable<Buffer>, headers: Record<string, string> = {}): Promise<Raw> {
     const sending = opened(service, headers)
     const answer = new Promise<Raw>((resolve, reject) => {
       sending.on('error', reject)
@@ -144,7 +131,7 @@ describe('git: clients that mean harm, or vanish', function () {
 
   it('send what is not pkt-lines, or not gzip', async () => {
     for (const bytes of [Buffer.from('zzzz'), Buffer.from('0003'), Buffer.alloc(10_000, 'f'), Buffer.from('ffff')])
-      for (const service of ['git-upload-pack', 'git-receive-pack']) {
+      for (const service of ['git-upload-pack', 'git-receive-pack'] as const) {
         const { status, body } = await raw(service, [bytes])
         expect(status, body).to.be.oneOf([200, 400, 413, 500])
         expect(body).to.not.include(dataDir)

@@ -2,13 +2,13 @@
 
 import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { flush, pktLine } from '../../gitstore/pkt-line.ts'
 import { workingIn } from '../bench/processes.ts'
-import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
+import { type Desk, newDesk, openService, remoteUrl } from '../support/desk.ts'
 import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
@@ -38,19 +38,7 @@ describe('git: how many at once, and for how long', function () {
 
   /** A request of Ann's, whose body is the test's to write and whose answer is the test's to read. */
   function open(service: Service, headers: Record<string, string> = {}): ClientRequest {
-    const { hostname, port } = new URL(grove.url)
-    const one = request({
-      hostname,
-      port,
-      method: 'POST',
-      path: `/git/${node.org}/${node.id}.git/${service}`,
-      agent: new Agent(),
-      headers: {
-        authorization: `Bearer ${ann.session.accessToken}`,
-        'content-type': `application/x-${service}-request`,
-        ...headers,
-      },
-    })
+    const one = openService(grove, node, ann.session.accessToken, service, headers)
     one.on('error', () => undefined)
     sent.push(one)
     return one

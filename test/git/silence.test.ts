@@ -1,13 +1,13 @@
 /** Clients that fall silent: a minute without a byte either way, by a clock that the test turns. */
 
 import { randomBytes } from 'node:crypto'
-import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { mock } from 'node:test'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { flush, pktLine } from '../../gitstore/pkt-line.ts'
 import { workingIn } from '../bench/processes.ts'
-import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
+import { type Desk, newDesk, openService, remoteUrl } from '../support/desk.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
@@ -38,18 +38,8 @@ describe('git: a client that falls silent', function () {
     await grove.close()
   })
 
-  function open(service: string, body: Buffer): ClientRequest {
-    const { hostname, port } = new URL(grove.url)
-    const one = request({
-      hostname,
-      port,
-      method: 'POST',
-      path: `/git/${node.org}/${node.id}.git/${service}`,
-      headers: {
-        authorization: `Bearer ${ann.session.accessToken}`,
-        'content-type': `application/x-${service}-request`,
-      },
-    })
+  function open(service: 'git-upload-pack' | 'git-receive-pack', body: Buffer): ClientRequest {
+    const one = openService(grove, node, ann.session.accessToken, service)
     one.on('error', () => undefined)
     one.write(body)
     return one

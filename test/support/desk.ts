@@ -2,6 +2,7 @@
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { Agent, type ClientRequest, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -67,4 +68,26 @@ function trimmed(text: string): string {
 export function remoteUrl(grove: { readonly url: string }, org: string, node: string, token?: string): string {
   const { host } = new URL(grove.url)
   return `http://${token === undefined ? '' : `git:${token}@`}${host}/git/${org}/${node}.git`
+}
+
+/**
+ * A request of one of git's services that is under way, on a connection of its own: its body is the caller's to write, its
+ * answer the caller's to read.
+ */
+export function openService(
+  grove: { readonly url: string },
+  node: { readonly org: string; readonly id: string },
+  token: string,
+  service: 'git-upload-pack' | 'git-receive-pack',
+  headers: Readonly<Record<string, string>> = {},
+): ClientRequest {
+  const { hostname, port } = new URL(grove.url)
+  return request({
+    hostname,
+    port,
+    method: 'POST',
+    path: `/git/${node.org}/${node.id}.git/${service}`,
+    agent: new Agent(),
+    headers: { authorization: `Bearer ${token}`, 'content-type': `application/x-${service}-request`, ...headers },
+  })
 }
