@@ -1,46 +1,74 @@
-/** What a client may send to git before git itself can count it. */
+/** What a client of git sends first, read before git starts: in a bounded number of bytes, frame by frame. */
 
-import { Transform, type TransformCallback } from 'node:stream'
-import { GitError } from './errors.ts'
-import { pktAt } from './pkt-line.ts'
+import type { Readable } from 'node:stream'
+import { codeOf, GitError } from './errors.ts'
+import { type Pkt, pktBuffer } from './pkt-line.ts'
 
-/** Hands bytes on, `most` at most; then it fails with limit_exceeded. */
-export function boundedBytes(most: number): Transform {
-  let seen = 0
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      seen += chunk.length
-      if (seen > most) done(tooLong(most))
-      else done(null, chunk)
-    },
-  })
+export interface Reading {
+  /** Bytes of frames, inflated. */
+  readonly limitBytes: number
+  /** Hears of each chunk that is read; what it throws ends the reading. */
+  readonly hold: (bytes: number) => void
+  /** Ends the reading; its reason is thrown. */
+  readonly signal: AbortSignal
 }
 
-/** Hands a push on whose list of refs, which ends with the first flush, has `most` bytes at most. */
-export function boundedCommands(most: number): Transform {
-  let head = Buffer.alloc(0)
-  let at = 0
-  const pass = (chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback) => done(null, chunk)
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      head = Buffer.concat([head, chunk])
+/**
+ * Hands the frames of `input` to `take`, until that answers true or `input` ends; the answer says which. What follows the
+ * last frame stays in `input`, which is paused, also where this throws: nothing more of it is inflated.
+ *
+ * @throws GitError limit_exceeded, malformed_request (a frame is cut off, or the compression is); what `take` and `hold`
+ *   throw; the reason of `signal`
+ */
+export function readFrames(
+  input: Readable,
+  { limitBytes, hold, signal }: Reading,
+  take: (pkt: Pkt) => boolean,
+): Promise<'taken' | 'ended'> {
+  const buffered = pktBuffer()
+  let size = 0
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      input.off('data', read).off('end', end).off('error', fail).off('close', cutOff)
+      signal.removeEventListener('abort', leave)
+    }
+    const fail = (error: unknown) => {
+      stop()
+      input.once('error', () => undefined).pause()
+      reject(isInflateError(error) ? new GitError('malformed_request', 'The body is not gzip') : error)
+    }
+    const leave = () => fail(signal.reason)
+    const cutOff = () => fail(new GitError('malformed_request', 'The request is cut off'))
+    const read = (chunk: Buffer) => {
+      size += chunk.length
       try {
-        for (let found = pktAt(head, at); found !== undefined; found = pktAt(head, at)) {
-          at = found.next
-          if (found.pkt !== 'flush') continue
-          this._transform = pass
-          head = Buffer.alloc(0)
-          return done(null, chunk)
+        hold(chunk.length)
+        buffered.add(chunk)
+        for (let pkt = buffered.next(); pkt !== undefined; pkt = buffered.next()) {
+          if (!take(pkt)) continue
+          stop()
+          input.pause()
+          const rest = buffered.rest()
+          if (rest.length > 0) input.unshift(rest)
+          resolve('taken')
+          return
         }
+        if (size > limitBytes) throw new GitError('limit_exceeded', `More than ${limitBytes} bytes`)
       } catch (error) {
-        return done(error instanceof Error ? error : null)
+        fail(error)
       }
-      if (head.length > most) done(tooLong(most))
-      else done(null, chunk)
-    },
+    }
+    const end = () => {
+      if (buffered.rest().length > 0) return cutOff()
+      stop()
+      resolve('ended')
+    }
+    input.on('data', read).once('end', end).once('error', fail).once('close', cutOff)
+    signal.addEventListener('abort', leave, { once: true })
+    if (signal.aborted) leave()
   })
 }
 
-function tooLong(most: number): GitError {
-  return new GitError('limit_exceeded', `More than ${most} bytes`)
+function isInflateError(error: unknown): boolean {
+  return /^Z_/.test(String(codeOf(error)))
 }

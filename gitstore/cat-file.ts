@@ -39,14 +39,25 @@ const memory = [
  *
  * @throws GitError object_damaged, repo_missing, native_failed, busy (no process can be started now); what `allow` throws
  */
-export async function readByGit(repo: Repo, oid: Oid, allow: Allow): Promise<PendingObject | undefined> {
+export function readByGit(repo: Repo, oid: Oid, allow: Allow): Promise<PendingObject | undefined> {
+  return askGit(repo, oid, (catFile) => catFile.read(oid, allow))
+}
+
+/** The object's type and size, without its content. Otherwise as readByGit. */
+export function readInfoByGit(repo: Repo, oid: Oid): Promise<ObjectInfo | undefined> {
+  return askGit(repo, oid, (catFile) => catFile.info(oid))
+}
+
+type Ask<T> = (catFile: CatFile) => Promise<Reading<T>>
+
+async function askGit<T>(repo: Repo, oid: Oid, ask: Ask<T>): Promise<T | undefined> {
   for (let ends = 0; ; ends++) {
     try {
-      const { object, said } = await readShared(repo, oid, allow)
-      return object ?? (said === '' ? undefined : await readAlone(repo, oid, allow))
+      const { found, said } = await askShared(repo, ask)
+      return found ?? (said === '' ? undefined : await askAlone(repo, oid, ask))
     } catch (error) {
       if (!(error instanceof Ended)) throw error
-      if (error.inTurn) return readAlone(repo, oid, allow)
+      if (error.inTurn) return askAlone(repo, oid, ask)
       if (ends === endsAtMost) throw new GitError('native_failed', 'git cat-file ends again and again', error.facts)
     }
   }
@@ -65,12 +76,12 @@ export function endCatFiles(): void {
 const alone = pLimit(1)
 
 /** In a process of its own: what it dies of, or complains about, is this object. */
-function readAlone(repo: Repo, oid: Oid, allow: Allow): Promise<PendingObject | undefined> {
+function askAlone<T>(repo: Repo, oid: Oid, ask: Ask<T>): Promise<T | undefined> {
   return alone(async () => {
     const catFile = new CatFile(repo, '')
     try {
-      const { object } = await catFile.read(oid, allow)
-      if (object) return object
+      const { found } = await ask(catFile)
+      if (found) return found
       await catFile.finish()
       if (catFile.said === '') return undefined
       throw new GitError('object_damaged', `Object ${oid} is damaged`, { oid, stderr: catFile.said })
@@ -90,20 +101,20 @@ const alive = new Set<CatFile>()
 const waiting: (() => void)[] = []
 
 /** One that is found is asked in the same turn, lest it is ended in between for being idle. @throws as readByGit; Ended */
-async function readShared(repo: Repo, oid: Oid, allow: Allow): Promise<Reading> {
+async function askShared<T>(repo: Repo, ask: Ask<T>): Promise<Reading<T>> {
   for (;;) {
     const identity = identityOf(repo)
     const known = asked.get(repo.dir)
     if (known?.identity === identity && performance.now() - known.born < oldAtMost) {
       asked.delete(repo.dir)
       asked.set(repo.dir, known)
-      return known.read(oid, allow)
+      return ask(known)
     }
     known?.retire()
     if (alive.size < processesAtMost) {
       const made = new CatFile(repo, identity)
       asked.set(repo.dir, made)
-      return made.read(oid, allow)
+      return ask(made)
     }
     const all = [...asked.values()]
     const first = all.find((catFile) => catFile.isIdle) ?? all[0]
@@ -147,9 +158,9 @@ interface Question {
   fail(error: unknown): void
 }
 
-interface Reading {
+interface Reading<T> {
   /** Undefined: git does not find it. */
-  readonly object: PendingObject | undefined
+  readonly found: T | undefined
   /** What git has complained about so far, of this object or of others. */
   readonly said: string
 }
@@ -205,14 +216,25 @@ class CatFile {
   }
 
   /** @throws Ended, what `allow` throws */
-  async read(oid: Oid, allow: Allow): Promise<Reading> {
-    if (this.#reading++ === 0) this.#wake()
-    try {
+  read(oid: Oid, allow: Allow): Promise<Reading<PendingObject>> {
+    return this.#awake(async () => {
       const { info } = await this.#ask('info', oid)
-      if (!info) return { object: undefined, said: this.said }
+      if (!info) return undefined
       allow(info)
       const { content } = await this.#ask('contents', oid, info)
-      return { object: content && { type: info.type, content }, said: this.said }
+      return content && { type: info.type, content }
+    })
+  }
+
+  /** @throws Ended */
+  info(oid: Oid): Promise<Reading<ObjectInfo>> {
+    return this.#awake(async () => (await this.#ask('info', oid)).info)
+  }
+
+  async #awake<T>(questions: () => Promise<T | undefined>): Promise<Reading<T>> {
+    if (this.#reading++ === 0) this.#wake()
+    try {
+      return { found: await questions(), said: this.said }
     } finally {
       if (--this.#reading === 0) this.#rest()
     }

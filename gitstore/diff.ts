@@ -1,8 +1,9 @@
 /** Which files differ between two trees. */
 
 import { GitError } from './errors.ts'
+import { newPace } from './pace.ts'
 import type { Oid, Repo } from './repo.ts'
-import { comparePaths, type Mode, readTree, type TreeEntry } from './trees.ts'
+import { compareEntries, type Mode, maxPathCharacters, readTree, type TreeEntry } from './trees.ts'
 
 interface Side {
   readonly mode: Mode
@@ -27,39 +28,49 @@ const maxDepth = 128
  *
  * @throws GitError limit_exceeded, and as readTree
  */
-export async function diffTrees(repo: Repo, from: Oid | null, to: Oid | null): Promise<Change[]> {
+export async function diffTrees(repo: Repo, from: Oid | null, to: Oid | null, pace = newPace()): Promise<Change[]> {
   const changes: Change[] = []
   let opened = 0
+  let characters = 0
   await compare(from, to, '', 1)
-  return changes.sort((a, b) => comparePaths(a.path, b.path))
+  return changes
 
   async function compare(from: Oid | null, to: Oid | null, prefix: string, depth: number) {
     if (from === to) return
-    const before = await entriesByName(from)
-    const after = await entriesByName(to)
-    opened += before.size + after.size
+    const before = from === null ? [] : await readTree(repo, from, pace)
+    const after = to === null ? [] : await readTree(repo, to, pace)
+    opened += before.length + after.length
     if (opened > maxEntries)
       throw new GitError('limit_exceeded', `More than ${maxEntries} entries differ`, { maxEntries })
     if (depth > maxDepth) throw new GitError('limit_exceeded', `Deeper than ${maxDepth}`, { maxDepth })
-    for (const name of new Set([...before.keys(), ...after.keys()])) {
-      const a = before.get(name)
-      const b = after.get(name)
+    for (const [a, b] of pairs(before, after)) {
+      if (pace.isDue(1)) await pace.turn()
       if (a?.oid === b?.oid && a?.mode === b?.mode) continue
+      const path = prefix + (a?.name ?? b?.name)
+      characters += path.length
+      if (characters > maxPathCharacters)
+        throw new GitError('limit_exceeded', `Paths of over ${maxPathCharacters} characters`, { maxPathCharacters })
       const [oldFile, newFile] = [fileSide(a), fileSide(b)]
-      if (oldFile || newFile) changes.push({ path: prefix + name, old: oldFile, new: newFile })
-      await compare(directoryOid(a), directoryOid(b), `${prefix}${name}/`, depth + 1)
+      if (oldFile || newFile) changes.push({ path, old: oldFile, new: newFile })
+      else await compare(a?.oid ?? null, b?.oid ?? null, `${path}/`, depth + 1)
     }
   }
+}
 
-  async function entriesByName(tree: Oid | null) {
-    return new Map(tree === null ? [] : (await readTree(repo, tree)).map((entry) => [entry.name, entry]))
+/** Entries of the same name and kind, file or directory, beside one another, in git's order. */
+function* pairs(
+  before: readonly TreeEntry[],
+  after: readonly TreeEntry[],
+): Iterable<readonly [TreeEntry | undefined, TreeEntry | undefined]> {
+  for (let i = 0, j = 0; i < before.length || j < after.length; ) {
+    const [a, b] = [before[i], after[j]]
+    const order = a && b ? compareEntries(a, b) : a ? -1 : 1
+    yield [order <= 0 ? a : undefined, order >= 0 ? b : undefined]
+    if (order <= 0) i++
+    if (order >= 0) j++
   }
 }
 
 function fileSide(entry: TreeEntry | undefined): Side | null {
   return entry && entry.mode !== '040000' ? { mode: entry.mode, oid: entry.oid } : null
-}
-
-function directoryOid(entry: TreeEntry | undefined): Oid | null {
-  return entry?.mode === '040000' ? entry.oid : null
 }

@@ -47,19 +47,23 @@ export async function writeOpen(path: string, bytes: Uint8Array | string, mode: 
 
 /**
  * Makes `dir`, and the folders above it that are missing, with durable names. Node's own recursive mkdir tells EIO and EROFS
- * as ENOENT. @throws as writeSynced
+ * as ENOENT, and never ends below /proc, where nothing can be made. @throws as writeSynced; ENOENT as it is
  */
-export async function makeFolder(dir: string): Promise<void> {
-  try {
-    await mkdir(dir)
-  } catch (error) {
-    const code = codeOf(error)
-    if (code === 'EEXIST') return
-    if (code !== 'ENOENT') throw asStorageFault(error)
-    await makeFolder(dirname(dir))
-    return makeFolder(dir)
-  }
-  await syncDirectory(dirname(dir))
+export async function makeFolder(dir: string, mode = 0o777): Promise<void> {
+  const make = () =>
+    mkdir(dir, { mode }).then(
+      () => true,
+      (error: unknown) => {
+        if (codeOf(error) === 'EEXIST') return false
+        throw asStorageFault(error)
+      },
+    )
+  const made = await make().catch(async (error: unknown) => {
+    if (codeOf(error) !== 'ENOENT' || dirname(dir) === dir) throw error
+    await makeFolder(dirname(dir), mode)
+    return make()
+  })
+  if (made) await syncDirectory(dirname(dir))
 }
 
 /** Makes the names in `dir` durable. @throws as writeSynced; ENOENT as it is */
@@ -101,7 +105,7 @@ export function nameFile(temporary: string, path: string): void {
 
 /**
  * A sync that failed is never tried again: the kernel may have dropped the dirty pages and would answer "done".
- * Source: reliability.md §2, "fsyncgate".
+ * The kernel reports each failed write-back once ("fsyncgate" of PostgreSQL, 2018).
  */
 export function syncFile(file: number): Promise<void> {
   return new Promise((resolve, reject) => {

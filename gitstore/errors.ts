@@ -12,6 +12,8 @@ export type GitErrorCode =
   | 'merge_conflict' // facts.paths
   | 'path_conflict' // facts.path: a file stands where a directory must be, or the reverse
   | 'limit_exceeded'
+  | 'not_offered' // a client of git asks for a part of its protocol that is not served; the message says which
+  | 'malformed_request' // a client of git does not speak git's protocol; the message says where, in words for that client
   | 'native_failed' // a git process ended with an error; its text is for the log only
   | 'storage_full'
   | 'storage_readonly'
@@ -39,7 +41,7 @@ export function asStorageFault(error: unknown): unknown {
     return new GitError('storage_full', 'The disk is full', {}, { cause: error })
   if (code === 'EROFS') return new GitError('storage_readonly', 'The file system is read-only', {}, { cause: error })
   if (code === 'EACCES' || code === 'EPERM') {
-    return new GitError('storage_error', 'The service may not write there', {}, { cause: error })
+    return new GitError('storage_error', 'The service may not read or write there', {}, { cause: error })
   }
   if (code === 'EMFILE' || code === 'ENFILE')
     return new GitError('busy', 'Too many files are open', {}, { cause: error })

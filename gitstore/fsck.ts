@@ -6,12 +6,16 @@ import type { Repo } from './repo.ts'
  * Git's own sentences, or undefined where it finds nothing wrong. `full` reads every byte; `connectivity` that every object
  * which a ref needs is there.
  *
- * @throws GitError native_failed: git could not be started
+ * @throws GitError native_failed: git could not be started, or was ended by `signal`
  */
-export async function findDamage(repo: Repo, depth: 'full' | 'connectivity'): Promise<string | undefined> {
+export async function findDamage(
+  repo: Repo,
+  depth: 'full' | 'connectivity',
+  signal?: AbortSignal,
+): Promise<string | undefined> {
   const how = depth === 'full' ? ['--full', '--strict'] : ['--connectivity-only']
   const args = ['fsck', ...how, '--no-dangling', '--no-reflogs', '--no-progress']
-  const { code, stdout, stderr } = await runGit(repo, args, { timeoutMs: longestGit })
+  const { code, stdout, stderr } = await runGit(repo, args, { timeoutMs: longestGit, ...(signal && { signal }) })
   return code === 0 ? undefined : `git fsck: ${sentenceOf(`${stderr}\n${stdout}`.replaceAll(`${repo.dir}/`, ''))}`
 }
 

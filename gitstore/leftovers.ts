@@ -1,9 +1,10 @@
 /** What dead processes leave in a repository: git's own locks, temporary files, quarantines. */
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from './errors.ts'
 import { longestGit } from './native.ts'
+import { isThere } from './presence.ts'
 import { isAbandonedLock, parseToken, readLock } from './ref-lock.ts'
 import type { Repo } from './repo.ts'
 import type { Store } from './store.ts'
@@ -12,7 +13,7 @@ import type { Store } from './store.ts'
 const abandoned = 2 * longestGit
 
 /** What is made under such a name gets another one when it is whole, or is removed by who made it. */
-const temporary = /^(tmp_|tmp-|\.tmp-|quarantine-|incoming-)/
+const temporary = /^(tmp_|tmp-|\.tmp-|quarantine-|incoming-|shallow_)/
 
 /** The time by the clock that the store's file system gives its files, which need not be this machine's: ms since 1970. */
 export async function fileSystemTime(store: Store): Promise<number> {
@@ -32,10 +33,15 @@ export async function fileSystemTime(store: Store): Promise<number> {
  * @param now as `fileSystemTime` has it
  */
 export function* listLeftovers(run: string, { dir }: Repo, now: number): Iterable<string> {
+  yield* leftoversIn(run, dir, now, false)
+}
+
+/** `inRefs`: names are those of branches and tags, which may be called as a temporary file is, but never begin with a dot. */
+function* leftoversIn(run: string, dir: string, now: number, inRefs: boolean): Iterable<string> {
   for (const { path, name, isFolder } of entriesOf(dir)) {
-    if (temporary.test(name) || (isFolder && name.startsWith('tmp_objdir-'))) {
+    if (inRefs ? name.startsWith('.tmp-') : temporary.test(name)) {
       if (isFolder ? now - youngestIn(path) > abandoned : isOld(path, now)) yield path
-    } else if (isFolder) yield* listLeftovers(run, { dir: path }, now)
+    } else if (isFolder) yield* leftoversIn(run, path, now, inRefs || name === 'refs')
     else if (name.endsWith('.lock')) {
       const found = statSync(path, { throwIfNoEntry: false })
       if (found && isAbandonedLock(found, now) && !hasOwner(run, path)) yield path
@@ -62,7 +68,7 @@ export async function removeIfAbandoned(path: string, now: number): Promise<bool
 
 function hasOwner(run: string, lock: string): boolean {
   const owner = parseToken(readLock(lock) ?? '')
-  return owner !== undefined && existsSync(join(run, owner.process))
+  return owner !== undefined && isThere(join(run, owner.process))
 }
 
 /** With it git keeps the pack of a push until its refs have moved; an operator's mark says something else, or nothing. */

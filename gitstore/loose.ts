@@ -31,15 +31,8 @@ const headerBytes = 512
 const hashedAtOnce = 1_048_576
 
 /** Undefined: there is no such file. About 0.1 ms. @throws LooseDamage, what `allow` throws, GitError storage_*; system errors */
-export async function readLoose(repo: Repo, oid: Oid, allow: Allow): Promise<PendingObject | undefined> {
-  let file: FileHandle
-  try {
-    file = await open(`${repo.dir}/objects/${oid.slice(0, 2)}/${oid.slice(2)}`, 'r')
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
-    throw asStorageFault(error)
-  }
-  try {
+export function readLoose(repo: Repo, oid: Oid, allow: Allow): Promise<PendingObject | undefined> {
+  return withFile(repo, oid, async (file) => {
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(firstBytes), 0, firstBytes, 0)
     const whole =
       bytesRead < firstBytes ? inflateSmall(buffer.subarray(0, bytesRead)) : await inflateLarge(file, buffer, allow)
@@ -48,6 +41,28 @@ export async function readLoose(repo: Repo, oid: Oid, allow: Allow): Promise<Pen
     const content = whole.subarray(contentAt)
     if (content.length !== size || !(await isNamed(oid, type, content))) throw new LooseDamage(`Not ${oid}`)
     return { type, content }
+  })
+}
+
+/** What its header says, which is not compared with the content. Otherwise as readLoose. */
+export function readLooseInfo(repo: Repo, oid: Oid): Promise<ObjectInfo | undefined> {
+  return withFile(repo, oid, async (file) => {
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(headerBytes), 0, headerBytes, 0)
+    const { type, size } = parseHeader(inflateStart(buffer.subarray(0, bytesRead)))
+    return { type, size }
+  })
+}
+
+async function withFile<T>(repo: Repo, oid: Oid, read: (file: FileHandle) => Promise<T>): Promise<T | undefined> {
+  let file: FileHandle
+  try {
+    file = await open(`${repo.dir}/objects/${oid.slice(0, 2)}/${oid.slice(2)}`, 'r')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
+    throw asStorageFault(error)
+  }
+  try {
+    return await read(file)
   } catch (error) {
     throw asStorageFault(error)
   } finally {
@@ -60,14 +75,18 @@ function inflateSmall(deflated: Buffer): Buffer {
 }
 
 async function inflateLarge(file: FileHandle, start: Buffer, allow: Allow): Promise<Buffer> {
-  const head = orDamaged(() => inflateSync(start.subarray(0, headerBytes), { finishFlush: constants.Z_SYNC_FLUSH }))
-  const { type, size, contentAt } = parseHeader(head)
+  const { type, size, contentAt } = parseHeader(inflateStart(start.subarray(0, headerBytes)))
   allow({ type, size })
   // What does not shrink grows by 5 bytes in 16 KiB. Source: zlib's compressBound.
   if ((await file.stat()).size > 1.01 * size + 1_024) throw new LooseDamage('The file is larger than its object')
   return inflate(await file.readFile(), { maxOutputLength: contentAt + size }).catch((cause: unknown) => {
     throw new LooseDamage('The file cannot be inflated', { cause })
   })
+}
+
+/** What the first bytes of a file hold; it may go on. */
+function inflateStart(start: Buffer): Buffer {
+  return orDamaged(() => inflateSync(start, { finishFlush: constants.Z_SYNC_FLUSH }))
 }
 
 function orDamaged<T>(work: () => T): T {

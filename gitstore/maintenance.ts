@@ -7,12 +7,12 @@
  * about to move, and an operator's `git repack -ad` drops from packs whatever is not reachable at its start.
  */
 
-import { existsSync } from 'node:fs'
 import { readdir, stat, unlink } from 'node:fs/promises'
 import { syncDirectory } from './durable.ts'
 import { asStorageFault, codeOf, GitError } from './errors.ts'
-import { runGitOrThrow } from './native.ts'
+import { backgroundNiceness, runGitOrThrow } from './native.ts'
 import { largestPack, listPacks, orNone, type Pack, packsToMerge } from './packs.ts'
+import { isThere } from './presence.ts'
 import { readRef } from './refs.ts'
 import type { Oid, Repo } from './repo.ts'
 import { refuseSuspect } from './suspects.ts'
@@ -154,7 +154,9 @@ async function packObjects(
   const folder = `${repo.dir}/objects/pack`
   const args = [...modesty, 'pack-objects', '--quiet', '--delta-base-offset', ...options, `${folder}/pack`]
   const input = Buffer.from(lines.map((line) => `${line}\n`).join(''))
-  const hash = (await runGitOrThrow(repo, args, { input, signal, timeoutMs, patient: true })).toString('latin1').trim()
+  const hash = (await runGitOrThrow(repo, args, { input, signal, timeoutMs, niceness: backgroundNiceness }))
+    .toString('latin1')
+    .trim()
   const name = `pack-${hash}`
   if (!/^pack-[0-9a-f]{40}$/.test(name)) throw new GitError('native_failed', 'git pack-objects made no pack', { hash })
   // An operator's `git repack -ad` may have replaced it already: then nothing goes on its account.
@@ -176,9 +178,9 @@ async function looseRefs(repo: Repo): Promise<number> {
 
 /** Packed and durable before the loose ones go. Git takes `packed-refs.lock` and each ref's own. */
 async function packRefs(repo: Repo, signal: AbortSignal): Promise<void> {
-  await runGitOrThrow(repo, ['pack-refs', '--all', '--no-prune'], { signal, timeoutMs, patient: true })
+  await runGitOrThrow(repo, ['pack-refs', '--all', '--no-prune'], { signal, timeoutMs, niceness: backgroundNiceness })
   await syncDirectory(repo.dir)
-  await runGitOrThrow(repo, ['pack-refs', '--all', '--prune'], { signal, timeoutMs, patient: true })
+  await runGitOrThrow(repo, ['pack-refs', '--all', '--prune'], { signal, timeoutMs, niceness: backgroundNiceness })
   await syncDirectory(repo.dir)
 }
 
@@ -186,7 +188,7 @@ async function wantsGraph(repo: Repo, packs: readonly Pack[]): Promise<boolean> 
   if (packs.reduce((sum, { bytes }) => sum + bytes, 0) < worthGraph || !readRef(repo, main)) return false
   const info = `${repo.dir}/objects/info`
   // A chain of them is an operator's.
-  if (existsSync(`${info}/commit-graphs`)) return false
+  if (isThere(`${info}/commit-graphs`)) return false
   const [graph] = await stat(`${info}/commit-graph`).then((found) => [found], orNone)
   if (!graph) return true
   const { mtimeMs } = await stat(`${repo.dir}/objects/pack`)
@@ -200,5 +202,5 @@ async function wantsGraph(repo: Repo, packs: readonly Pack[]): Promise<boolean> 
 async function writeGraph(repo: Repo, signal: AbortSignal): Promise<void> {
   const input = Buffer.from(`${readRef(repo, main)}\n`)
   const args = [...modesty, 'commit-graph', 'write', '--stdin-commits', '--no-progress']
-  await runGitOrThrow(repo, args, { input, signal, timeoutMs, patient: true })
+  await runGitOrThrow(repo, args, { input, signal, timeoutMs, niceness: backgroundNiceness })
 }

@@ -1,10 +1,11 @@
 /** What a power cut, or a full disk under git's own hands, leaves empty in a repository: found and put right. */
 import { randomBytes } from 'node:crypto'
-import { existsSync, linkSync, readFileSync, renameSync, statSync, unlinkSync } from 'node:fs'
+import { linkSync, readFileSync, renameSync, statSync, unlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { replaceFile, syncDirectory } from './durable.ts'
 import { codeOf } from './errors.ts'
 import { entriesOf } from './leftovers.ts'
+import { isThere } from './presence.ts'
 import { holding, type RefName } from './ref-transaction.ts'
 import type { Oid, Repo } from './repo.ts'
 import { config, head } from './repos.ts'
@@ -32,7 +33,7 @@ function removeEmpty(path: string): boolean {
   try {
     renameSync(path, aside)
     const isEmpty = sizeOf(aside) === 0
-    if (!isEmpty && !existsSync(path)) linkSync(aside, path)
+    if (!isEmpty && !isThere(path)) linkSync(aside, path)
     unlinkSync(aside)
     return isEmpty
   } catch (error) {

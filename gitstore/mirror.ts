@@ -17,14 +17,14 @@ const timeoutMs = 60 * 60_000
 const uploadPack = 'git -c safe.directory=* -c transfer.hideRefs=!refs -c protocol.allow=never upload-pack'
 
 /**
- * Makes a bare repository at `dir` that has what `from` has, durably; whole or not at all.
+ * Makes a bare repository at `dir` that has what `from` has, durably; whole or not at all. `signal` ends git at once.
  *
  * @throws GitError repo_exists, repo_missing (the folder to hold it does not exist), storage_*; native_failed in git's
  *   words where `from` is damaged or gone
  */
-export function createMirror(from: Repo, dir: string): Promise<Repo> {
+export function createMirror(from: Repo, dir: string, signal?: AbortSignal): Promise<Repo> {
   return createRepo(dir, async (repo) => {
-    await fetchMirror(from, repo)
+    await fetchMirror(from, repo, signal)
     return new Map()
   })
 }
@@ -36,7 +36,7 @@ export function createMirror(from: Repo, dir: string): Promise<Repo> {
  *
  * @throws GitError native_failed in git's words, storage_*
  */
-export async function fetchMirror(from: Repo, to: Repo): Promise<void> {
+export async function fetchMirror(from: Repo, to: Repo, signal?: AbortSignal): Promise<void> {
   const options = ['--quiet', '--prune', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance']
   const { code, stderr } = await runGit(
     to,
@@ -44,7 +44,7 @@ export async function fetchMirror(from: Repo, to: Repo): Promise<void> {
       ...['-c', 'protocol.file.allow=always', 'fetch', ...options, `--upload-pack=${uploadPack}`],
       ...['--end-of-options', from.dir, '+refs/*:refs/*'],
     ],
-    { timeoutMs },
+    { timeoutMs, ...(signal && { signal }) },
   )
   if (code !== 0) throw new GitError('native_failed', `git fetch: ${sentenceOf(stderr)}`, { stderr })
   await syncFolders(to.dir)

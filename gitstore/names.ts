@@ -117,19 +117,19 @@ export function cleanIdentity(text: string): string {
 }
 
 /** Without what git drops at both ends. Source: crud, ident.c. */
-function withoutCrud(text: string): string {
+export function withoutCrud(text: string): string {
   return text.replace(/^[\0- .,:;<>"\\']+|[\0- .,:;<>"\\']+$/g, '')
 }
 
 /**
  * Two of these names, all of one folder, that a file system without case (or with one normal form) takes for the same, and
- * one of which is `fresh`.
+ * one of which is `fresh`. A folder may be judged in parts, with the same `taken`.
  */
 export function foldedCollision(
   names: readonly string[],
   fresh: ReadonlySet<string>,
+  taken: Map<string, string> = new Map(),
 ): readonly [string, string] | undefined {
-  const taken = new Map<string, string>()
   for (const name of names) {
     // Upper case first: ß and ss, σ and ς fold together only that way.
     const folded = name.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC')

@@ -1,7 +1,7 @@
 /** Git itself, as a process: closed environment, own process group, bounded time and output. The only child_process. */
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { constants, setPriority } from 'node:os'
+import { setPriority } from 'node:os'
 import { codeOf, GitError } from './errors.ts'
 import type { Repo } from './repo.ts'
 
@@ -10,6 +10,9 @@ const searchPath = process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin'
 
 /** Milliseconds that any git process may run; whatever it leaves behind is nobody's after twice that. */
 export const longestGit = 60 * 60_000
+/** Added to the priority of git that serves a client, and of git that only tidies up: REST goes before both. */
+export const serviceNiceness = 10
+export const backgroundNiceness = 19
 const defaultTimeoutMs = 60_000
 const defaultMaxOutputBytes = 256 * 1024 * 1024
 const maxErrorCharacters = 65_536
@@ -35,7 +38,11 @@ export function spawnGit(
   repo: Repo,
   args: readonly string[],
   env: Record<string, string> = {},
-  { cwd = '/', pipes = 0 }: { readonly cwd?: string; readonly pipes?: number } = {},
+  {
+    cwd = '/',
+    pipes = 0,
+    niceness = 0,
+  }: { readonly cwd?: string; readonly pipes?: number; readonly niceness?: number } = {},
 ): GitProcess {
   const settings = ['core.fsync=all', 'gc.auto=0', 'receive.autogc=false', 'protocol.allow=never']
   const child = startGit([...settings.flatMap((setting) => ['-c', setting]), ...args], cwd, pipes, {
@@ -49,6 +56,7 @@ export function spawnGit(
     GIT_DIR: repo.dir,
     ...env,
   })
+  if (niceness > 0) giveWay(child, niceness)
   running.add(child)
   child.once('close', () => running.delete(child))
   child.once('error', () => running.delete(child))
@@ -84,10 +92,10 @@ export function startFault(cause: unknown): GitError {
     : new GitError('native_failed', 'git could not be started', {}, { cause })
 }
 
-function giveWay({ pid }: GitProcess): void {
+function giveWay({ pid }: GitProcess, niceness: number): void {
   if (pid === undefined) return
   try {
-    setPriority(pid, constants.priority.PRIORITY_LOW)
+    setPriority(pid, niceness)
   } catch {
     // it has ended by itself
   }
@@ -110,8 +118,8 @@ interface GitOptions {
   readonly maxOutputBytes?: number
   /** Kills git when it is aborted. */
   readonly signal?: AbortSignal
-  /** Whether all others come first. */
-  readonly patient?: boolean
+  /** Default: 0, as the service itself. */
+  readonly niceness?: number
 }
 
 export interface GitRun {
@@ -129,9 +137,8 @@ export interface GitRun {
  */
 export async function runGit(repo: Repo, args: readonly string[], options: GitOptions = {}): Promise<GitRun> {
   const { input, env, timeoutMs = defaultTimeoutMs, maxOutputBytes = defaultMaxOutputBytes } = options
-  const { signal, patient = false } = options
-  const child = spawnGit(repo, args, env)
-  if (patient) giveWay(child)
+  const { signal, niceness = 0 } = options
+  const child = spawnGit(repo, args, env, { niceness })
   const output: Buffer[] = []
   let size = 0
   let stderr = ''

@@ -1,18 +1,21 @@
-/** Takes a ref out of packed-refs; the caller holds `packed-refs.lock`. */
+/** Takes refs out of packed-refs; the caller holds `packed-refs.lock`. */
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { nameFile, syncDirectory, writeSynced } from './durable.ts'
 import type { Repo } from './repo.ts'
 
-/** Rewrites packed-refs without `ref` by way of `scratch`, a path on the same file system. Nothing is written where it is not packed. */
-export async function removePackedRef(repo: Repo, ref: string, scratch: string): Promise<void> {
+/**
+ * Rewrites packed-refs without `refs` by way of `scratch`, a path on the same file system. Nothing is written where none of
+ * them is packed.
+ */
+export async function removePackedRefs(repo: Repo, refs: ReadonlySet<string>, scratch: string): Promise<void> {
   const path = join(repo.dir, 'packed-refs')
   const kept: string[] = []
   let found = false
   let skipPeeled = false
   for (const line of (await readFile(path, 'utf8')).split('\n')) {
     if (line.startsWith('^') && skipPeeled) continue
-    skipPeeled = line.slice(41) === ref && line[40] === ' '
+    skipPeeled = line[40] === ' ' && refs.has(line.slice(41))
     if (skipPeeled) found = true
     else kept.push(line)
   }

@@ -1,10 +1,11 @@
 /** Git's own `<ref>.lock`, linked into place complete and owned, so that no kill leaves one that is empty or ownerless. */
 import { linkSync, readFileSync, type Stats, statSync, unlinkSync } from 'node:fs'
-import { mkdir, readdir, rmdir, stat } from 'node:fs/promises'
+import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { uptime } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asStorageFault, codeOf, GitError } from './errors.ts'
+import { isThere } from './presence.ts'
 import type { Repo } from './repo.ts'
 import type { Store } from './store.ts'
 
@@ -105,7 +106,6 @@ export function removeLock(path: string): boolean {
   }
 }
 
-/** `own` is a file that was made just now: its time is that of the file system's clock. */
 /** Whether nobody can hold the lock, which names no owner, at the time `now` of the file system. */
 export function isAbandonedLock({ mtimeMs, size }: Pick<Stats, 'mtimeMs' | 'size'>, now: number): boolean {
   const age = now - mtimeMs
@@ -113,6 +113,11 @@ export function isAbandonedLock({ mtimeMs, size }: Pick<Stats, 'mtimeMs' | 'size
   return age > abandonedLock || (size === 0 && age > uptime() * 1000)
 }
 
+/**
+ * Removes the lock at `path`, which says `token`, if nobody holds it any more; true where it is gone.
+ *
+ * @param own a file that was made just now: its time is that of the file system's clock
+ */
 async function removeIfDead(
   store: Store,
   recover: Recover,
@@ -136,7 +141,7 @@ async function removeIfDead(
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) return true
   if (!isAbandonedLock(found, statSync(own).mtimeMs)) return false
-  if (owner && (await exists(join(store.run, owner.process)))) return false
+  if (owner && isThere(join(store.run, owner.process))) return false
   removeLock(path)
   return true
 }
@@ -152,25 +157,22 @@ async function makeRefFolder(repo: Repo, folder: string): Promise<void> {
       await mkdir(join(repo.dir, ...parts.slice(0, depth)))
     } catch (error) {
       const code = codeOf(error)
-      if (code === 'ENOENT' && !(await exists(join(repo.dir, 'refs'))))
+      if (code === 'ENOENT' && !isThere(join(repo.dir, 'refs')))
         throw new GitError('repo_missing', 'The repository does not exist')
       if (code === 'ENOTDIR') throw new GitError('ref_name_taken', 'A branch of that name stands in the way')
       if (code !== 'EEXIST' && code !== 'ENOENT') throw asStorageFault(error)
     }
   }
-  if (parts.length < 2 && !(await exists(folder))) throw new GitError('repo_missing', 'The repository does not exist')
+  if (parts.length < 2 && !isThere(folder)) throw new GitError('repo_missing', 'The repository does not exist')
 }
 
-/** Removes the empty folders that stand where a ref is to be written; one that is not empty stays. */
+/** Removes the empty folders that stand where a ref is to be written; one that is not empty stays. @throws GitError storage_*, busy */
 export async function removeEmptyFolders(path: string): Promise<void> {
-  const children = await readdir(path, { withFileTypes: true }).catch(() => [])
-  for (const child of children) if (child.isDirectory()) await removeEmptyFolders(join(path, child.name))
-  await rmdir(path).catch(() => undefined)
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
+  try {
+    for (const child of await readdir(path, { withFileTypes: true }))
+      if (child.isDirectory()) await removeEmptyFolders(join(path, child.name))
+    await rmdir(path)
+  } catch (error) {
+    if (!['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error)))) throw asStorageFault(error)
+  }
 }

@@ -3,8 +3,9 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import pLimit from 'p-limit'
 import { syncDirectory, syncPath } from './durable.ts'
-import { codeOf, GitError } from './errors.ts'
+import { asStorageFault, codeOf, GitError } from './errors.ts'
 import { findDamage } from './fsck.ts'
+import { namesIn } from './presence.ts'
 import type { Repo } from './repo.ts'
 
 const suspects = new Set<string>()
@@ -29,30 +30,25 @@ export function refuseSuspect({ dir }: Repo): void {
  * @throws GitError storage_error where it still cannot be synced, native_failed
  */
 export async function checkSuspect(repo: Repo): Promise<boolean> {
-  try {
-    if ((await findDamage(repo, 'full')) && (await readdir(repo.dir)).length > 0) return false
-    await syncFolder(repo.dir, pLimit(16))
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error
-  }
+  if ((await findDamage(repo, 'full')) && (await namesIn(repo.dir)).length > 0) return false
+  await syncFolder(repo.dir, pLimit(16))
   suspects.delete(repo.dir)
   return true
 }
 
 async function syncFolder(dir: string, limit: ReturnType<typeof pLimit>): Promise<void> {
-  const entries = await readdir(dir, { withFileTypes: true })
+  const entries = await readdir(dir, { withFileTypes: true }).catch(unlessGone)
+  if (entries === undefined) return
   await Promise.all(
     entries.map((entry) => {
       const path = join(dir, entry.name)
-      return entry.isDirectory() ? syncFolder(path, limit) : limit(() => syncUnlessGone(path))
+      return entry.isDirectory() ? syncFolder(path, limit) : limit(() => syncPath(path).catch(unlessGone))
     }),
   )
-  await limit(() => syncDirectory(dir))
+  await limit(() => syncDirectory(dir).catch(unlessGone))
 }
 
-/** Locks and temporary files come and go beside. */
-async function syncUnlessGone(path: string): Promise<void> {
-  await syncPath(path).catch((error: unknown) => {
-    if (codeOf(error) !== 'ENOENT') throw error
-  })
+/** Locks, temporary files and folders of objects come and go beside; all others are still to be synced. */
+function unlessGone(error: unknown): undefined {
+  if (codeOf(error) !== 'ENOENT') throw asStorageFault(error)
 }

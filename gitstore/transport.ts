@@ -1,33 +1,35 @@
 /**
  * Smart HTTP's two services, as native git speaks them (gitprotocol-http(5)): upload-pack for clone and fetch, receive-pack for
- * push. Bytes flow through; of a push, git checks the pack in quarantine and then asks `judge`, which alone moves refs.
+ * push. What a client asks is read and judged before git starts; of a push, git checks the pack in quarantine and then asks
+ * `judge`, which alone moves refs.
  */
 
-import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { setPriority } from 'node:os'
 import { join } from 'node:path'
-import { type Duplex, PassThrough, type Readable, type Transform, type Writable } from 'node:stream'
+import { type Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { finished } from 'node:stream/promises'
-import { fileURLToPath } from 'node:url'
-import { boundedBytes, boundedCommands } from './bounded-input.ts'
+import { type Reading, readFrames } from './bounded-input.ts'
 import { syncDirectory } from './durable.ts'
 import { codeOf, GitError } from './errors.ts'
-import { killGroup, longestGit, spawnGit } from './native.ts'
-import { flush, pktLine, readPkts } from './pkt-line.ts'
+import { bodyOf, type Fetch, type FetchRequest, fetchReader, type LsRefs } from './fetch-request.ts'
+import { type GitProcess, killGroup, longestGit, startFault } from './native.ts'
+import { flush, frameTail, pktLine, readPkts } from './pkt-line.ts'
+import { type PushHead, pushReader } from './push-request.ts'
+import { endPush } from './quarantine.ts'
 import { isOid, type Oid, type Repo } from './repo.ts'
-
-type Service = 'git-upload-pack' | 'git-receive-pack'
+import { repoExists } from './repos.ts'
+import { type Service, startService } from './service-process.ts'
 
 export interface Conversation {
   readonly service: Service
   /** The refs that the client hears of: these, and all below them. */
   readonly shown: readonly string[]
-  /** The header Git-Protocol as it was sent; what is not `version=0`, `1` or `2` counts as none. */
-  readonly protocol: string | undefined
-  /** Ends git at once. */
+  readonly version: 0 | 1 | 2
+  /** Ends git at once: the client has gone, or is too slow. */
   readonly signal: AbortSignal
+  /** Ends git, and says so to the client. */
+  readonly stopping: AbortSignal
 }
 
 /** What a push asks for one ref; null: the ref is not there, or is to be deleted. */
@@ -52,32 +54,15 @@ export interface PushReport {
 /** Moves the refs. Every object of the push is in the repository, and durable after `syncReceived`; each ref is judged and moved, or refused. */
 export type Judge = (push: Push) => Promise<PushReport>
 
-/** Bytes of a pack as it is sent. */
-const largestPack = 2 * 1024 ** 3
-/** Bytes of one object, inflated: a file; a tree, a commit or a tag. */
-const largestBlob = 100 * 1024 ** 2
-const largestOther = 8 * 1024 ** 2
-
-/** Bytes of a fetch request, and of the list of refs in front of a pack, as git wrote them. */
-const largestRequest = 32 * 1024 ** 2
-const largestCommands = 4 * 1024 ** 2
-
-/** Milliseconds without a byte in either direction after which the client counts as gone; git itself says something every 5 s. */
-const silence = 60_000
-/** Beside the service, as ordinary background work. */
-const niceness = 10
-
-/** Bundled into dist/, or run from here. */
-const hooks = ['./hooks', '../gitstore/hooks']
-  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
-  .find((path) => existsSync(join(path, 'proc-receive')))
+/** Git says what it can do in a moment, however many refs there are. */
+const capabilitiesTimeoutMs = 60_000
 
 /** What upload-pack says first in protocol v2: what it can do, and nothing of any repository. */
 let capabilities: Promise<Buffer> | undefined
 
-/** The refs and capabilities with which a conversation begins. @throws GitError native_failed */
+/** The refs and capabilities with which a conversation begins. @throws GitError busy, native_failed, repo_missing */
 export async function advertise(repo: Repo, conversation: Conversation, output: Writable): Promise<void> {
-  if (conversation.protocol === 'version=2' && conversation.service === 'git-upload-pack') {
+  if (conversation.version === 2 && conversation.service === 'git-upload-pack') {
     capabilities ??= readCapabilities(repo, conversation).catch((error: unknown) => {
       capabilities = undefined
       throw error
@@ -85,48 +70,72 @@ export async function advertise(repo: Repo, conversation: Conversation, output: 
     output.end(await capabilities)
     return
   }
-  output.write(pktLine(`# service=${conversation.service}\n`))
-  output.write(flush)
-  const child = start(repo, conversation, ['--http-backend-info-refs'])
+  const child = startService(repo, { ...conversation, advertises: true })
   child.stdin.end()
-  await converse(child, conversation.signal, output)
+  const opening = Buffer.concat([pktLine(`# service=${conversation.service}\n`), flush])
+  await converse(repo, child, conversation, output, { opening })
 }
 
+/** Others may be waiting for the same answer: it does not end with the client that asked first. */
 async function readCapabilities(repo: Repo, conversation: Conversation): Promise<Buffer> {
-  const child = start(repo, conversation, ['--http-backend-info-refs'])
+  const child = startService(repo, { ...conversation, advertises: true })
   child.stdin.end()
   const said = new PassThrough()
-  const [bytes] = await Promise.all([buffer(said), converse(child, neverAborted, said)])
+  const signal = AbortSignal.timeout(capabilitiesTimeoutMs)
+  const [bytes] = await Promise.all([buffer(said), converse(repo, child, { ...conversation, signal }, said)])
   return bytes
 }
 
-/** Others may be waiting for the same answer. */
-const neverAborted = new AbortController().signal
+/** What the body of a request to upload-pack asks. @throws GitError as readFrames; not_offered */
+export async function readFetch(input: Readable, version: 0 | 1 | 2, reading: Reading): Promise<FetchRequest> {
+  const reader = fetchReader(version === 2 ? 2 : 0)
+  const outcome = await readFrames(input, reading, reader.take)
+  return reader.request(outcome === 'ended')
+}
+
+/** What a push asks, up to its pack, which stays in `input`. @throws GitError as readFrames */
+export async function readPush(input: Readable, reading: Reading): Promise<PushHead> {
+  const reader = pushReader()
+  const outcome = await readFrames(input, reading, reader.take)
+  return reader.head(outcome === 'ended')
+}
 
 /**
- * One request of the conversation and its answer; `input` is the body, inflated. Resolves when `output` has ended. A client
- * that is silent for a minute, or takes over an hour, is left.
+ * The answer to a judged request. Resolves when `output` has ended.
  *
- * @throws GitError native_failed: git ended with an error before it had answered anything
+ * @throws GitError busy; native_failed: git ended with an error before it had answered anything; repo_missing
  */
-export async function serve(
+export async function serveFetch(
   repo: Repo,
   conversation: Conversation,
+  request: LsRefs | Fetch,
+  output: Writable,
+): Promise<void> {
+  const child = startService(repo, { ...conversation, advertises: false })
+  child.stdin.end(bodyOf(request))
+  const bands = request.command === 'fetch' && (request.version === 2 || request.options.has('side-band-64k'))
+  await converse(repo, child, conversation, output, { bands })
+}
+
+/** A sentence that git shows to whoever runs the client. */
+export function sayError(output: Writable, sentence: string): void {
+  output.end(pktLine(`ERR ${oneLine(sentence)}`))
+}
+
+/** A push, whose pack follows in `input`. Resolves when `output` has ended, and the judge too. @throws GitError as serveFetch */
+export async function servePush(
+  repo: Repo,
+  conversation: Conversation,
+  head: PushHead,
   input: Readable,
   output: Writable,
-  judge?: Judge,
+  judge: Judge,
 ): Promise<void> {
-  const child = start(repo, conversation, [])
-  const broken = feed(
-    input,
-    conversation.service === 'git-upload-pack' ? boundedBytes(largestRequest) : boundedCommands(largestCommands),
-    child,
-  )
-  const [, , , protocol, messages] = child.stdio as unknown as Duplex[] // `start` opens these two
-  const answer = converse(child, conversation.signal, output, input).catch((error: unknown) => {
-    throw broken() ?? error
-  })
-  if (!judge || !protocol || !messages) return answer
+  const child = startService(repo, { ...conversation, shown: ['refs/'], advertises: false })
+  const [, , , protocol, messages] = child.stdio as unknown as Duplex[] // receive-pack has these two
+  feed(head.bytes, input, child)
+  const answer = converse(repo, child, conversation, output, { bands: head.bands, isPush: true })
+  if (!protocol || !messages) return answer
   await Promise.all([
     answer,
     procReceive(protocol, messages, judge).catch((error: unknown) => {
@@ -136,123 +145,76 @@ export async function serve(
   ])
 }
 
-/**
- * Git hears the end of its input early where the client breaks off or says too much, and complains of that itself. The answer
- * tells, once git has ended, what was wrong with the input.
- */
-function feed(input: Readable, bounded: Transform, { stdin }: Child): () => unknown {
-  let broken: unknown
-  const stop = (error?: unknown) => {
-    broken ??= error
-    stdin.end()
-  }
-  const drain = () => input.unpipe(bounded).resume()
+/** Git hears the end of its input early where the client breaks off, and reports that itself. */
+function feed(head: Buffer, input: Readable, { stdin }: GitProcess): void {
+  const stop = () => stdin.end()
+  stdin.write(head)
   input.once('error', stop)
   input.once('close', () => input.readableEnded || stop())
-  bounded.once('error', (error) => {
-    stop(error)
-    drain()
-  })
-  // Git has heard enough, the client may not have said all: it reads the answer only after that.
-  stdin.once('close', drain)
-  input.pipe(bounded).pipe(stdin)
-  return () => broken
+  // Git has heard enough, the client may not have said all.
+  stdin.once('close', () => input.unpipe(stdin))
+  input.pipe(stdin)
 }
 
-type Child = ReturnType<typeof spawnGit>
-
-function start(repo: Repo, { service, shown, protocol }: Conversation, flags: readonly string[]): Child {
-  const settings = [
-    'safe.directory=*',
-    'transfer.hideRefs=refs/',
-    ...shown.map((ref) => `transfer.hideRefs=!${ref}`),
-    ...(service === 'git-upload-pack' ? uploadSettings : receiveSettings()),
-  ]
-  const child = spawnGit(
-    repo,
-    [...settings.flatMap((setting) => ['-c', setting]), service.slice('git-'.length), '--stateless-rpc', ...flags, '.'],
-    {
-      GIT_DIR: '.',
-      ...(/^version=[012]$/.test(protocol ?? '') ? { GIT_PROTOCOL: protocol ?? '' } : {}),
-      GROVE_LARGEST_BLOB: String(largestBlob),
-      GROVE_LARGEST_OTHER: String(largestOther),
-    },
-    // Relative, so that nothing git says to a client holds the path of the data folder.
-    { cwd: repo.dir, pipes: service === 'git-receive-pack' ? 2 : 0 },
-  )
-  try {
-    if (child.pid !== undefined) setPriority(child.pid, niceness)
-  } catch {
-    // it has ended by itself
-  }
-  return child
-}
-
-const uploadSettings = [
-  'uploadpack.allowFilter=true',
-  'uploadpackfilter.allow=false',
-  'uploadpackfilter.blob:none.allow=true',
-  'uploadpackfilter.blob:limit.allow=true',
-  'uploadpackfilter.tree.allow=true',
-  'uploadpackfilter.tree.maxDepth=1',
-  // One thread and a bounded window for a clone: several run beside one another.
-  'pack.threads=1',
-  'pack.windowMemory=64m',
-  'pack.deltaCacheSize=32m',
-  'core.deltaBaseCacheLimit=32m',
-]
-
-function receiveSettings(): string[] {
-  if (hooks === undefined) throw new GitError('native_failed', 'gitstore/hooks is missing')
-  return [
-    `core.hooksPath=${hooks}`,
-    'receive.procReceiveRefs=refs',
-    'receive.fsckObjects=true',
-    `receive.maxInputSize=${largestPack}`,
-    'receive.unpackLimit=100',
-    'receive.advertisePushOptions=false',
-    'receive.advertiseAtomic=true',
-    'receive.updateServerInfo=false',
-    'receive.shallowUpdate=false',
-    // A file above this streams to the disk instead of through git's memory.
-    'core.bigFileThreshold=4m',
-    'pack.threads=1',
-    'core.deltaBaseCacheLimit=32m',
-  ]
+interface Speech {
+  /** What comes before git's first word. */
+  readonly opening?: Buffer
+  /** Whether the client understands a message in the middle of the answer. */
+  readonly bands?: boolean
+  /** Whether git holds a part of a pack. */
+  readonly isPush?: boolean
 }
 
 /** Hands on what git says, until it has ended. */
-async function converse(child: Child, signal: AbortSignal, output: Writable, input?: Readable): Promise<void> {
+async function converse(
+  repo: Repo,
+  child: GitProcess,
+  { signal, stopping }: Conversation,
+  output: Writable,
+  { opening, bands = false, isPush = false }: Speech = {},
+): Promise<void> {
   let stderr = ''
   let answered = false
   let ended = false
   let left = false
-  let silent = setTimeout(leave, silence)
+  const tail = frameTail()
   const overdue = setTimeout(leave, longestGit)
+  function end() {
+    child.stdout.unpipe(output).resume()
+    if (isPush) endPush(repo, child)
+    else killGroup(child)
+  }
   /** Also a client that does not read what git, which has ended, has left for it. */
   function leave() {
+    if (!left && !ended) end()
     left = true
-    if (!ended) killGroup(child)
     output.destroy()
   }
-  function heard() {
-    clearTimeout(silent)
-    silent = setTimeout(leave, silence)
+  function stop() {
+    const missing = tail.missing()
+    if (ended || left || !bands || missing === undefined) return leave()
+    left = true
+    end()
+    output.end(Buffer.concat([Buffer.alloc(missing), pktLine(`\x03${stopSentence}\n`), flush]))
   }
   signal.addEventListener('abort', leave, { once: true })
+  stopping.addEventListener('abort', stop, { once: true })
   if (signal.aborted) leave()
-  input?.on('data', heard)
+  else if (stopping.aborted) stop()
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     stderr = (stderr + chunk).slice(-4_096)
   })
-  child.stdout.on('data', () => {
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (opening && !answered) output.write(opening)
     answered = true
-    heard()
+    if (bands) tail.add(chunk)
   })
   child.stdout.pipe(output, { end: false })
   try {
     const code = await new Promise<number | null>((resolve, reject) => {
-      child.once('error', (cause) => reject(new GitError('native_failed', 'git could not be started', {}, { cause })))
+      child.once('error', (cause) =>
+        reject(repoExists(repo) ? startFault(cause) : new GitError('repo_missing', 'The repository does not exist')),
+      )
       child.once('close', resolve)
     })
     ended = true
@@ -261,11 +223,13 @@ async function converse(child: Child, signal: AbortSignal, output: Writable, inp
     output.end()
     await finished(output).catch(() => undefined)
   } finally {
-    clearTimeout(silent)
     clearTimeout(overdue)
     signal.removeEventListener('abort', leave)
+    stopping.removeEventListener('abort', stop)
   }
 }
+
+const stopSentence = 'The service is stopping; try again in a moment, and fetch before you push again'
 
 /** The hook's side of gitprotocol's proc-receive (githooks(5)). Nothing happens where git refuses the push before. */
 async function procReceive(channel: Duplex, messages: Duplex, judge: Judge): Promise<void> {
@@ -304,7 +268,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').slice(0, 500)
 }
 
-/** Git syncs what it writes and never the folders that it writes into (reliability.md §1). @throws GitError storage_error */
+/** Git syncs what it writes and never the folders that it writes into. @throws GitError storage_error */
 export async function syncReceived({ dir }: Repo): Promise<void> {
   const objects = join(dir, 'objects')
   const names = (await readdir(objects)).filter((name) => /^([0-9a-f]{2}|pack)$/.test(name))

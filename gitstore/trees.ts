@@ -1,9 +1,12 @@
 /** Tree objects: parsed, searched, listed, and rebuilt along the paths that change. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { GitError } from './errors.ts'
 import { readObject } from './objects.ts'
+import { entriesPerTurn, newPace, type Pace } from './pace.ts'
 import type { Oid, Repo } from './repo.ts'
+import { comparePaths, decodeName, encodeName } from './tree-names.ts'
 
 export type Mode = '040000' | '100644' | '100755' | '120000' | '160000'
 
@@ -34,32 +37,58 @@ const trees = new LRUCache<string, { readonly entries: readonly TreeEntry[]; rea
 const treeOverhead = 480
 const entryOverhead = 90
 
+/** Bytes of a tree, of some 5,000 entries, that are parsed at once. */
+const smallTree = 262_144
+
 /**
- * The entries in the order of the object, which is git's. Old modes such as 100664 read as git reads them, 100644.
+ * The entries in git's order, also of a tree that was not written in it. Old modes such as 100664 read as git reads them, 100644.
+ * `pace` hears of a large tree before it is parsed.
  *
- * @throws GitError object_missing (also if `oid` is another kind of object), object_damaged, repo_missing
+ * @throws GitError object_missing (also if `oid` is another kind of object), object_damaged, repo_missing; what `pace` throws
  */
-export async function readTree(repo: Repo, oid: Oid): Promise<readonly TreeEntry[]> {
+export async function readTree(repo: Repo, oid: Oid, pace?: Pace): Promise<readonly TreeEntry[]> {
   // Git knows it without having it.
   if (oid === emptyTree) return []
   const known = trees.get(`${repo.dir}:${oid}`)
   if (known) return known.entries
   const { type, content } = await readObject(repo, oid)
   if (type !== 'tree') throw new GitError('object_missing', `Object ${oid} is a ${type}, not a tree`, { oid })
-  return repo.pending?.has(oid) ? parseTree(oid, content) : rememberTree(repo, oid, content)
+  const entries = content.length > smallTree ? await parseLarge(oid, content, pace) : parseTree(oid, content)
+  if (!repo.pending?.has(oid)) remember(repo, oid, content, entries)
+  return entries
 }
 
-/** The tree, kept for `readTree`: for what is on disk alone. @throws GitError object_damaged */
-export function rememberTree(repo: Repo, oid: Oid, content: Buffer): readonly TreeEntry[] {
-  const entries = parseTree(oid, content)
+/** Keeps a small tree for `readTree`: for what is on disk alone. @throws GitError object_damaged */
+export function rememberTree(repo: Repo, oid: Oid, content: Buffer): void {
+  if (content.length <= smallTree) remember(repo, oid, content, parseTree(oid, content))
+}
+
+function remember(repo: Repo, oid: Oid, content: Buffer, entries: readonly TreeEntry[]): void {
   const bytes = treeOverhead + content.length + entryOverhead * entries.length
   trees.set(`${repo.dir}:${oid}`, { entries, bytes })
-  return entries
+}
+
+async function parseLarge(oid: Oid, content: Buffer, pace?: Pace): Promise<TreeEntry[]> {
+  // 45 bytes an entry, in most trees.
+  if (pace?.isDue(Math.floor(content.length / 45))) await pace.turn()
+  const entries: TreeEntry[] = []
+  for (let at = 0; at < content.length; ) {
+    at = parseEntries(oid, content, at, entries, entriesPerTurn)
+    await nextTurn()
+  }
+  return inOrder(entries)
 }
 
 function parseTree(oid: Oid, content: Buffer): TreeEntry[] {
   const entries: TreeEntry[] = []
-  for (let at = 0; at < content.length; ) {
+  parseEntries(oid, content, 0, entries, Number.POSITIVE_INFINITY)
+  return inOrder(entries)
+}
+
+/** Adds `count` entries at most; where the next one begins. */
+function parseEntries(oid: Oid, content: Buffer, from: number, entries: TreeEntry[], count: number): number {
+  let at = from
+  for (let parsed = 0; at < content.length && parsed < count; parsed++) {
     const space = content.indexOf(0x20, at)
     const nul = content.indexOf(0, space)
     if (space < 0 || nul < 0 || nul + 21 > content.length) {
@@ -72,7 +101,25 @@ function parseTree(oid: Oid, content: Buffer): TreeEntry[] {
     })
     at = nul + 21
   }
+  return at
+}
+
+function inOrder(entries: TreeEntry[]): TreeEntry[] {
+  let before: TreeEntry | undefined
+  for (const entry of entries) {
+    if (before && compareEntries(before, entry) > 0) return entries.sort(compareEntries)
+    before = entry
+  }
   return entries
+}
+
+/** As git orders the entries of a tree: a directory as if its name ended with `/`. Walks in this order come in order of paths. */
+export function compareEntries(a: TreeEntry, b: TreeEntry): number {
+  return comparePaths(keyOf(a), keyOf(b))
+}
+
+function keyOf({ name, mode }: TreeEntry): string {
+  return mode === '040000' ? `${name}/` : name
 }
 
 /** Source: git's canon_mode, object.h. */
@@ -88,56 +135,20 @@ function modeOf(bits: number): Mode {
  * whose bytes are not UTF-8.
  */
 export function treeContent(entries: readonly TreeEntry[]): Buffer {
-  const sortable = entries.map((entry) => ({
-    entry,
-    key: encodeName(entry.mode === '040000' ? `${entry.name}/` : entry.name),
-  }))
-  sortable.sort((a, b) => Buffer.compare(a.key, b.key))
-  return Buffer.concat(
-    sortable.flatMap(({ entry }) => [
-      Buffer.from(`${entry.mode.replace(/^0/, '')} `),
-      encodeName(entry.name),
-      Buffer.of(0),
-      Buffer.from(entry.oid, 'hex'),
-    ]),
-  )
-}
-
-const escapedByte = /(?<![\ud800-\udbff])[\udc80-\udcff]/
-
-/** Whether bytes of the name are not UTF-8. */
-function isEscapedName(name: string): boolean {
-  return escapedByte.test(name)
-}
-
-function decodeName(bytes: Buffer): string {
-  const text = bytes.toString('utf8')
-  if (!text.includes('\ufffd') || Buffer.from(text).equals(bytes)) return text
-  let name = ''
-  for (let at = 0; at < bytes.length; ) {
-    const lead = bytes[at] ?? 0
-    const length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4
-    const part = bytes.subarray(at, at + length)
-    const valid = Buffer.from(part.toString('utf8')).equals(part)
-    name += valid ? part.toString('utf8') : String.fromCharCode(0xdc00 + lead)
-    at += valid ? length : 1
+  const sorted = [...entries].sort(compareEntries)
+  const names = sorted.map(({ name }) => encodeName(name))
+  const modes = sorted.map(({ mode }) => `${mode.replace(/^0/, '')} `)
+  const size = sorted.reduce((sum, _, at) => sum + (modes[at]?.length ?? 0) + (names[at]?.length ?? 0) + 21, 0)
+  const content = Buffer.allocUnsafe(size)
+  let end = 0
+  for (const [at, { oid }] of sorted.entries()) {
+    end += content.write(modes[at] ?? '', end, 'latin1')
+    end += names[at]?.copy(content, end) ?? 0
+    end = content.writeUInt8(0, end)
+    end += content.write(oid, end, 'hex')
   }
-  return name
+  return content.subarray(0, end)
 }
-
-function encodeName(name: string): Buffer {
-  if (!isEscapedName(name)) return Buffer.from(name)
-  const parts = name.split(/((?<![\ud800-\udbff])[\udc80-\udcff])/)
-  return Buffer.concat(parts.map((part, i) => (i % 2 ? Buffer.of(part.charCodeAt(0) - 0xdc00) : Buffer.from(part))))
-}
-
-/** Orders paths by their bytes in a tree, as git does; JavaScript's own order differs above U+FFFF. */
-export function comparePaths(a: string, b: string): number {
-  if (hasSurrogate.test(a) || hasSurrogate.test(b)) return Buffer.compare(encodeName(a), encodeName(b))
-  return a < b ? -1 : a > b ? 1 : 0
-}
-
-const hasSurrogate = /[\ud800-\udfff]/
 
 /** The entry at `path` below `tree`, a file or a directory. @throws GitError as readTree */
 export async function findEntry(repo: Repo, tree: Oid, path: string): Promise<TreeEntry | undefined> {
@@ -151,6 +162,15 @@ export async function findEntry(repo: Repo, tree: Oid, path: string): Promise<Tr
   return entry
 }
 
+/** Characters of all paths of one list: names may be long, and every path repeats those above it. */
+export const maxPathCharacters = 16_777_216
+
+interface ListLimits {
+  readonly maxEntries?: number
+  readonly maxDepth?: number
+  readonly pace?: Pace
+}
+
 /**
  * Every file, symlink and gitlink below `tree`, sorted by the bytes of the path. `maxEntries` counts directories too, since
  * 12 objects can make 10^10 paths, with or without files at their ends.
@@ -160,22 +180,28 @@ export async function findEntry(repo: Repo, tree: Oid, path: string): Promise<Tr
 export async function listFiles(
   repo: Repo,
   tree: Oid,
-  { maxEntries = 100_000, maxDepth = 64 }: { maxEntries?: number; maxDepth?: number } = {},
+  { maxEntries = 100_000, maxDepth = 64, pace = newPace() }: ListLimits = {},
 ): Promise<FileEntry[]> {
   const files: FileEntry[] = []
   let seen = 0
+  let characters = 0
   await walk(tree, '', 1)
-  return files.sort((a, b) => comparePaths(a.path, b.path))
+  return files
 
   async function walk(oid: Oid, prefix: string, depth: number) {
-    const entries = await readTree(repo, oid)
+    const entries = await readTree(repo, oid, pace)
     seen += entries.length
     if (seen > maxEntries) throw new GitError('limit_exceeded', `More than ${maxEntries} entries`, { maxEntries })
     if (depth > maxDepth && entries.length > 0)
       throw new GitError('limit_exceeded', `Deeper than ${maxDepth}`, { maxDepth })
     for (const { name, mode, oid } of entries) {
-      if (mode === '040000') await walk(oid, `${prefix}${name}/`, depth + 1)
-      else files.push({ path: prefix + name, mode, oid })
+      const path = prefix + name
+      characters += path.length
+      if (characters > maxPathCharacters)
+        throw new GitError('limit_exceeded', `Paths of over ${maxPathCharacters} characters`, { maxPathCharacters })
+      if (pace.isDue(1)) await pace.turn()
+      if (mode === '040000') await walk(oid, `${path}/`, depth + 1)
+      else files.push({ path, mode, oid })
     }
   }
 }
@@ -197,10 +223,16 @@ export interface PathChange {
  * empty ones vanish, an executable file stays one, anything else that is written becomes 100644. The last change of a path
  * counts. A file may take a directory's place, or the reverse, only if the changes remove what stands there.
  *
+ * @param onMissing hears of every path that is to be removed and where there is no file
  * @returns the empty tree's id if nothing is left
  * @throws GitError path_conflict (facts.path), and as readTree
  */
-export async function applyChanges(draft: TreeBuilder, tree: Oid | null, changes: readonly PathChange[]): Promise<Oid> {
+export async function applyChanges(
+  draft: TreeBuilder,
+  tree: Oid | null,
+  changes: readonly PathChange[],
+  onMissing: (path: string) => void = () => undefined,
+): Promise<Oid> {
   const root: Branching = { below: new Map() }
   for (const { path, blob } of changes) {
     let node = root
@@ -212,7 +244,7 @@ export async function applyChanges(draft: TreeBuilder, tree: Oid | null, changes
     }
     node.blob = blob
   }
-  return (await rebuild(draft, tree, root, '')) ?? draft.tree([])
+  return (await rebuild(draft, tree, root, '', onMissing)) ?? draft.tree([])
 }
 
 /** The changes of one directory, by name: of the entry itself and of what lies below it. */
@@ -227,13 +259,15 @@ async function rebuild(
   tree: Oid | null,
   { below }: Branching,
   prefix: string,
+  onMissing: (path: string) => void,
 ): Promise<Oid | null> {
   const before = tree === null ? [] : await readTree(draft.repo, tree)
   const entries = new Map(before.map((entry) => [entry.name, entry]))
   let changed = false
   for (const [name, change] of below) {
     const old = entries.get(name)
-    const entry = await changedEntry(draft, old, name, change, prefix + name)
+    if (change.blob === null && (!old || old.mode === '040000')) onMissing(prefix + name)
+    const entry = await changedEntry(draft, old, name, change, prefix + name, onMissing)
     if (entry?.oid === old?.oid && entry?.mode === old?.mode) continue
     changed = true
     if (entry) entries.set(name, entry)
@@ -249,13 +283,14 @@ async function changedEntry(
   name: string,
   change: Branching,
   path: string,
+  onMissing: (path: string) => void,
 ): Promise<TreeEntry | undefined> {
   const oldDirectory = old?.mode === '040000' ? old : undefined
   const oldFile = old?.mode === '040000' ? undefined : old
   const directory =
     change.below.size === 0
       ? (oldDirectory?.oid ?? null)
-      : await rebuild(draft, oldDirectory?.oid ?? null, change, `${path}/`)
+      : await rebuild(draft, oldDirectory?.oid ?? null, change, `${path}/`, onMissing)
   const mode: Mode = oldFile?.mode === '100755' ? '100755' : '100644'
   const file = change.blob === undefined ? oldFile : change.blob === null ? undefined : { name, mode, oid: change.blob }
   if (directory !== null && file) throw new GitError('path_conflict', `${path} is a file and a directory`, { path })

@@ -1,5 +1,7 @@
 /** A database as one file of one moment, whatever is written to it meanwhile. */
 import Sqlite from 'better-sqlite3'
+import { asDatabaseFault, DatabaseFault } from './database-fault.ts'
+import { refuseOddFile } from './sqlite.ts'
 
 /** Milliseconds that SQLite waits for others; WAL lets readers through. */
 const patience = 10_000
@@ -34,9 +36,14 @@ export function openToRead(file: string): Sqlite.Database {
   }
 }
 
-/** SQLite's own sentence of what is wrong with the database in `file`; undefined where nothing is. Reads every page. */
+/**
+ * SQLite's own sentence of what is wrong with the database in `file`; undefined where nothing is. Reads every page.
+ *
+ * @throws DatabaseFault busy, storage_*: a file that cannot be read is not damaged for that
+ */
 export function findDatabaseDamage(file: string): string | undefined {
   try {
+    refuseOddFile(file)
     const db = openToRead(file)
     try {
       const found = db.pragma('integrity_check(3)') as { integrity_check: string }[] // SQLite's one column
@@ -48,6 +55,10 @@ export function findDatabaseDamage(file: string): string | undefined {
       db.close()
     }
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    const fault = asDatabaseFault(error, file)
+    // SQLite has no name for the fault: the file's schema makes no sense to it.
+    const isDamage = fault instanceof DatabaseFault ? fault.code === 'damaged' : fault instanceof Sqlite.SqliteError
+    if (isDamage && error instanceof Error) return error.message
+    throw fault
   }
 }

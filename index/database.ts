@@ -5,7 +5,7 @@ import { Kysely, type Migration, type Transaction } from 'kysely'
 import { migrate } from './migrate.ts'
 import { openConnection, sqliteDialect } from './sqlite.ts'
 
-export { DatabaseFault, isDuplicate } from './sqlite.ts'
+export { DatabaseFault, isDuplicate } from './database-fault.ts'
 
 export interface Database<S> {
   /** Sees what is committed; each query is a snapshot of its own. Cannot write. */

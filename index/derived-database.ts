@@ -27,6 +27,8 @@ export interface DerivedOptions {
 
 /** Milliseconds between two looks whether the file is still the one that is open; and before what failed is tried again. */
 const interval = 1_000
+/** Milliseconds that another process may take to open the file, which reads all of it, before waiting for it is given up. */
+const openingTimeoutMs = 120_000
 /** Milliseconds that those who still read a file which was replaced get to end. */
 const patience = 30_000
 /** SQLite's `user_version` of a database that has everything in it; one that was just made has 0. */
@@ -53,16 +55,21 @@ export async function openDerivedDatabase<S>(
 
   /** Under a lock, that two who find the same damage do not set aside what the other has just made. */
   async function open(broken?: Generation<S>): Promise<Generation<S>> {
-    const opened = await alone(`${turns}-opening`, closing, async () => {
-      if (broken && identityOf(file) === broken.identity) await discard('it was found damaged')
-      try {
-        return await openNow()
-      } catch (error) {
-        if (!(error instanceof DatabaseFault) || error.code !== 'damaged') throw error
-        await discard(error.cause instanceof Error ? error.cause.message : error.message)
-        return await openNow()
-      }
-    })
+    const opened = await alone(
+      `${turns}-opening`,
+      closing,
+      async () => {
+        if (broken && identityOf(file) === broken.identity) await discard('it was found damaged')
+        try {
+          return await openNow()
+        } catch (error) {
+          if (!(error instanceof DatabaseFault) || error.code !== 'damaged') throw error
+          await discard(error.cause instanceof Error ? error.cause.message : error.message)
+          return await openNow()
+        }
+      },
+      openingTimeoutMs,
+    )
     if (!opened) throw new DatabaseFault('busy', 'The service is about to stop')
     return opened
   }

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
+import { asDatabaseFault, faultOfOpening } from './database-fault.ts'
 
 export interface LiveProcess {
   readonly id: string
@@ -16,13 +17,18 @@ export interface LiveProcess {
 // A collected handle would close its file and so end the proof.
 const held = new Set<Sqlite.Database>()
 
+/** Folders that are made before it is given up: each was taken for a dead process's by another that looked just then. */
+const attempts = 100
+
 /**
  * Makes `runDir/<id>/` with the locked file `alive` in it, visible only once it is locked. The file must never be opened
  * by other means: closing any descriptor of it drops POSIX locks.
+ *
+ * @throws system errors; DatabaseFault busy where too many files are open, storage_error
  */
 export async function registerProcess(runDir: string): Promise<LiveProcess> {
   mkdirSync(runDir, { recursive: true })
-  for (;;) {
+  for (let attempt = 0; attempt < attempts; attempt++) {
     const id = randomUUID()
     const starting = join(runDir, `tmp-${id}`)
     mkdirSync(starting)
@@ -36,11 +42,14 @@ export async function registerProcess(runDir: string): Promise<LiveProcess> {
     }
     return { id, dir, close: lock.release }
   }
+  throw new Error(`No folder for this process could be made in ${runDir}`)
 }
 
 /**
  * The lock of a dead process, so that its work can be finished or undone by one alone; undefined if the process lives or
  * its folder is gone. Nothing is made where the folder is missing.
+ *
+ * @throws DatabaseFault busy where too many files are open, storage_error: then nothing is known of the process
  */
 export function takeOver(runDir: string, id: string): { release(): void } | undefined {
   return lockFile(join(runDir, id))
@@ -51,15 +60,19 @@ function lockFile(dir: string): { release(): void } | undefined {
   try {
     handle = new Sqlite(join(dir, 'alive'), { timeout: 0 })
   } catch (error) {
-    if (isMissingFolder(error)) return undefined
-    throw error
+    if (isNoFolder(faultOfOpening(`${dir}/`))) return undefined
+    throw asDatabaseFault(error, join(dir, 'alive'))
   }
   try {
     handle.exec('begin exclusive')
   } catch (error) {
     handle.close()
-    if (error instanceof Sqlite.SqliteError && /^SQLITE_(BUSY|CANTOPEN|IOERR)/.test(error.code)) return undefined
-    throw error
+    const code = error instanceof Sqlite.SqliteError ? error.code : ''
+    const opening = faultOfOpening(`${dir}/`)
+    // Held, or the folder is being removed: its files go before it does.
+    if (code.startsWith('SQLITE_BUSY') || isNoFolder(opening)) return undefined
+    if (/^SQLITE_(CANTOPEN|IOERR)/.test(code) && opening === undefined) return undefined
+    throw asDatabaseFault(error, join(dir, 'alive'))
   }
   held.add(handle)
   return {
@@ -70,9 +83,8 @@ function lockFile(dir: string): { release(): void } | undefined {
   }
 }
 
-function isMissingFolder(error: unknown): boolean {
-  if (error instanceof Sqlite.SqliteError) return error.code.startsWith('SQLITE_CANTOPEN')
-  return error instanceof TypeError && error.message.includes('directory does not exist')
+function isNoFolder(fault: NodeJS.ErrnoException | undefined): boolean {
+  return fault?.code === 'ENOENT' || fault?.code === 'ENOTDIR'
 }
 
 function renamed(from: string, to: string): boolean {

@@ -1,7 +1,7 @@
 /** Brings a database's tables up to the code's, once, however many processes start together. */
 
 import { type Migration, sql, type Transaction } from 'kysely'
-import { DatabaseFault } from './sqlite.ts'
+import { DatabaseFault } from './database-fault.ts'
 
 /**
  * Applies, in the order of their names, the migrations that `trx`'s database has not seen. It is the writing

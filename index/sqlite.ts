@@ -1,6 +1,6 @@
 /** One SQLite connection as Kysely drives it: statements kept prepared, waiting for other processes without blocking. */
 
-import { accessSync, constants, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
@@ -15,28 +15,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
-
-/** `damaged`: the file is not, or no longer wholly, a database. `too_new`: it was made by a newer version. */
-type DatabaseFaultCode = 'busy' | 'too_new' | 'damaged' | 'storage_full' | 'storage_readonly' | 'storage_error'
-
-/** The database could not do its work for a reason outside the program; nothing of the transaction was kept. */
-export class DatabaseFault extends Error {
-  readonly code: DatabaseFaultCode
-
-  constructor(code: DatabaseFaultCode, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'DatabaseFault'
-    this.code = code
-  }
-}
-
-/** Others held the database for as long as one is ready to wait. */
-class DatabaseBusy extends DatabaseFault {
-  constructor(options?: ErrorOptions) {
-    super('busy', 'The database is busy', options)
-    this.name = 'DatabaseBusy'
-  }
-}
+import { asDatabaseFault, DatabaseBusy, DatabaseFault, isBusy } from './database-fault.ts'
 
 /** How long a statement, or a transaction's turn, waits for others before it gives up, in ms. */
 const patience = 10_000
@@ -53,8 +32,8 @@ export interface SqliteOptions {
 
 /** Opens `file`, made if it is not there; WAL, foreign keys on; the role `read` cannot write. */
 export async function openConnection(file: string, options: SqliteOptions): Promise<Sqlite.Database> {
-  // timeout 0: SQLite's own waiting is synchronous and would stop the event loop.
-  const handle = new Sqlite(file, { timeout: 0 })
+  refuseOddFile(file)
+  const handle = openHandle(file)
   try {
     await retryWhileBusy(handle.name, () => handle.pragma('journal_mode = wal'))
     handle.pragma(`synchronous = ${options.synchronous}`)
@@ -66,6 +45,22 @@ export async function openConnection(file: string, options: SqliteOptions): Prom
     handle.close()
     throw error
   }
+}
+
+/** @throws DatabaseFault storage_error, busy where too many files are open */
+function openHandle(file: string): Sqlite.Database {
+  try {
+    // timeout 0: SQLite's own waiting is synchronous and would stop the event loop.
+    return new Sqlite(file, { timeout: 0 })
+  } catch (error) {
+    throw asDatabaseFault(error, file)
+  }
+}
+
+/** SQLite waits for a pipe, and reads a device. @throws DatabaseFault storage_error: there is something, and it is no file */
+export function refuseOddFile(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found && !found.isFile()) throw new DatabaseFault('storage_error', `${file} is not a regular file`)
 }
 
 /** @throws DatabaseFault damaged */
@@ -90,15 +85,25 @@ export function identityOf(file: string): bigint | undefined {
 
 /**
  * Runs `work` alone among all who name the same `file`, in whatever process. The file holds nothing; the operating system
- * lets go of it when its holder dies, and so those who wait may wait for as long as it takes.
+ * lets go of it when its holder dies.
  *
+ * @param timeoutMs how long the turn is waited for; without it for as long as it takes
  * @returns undefined where `signal` was aborted before the turn came
+ * @throws DatabaseFault busy: the turn did not come in time, or too many files are open
  */
-export async function alone<T>(file: string, signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
-  const handle = new Sqlite(file, { timeout: 0 })
+export async function alone<T>(
+  file: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+  timeoutMs = Number.POSITIVE_INFINITY,
+): Promise<T | undefined> {
+  const handle = openHandle(file)
+  const since = performance.now()
   try {
     while (!locks(handle)) {
       if (signal.aborted) return undefined
+      if (performance.now() - since > timeoutMs)
+        throw new DatabaseFault('busy', `Another process has held ${file} for ${timeoutMs / 1000} seconds`)
       await sleep(10 + Math.random() * 20)
     }
     return await work()
@@ -274,44 +279,4 @@ async function retryWhileBusy<R>(file: string, work: () => R): Promise<R> {
     }
     await sleep(pause * (0.5 + Math.random()))
   }
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')
-}
-
-/** SQLite does not tell why a write failed. */
-function isReadOnly(file: string): boolean {
-  try {
-    accessSync(file, constants.W_OK)
-    return false
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EROFS'
-  }
-}
-
-function asDatabaseFault(error: unknown, file: string): unknown {
-  if (!(error instanceof Sqlite.SqliteError)) return error
-  const { code } = error
-  if (code === 'SQLITE_FULL') return new DatabaseFault('storage_full', 'The disk is full', { cause: error })
-  if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
-    return new DatabaseFault('damaged', 'The database is damaged', { cause: error })
-  }
-  if (code.startsWith('SQLITE_IOERR') && isReadOnly(file))
-    return new DatabaseFault('storage_readonly', 'The file system is read-only', { cause: error })
-  if (code === 'SQLITE_IOERR' || code.startsWith('SQLITE_IOERR_') || code.startsWith('SQLITE_CANTOPEN')) {
-    return new DatabaseFault('storage_error', 'The file system failed', { cause: error })
-  }
-  if (code.startsWith('SQLITE_READONLY')) {
-    return new DatabaseFault('storage_readonly', 'The database is read-only', { cause: error })
-  }
-  return error
-}
-
-/** Whether `error` says that a unique constraint was broken: the row was already there. */
-export function isDuplicate(error: unknown): boolean {
-  return (
-    error instanceof Sqlite.SqliteError &&
-    (error.code === 'SQLITE_CONSTRAINT_UNIQUE' || error.code === 'SQLITE_CONSTRAINT_PRIMARYKEY')
-  )
 }

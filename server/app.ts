@@ -2,18 +2,20 @@
 
 import express, { type Express, type RequestHandler } from 'express'
 import { DatabaseFault } from '../index/database.ts'
+import type { NewCounter } from './counters.ts'
 import type { Deps } from './deps.ts'
 import { Refusal } from './errors.ts'
 import { answerErrors, findOperation } from './http/answers.ts'
 import { authenticate, credentialFinder, limitTokens } from './http/authentication.ts'
 import { readBody } from './http/bodies.ts'
-import { docsFiles } from './http/docs.ts'
+import { docsFiles, frontDoor } from './http/docs.ts'
 import { gitOverHttp } from './http/git.ts'
 import { compressed, crossOrigin, securityHeaders } from './http/headers.ts'
 import { inTurn } from './http/in-turn.ts'
 import { type Handlers, operationHandler } from './http/operations.ts'
 import { pathParameters } from './http/path-parameters.ts'
-import { limitRequests, limitSignIns } from './http/rate-limits.ts'
+import { countRefused, limitOptions, limitRequests, limitSignUps, requestCounter } from './http/rate-limits.ts'
+import { requireHttp } from './http/request-line.ts'
 import { requestLog } from './http/requests.ts'
 import { validate } from './http/validation.ts'
 import { accountRoutes } from './routes/accounts.ts'
@@ -41,36 +43,42 @@ const handlers: Handlers = {
 export interface AppOptions {
   /** 500 for an answer that breaks the spec: for tests. */
   readonly validateResponses: boolean
-  /** Rates are counted by the first process for all of its workers. */
-  readonly sharedLimits: boolean
+  /** Undefined: rates are not limited. */
+  readonly newCounter: NewCounter | undefined
 }
 
-export function createApp(deps: Deps, { validateResponses, sharedLimits }: AppOptions): Express {
+export function createApp(deps: Deps, { validateResponses, newCounter }: AppOptions): Express {
   const app = express()
+  const countRequest = requestCounter(newCounter)
   const findCredential = credentialFinder(deps)
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
   app.enable('case sensitive routing')
+  app.set('trust proxy', deps.config.trustProxy ?? false)
   app.use(
     inTurn([
       requestLog(deps.log),
       closeWhileDraining(deps),
-      securityHeaders(),
-      gitOverHttp(deps, findCredential),
+      securityHeaders(deps.config.publicUrl),
+      requireHttp,
+      gitOverHttp(deps, findCredential, countRequest),
       crossOrigin(),
       compressed(),
       docsFiles(),
+      frontDoor,
       pathParameters,
+      limitOptions(countRequest),
       findOperation,
       authenticate(findCredential),
-      limitRequests(deps, sharedLimits),
+      limitRequests(countRequest),
       limitTokens,
       readBody,
       validate({ answersToo: validateResponses }),
-      limitSignIns(deps, sharedLimits),
+      limitSignUps(newCounter),
       operationHandler(deps, handlers),
     ]),
   )
+  app.use(countRefused(countRequest))
   app.use(answerErrors(deps, databaseRefusal))
   return app
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /** The command `grove`: reads the command line and calls one function. */
 import { Command, CommanderError } from 'commander'
-import { GitError } from '../gitstore/errors.ts'
-import { DatabaseFault } from '../index/database.ts'
+import manifest from '../package.json' with { type: 'json' }
 import {
   backUpTo,
+  type Call,
   checkHealth,
   importFolder,
   type PurgeOptions,
@@ -16,9 +16,15 @@ import {
 } from './commands.ts'
 import { ConfigError, readConfig } from './config.ts'
 import { Refusal } from './errors.ts'
+import { explainFault } from './faults.ts'
+import { Interrupted, untilInterrupted } from './interruption.ts'
+
+/** Of the command that runs. */
+let signal: AbortSignal | undefined
 
 const program = new Command('grove')
   .description('A Git-backed content service. Configured by the environment, as the service itself; see the README.')
+  .version(manifest.version, '--version')
   .exitOverride()
 
 program
@@ -35,14 +41,14 @@ program
   .requiredOption('--as <email>', 'the account in whose name it is committed')
   .option('--org <id>', "the organisation; otherwise the account's own of the folder's name, made if there is none")
   .action(async (folder: string, options: { as: string; org?: string }) => {
-    process.exitCode = await importFolder(readConfig(), folder, options)
+    process.exitCode = await importFolder(call(), folder, options)
   })
 
 program
   .command('reindex')
   .description('makes the index again from the repositories; credentials are not touched')
   .action(async () => {
-    process.exitCode = await rebuildIndex(readConfig())
+    process.exitCode = await rebuildIndex(call())
   })
 
 program
@@ -52,7 +58,7 @@ program
   )
   .option('--json', 'the report as one line of JSON')
   .action(async (options: { json?: boolean }) => {
-    process.exitCode = await checkHealth(readConfig(), options)
+    process.exitCode = await checkHealth(call(), options)
   })
 
 program
@@ -60,7 +66,7 @@ program
   .description('copies accounts and repositories to a folder, checked; into the same folder again: only what changed')
   .argument('<dir>')
   .action(async (dir: string) => {
-    process.exitCode = await backUpTo(readConfig(), dir)
+    process.exitCode = await backUpTo(call(), dir)
   })
 
 program
@@ -68,7 +74,7 @@ program
   .description('fills an empty data folder from a backup, or from any folder of mirrors that git made')
   .argument('<dir>')
   .action(async (dir: string) => {
-    process.exitCode = await restoreFrom(readConfig(), dir)
+    process.exitCode = await restoreFrom(call(), dir)
   })
 
 program
@@ -76,7 +82,7 @@ program
   .description('brings a deleted node back from the trash')
   .argument('<node>', '<org id>/<node id>')
   .action(async (node: string) => {
-    process.exitCode = await restoreNodeAt(readConfig(), node)
+    process.exitCode = await restoreNodeAt(call(), node)
   })
 
 program
@@ -85,8 +91,14 @@ program
   .option('--older-than <days>', 'days since the deletion', '30')
   .option('--force', 'even if these are fewer than 14')
   .action(async (options: PurgeOptions) => {
-    process.exitCode = await purgeTrash(readConfig(), options)
+    process.exitCode = await purgeTrash(call(), options)
   })
+
+/** What every command but `serve` gets, which stops in its own way. */
+function call(): Call {
+  signal = untilInterrupted()
+  return { config: readConfig(), signal }
+}
 
 // Who reads only the beginning, as `grove import … | head` does, must not end the work in the middle.
 for (const stream of [process.stdout, process.stderr]) {
@@ -97,20 +109,22 @@ for (const stream of [process.stdout, process.stderr]) {
 
 try {
   await program.parseAsync()
-} catch (error) {
+} catch (thrown) {
+  // Whatever a command that was asked to end comes upon is a consequence of that.
+  const error: unknown = signal?.aborted ? signal.reason : thrown
   process.exitCode = exitCodeOf(error)
   if (!(error instanceof CommanderError)) process.stderr.write(`grove: ${explain(error)}\n`)
 }
 
-/** 2: the caller can mend it; 1: it failed. */
+/** 2: the caller can mend it; 1: it failed; after a signal, 128 and its number. */
 function exitCodeOf(error: unknown): number {
+  if (error instanceof Interrupted) return error.exitCode
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   return error instanceof UsageError || error instanceof ConfigError || error instanceof Refusal ? 2 : 1
 }
 
 /** A sentence for what is expected; for anything else where it happened. */
 function explain(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const isExpected = exitCodeOf(error) === 2 || error instanceof GitError || error instanceof DatabaseFault
-  return isExpected ? error.message : (error.stack ?? error.message)
+  const isAnswer = error instanceof Error && (exitCodeOf(error) === 2 || error instanceof Interrupted)
+  return isAnswer ? error.message : explainFault(error)
 }

@@ -1,5 +1,6 @@
 /** What the operator decides. The only file that reads the environment. */
 
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 
@@ -11,10 +12,20 @@ export interface Config {
   readonly dataDir: string
   /** Without a slash at its end; issuer and audience of tokens where it is set. */
   readonly publicUrl?: string
+  /** Addresses and networks of proxies whose X-Forwarded headers hold; absent: nobody's do. */
+  readonly trustProxy?: readonly string[]
   readonly logLevel: LogLevel
   readonly rateLimit: boolean
   /** Processes that share the port; 1: the process serves by itself. */
   readonly workers: number
+  /** What a new password's hash costs, where tests say so. No variable sets it, so no service that is configured by its environment has it. */
+  readonly passwordCost?: PasswordCost
+}
+
+/** Of argon2id, with one lane. */
+interface PasswordCost {
+  readonly memoryKib: number
+  readonly passes: number
 }
 
 type LogLevel = (typeof logLevels)[number]
@@ -25,11 +36,38 @@ const environment = z.object({
   PORT: z.coerce.number().int().min(0).max(65535).default(3000),
   HOST: z.string().default('127.0.0.1'),
   DATA_DIR: z.string().default('./repos'),
-  PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .refine(isPlain, 'is an address without a query, a fragment or a user, such as https://grove.example')
+    .optional(),
+  TRUST_PROXY: z.string().transform(listed).refine(areNetworks, 'is a list such as loopback, 10.0.0.0/8').optional(),
   LOG_LEVEL: z.enum(logLevels).default('info'),
   RATE_LIMIT: z.enum(['on', 'off']).default('on'),
   WORKERS: z.coerce.number().int().min(1).max(64).default(1),
 })
+
+/** Paths are put behind it. */
+function isPlain(address: string): boolean {
+  if (!URL.canParse(address)) return false
+  const { username, password } = new URL(address)
+  return username === '' && password === '' && !/[?#]/.test(address)
+}
+
+function listed(text: string): string[] {
+  return text.split(',').map((one) => one.trim())
+}
+
+const namedNetworks = ['loopback', 'linklocal', 'uniquelocal']
+
+function areNetworks(list: readonly string[]): boolean {
+  return list.every((one) => {
+    const [address = '', prefix, more] = one.split('/')
+    if (namedNetworks.includes(one)) return true
+    const bits = isIP(address) === 6 ? 128 : 32
+    const isPrefix = prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits)
+    return isIP(address) !== 0 && isPrefix && more === undefined
+  })
+}
 
 /** What the environment says cannot be used; the message names each variable. */
 export class ConfigError extends Error {
@@ -52,6 +90,7 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     host: data.HOST,
     dataDir: resolve(data.DATA_DIR),
     ...(data.PUBLIC_URL === undefined ? {} : { publicUrl: data.PUBLIC_URL.replace(/\/+$/, '') }),
+    ...(data.TRUST_PROXY === undefined ? {} : { trustProxy: data.TRUST_PROXY }),
     logLevel: data.LOG_LEVEL,
     rateLimit: data.RATE_LIMIT === 'on',
     workers: data.WORKERS,

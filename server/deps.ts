@@ -6,8 +6,9 @@ import type { Database } from '../index/database.ts'
 import type { IndexSchema } from '../index/derived/schema.ts'
 import type { CredentialsSchema } from '../index/records/schema.ts'
 import type { Config } from './config.ts'
+import type { LimitSignIn } from './counters.ts'
 import type { Keys } from './domain/accounts/tokens.ts'
-import type { SearchCache } from './domain/search.ts'
+import type { SearchCache } from './domain/search-memory.ts'
 
 export interface Deps {
   readonly config: Config
@@ -21,6 +22,8 @@ export interface Deps {
   readonly store: Store
   readonly keys: Keys
   readonly searches: SearchCache
+  /** Slows down who fails to sign in. */
+  readonly limitSignIn: LimitSignIn
   /** Aborted once the service stops taking requests. */
   readonly draining: AbortSignal
 }

@@ -1,6 +1,12 @@
 /** What the domain refuses, in words that a caller can act on; `http/answers.ts` turns each code into a status. */
 
+import type { Limit } from './counters.ts'
+
 export type RefusalCode =
+  // 400, 408, 417
+  | 'bad_request'
+  | 'request_timeout'
+  | 'expectation_failed'
   // 401
   | 'unauthenticated'
   | 'invalid_token'
@@ -33,6 +39,9 @@ export type RefusalCode =
   | 'connection_exists'
   | 'last_owner'
   | 'too_many_tokens'
+  | 'too_many_branches'
+  | 'too_many_commits'
+  | 'too_many_members'
   | 'pull_request_exists'
   | 'pull_request_required'
   | 'merged'
@@ -79,11 +88,46 @@ export class Refusal extends Error {
   }
 }
 
+/** Pydantic's names of what can be wrong. */
+type ProblemType =
+  | 'missing'
+  | 'extra_forbidden'
+  | 'json_invalid'
+  | 'string_type'
+  | 'string_too_short'
+  | 'string_too_long'
+  | 'string_pattern_mismatch'
+  | 'int_type'
+  | 'int_parsing'
+  | 'bool_type'
+  | 'list_type'
+  | 'dict_type'
+  | 'too_short'
+  | 'too_long'
+  | 'less_than_equal'
+  | 'greater_than_equal'
+  | 'enum'
+  | 'uuid_parsing'
+  | 'datetime_parsing'
+  | 'value_error'
+
+/** One too many of something, for so many seconds. */
+export class RateLimited extends Refusal {
+  readonly limit: Limit
+  readonly waitSeconds: number
+
+  constructor(what: string, limit: Limit, waitSeconds: number) {
+    super('rate_limited', `Too many ${what}; try again in ${waitSeconds} ${waitSeconds === 1 ? 'second' : 'seconds'}`)
+    this.limit = limit
+    this.waitSeconds = waitSeconds
+  }
+}
+
 /** One thing wrong with what was sent; `type` uses pydantic's names, `loc` begins with body, query, path or header. */
 export interface Problem {
   readonly loc: readonly (string | number)[]
   readonly msg: string
-  readonly type: string
+  readonly type: ProblemType
   readonly input?: unknown
   readonly ctx?: Readonly<Record<string, unknown>>
 }
@@ -102,4 +146,12 @@ export class Invalid extends Error {
 /** A rule of the domain that `loc` breaks: type `value_error`. */
 export function invalid(loc: readonly (string | number)[], msg: string, input?: unknown): Invalid {
   return new Invalid([{ loc, msg, type: 'value_error', ...(input === undefined ? {} : { input }) }])
+}
+
+/** Nobody waits for the answer any more; what stops for this reason is no fault. */
+export class ClientGone extends Error {
+  constructor() {
+    super('The client has gone')
+    this.name = 'ClientGone'
+  }
 }

@@ -4,8 +4,9 @@
  */
 
 import cluster from 'node:cluster'
-import { DatabaseFault } from '../index/database.ts'
+import { codeOf } from '../gitstore/errors.ts'
 import { ConfigError, isSweeper, readConfig } from './config.ts'
+import { explainFault } from './faults.ts'
 import { type Service, startService } from './service.ts'
 import { startWorkers, WorkerFailed } from './workers.ts'
 
@@ -43,8 +44,7 @@ function stopWhenAsked(service: Pick<Service, 'close'>): void {
       },
     )
   }
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop)
   const { worker } = cluster
   worker?.on('disconnect', () => {
     // Else node ends the worker here and now, whatever it is answering.
@@ -55,18 +55,8 @@ function stopWhenAsked(service: Pick<Service, 'close'>): void {
 
 /** One line for what can be expected. */
 function explain(error: unknown): string {
-  if (!(error instanceof Error)) return `${error}\n`
-  if (error instanceof WorkerFailed && error.explained) return ''
+  if (error instanceof WorkerFailed) return error.explained ? '' : `The service cannot start: ${error.message}\n`
   if (error instanceof ConfigError) return `The environment cannot be used: ${error.message}\n`
-  const code = 'code' in error ? error.code : undefined
-  if (code === 'EADDRINUSE') return `The port is in use: ${error.message}\n`
-  if (
-    error instanceof WorkerFailed ||
-    error instanceof DatabaseFault ||
-    code === 'EACCES' ||
-    code === 'EADDRNOTAVAIL'
-  ) {
-    return `The service cannot start: ${error.message}\n`
-  }
-  return `The service cannot start: ${error.stack ?? error.message}\n`
+  if (codeOf(error) === 'EADDRINUSE' && error instanceof Error) return `The port is in use: ${error.message}\n`
+  return `The service cannot start: ${explainFault(error)}\n`
 }

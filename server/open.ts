@@ -1,6 +1,6 @@
 /** Opens a data folder: what the service and the commands have in common. */
 
-import { mkdir, readdir, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { endCatFiles } from '../gitstore/cat-file.ts'
@@ -15,12 +15,14 @@ import { registerProcess, takeOver } from '../index/liveness.ts'
 import { credentialsMigrations } from '../index/records/migrations.ts'
 import type { CredentialsSchema } from '../index/records/schema.ts'
 import type { Config } from './config.ts'
+import { makeDataFolder } from './data-folder.ts'
 import type { Deps } from './deps.ts'
+import { unlimitedSignIns } from './domain/accounts/sign-ins.ts'
 import { loadKeys } from './domain/accounts/tokens.ts'
 import { followNote } from './domain/follow.ts'
 import { credentialsFile } from './domain/operator/backup.ts'
 import { isId } from './domain/places.ts'
-import { openSearches } from './domain/search.ts'
+import { openSearches } from './domain/search-memory.ts'
 import { checkUntilSound } from './domain/suspects.ts'
 
 export interface OpenOptions {
@@ -30,7 +32,7 @@ export interface OpenOptions {
 }
 
 export interface Opened {
-  /** Its index serves whether everything is in it or not. */
+  /** Its index serves whether everything is in it or not, and sign-ins are not limited. */
   readonly deps: Deps
   readonly index: DerivedDatabase<IndexSchema>
   close(): Promise<void>
@@ -46,7 +48,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
   try {
     const root = config.dataDir
     const run = join(root, 'run')
-    await mkdir(root, { recursive: true })
+    await makeDataFolder(root)
     const alive = await registerProcess(run)
     closing.push(() => alive.close(), endCatFiles)
     // A lock that survives a power cut leads to a folder that survives it.
@@ -68,7 +70,18 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       suspected: (repo) => void checkUntilSound(deps, repo),
     }
     const keys = await loadKeys(credentials, config.publicUrl, now())
-    const deps: Deps = { config, now, log, credentials, index, store, keys, searches: openSearches(), draining }
+    const deps: Deps = {
+      config,
+      now,
+      log,
+      credentials,
+      index,
+      store,
+      keys,
+      searches: openSearches(),
+      limitSignIn: unlimitedSignIns,
+      draining,
+    }
     await recoverAll(store, (error) => {
       log.error(
         { err: error },

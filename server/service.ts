@@ -1,13 +1,16 @@
 /** The running service, as a value: main starts it, tests start it on port 0. */
 
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
+import { counters } from './counters.ts'
 import type { Deps } from './deps.ts'
+import { limitedSignIns, unlimitedSignIns } from './domain/accounts/sign-ins.ts'
 import { maintainRepositories } from './domain/maintenance.ts'
 import { fillIndex, reporter, sweep } from './domain/sweep.ts'
+import { newServer } from './http/connections.ts'
 import { createLog } from './http/requests.ts'
 import { openDeps } from './open.ts'
 
@@ -46,21 +49,22 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const draining = new AbortController()
   const opened = await openDeps(config, { log, draining: draining.signal, ...(now === undefined ? {} : { now }) })
   const { deps, index } = opened
-  const served: Deps = { ...deps, index: index.whole }
-  const server = createServer(createApp(served, { validateResponses, sharedLimits }))
-  // For slow senders. Bodies have their own limits: http/bodies.ts of JSON, gitstore/transport.ts of a push, which may take an hour.
-  server.headersTimeout = 20_000
-  server.requestTimeout = 0
-  // Longer than proxies and clients keep a connection, so that none sends into one that is being closed.
-  server.keepAliveTimeout = 75_000
+  const newCounter = config.rateLimit ? counters(sharedLimits) : undefined
+  const limitSignIn = newCounter === undefined ? unlimitedSignIns : limitedSignIns(newCounter)
+  const served: Deps = { ...deps, index: index.whole, limitSignIn }
+  const server = newServer(createApp(served, { validateResponses, newCounter }), log)
   const report = reporter(deps)
   const whole = index.keepWhole(() => fillIndex(deps, report))
+  const waiting = new AbortController()
   try {
-    await Promise.race([whole, sleep(longestSilence, undefined, { ref: false })])
+    // Its timer keeps the process alive: what fails in the index is tried again by timers that do not.
+    await Promise.race([whole, sleep(longestSilence, undefined, { signal: waiting.signal })])
     await listen(server, config)
   } catch (error) {
     await opened.close()
     throw error
+  } finally {
+    waiting.abort()
   }
   const sweeping = sweeps ? whole.then(() => Promise.all([sweep(deps, report), maintainRepositories(deps)])) : undefined
   const close = async () => {

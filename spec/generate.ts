@@ -1,7 +1,8 @@
-/** Writes openapi.json and types.ts from openapi.yaml; with --check it only compares, and exits 1 where they differ. */
+/** Writes openapi.json, types.ts and rights.ts from openapi.yaml; with --check it only compares, and exits 1 where they differ. */
 import { readFile, writeFile } from 'node:fs/promises'
 import openapiTS, { astToString, COMMENT_HEADER } from 'openapi-typescript'
 import { parse } from 'yaml'
+import { rightsOf } from './rights-of.ts'
 
 const here = (file: string) => new URL(file, import.meta.url)
 const absentIfMissing = (error: NodeJS.ErrnoException) => {
@@ -9,9 +10,10 @@ const absentIfMissing = (error: NodeJS.ErrnoException) => {
   throw error
 }
 
-const json = `${JSON.stringify(parse(await readFile(here('openapi.yaml'), 'utf8')), null, 2)}\n`
+const document = parse(await readFile(here('openapi.yaml'), 'utf8'))
+const json = `${JSON.stringify(document, null, 2)}\n`
 const types = `${COMMENT_HEADER}${astToString(await openapiTS(json, { defaultNonNullable: true }))}`
-const generated = { 'openapi.json': json, 'types.ts': types }
+const generated = { 'openapi.json': json, 'types.ts': types, 'rights.ts': rightsOf(document) }
 
 for (const [file, text] of Object.entries(generated)) {
   if (!process.argv.includes('--check')) {

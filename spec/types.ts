@@ -18,7 +18,7 @@ export interface paths {
          * @description Makes an account with its personal organisation, of which the new person is the owner, and signs in. E-mail
          *     addresses are unique, ignoring case. `Location` is `/auth/me`. Authorization is ignored.
          */
-        post: operations["signup"];
+        post: operations["signUp"];
         delete?: never;
         options?: never;
         head?: never;
@@ -38,7 +38,7 @@ export interface paths {
          * Sign in
          * @description Opens a new session; others of the same person go on. Authorization is ignored.
          */
-        post: operations["login"];
+        post: operations["logIn"];
         delete?: never;
         options?: never;
         head?: never;
@@ -60,7 +60,7 @@ export interface paths {
          *     answers its successor; later it is taken for stolen, and every token of its session is revoked.
          *     Authorization is ignored.
          */
-        post: operations["refresh"];
+        post: operations["refreshSession"];
         delete?: never;
         options?: never;
         head?: never;
@@ -81,7 +81,7 @@ export interface paths {
          * @description Revokes the refresh token and all others of its session. A token that is unknown or revoked already is 204 too:
          *     it opens nothing, which is what was asked. Authorization is ignored.
          */
-        post: operations["logout"];
+        post: operations["logOut"];
         delete?: never;
         options?: never;
         head?: never;
@@ -121,7 +121,7 @@ export interface paths {
          * Who am I
          * @description The person to whom the access token belongs.
          */
-        get: operations["me"];
+        get: operations["getMe"];
         put?: never;
         post?: never;
         delete?: never;
@@ -216,7 +216,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -252,7 +252,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -276,13 +276,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/clone-urls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List clone URLs as text
+         * @description One clone URL a line, of all repositories that `GET /orgs/{org_id}/repositories` lists, in the same order. It is
+         *     what that operation answers to `Accept: text/plain`, for clients that were generated and cannot ask so.
+         */
+        get: operations["listCloneUrls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/members": {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -308,7 +335,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -316,7 +343,7 @@ export interface paths {
                  * @description The person's e-mail; case does not matter.
                  * @example bob@example.org
                  */
-                email: components["parameters"]["email"];
+                email: components["parameters"]["member_email"];
             };
             cookie?: never;
         };
@@ -343,7 +370,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -378,7 +405,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -420,7 +447,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -462,7 +489,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -474,7 +501,12 @@ export interface paths {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List the connections of a node
+         * @description Those that this node holds and those that lead to it; the details of a node tell the first 200. Order is by `node_id`,
+         *     the node that holds them, then `id`.
+         */
+        get: operations["listConnections"];
         put?: never;
         /**
          * Connect a node to another
@@ -494,7 +526,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -535,7 +567,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -571,7 +603,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -581,10 +613,11 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
+                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
                  * @example main
                  */
-                branch: components["parameters"]["branch"];
+                branch: components["parameters"]["branch_in_path"];
             };
             cookie?: never;
         };
@@ -613,7 +646,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -645,7 +678,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -655,17 +688,19 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
+                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
                  * @example main
                  */
-                branch: components["parameters"]["branch"];
+                branch: components["parameters"]["branch_in_path"];
             };
             cookie?: never;
         };
         /**
          * List what lies in a branch
          * @description All files at the head of the branch, in all folders. Order is by path, byte by byte. `main` of an empty repository
-         *     is 200 with `total` 0 and without `commit_id`.
+         *     is 200 with `total` 0 and without `commit_id`. A tree of over 100,000 files and folders, of more than 64 levels or
+         *     with paths of over 16 MiB together is 413.
          */
         get: operations["listEntities"];
         put?: never;
@@ -682,7 +717,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -692,15 +727,16 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
+                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
                  * @example main
                  */
-                branch: components["parameters"]["branch"];
+                branch: components["parameters"]["branch_in_path"];
                 /**
                  * @description The file's path from the root of the repository, with `/` written as `%2F`.
                  * @example content.md
                  */
-                path: components["parameters"]["path"];
+                path: components["parameters"]["file_path"];
             };
             cookie?: never;
         };
@@ -724,7 +760,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -762,7 +798,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -772,10 +808,11 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
+                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
                  * @example main
                  */
-                branch: components["parameters"]["branch"];
+                branch: components["parameters"]["branch_in_path"];
             };
             cookie?: never;
         };
@@ -807,7 +844,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -817,10 +854,11 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
+                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
                  * @example main
                  */
-                branch: components["parameters"]["branch"];
+                branch: components["parameters"]["branch_in_path"];
                 /**
                  * @description The commit, 7 to 40 characters of its id.
                  * @example 9f2c4e6
@@ -850,7 +888,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -867,7 +905,7 @@ export interface paths {
          * @description How far `head` is ahead of and behind `base`, and what it changed since the two parted (`merge_base`). Without
          *     a common ancestor `merge_base` is null and `changes` is everything in `head`, as `added`.
          */
-        get: operations["compare"];
+        get: operations["compareCommits"];
         put?: never;
         post?: never;
         delete?: never;
@@ -882,7 +920,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -919,7 +957,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -929,10 +967,10 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404, whatever its form.
+                 * @description The pull request's number. One that names nothing is 404.
                  * @example 1
                  */
-                number: components["parameters"]["number"];
+                number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
@@ -961,7 +999,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -971,10 +1009,10 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404, whatever its form.
+                 * @description The pull request's number. One that names nothing is 404.
                  * @example 1
                  */
-                number: components["parameters"]["number"];
+                number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
@@ -999,7 +1037,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -1009,10 +1047,10 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404, whatever its form.
+                 * @description The pull request's number. One that names nothing is 404.
                  * @example 1
                  */
-                number: components["parameters"]["number"];
+                number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
@@ -1022,7 +1060,7 @@ export interface paths {
          * Rebase the source of a pull request
          * @description For editors. Puts the commits of the source on top of the target, so that a request that has `diverged` can
          *     merge. If the source is up to date already, nothing happens and it is 200. If the two conflict, nothing moves
-         *     and it is 409 with the `paths`.
+         *     and it is 409 with the `paths`. It stops, and nothing moves, if the caller hangs up.
          */
         post: operations["updatePullBranch"];
         delete?: never;
@@ -1037,7 +1075,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -1047,10 +1085,10 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404, whatever its form.
+                 * @description The pull request's number. One that names nothing is 404.
                  * @example 1
                  */
-                number: components["parameters"]["number"];
+                number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
@@ -1074,7 +1112,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -1084,10 +1122,10 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404, whatever its form.
+                 * @description The pull request's number. One that names nothing is 404.
                  * @example 1
                  */
-                number: components["parameters"]["number"];
+                number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
@@ -1111,7 +1149,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -1147,7 +1185,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -1171,9 +1209,13 @@ export interface paths {
          *
          *     The same data gives the same answer: scores have 6 significant digits, and ties go by node id. At most 500
          *     nodes and, with `include_raw_text`, 16 MiB are answered; beyond that what scores lowest goes, and `truncated`
-         *     is true.
+         *     is true, as it is where there are more than 10,000 connections.
+         *
+         *     Of each text the first 256 KiB (UTF-8) are searched, in an organisation that holds very much only the first 32 KiB,
+         *     4 KiB or 512 bytes, or the titles alone; a node that this concerns is `partly_indexed`, and its `text_content` is
+         *     whole all the same. Of a query the 64 rarest words count that occur in the organisation.
          */
-        post: operations["retrieve"];
+        post: operations["searchNodes"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1191,7 +1233,7 @@ export interface paths {
          * Is the process alive
          * @description Answers as long as the process can answer at all.
          */
-        get: operations["healthz"];
+        get: operations["getHealth"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1211,7 +1253,7 @@ export interface paths {
          * Can the service take requests
          * @description 503 while it starts, drains, or cannot reach its data.
          */
-        get: operations["readyz"];
+        get: operations["getReadiness"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1251,7 +1293,7 @@ export interface paths {
          * Browse this specification
          * @description A page that shows the specification and can try it out.
          */
-        get: operations["docs"];
+        get: operations["getDocs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1271,6 +1313,11 @@ export interface components {
          */
         Uuid: string;
         /**
+         * @description An id that is sent. Ids are UUIDs, read in either case; text that is no UUID names nothing.
+         * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+         */
+        AnyId: string;
+        /**
          * @description The id of a Git object, 40 hexadecimal characters.
          * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
          */
@@ -1280,7 +1327,7 @@ export interface components {
          * @description A time in UTC.
          * @example 2025-07-15T09:30:00Z
          */
-        Time: string;
+        UtcTime: string;
         /**
          * Format: email
          * @description An e-mail address; case does not matter.
@@ -1288,31 +1335,37 @@ export interface components {
         Email: string;
         /** @description Any characters. */
         Password: string;
-        /** @description A name for people to read, not blank. */
-        Name: string;
+        /** @description A name for people to read, not blank and without control characters. */
+        DisplayName: string;
         /**
          * @description For `git clone`. It begins with the operator's `PUBLIC_URL`, or with the address at which this request came in.
          * @example https://grove.example.org/git/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02/01980a60-1f00-7a33-b2d4-6c8e0f1a2b03.git
          */
         CloneUrl: string;
-        /** @description A title, not blank. */
+        /** @description A title, not blank and without control characters. */
         Title: string;
-        /** @description The node's text, Markdown by custom; at most 10 MiB as UTF-8. */
-        Text: string;
-        /** @description The node's tags. One that is named twice counts once. */
-        Tags: string[];
-        /** @description Any JSON of your own. */
-        Properties: {
+        /**
+         * @description The node's text, Markdown by custom; at most 10 MiB as UTF-8. Of the control characters it may hold tabs and line
+         *     ends; a file with others can be committed or pushed.
+         */
+        NodeText: string;
+        /** @description The node's tags, without control characters. One that is named twice counts once. */
+        NodeTags: string[];
+        /** @description Any JSON of your own; at most 64 KiB as JSON on one line. */
+        NodeProperties: {
             [key: string]: unknown;
         };
-        /** @description What people call this edge. */
-        Label: string;
+        /** @description What people call this edge; without control characters. */
+        EdgeLabel: string;
         /** @description What kind of connection it is, as a slug. */
         ConnectionType: string;
         /** @description A branch, by the rules of `git check-ref-format`; at most 200 bytes, not `HEAD`, no leading `-`. */
         BranchName: string;
-        /** @description The message of the commit, not blank; at most 64 KiB as UTF-8. */
-        Message: string;
+        /**
+         * @description The message of the commit, not blank; at most 64 KiB as UTF-8. Of the control characters it may hold tabs and line
+         *     ends, which are stored as `\n`.
+         */
+        CommitMessage: string;
         /**
          * @description The commit that the branch is believed to be at; null: the branch must not exist yet. If it is otherwise, nothing
          *     happens and the answer is 409 `head_moved`. Left out, it is not checked.
@@ -1332,26 +1385,29 @@ export interface components {
          * @description How `content` is written.
          * @enum {string}
          */
-        Encoding: "utf-8" | "base64";
+        FileEncoding: "utf-8" | "base64";
         /** @description How many there are in all. */
         Total: number;
         /** @description The `limit` of the request. */
-        Limit: number;
+        PageLimit: number;
         /** @description The `offset` of the request. */
-        Offset: number;
+        PageOffset: number;
         /** @description An empty object. */
-        Nothing: Record<string, never>;
+        EmptyObject: Record<string, never>;
+        /** @description A new account. Members that are not named here are ignored. */
         Signup: {
             email: components["schemas"]["Email"];
             password: components["schemas"]["Password"];
             /** @description Defaults to the part of the e-mail before the @. */
-            name?: components["schemas"]["Name"];
+            name?: components["schemas"]["DisplayName"];
         };
+        /** @description Who signs in. */
         Login: {
             email: components["schemas"]["Email"];
             /** @description The password. */
             password: string;
         };
+        /** @description A refresh token to exchange or to revoke. */
         RefreshToken: {
             /** @description The newest of the session. */
             refreshToken: string;
@@ -1364,19 +1420,22 @@ export interface components {
             reset_token?: string;
             new_password: components["schemas"]["Password"];
         };
+        /** @description A person with an account. */
         User: {
             id: components["schemas"]["Uuid"];
             /** @description The e-mail as it was given. */
             email: string;
             /** @description Stands as the author in commits. */
             name: string;
-            created_at: components["schemas"]["Time"];
+            created_at: components["schemas"]["UtcTime"];
             /** @description The personal organisation; absent only if it was deleted. */
             org_id?: components["schemas"]["Uuid"];
         };
+        /** @description A session that has just begun or goes on, with its tokens. */
         Session: {
             /** @description A sentence for people. */
             message: string;
+            /** @description Who signed in. */
             user: components["schemas"]["User"];
             /** @description For `Authorization: Bearer`. */
             accessToken: string;
@@ -1386,30 +1445,49 @@ export interface components {
             refreshToken: string;
             /** @description Seconds that the access token lives. */
             expiresIn: number;
-            /** @constant */
+            /**
+             * @description How `accessToken` is sent.
+             * @constant
+             */
             tokenType: "Bearer";
+        };
+        /** @description A person who has just signed up. */
+        NewUser: components["schemas"]["User"] & {
+            /** @description The personal organisation. */
+            org_id: components["schemas"]["Uuid"];
+        };
+        /** @description The first session of a person. */
+        FirstSession: components["schemas"]["Session"] & {
+            /** @description Who signed up. */
+            user: components["schemas"]["NewUser"];
         };
         /**
          * @description `read` changes nothing; `write` does what the person may.
          * @enum {string}
          */
         TokenAccess: "read" | "write";
+        /** @description A personal access token to create. */
         NewToken: {
             /** @description Where it is used, for people to read. */
-            name: components["schemas"]["Name"];
+            name: components["schemas"]["DisplayName"];
             access: components["schemas"]["TokenAccess"];
-            /** @description The only organisation that it reaches; without it all of the person's. */
+            /**
+             * Format: uuid
+             * @description The only organisation that it reaches; without it all of the person's.
+             */
             org_id?: string;
             /** @description The only node of that organisation that it reaches. */
-            node_id?: string;
+            node_id?: components["schemas"]["AnyId"];
             /**
              * Format: date-time
              * @description When it ends, a time to come; without it, when it is revoked.
              */
             expires_at?: string;
         };
+        /** @description A personal access token, without its secret. */
         Token: {
             id: components["schemas"]["Uuid"];
+            /** @description Where it is used, for people to read. */
             name: string;
             access: components["schemas"]["TokenAccess"];
             /** @description The only organisation that it reaches. */
@@ -1418,24 +1496,28 @@ export interface components {
             node_id?: components["schemas"]["Uuid"];
             /** @description The last four characters of the secret. */
             hint: string;
-            created_at: components["schemas"]["Time"];
+            created_at: components["schemas"]["UtcTime"];
             /** @description When it ends; absent if it does not by itself. */
-            expires_at?: components["schemas"]["Time"];
+            expires_at?: components["schemas"]["UtcTime"];
             /** @description When it was last shown and accepted, at most a minute behind; absent until then. */
-            last_used_at?: components["schemas"]["Time"];
+            last_used_at?: components["schemas"]["UtcTime"];
         };
+        /** @description A personal access token that has just been created, with its secret. */
         CreatedToken: components["schemas"]["Token"] & {
             /** @description The secret; told this once. */
             token: string;
         };
-        TokenList: {
+        /** @description A page of personal access tokens. */
+        TokenPage: {
+            /** @description The tokens of this page. */
             tokens: components["schemas"]["Token"][];
             total: components["schemas"]["Total"];
-            limit: components["schemas"]["Limit"];
-            offset: components["schemas"]["Offset"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
         };
+        /** @description An organisation to create. */
         NewOrg: {
-            name: components["schemas"]["Name"];
+            name: components["schemas"]["DisplayName"];
             /**
              * @description Whether anyone may read it.
              * @default false
@@ -1447,31 +1529,37 @@ export interface components {
              */
             require_pull_requests: boolean;
         };
+        /** @description What to change of an organisation. */
         OrgChange: {
-            name?: components["schemas"]["Name"];
+            name?: components["schemas"]["DisplayName"];
             /** @description Whether anyone may read it. */
             published?: boolean;
             /** @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. */
             require_pull_requests?: boolean;
         };
+        /** @description An organisation. */
         Org: {
             id: components["schemas"]["Uuid"];
+            /** @description The name, for people to read. */
             name: string;
             /** @description Whether anyone may read it. */
             published: boolean;
             /** @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. */
             require_pull_requests: boolean;
-            created_at: components["schemas"]["Time"];
-            updated_at: components["schemas"]["Time"];
+            created_at: components["schemas"]["UtcTime"];
+            updated_at: components["schemas"]["UtcTime"];
             /** @description The caller's; absent for those who are not members. */
             role?: components["schemas"]["Role"];
         };
-        OrgList: {
+        /** @description A page of organisations. */
+        OrgPage: {
+            /** @description The organisations of this page. */
             orgs: components["schemas"]["Org"][];
             total: components["schemas"]["Total"];
-            limit: components["schemas"]["Limit"];
-            offset: components["schemas"]["Offset"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
         };
+        /** @description A repository that can be cloned. */
         Repository: {
             /** @description The node; absent for the organisation's own repository. */
             node_id?: components["schemas"]["Uuid"];
@@ -1479,36 +1567,45 @@ export interface components {
             title: string;
             clone_url: components["schemas"]["CloneUrl"];
         };
-        RepositoryList: {
+        /** @description A page of repositories. */
+        RepositoryPage: {
+            /** @description The repositories of this page. */
             repositories: components["schemas"]["Repository"][];
             total: components["schemas"]["Total"];
-            limit: components["schemas"]["Limit"];
-            offset: components["schemas"]["Offset"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
         };
+        /** @description The role that a member gets. */
         MemberRole: {
             role: components["schemas"]["Role"];
         };
+        /** @description A member of an organisation. */
         Member: {
             user_id: components["schemas"]["Uuid"];
+            /** @description The e-mail of the account. */
             email: string;
+            /** @description The name of the account. */
             name: string;
             role: components["schemas"]["Role"];
             /** @description When the person became a member. */
-            created_at: components["schemas"]["Time"];
+            created_at: components["schemas"]["UtcTime"];
         };
-        MemberList: {
+        /** @description A page of members. */
+        MemberPage: {
+            /** @description The members of this page. */
             members: components["schemas"]["Member"][];
             total: components["schemas"]["Total"];
-            limit: components["schemas"]["Limit"];
-            offset: components["schemas"]["Offset"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
         };
+        /** @description A node to create. */
         NewNode: {
             title: components["schemas"]["Title"];
-            text_content?: components["schemas"]["Text"];
-            tags?: components["schemas"]["Tags"];
-            properties?: components["schemas"]["Properties"];
+            text_content?: components["schemas"]["NodeText"];
+            tags?: components["schemas"]["NodeTags"];
+            properties?: components["schemas"]["NodeProperties"];
             /** @description The ids of its parents, nodes of the same organisation. */
-            parents?: string[];
+            parents?: components["schemas"]["AnyId"][];
             /**
              * @description Whether to make the first commit.
              * @default true
@@ -1516,38 +1613,57 @@ export interface components {
             initialize: boolean;
             /**
              * Format: uuid
-             * @description An id of your own; without it the service chooses one.
+             * @description An id of your own; without it the service chooses one. One that another organisation has or had is 409.
              */
             id?: string;
         };
+        /** @description What to change of a node. */
         NodeChange: {
             title?: components["schemas"]["Title"];
-            text_content?: components["schemas"]["Text"];
-            tags?: components["schemas"]["Tags"];
-            properties?: components["schemas"]["Properties"];
+            text_content?: components["schemas"]["NodeText"];
+            tags?: components["schemas"]["NodeTags"];
+            properties?: components["schemas"]["NodeProperties"];
             /** @description The message of the commit; without it the service writes one. */
-            message?: components["schemas"]["Message"];
+            message?: components["schemas"]["CommitMessage"];
             expected_head?: components["schemas"]["ExpectedHead"];
         };
+        /** @description A node as lists show it. */
         NodeSummary: {
             id: components["schemas"]["Uuid"];
             org_id: components["schemas"]["Uuid"];
+            /** @description The title on `main`. */
             title: string;
+            /** @description The tags on `main`. */
             tags: string[];
-            properties: components["schemas"]["Properties"];
-            created_at: components["schemas"]["Time"];
+            /** @description In a list `{}` where they have over 64 KiB as JSON, which only a repository from elsewhere can have. */
+            properties: components["schemas"]["NodeProperties"];
+            /** @description True where `properties` are left out of a list; else absent. */
+            properties_omitted?: boolean;
+            created_at: components["schemas"]["UtcTime"];
             /** @description The time of the newest commit on `main`; `created_at` while there is none. */
-            updated_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["UtcTime"];
             /** @description The newest commit on `main`; absent while there is none. */
             head?: components["schemas"]["Oid"];
         };
-        Node: components["schemas"]["NodeSummary"] & {
+        /** @description A node with its text, neighbours and clone URL. */
+        NodeDetails: components["schemas"]["NodeSummary"] & {
             /** @description The text on `main`; `""` while there is none. */
             text_content: string;
-            parents: components["schemas"]["Relative"][];
-            children: components["schemas"]["Relative"][];
-            /** @description Those that this node holds and those that lead to it. */
-            connections: components["schemas"]["Connection"][];
+            /**
+             * @description The first 200 by id, in the order of their titles; `num_parents` counts all, and the tree of the node has a file
+             *     for each in `parents/`.
+             */
+            parents: components["schemas"]["RelatedNode"][];
+            /**
+             * @description The first 200 by id, in the order of their titles; `num_children` counts all, and the list of nodes by
+             *     `parent_id` has them.
+             */
+            children: components["schemas"]["RelatedNode"][];
+            /**
+             * @description Those that this node holds and those that lead to it: the first 200 of the list of connections;
+             *     `num_connections` counts all.
+             */
+            connections: components["schemas"]["NodeConnection"][];
             /** @description How many parents. */
             num_parents: components["schemas"]["Total"];
             /** @description How many children. */
@@ -1556,43 +1672,52 @@ export interface components {
             num_ancestors: components["schemas"]["Total"];
             /** @description How many children, their children and so on. */
             num_descendants: components["schemas"]["Total"];
+            /** @description How many connections. */
+            num_connections: components["schemas"]["Total"];
             clone_url: components["schemas"]["CloneUrl"];
         };
         /** @description A parent or child. */
-        Relative: {
+        RelatedNode: {
             id: components["schemas"]["Uuid"];
+            /** @description The title of that node. */
             title: string;
             /** @description The label of the edge; `""` if it has none. */
             label: string;
         };
-        NodeList: {
+        /** @description A page of nodes. */
+        NodePage: {
+            /** @description The nodes of this page. */
             nodes: components["schemas"]["NodeSummary"][];
             total: components["schemas"]["Total"];
-            limit: components["schemas"]["Limit"];
-            offset: components["schemas"]["Offset"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
         };
+        /** @description How a node lies under a parent. */
         ParentChange: {
-            label?: components["schemas"]["Label"];
+            label?: components["schemas"]["EdgeLabel"];
             expected_head?: components["schemas"]["ExpectedHead"];
         };
+        /** @description A connection to create. */
         NewConnection: {
             /** @description The id of another node of the same organisation. */
-            target: string;
+            target: components["schemas"]["AnyId"];
             /** @default related_to */
             type: components["schemas"]["ConnectionType"];
-            label?: components["schemas"]["Label"];
+            label?: components["schemas"]["EdgeLabel"];
             expected_head?: components["schemas"]["ExpectedHead"];
             /** @description An id of your own, unique at this node; without it the service chooses one. */
             id?: string;
         };
+        /** @description What to change of a connection. */
         ConnectionChange: {
             /** @description The id of another node of the same organisation. */
-            target?: string;
+            target?: components["schemas"]["AnyId"];
             type?: components["schemas"]["ConnectionType"];
-            label?: components["schemas"]["Label"];
+            label?: components["schemas"]["EdgeLabel"];
             expected_head?: components["schemas"]["ExpectedHead"];
         };
-        Connection: {
+        /** @description A connection of one node to another. */
+        NodeConnection: {
             /** @description Unique at the node that holds it. */
             id: string;
             /** @description The node that holds it. */
@@ -1605,6 +1730,15 @@ export interface components {
             /** @description `""` if it has none. */
             label: string;
         };
+        /** @description A page of the connections of a node. */
+        ConnectionPage: {
+            /** @description Those that the node holds and those that lead to it, in this page. */
+            connections: components["schemas"]["NodeConnection"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description A branch to create. */
         NewBranch: {
             name: components["schemas"]["BranchName"];
             /**
@@ -1613,35 +1747,49 @@ export interface components {
              */
             from: string;
         };
+        /** @description A branch and its newest commit. */
         Branch: {
+            /** @description The name, without `refs/heads/`. */
             name: string;
             /** @description Its newest commit. */
             head: components["schemas"]["Oid"];
-            /** @description The message of that commit. */
+            /**
+             * @description The message of that commit, cut after 64 KiB, or where the messages of a page have over 4 MiB together, after
+             *     an even share of that.
+             */
             message: string;
+            /** @description True where `message` is cut; else absent. */
+            message_truncated?: boolean;
             /** @description The time of that commit. */
-            updated_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["UtcTime"];
         };
-        BranchList: {
+        /** @description A page of branches. */
+        BranchPage: {
+            /** @description The branches of this page. */
             branches: components["schemas"]["Branch"][];
             total: components["schemas"]["Total"];
-            limit: components["schemas"]["Limit"];
-            offset: components["schemas"]["Offset"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
         };
-        Tag: {
+        /** @description A Git tag of a node's repository. */
+        GitTag: {
+            /** @description The name, without `refs/tags/`. */
             name: string;
             /** @description What the tag names; of an annotated tag its own object. */
             object_id: components["schemas"]["Oid"];
             /** @description The commit to which it leads; absent where it leads to none. */
             commit_id?: components["schemas"]["Oid"];
         };
-        TagList: {
-            tags: components["schemas"]["Tag"][];
+        /** @description A page of tags. */
+        GitTagPage: {
+            /** @description The tags of this page. */
+            tags: components["schemas"]["GitTag"][];
             total: components["schemas"]["Total"];
-            limit: components["schemas"]["Limit"];
-            offset: components["schemas"]["Offset"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
         };
-        Entity: {
+        /** @description A file at the head of a branch. */
+        TreeEntity: {
             entity_type: components["schemas"]["EntityType"];
             /** @description What the entity is called among those of its type. */
             entity_id: string;
@@ -1651,39 +1799,48 @@ export interface components {
             /** @description Git's mode, such as `100644`. */
             mode: string;
         };
-        EntityList: {
+        /** @description A page of files. */
+        TreeEntityPage: {
             node_id: components["schemas"]["Uuid"];
+            /** @description As it was asked. */
             branch: string;
             /** @description The head of the branch; absent while there is none. */
             commit_id?: components["schemas"]["Oid"];
-            entities: components["schemas"]["Entity"][];
+            /** @description The files of this page. */
+            entities: components["schemas"]["TreeEntity"][];
             total: components["schemas"]["Total"];
-            limit: components["schemas"]["Limit"];
-            offset: components["schemas"]["Offset"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
         };
-        File: {
+        /** @description A file with its content. */
+        FileContent: {
             node_id: components["schemas"]["Uuid"];
+            /** @description As it was asked. */
             branch: string;
             /** @description The head of the branch. */
             commit_id: components["schemas"]["Oid"];
+            /** @description The path from the root of the repository. */
             path: string;
             entity_type: components["schemas"]["EntityType"];
+            /** @description What the entity is called among those of its type. */
             entity_id: string;
             object_id: components["schemas"]["Oid"];
             /** @description Git's mode, such as `100644`. */
             mode: string;
             /** @description In bytes. */
             size: number;
-            encoding: components["schemas"]["Encoding"];
+            encoding: components["schemas"]["FileEncoding"];
             /** @description The bytes, as `encoding` says. */
             content: string;
         };
+        /** @description A commit to make. */
         NewCommit: {
-            message: components["schemas"]["Message"];
+            message: components["schemas"]["CommitMessage"];
             /** @description Each path at most once. */
             changes: components["schemas"]["FileChange"][];
             expected_head?: components["schemas"]["ExpectedHead"];
         };
+        /** @description One file to write or to delete. */
         FileChange: {
             /**
              * @description `put` writes the file, `delete` removes it.
@@ -1695,36 +1852,51 @@ export interface components {
             /** @description Needed by `put`, and only by it; at most 10 MiB once decoded. */
             content?: string;
             /** @default utf-8 */
-            encoding: components["schemas"]["Encoding"];
+            encoding: components["schemas"]["FileEncoding"];
         };
+        /** @description A commit. */
         Commit: {
             id: components["schemas"]["Oid"];
             node_id: components["schemas"]["Uuid"];
-            /** @description Without the newline at its end. */
+            /**
+             * @description Without the newline at its end. A list cuts it after 64 KiB, or where the messages of a page have over 4 MiB
+             *     together, after an even share of that; the details of a commit have it whole.
+             */
             message: string;
-            /** @description The author's name. */
+            /** @description True where `message` is cut; else absent. */
+            message_truncated?: boolean;
+            /** @description The name of its author; of a longer one the first 1,000 characters. */
             author: string;
-            /** @description Null if the commit has none. */
+            /** @description Null if the commit has none; of a longer one the first 1,000 characters. */
             author_email: string | null;
-            /** @description When it was committed. */
-            created_at: components["schemas"]["Time"];
-            /** @description None for a root, two or more for a merge. */
+            /** @description When it was committed; 1970 for a time after the year 9999, which no push can bring in. */
+            created_at: components["schemas"]["UtcTime"];
+            /** @description None for a root, two or more for a merge. A list tells the first 1,000; the details of a commit have all. */
             parent_commits: components["schemas"]["Oid"][];
+            /** @description True where `parent_commits` are not all; else absent. */
+            parents_truncated?: boolean;
         };
+        /** @description A commit with what it changed. */
         CommitDetails: components["schemas"]["Commit"] & {
             changes: components["schemas"]["CommitDiff"];
         };
-        /** @description What is different in `target_commit_id`; never truncated. */
+        /**
+         * @description What is different in `target_commit_id`; never truncated. Where over 200,000 entries of folders have to be compared,
+         *     or the paths that differ have over 16 MiB together, the request is 413 `too_large`.
+         */
         CommitDiff: {
             node_id: components["schemas"]["Uuid"];
             /** @description The commit compared with; null if there is none, and everything is `added`. */
             base_commit_id: string | null;
             target_commit_id: components["schemas"]["Oid"];
+            /** @description Files that the base lacks. */
             added: components["schemas"]["DiffEntity"][];
+            /** @description Files that the target lacks. */
             removed: components["schemas"]["DiffEntity"][];
             /** @description With other bytes, or with another mode alone. */
             modified: components["schemas"]["DiffEntity"][];
         };
+        /** @description A file that differs. */
         DiffEntity: {
             entity_type: components["schemas"]["EntityType"];
             /** @description What the entity is called among those of its type. */
@@ -1738,19 +1910,24 @@ export interface components {
             /** @description The new blob, of `modified` only. */
             new_object_id: string | null;
         };
-        History: {
+        /** @description A page of the commits of a branch. */
+        CommitHistory: {
             node_id: components["schemas"]["Uuid"];
+            /** @description The commits of this page. */
             history: components["schemas"]["Commit"][];
             total: components["schemas"]["Total"];
-            limit: components["schemas"]["Limit"];
-            offset: components["schemas"]["Offset"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
         };
-        CommitList: {
+        /** @description A page of commits. */
+        CommitPage: {
+            /** @description The commits of this page. */
             commits: components["schemas"]["Commit"][];
             total: components["schemas"]["Total"];
-            limit: components["schemas"]["Limit"];
-            offset: components["schemas"]["Offset"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
         };
+        /** @description How two commits relate, and what differs. */
         Comparison: {
             node_id: components["schemas"]["Uuid"];
             /** @description As it was asked. */
@@ -1767,27 +1944,28 @@ export interface components {
             commits_behind: number;
             changes: components["schemas"]["CommitDiff"];
         };
+        /** @description What the request is about; at most 64 KiB as UTF-8. Of the control characters it may hold tabs and line ends. */
+        PullDescription: string;
+        /** @description A pull request to open. Members that are not named here are ignored. */
         NewPull: {
             source_branch: components["schemas"]["BranchName"];
             /** @default main */
             target_branch: components["schemas"]["BranchName"];
             title: components["schemas"]["Title"];
-            /**
-             * @description At most 64 KiB as UTF-8.
-             * @default
-             */
-            description: string;
+            /** @default  */
+            description: components["schemas"]["PullDescription"];
             /**
              * @description A draft cannot be merged.
              * @default false
              */
             is_draft: boolean;
         };
+        /** @description What to change of a pull request. */
         PullChange: {
             title?: components["schemas"]["Title"];
-            /** @description At most 64 KiB as UTF-8. */
-            description?: string;
+            description?: components["schemas"]["PullDescription"];
             target_branch?: components["schemas"]["BranchName"];
+            /** @description A draft cannot be merged. */
             is_draft?: boolean;
             /**
              * @description `closed` closes the request, `open` reopens it.
@@ -1795,7 +1973,8 @@ export interface components {
              */
             status?: "open" | "closed";
         };
-        Merge: {
+        /** @description What must hold for the merge to happen. */
+        MergeConditions: {
             /** @description The head that was reviewed. */
             expected_source_commit?: components["schemas"]["Oid"];
             /** @description The branch meant to move. */
@@ -1808,40 +1987,51 @@ export interface components {
          * @enum {string}
          */
         MergeReason: "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "mergeable";
+        /** @description A file that breaks main's rules. */
         MergeProblem: {
             /** @description The file. */
             path: string;
             /** @description What is wrong with it. */
             reason: string;
         };
+        /** @description A pull request. */
         PullRequest: {
             id: components["schemas"]["Uuid"];
             node_id: components["schemas"]["Uuid"];
             /** @description Counts up within the node. */
             number: number;
+            /** @description The title. */
             title: string;
+            /** @description The description; `""` if there is none. */
             description: string;
+            /** @description The branch with the commits that are proposed. */
             source_branch: string;
+            /** @description The branch that a merge moves. */
             target_branch: string;
             /** @description The head of the source while the request is open; then what it was at the end. */
             source_commit: components["schemas"]["Oid"];
             /** @description The head of the target while the request is open; then what it was before the end. */
             target_commit: components["schemas"]["Oid"];
-            /** @enum {string} */
+            /**
+             * @description `merged` is final; a closed request can be reopened.
+             * @enum {string}
+             */
             status: "open" | "merged" | "closed";
+            /** @description A draft cannot be merged. */
             is_draft: boolean;
             /** @description The name of who opened it. */
             author: string;
+            /** @description The e-mail of who opened it. */
             author_email?: string;
-            created_at: components["schemas"]["Time"];
-            updated_at: components["schemas"]["Time"];
+            created_at: components["schemas"]["UtcTime"];
+            updated_at: components["schemas"]["UtcTime"];
             /** @description Whether the content allows it, whatever the rights of the caller. */
             can_merge: boolean;
             /** @description The first reason that holds. */
             merge_reason: components["schemas"]["MergeReason"];
             /** @description All reasons that hold, in the same order. */
             merge_reasons: components["schemas"]["MergeReason"][];
-            /** @description Explains `invalid_content`; else empty. */
+            /** @description Explains `invalid_content`, with the first 100 of what is wrong; else empty. */
             merge_problems: components["schemas"]["MergeProblem"][];
             /** @description Commits that the source has and the target lacks. */
             commits_ahead: number;
@@ -1849,30 +2039,40 @@ export interface components {
             commits_behind: number;
             /** @description The name of who merged it. */
             merged_by?: string;
+            /** @description The e-mail of who merged it. */
             merged_by_email?: string;
-            merged_at?: components["schemas"]["Time"];
+            merged_at?: components["schemas"]["UtcTime"];
             /** @description The name of who closed it; absent if git on the server deleted a branch. */
             closed_by?: string;
+            /** @description The e-mail of who closed it. */
             closed_by_email?: string;
-            closed_at?: components["schemas"]["Time"];
+            closed_at?: components["schemas"]["UtcTime"];
         };
-        PullAnswer: {
+        /** @description One pull request. */
+        PullBody: {
+            /** @description The pull request. */
             pr: components["schemas"]["PullRequest"];
         };
-        PullList: {
+        /** @description A page of pull requests. */
+        PullPage: {
+            /** @description The pull requests of this page. */
             pull_requests: components["schemas"]["PullRequest"][];
             total: components["schemas"]["Total"];
-            limit: components["schemas"]["Limit"];
-            offset: components["schemas"]["Offset"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
         };
+        /** @description A node of the published graph. */
         GraphNode: {
             id: components["schemas"]["Uuid"];
+            org_id: components["schemas"]["Uuid"];
+            /** @description The title on `main`. */
             title: string;
             /** @description The beginning of the text; `""` if there is none. */
             description: string;
+            /** @description The tags on `main`. */
             tags: string[];
-            created_at: components["schemas"]["Time"];
-            updated_at: components["schemas"]["Time"];
+            created_at: components["schemas"]["UtcTime"];
+            updated_at: components["schemas"]["UtcTime"];
             /** @description How many parents. */
             num_parents: components["schemas"]["Total"];
             /** @description How many children. */
@@ -1882,6 +2082,7 @@ export interface components {
             /** @description How many children, their children and so on. */
             num_descendants: components["schemas"]["Total"];
         };
+        /** @description An edge between two nodes. */
         GraphEdge: {
             /** @description Unique within the organisation. */
             id: string;
@@ -1889,7 +2090,10 @@ export interface components {
             source: components["schemas"]["Uuid"];
             /** @description The child; of a connection the node to which it leads. */
             target: components["schemas"]["Uuid"];
-            /** @enum {string} */
+            /**
+             * @description Whether `source` is the parent of `target` or is connected to it.
+             * @enum {string}
+             */
             edge_type: "parent_child" | "connection";
             /** @description What kind of connection it is; `""` for parent_child. */
             connection_type: string;
@@ -1898,41 +2102,47 @@ export interface components {
             /** @description The same as `source`. */
             parent_node_id: components["schemas"]["Uuid"];
         };
-        Graph: {
+        /** @description The published graph of an organisation. */
+        PublicGraph: {
             org_id: components["schemas"]["Uuid"];
+            /** @description The name of the organisation. */
             org_name: string;
+            /** @description All nodes. */
             nodes: components["schemas"]["GraphNode"][];
+            /** @description All edges between them. */
             edges: components["schemas"]["GraphEdge"][];
             total_nodes: components["schemas"]["Total"];
             total_edges: components["schemas"]["Total"];
         };
-        Retrieve: {
+        /** @description What to search for. Members that are not named here are ignored, but within `scope`. */
+        SearchRequest: {
             /** @description Words, not blank; at most 16 KiB as UTF-8. */
             query: string;
             /**
              * @description How many matches.
              * @default 5
              */
-            top_k: number;
+            top_k: number | null;
             /**
              * @description How far to follow the graph from the matches.
              * @default none
-             * @enum {string}
+             * @enum {string|null}
              */
-            expansion_depth: "none" | "shallow" | "standard" | "deep";
-            scope?: components["schemas"]["Scope"];
+            expansion_depth: "none" | "shallow" | "standard" | "deep" | null;
+            /** @description Bounds matches and expansion alike. */
+            scope?: components["schemas"]["SearchScope"] | null;
             /**
              * @description Whether `nodes` carry `text_content`.
              * @default false
              */
-            include_raw_text: boolean;
+            include_raw_text: boolean | null;
         };
         /** @description Bounds matches and expansion alike; what is given holds together. */
-        Scope: {
+        SearchScope: {
             /** @description Only these nodes. */
-            node_ids?: string[];
+            node_ids?: components["schemas"]["AnyId"][];
             /** @description Only this node and its descendants. */
-            under?: string;
+            under?: components["schemas"]["AnyId"];
             /** @description Only nodes that have all of these tags. */
             tags?: string[];
             /**
@@ -1948,9 +2158,12 @@ export interface components {
             /** @description Which connections `deep` follows; all if left out. */
             connection_types?: components["schemas"]["ConnectionType"][];
         };
-        Match: {
+        /** @description A node that the query found. */
+        SearchMatch: {
             node_id: components["schemas"]["Uuid"];
+            /** @description The title that was searched. */
             title: string;
+            /** @description How well it fits; comparable within one answer. */
             score: number;
             /** @description 1 is the best. */
             rank: number;
@@ -1961,10 +2174,13 @@ export interface components {
             /** @description The commit of `main` that was searched; absent while there is none. */
             commit_id?: components["schemas"]["Oid"];
         };
-        RetrievedNode: {
+        /** @description A node that the query found or that was reached from one. */
+        SearchNode: {
             id: components["schemas"]["Uuid"];
             org_id: components["schemas"]["Uuid"];
+            /** @description The title that was searched. */
             title: string;
+            /** @description How well it fits; comparable within one answer. */
             score: number;
             /**
              * @description How it was reached; a match was found by the query itself.
@@ -1975,28 +2191,43 @@ export interface components {
             depth: number;
             /** @description The node from which it was reached; null for a match. */
             via: string | null;
+            /** @description The tags that were searched. */
             tags: string[];
             /** @description The commit of `main` that was searched; absent while there is none. */
             commit_id?: components["schemas"]["Oid"];
+            /** @description Whether only the beginning of its text is searched; absent where all of it is. */
+            partly_indexed?: boolean;
             /** @description With `include_raw_text`. */
             text_content?: string;
         };
-        Retrieved: {
+        /** @description What a search found. */
+        SearchAnswer: {
             /** @description As it was asked. */
             query: string;
             /** @description Best first. */
-            matches: components["schemas"]["Match"][];
+            matches: components["schemas"]["SearchMatch"][];
             /** @description Best first. */
-            nodes: components["schemas"]["RetrievedNode"][];
+            nodes: components["schemas"]["SearchNode"][];
+            /** @description Every edge whose two ends are both in `nodes`; none without expansion. */
             connections: components["schemas"]["GraphEdge"][];
             /** @description Whether some of `nodes` were left out. */
             truncated: boolean;
         };
-        Error: {
+        /**
+         * @description The codes of this version, by status; see the table of codes.
+         * @enum {string}
+         */
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "too_many_tokens" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown";
+        /**
+         * @description What happened, for programs. Later versions may have more codes; treat those by their status.
+         * @example node_not_found
+         */
+        ErrorCode: components["schemas"]["KnownErrorCode"] | string;
+        /** @description Why the request was refused or failed. */
+        ErrorBody: {
             /** @description A sentence for people. */
             detail: string;
-            /** @description For programs; see the table of codes. */
-            code: string;
+            code: components["schemas"]["ErrorCode"];
             /** @description The id of this request in the operator's log. */
             request_id: string;
             /** @description With `head_moved`, where the branch is; absent if it does not exist. */
@@ -2008,10 +2239,13 @@ export interface components {
             /** @description With `invalid_content`, what is wrong. */
             merge_problems?: components["schemas"]["MergeProblem"][];
         };
-        ValidationError: {
-            detail: components["schemas"]["Problem"][];
+        /** @description Everything that is wrong with the request. */
+        ValidationErrorBody: {
+            /** @description One entry for each field that is wrong, at most 100. */
+            detail: components["schemas"]["ValidationProblem"][];
         };
-        Problem: {
+        /** @description One thing that is wrong with the request. */
+        ValidationProblem: {
             /** @description Where it is; begins with `body`, `query`, `path` or `header`. */
             loc: (string | number)[];
             /** @description A sentence for people. */
@@ -2042,6 +2276,7 @@ export interface components {
         /** @description The organisation. */
         Org: {
             headers: {
+                ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
             content: {
@@ -2049,21 +2284,23 @@ export interface components {
             };
         };
         /** @description The node. */
-        Node: {
+        NodeDetails: {
             headers: {
+                ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Node"];
+                "application/json": components["schemas"]["NodeDetails"];
             };
         };
         /** @description The pull request. */
         Pull: {
             headers: {
+                ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["PullAnswer"];
+                "application/json": components["schemas"]["PullBody"];
             };
         };
         /** @description Done; there is nothing to say. */
@@ -2096,7 +2333,7 @@ export interface components {
                  *       "request_id": "01980b00-0000-7000-8000-00000000000a"
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /**
@@ -2116,7 +2353,7 @@ export interface components {
                  *       "request_id": "01980b00-0000-7000-8000-00000000000a"
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description There is no such thing, or none that the caller may know of. */
@@ -2133,7 +2370,7 @@ export interface components {
                  *       "request_id": "01980b00-0000-7000-8000-00000000000a"
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description It does not fit the present state; `code` says why. Nothing has changed. */
@@ -2143,7 +2380,59 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description `method_not_allowed`: the path does not have this method; `Allow` names those that it has. */
+        MethodNotAllowed: {
+            headers: {
+                Allow: components["headers"]["Allow"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "detail": "PUT is not possible here",
+                 *       "code": "method_not_allowed",
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description `request_timeout`: the request did not arrive in time. The connection closes. */
+        RequestTimeout: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "detail": "The request did not arrive in time",
+                 *       "code": "request_timeout",
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description `headers_too_large`: the headers are over 16 KiB. The connection closes. */
+        HeadersTooLarge: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "detail": "The headers are over 16 KiB",
+                 *       "code": "headers_too_large",
+                 *       "request_id": "01980b00-0000-7000-8000-00000000000a"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description `too_large`: the body is over 16 MiB. */
@@ -2160,7 +2449,7 @@ export interface components {
                  *       "request_id": "01980b00-0000-7000-8000-00000000000a"
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description `unsupported_media_type`: the body is not `application/json`. */
@@ -2177,11 +2466,11 @@ export interface components {
                  *       "request_id": "01980b00-0000-7000-8000-00000000000a"
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The request does not have the right shape or breaks a rule; each problem is listed. */
-        ValidationError: {
+        Invalid: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2205,7 +2494,7 @@ export interface components {
                  *       ]
                  *     }
                  */
-                "application/json": components["schemas"]["ValidationError"];
+                "application/json": components["schemas"]["ValidationErrorBody"];
             };
         };
         /** @description `rate_limited`: too many requests; wait. */
@@ -2225,7 +2514,7 @@ export interface components {
                  *       "request_id": "01980b00-0000-7000-8000-00000000000a"
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /**
@@ -2247,10 +2536,13 @@ export interface components {
                  *       "request_id": "01980b00-0000-7000-8000-00000000000a"
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description 500 `internal_error`: the fault is ours. Give the operator the `request_id`. */
+        /**
+         * @description 500 `internal_error`: the fault is ours; give the operator the `request_id`. 400 `bad_request` and 417
+         *     `expectation_failed`: no HTTP that the service understands.
+         */
         InternalError: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2264,13 +2556,13 @@ export interface components {
                  *       "request_id": "01980b00-0000-7000-8000-00000000000a"
                  *     }
                  */
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
     };
     parameters: {
         /**
-         * @description The organisation. An id that names nothing is 404, whatever its form.
+         * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
          * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
          */
         org_id: string;
@@ -2278,12 +2570,12 @@ export interface components {
          * @description The node. An id that names nothing is 404, whatever its form.
          * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
          */
-        node_id: string;
+        node_id: components["schemas"]["AnyId"];
         /**
          * @description The parent, another node of the same organisation.
          * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
          */
-        parent_id: string;
+        parent_id: components["schemas"]["AnyId"];
         /**
          * @description The connection, one that this node holds.
          * @example krill
@@ -2293,22 +2585,23 @@ export interface components {
          * @description The token's id, not its secret. An id that names nothing is 404, whatever its form.
          * @example 01980a6f-3d00-7e55-9a10-7b3c5d7e9f0a
          */
-        token_id: string;
+        token_id: components["schemas"]["AnyId"];
         /**
          * @description The person's e-mail; case does not matter.
          * @example bob@example.org
          */
-        email: string;
+        member_email: string;
         /**
-         * @description The branch, with `/` written as `%2F`.
+         * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
+         *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
          * @example main
          */
-        branch: string;
+        branch_in_path: string;
         /**
          * @description The file's path from the root of the repository, with `/` written as `%2F`.
          * @example content.md
          */
-        path: string;
+        file_path: string;
         /**
          * @description The id of a blob, all 40 characters.
          * @example 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81
@@ -2320,16 +2613,16 @@ export interface components {
          */
         commit_id: string;
         /**
-         * @description The pull request's number. One that names nothing is 404, whatever its form.
+         * @description The pull request's number. One that names nothing is 404.
          * @example 1
          */
-        number: string;
+        pull_number: number;
         /** @description How many to answer at most. */
         limit: number;
         /** @description How many to skip. */
         offset: number;
         /** @description The commit that `main` is believed to be at; if it is not, the answer is 409 `head_moved`. */
-        expected_head: components["schemas"]["Oid"];
+        expected_main_head: components["schemas"]["Oid"];
         /**
          * @description The `ETag` of an earlier answer.
          * @example W/"42"
@@ -2353,6 +2646,11 @@ export interface components {
          * @example W/"42"
          */
         ETag: string;
+        /**
+         * @description The methods of this path.
+         * @example GET, POST, HEAD, OPTIONS
+         */
+        Allow: string;
         /**
          * @description The way to authenticate.
          * @example Bearer
@@ -2383,7 +2681,7 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    signup: {
+    signUp: {
         parameters: {
             query?: never;
             header?: never;
@@ -2410,20 +2708,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Session"];
+                    "application/json": components["schemas"]["FirstSession"];
                 };
             };
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /** @description `email_taken`: there is an account with this e-mail. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
     };
-    login: {
+    logIn: {
         parameters: {
             query?: never;
             header?: never;
@@ -2445,15 +2746,18 @@ export interface operations {
             200: components["responses"]["Session"];
             /** @description `invalid_credentials`: no such account or a wrong password; which of the two is not told. */
             401: components["responses"]["Unauthenticated"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
     };
-    refresh: {
+    refreshSession: {
         parameters: {
             query?: never;
             header?: never;
@@ -2474,15 +2778,18 @@ export interface operations {
             200: components["responses"]["Session"];
             /** @description `invalid_token`: the refresh token is unknown, expired, used up or revoked. */
             401: components["responses"]["Unauthenticated"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
     };
-    logout: {
+    logOut: {
         parameters: {
             query?: never;
             header?: never;
@@ -2501,10 +2808,13 @@ export interface operations {
         };
         responses: {
             204: components["responses"]["Done"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -2529,15 +2839,18 @@ export interface operations {
              */
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
     };
-    me: {
+    getMe: {
         parameters: {
             query?: never;
             header?: never;
@@ -2549,16 +2862,21 @@ export interface operations {
             /** @description The person. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["User"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -2580,17 +2898,22 @@ export interface operations {
             /** @description A page of tokens. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TokenList"];
+                    "application/json": components["schemas"]["TokenPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -2622,12 +2945,15 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /** @description `too_many_tokens`: there are 100 already; revoke one. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -2652,8 +2978,11 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `token_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -2675,17 +3004,22 @@ export interface operations {
             /** @description A page of organisations. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OrgList"];
+                    "application/json": components["schemas"]["OrgPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -2721,10 +3055,13 @@ export interface operations {
             };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -2735,7 +3072,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -2745,12 +3082,16 @@ export interface operations {
         requestBody?: never;
         responses: {
             200: components["responses"]["Org"];
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -2761,7 +3102,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -2775,8 +3116,11 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -2787,7 +3131,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -2811,10 +3155,13 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -2830,7 +3177,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -2842,11 +3189,12 @@ export interface operations {
             /** @description A page of repositories, or all clone URLs as text. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RepositoryList"];
+                    "application/json": components["schemas"]["RepositoryPage"];
                     /**
                      * @example https://grove.example.org/git/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02/org.git
                      *     https://grove.example.org/git/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02/01980a60-1f00-7a33-b2d4-6c8e0f1a2b03.git
@@ -2854,12 +3202,59 @@ export interface operations {
                     "text/plain": string;
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    listCloneUrls: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All clone URLs. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example https://grove.example.org/git/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02/org.git
+                     *     https://grove.example.org/git/01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02/01980a60-1f00-7a33-b2d4-6c8e0f1a2b03.git
+                     */
+                    "text/plain": string;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -2875,7 +3270,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -2887,19 +3282,24 @@ export interface operations {
             /** @description A page of members. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MemberList"];
+                    "application/json": components["schemas"]["MemberPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -2910,7 +3310,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -2918,7 +3318,7 @@ export interface operations {
                  * @description The person's e-mail; case does not matter.
                  * @example bob@example.org
                  */
-                email: components["parameters"]["email"];
+                email: components["parameters"]["member_email"];
             };
             cookie?: never;
         };
@@ -2946,12 +3346,15 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, or `account_not_found`: nobody has signed up with this e-mail. */
             404: components["responses"]["NotFound"];
-            /** @description `last_owner` */
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `last_owner`; `too_many_members`: the organisation has 10,000. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -2962,7 +3365,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -2970,7 +3373,7 @@ export interface operations {
                  * @description The person's e-mail; case does not matter.
                  * @example bob@example.org
                  */
-                email: components["parameters"]["email"];
+                email: components["parameters"]["member_email"];
             };
             cookie?: never;
         };
@@ -2981,10 +3384,13 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `member_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /** @description `last_owner` */
             409: components["responses"]["Conflict"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3005,12 +3411,12 @@ export interface operations {
                  * @description Only the direct children of this node.
                  * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
                  */
-                parent_id?: string;
+                parent_id?: components["schemas"]["AnyId"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3022,19 +3428,24 @@ export interface operations {
             /** @description A page of nodes. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NodeList"];
+                    "application/json": components["schemas"]["NodePage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3045,7 +3456,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3081,13 +3492,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Node"];
+                    "application/json": components["schemas"]["NodeDetails"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /** @description `node_exists`: the `id` is in use; `Location` leads to the node if it is in this organisation. */
             409: {
                 headers: {
@@ -3103,13 +3516,14 @@ export interface operations {
                      *       "request_id": "01980b00-0000-7000-8000-00000000000a"
                      *     }
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3120,7 +3534,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3134,13 +3548,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Node"];
+            200: components["responses"]["NodeDetails"];
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3151,7 +3569,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3170,8 +3588,11 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3182,7 +3603,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3212,17 +3633,20 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["Node"];
+            200: components["responses"]["NodeDetails"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /** @description `head_moved`, `pull_request_required` */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3233,7 +3657,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3261,17 +3685,20 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["Node"];
+            200: components["responses"]["NodeDetails"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, or `parent_not_found`: there is no such node to be the parent. */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /** @description `head_moved`, `pull_request_required` */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3280,12 +3707,12 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The commit that `main` is believed to be at; if it is not, the answer is 409 `head_moved`. */
-                expected_head?: components["parameters"]["expected_head"];
+                expected_head?: components["parameters"]["expected_main_head"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3309,10 +3736,63 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, or `parent_not_found`: it is not a parent of this node. */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /** @description `head_moved`, `pull_request_required` */
             409: components["responses"]["Conflict"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    listConnections: {
+        parameters: {
+            query?: {
+                /** @description How many to answer at most. */
+                limit?: components["parameters"]["limit"];
+                /** @description How many to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of connections. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3323,7 +3803,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3356,19 +3836,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Connection"];
+                    "application/json": components["schemas"]["NodeConnection"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /** @description `connection_exists` (the `id` is in use at this node), `head_moved`, `pull_request_required` */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3377,12 +3860,12 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The commit that `main` is believed to be at; if it is not, the answer is 409 `head_moved`. */
-                expected_head?: components["parameters"]["expected_head"];
+                expected_head?: components["parameters"]["expected_main_head"];
             };
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3406,10 +3889,13 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `connection_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /** @description `head_moved`, `pull_request_required` */
             409: components["responses"]["Conflict"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3420,7 +3906,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3455,19 +3941,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Connection"];
+                    "application/json": components["schemas"]["NodeConnection"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `connection_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /** @description `head_moved`, `pull_request_required` */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3483,7 +3972,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3500,19 +3989,24 @@ export interface operations {
             /** @description A page of branches; of an empty repository none. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BranchList"];
+                    "application/json": components["schemas"]["BranchPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3523,7 +4017,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3561,12 +4055,18 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found` */
             404: components["responses"]["NotFound"];
-            /** @description `branch_exists`, or `branch_name_taken`: Git cannot have both the branch `a` and a branch `a/b`. */
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /**
+             * @description `branch_exists`, or `branch_name_taken`: Git cannot have both the branch `a` and a branch `a/b`;
+             *     `too_many_branches`: the node has 10,000.
+             */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3577,7 +4077,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3587,10 +4087,11 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
+                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
                  * @example main
                  */
-                branch: components["parameters"]["branch"];
+                branch: components["parameters"]["branch_in_path"];
             };
             cookie?: never;
         };
@@ -3599,18 +4100,23 @@ export interface operations {
             /** @description The branch. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Branch"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3621,7 +4127,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3631,10 +4137,11 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
+                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
                  * @example main
                  */
-                branch: components["parameters"]["branch"];
+                branch: components["parameters"]["branch_in_path"];
             };
             cookie?: never;
         };
@@ -3645,10 +4152,13 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /** @description `branch_protected`: `main`. */
             409: components["responses"]["Conflict"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3664,7 +4174,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3681,19 +4191,24 @@ export interface operations {
             /** @description A page of tags. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TagList"];
+                    "application/json": components["schemas"]["GitTagPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3709,7 +4224,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3719,10 +4234,11 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
+                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
                  * @example main
                  */
-                branch: components["parameters"]["branch"];
+                branch: components["parameters"]["branch_in_path"];
             };
             cookie?: never;
         };
@@ -3731,19 +4247,26 @@ export interface operations {
             /** @description A page of entities. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EntityList"];
+                    "application/json": components["schemas"]["TreeEntityPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_large`: the tree is larger than is listed. */
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3754,7 +4277,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3764,15 +4287,16 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
+                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
                  * @example main
                  */
-                branch: components["parameters"]["branch"];
+                branch: components["parameters"]["branch_in_path"];
                 /**
                  * @description The file's path from the root of the repository, with `/` written as `%2F`.
                  * @example content.md
                  */
-                path: components["parameters"]["path"];
+                path: components["parameters"]["file_path"];
             };
             cookie?: never;
         };
@@ -3781,20 +4305,25 @@ export interface operations {
             /** @description The file. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["File"];
+                    "application/json": components["schemas"]["FileContent"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `branch_not_found`, `file_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /** @description `too_large`: the file is over 16 MiB. */
             413: components["responses"]["TooLarge"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3805,7 +4334,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3827,6 +4356,7 @@ export interface operations {
             /** @description The bytes. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     /**
                      * @description The answer never changes; it is private unless the organisation is published.
                      * @example private, max-age=31536000, immutable
@@ -3843,14 +4373,21 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `object_not_found` */
             404: components["responses"]["NotFound"];
-            /** @description `too_large`: the blob is over 32 MiB. */
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /**
+             * @description `too_large`: the blob is over 32 MiB; or the tags hold over 200,000 different files, of which this is none that was
+             *     looked at (those of `main` are first). By its path it is read nonetheless.
+             */
             413: components["responses"]["TooLarge"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3866,7 +4403,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3876,10 +4413,11 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
+                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
                  * @example main
                  */
-                branch: components["parameters"]["branch"];
+                branch: components["parameters"]["branch_in_path"];
             };
             cookie?: never;
         };
@@ -3888,19 +4426,24 @@ export interface operations {
             /** @description A page of history. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["History"];
+                    "application/json": components["schemas"]["CommitHistory"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3911,7 +4454,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3921,10 +4464,11 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
+                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
                  * @example main
                  */
-                branch: components["parameters"]["branch"];
+                branch: components["parameters"]["branch_in_path"];
             };
             cookie?: never;
         };
@@ -3971,12 +4515,15 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /** @description `head_moved`; `no_changes`: the tree would stay the same; `pull_request_required` on `main`. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -3987,7 +4534,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -3997,10 +4544,11 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
+                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
                  * @example main
                  */
-                branch: components["parameters"]["branch"];
+                branch: components["parameters"]["branch_in_path"];
                 /**
                  * @description The commit, 7 to 40 characters of its id.
                  * @example 9f2c4e6
@@ -4014,23 +4562,30 @@ export interface operations {
             /** @description The commit. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["CommitDetails"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `branch_not_found`, `commit_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_large`: more differs than one answer holds. */
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
     };
-    compare: {
+    compareCommits: {
         parameters: {
             query: {
                 /**
@@ -4047,7 +4602,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -4064,18 +4619,25 @@ export interface operations {
             /** @description The comparison. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Comparison"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`; `branch_not_found`: `base` or `head` names no branch, tag or commit. */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_large`: more differs than one answer holds. */
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -4093,7 +4655,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -4110,19 +4672,24 @@ export interface operations {
             /** @description A page of pull requests. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PullList"];
+                    "application/json": components["schemas"]["PullPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -4133,7 +4700,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -4165,19 +4732,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PullAnswer"];
+                    "application/json": components["schemas"]["PullBody"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /** @description `pull_request_exists`: one is open for this pair of branches; `number` names it. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -4188,7 +4758,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -4198,22 +4768,26 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404, whatever its form.
+                 * @description The pull request's number. One that names nothing is 404.
                  * @example 1
                  */
-                number: components["parameters"]["number"];
+                number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
             200: components["responses"]["Pull"];
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -4224,7 +4798,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -4234,10 +4808,10 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404, whatever its form.
+                 * @description The pull request's number. One that names nothing is 404.
                  * @example 1
                  */
-                number: components["parameters"]["number"];
+                number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
@@ -4258,6 +4832,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /**
              * @description `merged`: it is final. When reopening or retargeting: `pull_request_exists` with `number`,
              *     `source_branch_missing`, `target_branch_missing`.
@@ -4265,8 +4841,9 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -4277,7 +4854,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -4287,10 +4864,10 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404, whatever its form.
+                 * @description The pull request's number. One that names nothing is 404.
                  * @example 1
                  */
-                number: components["parameters"]["number"];
+                number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
@@ -4302,7 +4879,7 @@ export interface operations {
                  *       "expected_target_branch": "main"
                  *     }
                  */
-                "application/json": components["schemas"]["Merge"];
+                "application/json": components["schemas"]["MergeConditions"];
             };
         };
         responses: {
@@ -4311,6 +4888,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /**
              * @description What cannot merge has its `merge_reason` as `code`: `already_merged` (with another head), `closed`,
              *     `source_branch_missing`, `target_branch_missing`, `no_commits_ahead`, `diverged`, `invalid_content`,
@@ -4320,8 +4899,9 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -4332,7 +4912,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -4342,17 +4922,17 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404, whatever its form.
+                 * @description The pull request's number. One that names nothing is 404.
                  * @example 1
                  */
-                number: components["parameters"]["number"];
+                number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
                 /** @example {} */
-                "application/json": components["schemas"]["Nothing"];
+                "application/json": components["schemas"]["EmptyObject"];
             };
         };
         responses: {
@@ -4361,16 +4941,20 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             /**
              * @description `merge_conflict` with `paths`; `merged`, `closed`, `source_branch_missing`, `target_branch_missing`;
              *     `head_moved`: the source moved meanwhile. Where `main` is the source: `branch_protected`, should it have
-             *     commits of its own, and `pull_request_required`.
+             *     commits of its own, and `pull_request_required`. `too_many_commits`: the source has more than 250 commits
+             *     that the target lacks, or its folders are very large; rebase with git and push.
              */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -4386,7 +4970,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -4396,10 +4980,10 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404, whatever its form.
+                 * @description The pull request's number. One that names nothing is 404.
                  * @example 1
                  */
-                number: components["parameters"]["number"];
+                number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
@@ -4408,19 +4992,24 @@ export interface operations {
             /** @description A page of commits. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CommitList"];
+                    "application/json": components["schemas"]["CommitPage"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -4431,7 +5020,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -4441,10 +5030,10 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The pull request's number. One that names nothing is 404, whatever its form.
+                 * @description The pull request's number. One that names nothing is 404.
                  * @example 1
                  */
-                number: components["parameters"]["number"];
+                number: components["parameters"]["pull_number"];
             };
             cookie?: never;
         };
@@ -4453,18 +5042,25 @@ export interface operations {
             /** @description The changes. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["CommitDiff"];
                 };
             };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_large`: more differs than one answer holds. */
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -4481,7 +5077,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -4497,25 +5093,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Graph"];
+                    "application/json": components["schemas"]["PublicGraph"];
                 };
             };
             304: components["responses"]["NotModified"];
             /** @description `org_not_found`: unknown, or not published. */
             404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationError"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
     };
-    retrieve: {
+    searchNodes: {
         parameters: {
             query?: never;
             header?: never;
             path: {
                 /**
-                 * @description The organisation. An id that names nothing is 404, whatever its form.
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
                  * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
                  */
                 org_id: components["parameters"]["org_id"];
@@ -4539,7 +5138,7 @@ export interface operations {
                  *       }
                  *     }
                  */
-                "application/json": components["schemas"]["Retrieve"];
+                "application/json": components["schemas"]["SearchRequest"];
             };
         };
         responses: {
@@ -4549,22 +5148,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Retrieved"];
+                    "application/json": components["schemas"]["SearchAnswer"];
                 };
             };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["ValidationError"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
     };
-    healthz: {
+    getHealth: {
         parameters: {
             query?: never;
             header?: never;
@@ -4576,6 +5178,7 @@ export interface operations {
             /** @description It is. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4585,16 +5188,23 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
-                        /** @constant */
+                        /**
+                         * @description The process answers.
+                         * @constant
+                         */
                         status: "ok";
                     };
                 };
             };
-            422: components["responses"]["ValidationError"];
+            304: components["responses"]["NotModified"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            431: components["responses"]["HeadersTooLarge"];
             default: components["responses"]["InternalError"];
         };
     };
-    readyz: {
+    getReadiness: {
         parameters: {
             query?: never;
             header?: never;
@@ -4606,6 +5216,7 @@ export interface operations {
             /** @description It can. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4615,12 +5226,19 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
-                        /** @constant */
+                        /**
+                         * @description The service takes requests.
+                         * @constant
+                         */
                         status: "ready";
                     };
                 };
             };
-            422: components["responses"]["ValidationError"];
+            304: components["responses"]["NotModified"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["InternalError"];
         };
@@ -4637,6 +5255,7 @@ export interface operations {
             /** @description The document. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4651,10 +5270,13 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The version of OpenAPI. */
                         openapi: string;
+                        /** @description The title, the version and the guide. */
                         info: {
                             [key: string]: unknown;
                         };
+                        /** @description The operations by path and method. */
                         paths: {
                             [key: string]: unknown;
                         };
@@ -4663,11 +5285,15 @@ export interface operations {
                     };
                 };
             };
-            422: components["responses"]["ValidationError"];
+            304: components["responses"]["NotModified"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            431: components["responses"]["HeadersTooLarge"];
             default: components["responses"]["InternalError"];
         };
     };
-    docs: {
+    getDocs: {
         parameters: {
             query?: never;
             header?: never;
@@ -4679,6 +5305,7 @@ export interface operations {
             /** @description The page. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4686,7 +5313,11 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            422: components["responses"]["ValidationError"];
+            304: components["responses"]["NotModified"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            431: components["responses"]["HeadersTooLarge"];
             default: components["responses"]["InternalError"];
         };
     };

@@ -7,29 +7,42 @@ import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import { expectSound } from './support/data-folder.ts'
 import { everythingIn } from './support/everything.ts'
-import { client, newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from './support/grove.ts'
+import { client, type Grove, newDataDir, type PersonClient, signUp, spawnGrove, startGrove } from './support/grove.ts'
 import { newNode, type TestNode } from './support/node.ts'
+import { endAll } from './support/processes.ts'
 
-describe('a database', function () {
-  this.timeout(120_000)
-  let grove: SpawnedGrove
+describe('a database', () => {
+  let dataDir: string
+  let seed: string
   let ann: PersonClient
   let node: TestNode
-  const others: SpawnedGrove[] = []
+  /** What every GET answers of what was made. */
+  let seen: Record<string, string>
+  let grove: Grove
 
-  beforeEach(async () => {
-    grove = await spawnGrove(await newDataDir())
-    ann = await signUp(grove, 'Ann')
-    node = await newNode(grove, ann, { text_content: 'A song of the deep sea', tags: ['sea'] })
+  // Made once, by a service that has stopped; each test has a copy.
+  before(async () => {
+    dataDir = await newDataDir()
+    const maker = await startGrove({ dataDir })
+    ann = await signUp(maker, 'Ann')
+    node = await newNode(maker, ann, { text_content: 'A song of the deep sea', tags: ['sea'] })
     for (let n = 0; n < 5; n++)
-      await newNode(grove, ann, {
+      await newNode(maker, ann, {
         title: `Calf ${n}`,
         text_content: `A song of the deep sea, verse ${n}. `.repeat(400),
       })
+    seen = await everything(maker)
+    await maker.close()
+    seed = `${dataDir}.seed`
+    await cp(dataDir, seed, { recursive: true })
   })
-  afterEach(async () => {
-    for (const one of [grove, ...others.splice(0)]) await one.kill()
-    await rm(grove.dataDir, { recursive: true, force: true })
+  beforeEach(async () => {
+    await rm(dataDir, { recursive: true, force: true })
+    await cp(seed, dataDir, { recursive: true })
+  })
+  afterEach(endAll)
+  after(async () => {
+    for (const folder of [dataDir, seed]) await rm(folder, { recursive: true, force: true })
   })
 
   describe('index.sqlite', () => {
@@ -40,77 +53,72 @@ describe('a database', function () {
     }
     for (const [title, damage] of Object.entries(damages))
       it(`${title} is set aside at the start and made again, and the log says so`, async () => {
-        const before = await everything(grove)
-        await meanwhile(() => damage(file('index.sqlite')))
-        expect(await everything(grove)).to.deep.equal(before)
+        await damage(file('index.sqlite'))
+        await start()
+        expect(await everything(grove)).to.deep.equal(seen)
         expect(said(grove, 'was set aside as index.sqlite.damaged')).to.have.length(1)
         expect(said(grove, 'made again from the repositories')).to.have.length(1)
-        expect(await readdir(grove.dataDir)).to.include('index.sqlite.damaged')
-        await expectSound(grove.dataDir)
+        expect(await readdir(dataDir)).to.include('index.sqlite.damaged')
+        await expectSound(dataDir)
       })
 
     it('that a kill left half made is made to its end before anything is read from it', async () => {
-      const before = await everything(grove)
-      await meanwhile(async () => {
-        const db = new Sqlite(file('index.sqlite'))
-        db.pragma('foreign_keys = on')
-        db.exec("delete from node where title like 'Calf%'; pragma user_version = 0")
-        db.close()
-      })
-      expect(await everything(grove)).to.deep.equal(before)
+      const db = new Sqlite(file('index.sqlite'))
+      db.pragma('foreign_keys = on')
+      db.exec("delete from node where title like 'Calf%'; pragma user_version = 0")
+      db.close()
+      await start()
+      expect(await everything(grove)).to.deep.equal(seen)
     })
 
     it('of an hour ago, put back, catches up with the repositories', async () => {
-      await grove.stop()
       await cp(file('index.sqlite'), file('kept'))
-      grove = await spawnGrove(grove.dataDir)
+      await start()
       const person = client(grove, ann.session.accessToken)
-      await node.proposal('dolphins').catch(() => undefined)
       expect((await person.patch(node.at, { title: 'Dolphins' })).status).to.equal(200)
       expect((await person.post(`/orgs/${ann.org}/nodes`, { title: 'New' })).status).to.equal(201)
       const before = await everything(grove)
-      await meanwhile(() => rename(file('kept'), file('index.sqlite')))
+      await grove.close()
+      await rename(file('kept'), file('index.sqlite'))
+      await start()
       await untilEqual(before)
     })
 
     it('that is newer than the repositories goes back with them', async () => {
-      await grove.stop()
-      await cp(join(grove.dataDir, ann.org), file('kept'), { recursive: true })
-      grove = await spawnGrove(grove.dataDir)
-      const before = await everything(grove)
+      await cp(join(dataDir, ann.org), file('kept'), { recursive: true })
+      await start()
       const person = client(grove, ann.session.accessToken)
       expect((await person.patch(node.at, { title: 'Dolphins' })).status).to.equal(200)
       expect((await person.post(`/orgs/${ann.org}/nodes`, { title: 'New' })).status).to.equal(201)
       expect((await person.post(`${node.at}/branches`, { name: 'more' })).status).to.equal(201)
-      await meanwhile(async () => {
-        await rm(join(grove.dataDir, ann.org), { recursive: true })
-        await rename(file('kept'), join(grove.dataDir, ann.org))
-      })
-      await untilEqual(before)
+      await grove.close()
+      await rm(join(dataDir, ann.org), { recursive: true })
+      await rename(file('kept'), join(dataDir, ann.org))
+      await start()
+      await untilEqual(seen)
     })
 
     it('without its log, and a log without its database, lose nothing', async () => {
-      expect((await ann.patch(node.at, { title: 'Dolphins' })).status).to.equal(200)
-      const before = await everything(grove)
-      await grove.kill()
+      const first = await spawnGrove(dataDir)
+      const earlier = client(first, ann.session.accessToken)
+      expect((await earlier.patch(node.at, { title: 'Dolphins' })).status).to.equal(200)
+      const before = await everything(first)
+      await first.kill()
       for (const end of ['-wal', '-shm']) await rm(file(`index.sqlite${end}`))
-      grove = await spawnGrove(grove.dataDir)
-      await untilEqual(before)
-      const person = client(grove, ann.session.accessToken)
+      const second = await spawnGrove(dataDir)
+      await untilEqual(before, second)
+      const person = client(second, ann.session.accessToken)
       expect((await person.patch(node.at, { title: 'Whales again' })).status).to.equal(200)
-      const after = await everything(grove)
-      await grove.kill()
+      const after = await everything(second)
+      await second.kill()
       await rm(file('index.sqlite'))
-      grove = await spawnGrove(grove.dataDir)
+      await start()
       expect(await everything(grove)).to.deep.equal(after)
     })
 
     it('that is damaged under two services is made again by itself, answers 503 until then, and the log says so', async () => {
-      const before = await everything(grove)
-      await grove.stop()
-      grove = await spawnGrove(grove.dataDir)
-      const other = await spawnGrove(grove.dataDir)
-      others.push(other)
+      const other = await start()
+      await start()
       await scribble(file('index.sqlite'), 0, (await stat(file('index.sqlite'))).size)
       const statuses = new Set<number>()
       await until(async () => {
@@ -120,21 +128,21 @@ describe('a database', function () {
       })
       for (const one of [grove, other]) {
         await until(async () => (await client(one).get('/readyz')).status === 200)
-        await untilEqual(before, one)
+        await untilEqual(seen, one)
       }
       expect([...statuses].filter((status) => status !== 200 && status !== 503)).to.deep.equal([])
       const person = client(grove, ann.session.accessToken)
       expect((await person.patch(node.at, { title: 'Dolphins' })).status).to.equal(200)
-      await expectSound(grove.dataDir)
+      await expectSound(dataDir)
     })
 
     it('that is deleted under a service is made again by itself', async () => {
-      const before = await everything(grove)
+      await start()
       await rm(file('index.sqlite'))
       await until(async () => said(grove, 'made again from').length > 0)
-      expect(await everything(grove)).to.deep.equal(before)
+      expect(await everything(grove)).to.deep.equal(seen)
       expect(said(grove, 'index.sqlite was deleted')).to.have.length(1)
-      expect(await readdir(grove.dataDir)).to.include('index.sqlite')
+      expect(await readdir(dataDir)).to.include('index.sqlite')
     })
   })
 
@@ -147,7 +155,6 @@ describe('a database', function () {
     }
     for (const [title, [words, damage]] of Object.entries(damages))
       it(`${title} keeps the service from starting, in one line, and is not touched`, async () => {
-        await grove.stop()
         await damage(file('credentials.sqlite'))
         const before = await readFile(file('credentials.sqlite')).catch(() => undefined)
         const line = await refusal()
@@ -160,7 +167,6 @@ describe('a database', function () {
 
   for (const name of ['index.sqlite', 'credentials.sqlite'])
     it(`${name} of a newer version keeps this one from starting, in one line`, async () => {
-      await grove.stop()
       const db = new Sqlite(file(name))
       db.exec("insert into schema_migration (name) values ('999_later')")
       db.close()
@@ -170,19 +176,17 @@ describe('a database', function () {
     })
 
   function file(name: string): string {
-    return join(grove.dataDir, name)
+    return join(dataDir, name)
   }
 
-  /** Stops the service, does it, and starts the next. */
-  async function meanwhile(work: () => Promise<unknown>): Promise<void> {
-    expect(await grove.stop()).to.equal(0)
-    await work()
-    grove = await spawnGrove(grove.dataDir)
+  async function start(): Promise<Grove> {
+    grove = await startGrove({ dataDir, logLevel: 'warn' })
+    return grove
   }
 
   /** What a service says that does not start. */
   async function refusal(): Promise<string> {
-    const error: unknown = await spawnGrove(grove.dataDir).then(
+    const error: unknown = await spawnGrove(dataDir).then(
       () => new Error('It has started'),
       (reason: unknown) => reason,
     )
@@ -190,12 +194,12 @@ describe('a database', function () {
   }
 
   /** What every GET answers. */
-  async function everything(one: SpawnedGrove) {
+  async function everything(one: { readonly url: string }) {
     const all = await everythingIn(one, ann.session.accessToken, [ann.org], ['song', 'verse 3'])
     return JSON.parse(JSON.stringify(all).replaceAll(one.url, 'http://grove'))
   }
 
-  async function untilEqual(before: unknown, one = grove): Promise<void> {
+  async function untilEqual(before: unknown, one: { readonly url: string } = grove): Promise<void> {
     const text = JSON.stringify(before)
     for (let attempt = 0; attempt < 100; attempt++) {
       if (JSON.stringify(await everything(one)) === text) return
@@ -206,10 +210,10 @@ describe('a database', function () {
 })
 
 /** The lines of its log that say so. */
-function said(grove: SpawnedGrove, what: string): string[] {
+function said(grove: Grove, what: string): string[] {
   return grove
-    .output()
-    .stderr.split('\n')
+    .logged()
+    .split('\n')
     .filter((line) => line.includes(what))
 }
 

@@ -9,12 +9,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { largestPack, packsToMerge } from '../gitstore/packs.ts'
 import { expectSound, locksIn } from './support/data-folder.ts'
-import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from './support/grove.ts'
+import {
+  client,
+  type Grove,
+  newDataDir,
+  type PersonClient,
+  type SpawnedGrove,
+  signUp,
+  spawnGrove,
+  startGrove,
+} from './support/grove.ts'
 import { expecting, newNode, type TestNode } from './support/node.ts'
 
 describe('maintenance', () => {
   let dataDir: string
-  let grove: SpawnedGrove
+  let grove: SpawnedGrove | undefined
   let ann: PersonClient
 
   beforeEach(async () => {
@@ -22,13 +31,12 @@ describe('maintenance', () => {
   })
   afterEach(async () => {
     await grove?.kill()
+    grove = undefined
     await rm(dataDir, { recursive: true, force: true })
   })
 
   it('packs what is loose and old, puts packs together, packs refs, and leaves alone what is young or kept', async () => {
-    grove = await spawnGrove(dataDir)
-    ann = await signUp(grove, 'Ann')
-    const [loose, packed, named] = [await newNode(grove, ann), await newNode(grove, ann), await newNode(grove, ann)]
+    const [loose, packed, named] = (await newNodes(3)) as [TestNode, TestNode, TestNode]
     importCommits(loose, 900)
     const orphan = store(loose, 'no ref reaches this')
     makeOld(loose)
@@ -37,20 +45,22 @@ describe('maintenance', () => {
     const [kept = ''] = packsOf(packed)
     writeFileSync(join(packed.git.dir, 'objects/pack', `${kept}.keep`), '')
     nameMany(named, 300)
-    const before = await Promise.all([loose, packed, named].map(answersOf))
+    const maintaining = await startGrove({ dataDir })
+    const before = await Promise.all([loose, packed, named].map((node) => answersOf(maintaining, node)))
 
     await until(() => looseOf(loose).length < 100 && packsOf(packed).length === 2 && looseRefsOf(named).length === 0)
     expect(looseOf(loose)).to.deep.equal([fresh])
     expect(loose.git.say('cat-file', '-p', orphan)).to.equal('no ref reaches this')
     expect(packsOf(packed)).to.include(kept)
     await until(() => existsSync(join(packed.git.dir, 'objects/info/commit-graph')))
-    expect(await Promise.all([loose, packed, named].map(answersOf))).to.deep.equal(before)
+    const after = await Promise.all([loose, packed, named].map((node) => answersOf(maintaining, node)))
+    expect(after).to.deep.equal(before)
+    await maintaining.close()
     await expectSound(dataDir)
   })
 
   it('runs a git of low priority, two processes never on one repository, and none outlives them', async () => {
     const nodes = await oldNodes(2)
-    await grove.stop()
     const fake = await gitThatPacksBy('echo "$$ $GIT_DIR" >> "$NOTES"; exec sleep 600')
     const started = () => fake.notes().map((line) => line.split(' '))
     grove = await spawnGrove(dataDir, fake.environment)
@@ -84,16 +94,16 @@ describe('maintenance', () => {
     writeFileSync(path, 'torn')
     utimesSync(path, 1, 1)
     const before = looseOf(damaged)
+    const maintaining = await startGrove({ dataDir, logLevel: 'warn' })
     await until(() => sound.every((node) => looseOf(node).length === 0))
-    const said = grove.output().stdout + grove.output().stderr
-    expect(said.match(/could not be maintained/g)).to.have.length(1)
+    await maintaining.close()
+    expect(maintaining.logged().match(/could not be maintained/g)).to.have.length(1)
     expect(looseOf(damaged)).to.deep.equal(before)
   })
 
   it('deletes no loose object that has been made young again while it was packed', async () => {
     const [node] = await oldNodes(1)
     const [oid = ''] = node ? looseOf(node) : []
-    await grove.stop()
     const fake = await gitThatPacksBy(
       `git "$@"; code=$?; touch $GIT_DIR/objects/${oid.slice(0, 2)}/${oid.slice(2)}; exit $code`,
     )
@@ -121,12 +131,19 @@ describe('maintenance', () => {
     expect(sizes(half + 1, half, half + 2)).to.deep.equal([])
   })
 
-  /** Of Ann, each with 2,700 loose objects that nobody is at work on any more. */
-  async function oldNodes(count: number): Promise<TestNode[]> {
-    grove = await spawnGrove(dataDir)
-    ann = await signUp(grove, 'Ann')
+  /** Of Ann, made by a service that maintains none and has stopped. */
+  async function newNodes(count: number): Promise<TestNode[]> {
+    const maker = await startGrove({ dataDir, sweeps: false })
+    ann = await signUp(maker, 'Ann')
     const nodes: TestNode[] = []
-    for (let n = 0; n < count; n++) nodes.push(await newNode(grove, ann))
+    for (let n = 0; n < count; n++) nodes.push(await newNode(maker, ann))
+    await maker.close()
+    return nodes
+  }
+
+  /** Each with 2,700 loose objects that nobody is at work on any more. */
+  async function oldNodes(count: number): Promise<TestNode[]> {
+    const nodes = await newNodes(count)
     for (const node of nodes) {
       importCommits(node, 900)
       makeOld(node)
@@ -135,9 +152,10 @@ describe('maintenance', () => {
   }
 
   /** Of a node as anybody reads it. */
-  async function answersOf({ at }: TestNode) {
+  async function answersOf(grove: Grove, { at }: TestNode) {
+    const person = client(grove, ann.session.accessToken)
     const paths = ['', '/branches?limit=200', '/tree/main?limit=200', '/tree/main/commits?limit=50']
-    return Promise.all(paths.map(async (path) => (await ann.get(at + path).then(expecting(200))).body))
+    return Promise.all(paths.map(async (path) => (await person.get(at + path).then(expecting(200))).body))
   }
 })
 
@@ -166,7 +184,7 @@ function nicenessOf(pid: number): number {
 }
 
 async function until(done: () => boolean): Promise<void> {
-  for (let waited = 0; waited < 1_800 && !done(); waited++) await sleep(50)
+  for (let waited = 0; waited < 4_000 && !done(); waited++) await sleep(50)
   expect(done()).to.equal(true)
 }
 

@@ -5,7 +5,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { client, newDataDir, password, signUp, spawnGrove } from './support/grove.ts'
+import { client, newDataDir, password, signUp, spawnGrove, startGrove } from './support/grove.ts'
+import { endAfterFile, endsWithParent } from './support/processes.ts'
 
 describe('the service', () => {
   let dataDir: string
@@ -23,7 +24,7 @@ describe('the service', () => {
   })
 
   it('ends with one clear line if the port is taken', async () => {
-    const grove = await spawnGrove(dataDir)
+    const grove = await startGrove({ dataDir })
     const port = new URL(grove.url).port
     const second = await run({ PORT: port, DATA_DIR: dataDir })
     expect(second).to.deep.equal({
@@ -31,7 +32,7 @@ describe('the service', () => {
       stdout: '',
       stderr: `The port is in use: listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`,
     })
-    await grove.stop()
+    await grove.close()
   })
 
   it('ends with one clear line if the environment cannot be used', async () => {
@@ -45,14 +46,12 @@ describe('the service', () => {
     const agent = new Agent({ keepAlive: true })
     const slow = startedPost(grove.url, agent)
     await sleep(300)
-    const started = performance.now()
     const stopped = grove.stop()
     await sleep(300)
     expect(await refused(grove.url)).to.equal('ECONNREFUSED')
     slow.end('d":"wrong password"}')
     expect((await answer(slow)).statusCode).to.equal(401)
     expect(await stopped).to.equal(0)
-    expect(performance.now() - started).to.be.below(5000)
     agent.destroy()
   })
 
@@ -62,21 +61,27 @@ describe('the service', () => {
     const idle = connect(Number(port), hostname)
     idle.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
     await new Promise((resolve) => idle.once('data', resolve))
-    const started = performance.now()
-    expect(await grove.stop()).to.equal(0)
-    expect(performance.now() - started).to.be.below(3000)
+    const ended = new Promise((resolve) => idle.resume().once('end', resolve))
+    const agent = new Agent({ keepAlive: true })
+    const slow = startedPost(grove.url, agent)
+    await sleep(300)
+    const stopped = grove.stop()
+    await ended
+    // What is in flight is not cut yet: the other was closed for itself.
+    slow.end('d":"wrong password"}')
+    expect((await answer(slow)).statusCode).to.equal(401)
+    expect(await stopped).to.equal(0)
     idle.destroy()
+    agent.destroy()
   })
 
-  it('gives up on senders that never end, and still exits 0 within 15 seconds', async () => {
+  it('gives up on senders that never end, and still exits 0', async () => {
     const grove = await spawnGrove(dataDir)
     const agent = new Agent({ keepAlive: true })
     const slow = startedPost(grove.url, agent)
     const broken = new Promise((resolve) => slow.once('error', resolve))
     await sleep(300)
-    const started = performance.now()
     expect(await grove.stop()).to.equal(0)
-    expect(performance.now() - started).to.be.below(15_000)
     await broken
     agent.destroy()
   })
@@ -85,11 +90,11 @@ describe('the service', () => {
     const first = await spawnGrove(dataDir)
     const ann = await signUp(first, 'Ann')
     await first.kill()
-    const second = await spawnGrove(dataDir)
+    const second = await startGrove({ dataDir })
     const { status, body } = await client(second).post('/auth/login', { email: 'ann@example.org', password })
     expect({ status, user: body.user }).to.deep.equal({ status: 200, user: ann.user })
     expect((await client(second, ann.session.accessToken).get(`/orgs/${ann.org}`)).status).to.equal(200)
-    await second.stop()
+    await second.close()
   })
 
   const damages: [string, (file: string) => Promise<void>][] = [
@@ -100,12 +105,12 @@ describe('the service', () => {
   ]
   for (const [title, damage] of damages) {
     it(`makes its index again if that is ${title}`, async () => {
-      const first = await spawnGrove(dataDir)
+      const first = await startGrove({ dataDir })
       const ann = await signUp(first, 'Ann')
       const node = (await ann.post(`/orgs/${ann.org}/nodes`, { title: 'Whales', tags: ['sea'] })).body
-      await first.stop()
+      await first.close()
       await damage(join(dataDir, 'index.sqlite'))
-      const second = await spawnGrove(dataDir, { LOG_LEVEL: 'silent' })
+      const second = await startGrove({ dataDir, logLevel: 'silent' })
       const again = client(second, ann.session.accessToken)
       expect((await again.get('/orgs')).body.orgs).to.have.length(1)
       expect((await again.get(`/orgs/${ann.org}/nodes?tag=sea`)).body.nodes[0].id).to.equal(node.id)
@@ -113,7 +118,7 @@ describe('the service', () => {
         status: 200,
         body: JSON.parse(JSON.stringify(node).replaceAll(first.url, second.url)),
       })
-      await second.stop()
+      await second.close()
     })
   }
 
@@ -131,7 +136,9 @@ describe('the service', () => {
 
 /** Runs `dist/main.js` to its end. */
 function run(environment: Record<string, string>): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, ['dist/main.js'], { env: { ...process.env, ...environment } })
+  const child = endAfterFile(
+    spawn(process.execPath, [...endsWithParent, 'dist/main.js'], { env: { ...process.env, ...environment } }),
+  )
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk) => {
     output.stdout += chunk

@@ -8,6 +8,20 @@ export async function readIndexedBranches(db: Kysely<IndexSchema>, nodeId: strin
   return new Map(rows.map(({ name, head }) => [`refs/heads/${name}`, head]))
 }
 
+/** How many branches each of these nodes has; one without branches is not in it. */
+export async function countBranchesOf(
+  db: Kysely<IndexSchema>,
+  nodes: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('branch')
+    .select((eb) => ['node_id', eb.fn.countAll<number>().as('count')] as const)
+    .where('node_id', 'in', nodes)
+    .groupBy('node_id')
+    .execute()
+  return new Map(rows.map(({ node_id, count }) => [node_id, count]))
+}
+
 /** The same of several nodes, by node; one without branches is not in it. */
 export async function readBranchesOf(
   db: Kysely<IndexSchema>,
@@ -20,4 +34,14 @@ export async function readBranchesOf(
     found.set(node_id, branches.set(`refs/heads/${name}`, head))
   }
   return found
+}
+
+/** The head of a branch as last indexed; `name` without `refs/heads/`. */
+export async function findBranchHead(
+  db: Kysely<IndexSchema>,
+  nodeId: string,
+  name: string,
+): Promise<string | undefined> {
+  const row = db.selectFrom('branch').select('head').where('node_id', '=', nodeId).where('name', '=', name)
+  return (await row.executeTakeFirst())?.head
 }

@@ -1,6 +1,6 @@
 /** What the public graph is drawn from: all rows of one moment, read at one go by a thread that may be held. */
 import Sqlite from 'better-sqlite3'
-import { DatabaseFault } from '../sqlite.ts'
+import { DatabaseFault } from '../database-fault.ts'
 import type { EdgeTable, NodeTable } from './schema.ts'
 
 export type GraphNodeRow = Pick<NodeTable, 'id' | 'title' | 'description' | 'tags' | 'created_at' | 'updated_at'>

@@ -1,5 +1,6 @@
 /** The rows of one node, replaced together. */
-import type { Insertable, Selectable, Transaction, Updateable } from 'kysely'
+import { randomUUID } from 'node:crypto'
+import type { Insertable, Kysely, Selectable, Transaction, Updateable } from 'kysely'
 import { abandonLogs, type LogToLay, layLog, placeOf, trimChain } from './history.ts'
 import type { EdgeTable, IndexSchema, NodeTable, PullTable } from './schema.ts'
 
@@ -26,18 +27,34 @@ export interface NodeChange {
   readonly node?: NodeFields | undefined
   readonly text?: string
   readonly tags?: readonly string[]
+  /** Absent where they are those of the row's commit. */
   readonly edges?: readonly Omit<EdgeTable, 'org_id' | 'holder'>[]
 }
 
 /** Thrown to take back what a transaction has written that must start over. */
 export class Outrun extends Error {}
 
+/** The row of a node, with the epoch of its organisation. */
+export function findNodeState(db: Kysely<IndexSchema>, nodeId: string) {
+  return db
+    .selectFrom('node')
+    .innerJoin('org', 'org.id', 'node.org_id')
+    .selectAll('node')
+    .select('org.epoch')
+    .where('node.id', '=', nodeId)
+    .executeTakeFirst()
+}
+
 /**
- * Writes the change, or nothing and false where the row is no longer the one that it was worked out from.
+ * Writes the change, or nothing and undefined where the row is no longer the one that it was worked out from; else what the
+ * row says now.
  *
  * @throws Outrun where others have laid out the same logs meanwhile
  */
-export async function replaceNodeRows(trx: Transaction<IndexSchema>, change: NodeChange): Promise<boolean> {
+export async function replaceNodeRows(
+  trx: Transaction<IndexSchema>,
+  change: NodeChange,
+): Promise<Pick<NodeTable, 'version' | 'changed'> | undefined> {
   const { row, nodeId, orgId } = change
   if (row) {
     const { numUpdatedRows } = await trx
@@ -46,7 +63,7 @@ export async function replaceNodeRows(trx: Transaction<IndexSchema>, change: Nod
       .where('id', '=', nodeId)
       .where('version', '=', row.version)
       .executeTakeFirst()
-    if (numUpdatedRows === 0n) return false
+    if (numUpdatedRows === 0n) return undefined
   } else if (change.node) {
     await trx.deleteFrom('tombstone').where('node_id', '=', nodeId).execute()
     await trx
@@ -60,8 +77,8 @@ export async function replaceNodeRows(trx: Transaction<IndexSchema>, change: Nod
     await trx.deleteFrom('pull').where('node_id', '=', nodeId).where('number', '=', number).execute()
   for (const pull of change.pulls) await upsertPull(trx, pull)
   const graphMoved = change.node ? await replaceMain(trx, change) : false
-  if (change.node) await touchOrg(trx, orgId, nodeId, graphMoved)
-  return true
+  const changed = change.node ? await touchOrg(trx, orgId, nodeId, graphMoved) : undefined
+  return { version: (row?.version ?? 0) + 1, changed: changed ?? row?.changed ?? 0 }
 }
 
 /**
@@ -84,33 +101,74 @@ export async function deleteNodeRows(
   return true
 }
 
+/**
+ * Forgets that these nodes of an organisation were there. Search indexes that have not heard of it yet begin anew: the
+ * organisation's row gets another epoch.
+ */
+export async function deleteTombstones(
+  trx: Transaction<IndexSchema>,
+  orgId: string,
+  nodeIds: readonly string[],
+): Promise<void> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('tombstone')
+    .where('org_id', '=', orgId)
+    .where('node_id', 'in', nodeIds)
+    .executeTakeFirst()
+  if (numDeletedRows > 0n) await trx.updateTable('org').set({ epoch: randomUUID() }).where('id', '=', orgId).execute()
+}
+
+/** Rows of one statement. */
+const rowsAtOnce = 200
+
 async function replaceBranches(
   trx: Transaction<IndexSchema>,
   { nodeId, branches, indexed }: NodeChange,
 ): Promise<void> {
   const left = new Set<number>()
-  for (const ref of indexed.keys()) {
-    if (branches.get(ref) === indexed.get(ref)) continue
-    const row = trx
+  const moved = [...indexed.keys()].filter((ref) => branches.get(ref) !== indexed.get(ref))
+  for (const refs of inParts(moved)) {
+    const rows = await trx
       .selectFrom('branch')
       .select('chain')
+      .distinct()
       .where('node_id', '=', nodeId)
-      .where('name', '=', shortName(ref))
-    const { chain } = (await row.executeTakeFirst()) ?? {}
-    if (chain) left.add(chain)
-    if (!branches.has(ref))
-      await trx.deleteFrom('branch').where('node_id', '=', nodeId).where('name', '=', shortName(ref)).execute()
+      .where('name', 'in', refs.map(shortName))
+      .execute()
+    for (const { chain } of rows) if (chain !== null) left.add(chain)
   }
-  for (const [ref, head] of branches) {
-    if (indexed.get(ref) === head) continue
-    const place = await placeOf(trx, nodeId, head)
+  for (const refs of inParts(moved.filter((ref) => !branches.has(ref))))
+    await trx.deleteFrom('branch').where('node_id', '=', nodeId).where('name', 'in', refs.map(shortName)).execute()
+  const places = new Map<string, Awaited<ReturnType<typeof placeOf>>>()
+  const changed = [...branches].filter(([ref, head]) => indexed.get(ref) !== head)
+  for (const [, head] of changed) if (!places.has(head)) places.set(head, await placeOf(trx, nodeId, head))
+  for (const some of inParts(changed)) {
+    const none = { chain: null, pos: null }
+    const rows = some.map(([ref, head]) => ({
+      node_id: nodeId,
+      name: shortName(ref),
+      head,
+      ...(places.get(head) ?? none),
+    }))
     await trx
       .insertInto('branch')
-      .values({ node_id: nodeId, name: shortName(ref), head, ...place })
-      .onConflict((conflict) => conflict.columns(['node_id', 'name']).doUpdateSet({ head, ...place }))
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(['node_id', 'name']).doUpdateSet((eb) => ({
+          head: eb.ref('excluded.head'),
+          chain: eb.ref('excluded.chain'),
+          pos: eb.ref('excluded.pos'),
+        })),
+      )
       .execute()
   }
   for (const chain of left) await trimChain(trx, chain)
+}
+
+function inParts<T>(all: readonly T[]): T[][] {
+  const parts: T[][] = []
+  for (let at = 0; at < all.length; at += rowsAtOnce) parts.push(all.slice(at, at + rowsAtOnce))
+  return parts
 }
 
 async function upsertPull(trx: Transaction<IndexSchema>, pull: Insertable<PullTable>): Promise<void> {
@@ -125,7 +183,7 @@ async function upsertPull(trx: Transaction<IndexSchema>, pull: Insertable<PullTa
 /** What main's content says; true if the shape of the graph is another one. */
 async function replaceMain(
   trx: Transaction<IndexSchema>,
-  { row, orgId, nodeId, text = '', tags = [], edges = [] }: NodeChange,
+  { row, orgId, nodeId, text = '', tags = [], edges }: NodeChange,
 ): Promise<boolean> {
   await trx
     .insertInto('node_text')
@@ -134,6 +192,7 @@ async function replaceMain(
     .execute()
   await trx.deleteFrom('node_tag').where('node_id', '=', nodeId).execute()
   for (const tag of tags) await trx.insertInto('node_tag').values({ node_id: nodeId, tag }).execute()
+  if (!edges) return false
   const before = await trx.selectFrom('edge').selectAll().where('holder', '=', nodeId).execute()
   const known = new Set(before.map(({ org_id, holder, ...edge }) => identity(edge)))
   const wanted = new Set(edges.map(identity))
@@ -156,9 +215,10 @@ async function touchOrg(
   orgId: string,
   nodeId: string,
   graphMoved: boolean,
-): Promise<void> {
+): Promise<number> {
   const changed = await countUp(trx, orgId, graphMoved)
   await trx.updateTable('node').set({ changed }).where('id', '=', nodeId).execute()
+  return changed
 }
 
 /** The organisation's next version. */

@@ -3,12 +3,21 @@ import { randomUUID } from 'node:crypto'
 import type { Insertable, Transaction } from 'kysely'
 import type { IndexSchema, MemberTable, OrgTable } from './schema.ts'
 
+export interface MemberChanges {
+  readonly put: readonly Omit<MemberTable, 'org_id'>[]
+  /** Ids; null: all who are not among `put`. */
+  readonly gone: readonly string[] | null
+}
+
+/** Rows of one statement. */
+const rowsAtOnce = 200
+
 /** Writes them if the organisation's row still has the head `before` (null: no row); otherwise nothing. */
 export async function replaceOrgRows(
   trx: Transaction<IndexSchema>,
   before: string | null,
   org: Omit<Insertable<OrgTable>, 'epoch'>,
-  members: readonly Omit<MemberTable, 'org_id'>[],
+  { put, gone }: MemberChanges,
 ): Promise<void> {
   const row = await trx.selectFrom('org').select(['head', 'version']).where('id', '=', org.id).executeTakeFirst()
   if ((row?.head ?? null) !== before) return
@@ -24,10 +33,24 @@ export async function replaceOrgRows(
       .values({ ...org, epoch: randomUUID() })
       .execute()
   }
-  await trx.deleteFrom('member').where('org_id', '=', org.id).execute()
-  for (const member of members)
+  if (gone === null) await trx.deleteFrom('member').where('org_id', '=', org.id).execute()
+  for (let at = 0; at < (gone?.length ?? 0); at += rowsAtOnce)
+    await trx
+      .deleteFrom('member')
+      .where('org_id', '=', org.id)
+      .where('user_id', 'in', gone?.slice(at, at + rowsAtOnce) ?? [])
+      .execute()
+  for (let at = 0; at < put.length; at += rowsAtOnce)
     await trx
       .insertInto('member')
-      .values({ org_id: org.id, ...member })
+      .values(put.slice(at, at + rowsAtOnce).map((member) => ({ org_id: org.id, ...member })))
+      .onConflict((conflict) =>
+        conflict.columns(['org_id', 'user_id']).doUpdateSet((eb) => ({
+          email: eb.ref('excluded.email'),
+          name: eb.ref('excluded.name'),
+          role: eb.ref('excluded.role'),
+          created_at: eb.ref('excluded.created_at'),
+        })),
+      )
       .execute()
 }

@@ -1,5 +1,5 @@
 /** The tables of `index.sqlite`: everything here follows from the refs and may be deleted at any time. */
-import type { Generated } from 'kysely'
+import type { Generated, Kysely } from 'kysely'
 
 export interface OrgTable {
   id: string
@@ -153,3 +153,6 @@ export interface IndexSchema {
   edge: EdgeTable
   pull: PullTable
 }
+
+/** A connection or a transaction. */
+export type IndexDb = Kysely<IndexSchema>

@@ -1,6 +1,7 @@
 /** Accounts: who may sign in. Each function is one statement. */
 
 import type { Kysely } from 'kysely'
+import { compiledOnce } from '../compiled.ts'
 import type { Account, CredentialsSchema } from './schema.ts'
 
 type Db = Kysely<CredentialsSchema>
@@ -30,4 +31,24 @@ export async function insertAccount(db: Db, account: Omit<Account, 'email_key'>)
 
 export async function setPasswordHash(db: Db, accountId: string, hash: string): Promise<void> {
   await db.updateTable('account').set({ password_hash: hash }).where('id', '=', accountId).execute()
+}
+
+export type Profile = Pick<Account, 'id' | 'email' | 'name' | 'created_at' | 'org_id'>
+
+/** Without the password hash; asked by every request with an access token. */
+export async function findProfile(db: Db, id: string): Promise<Profile | undefined> {
+  return (await profileById(db, id))[0]
+}
+
+const profileById = compiledOnce(1, (db: Db, id: string) =>
+  db.selectFrom('account').select(['id', 'email', 'name', 'created_at', 'org_id']).where('id', '=', id),
+)
+
+/** Whether the organisation came with an account. */
+export async function hasPersonalOrg(db: Db, orgId: string): Promise<boolean> {
+  return (await db.selectFrom('account').select('id').where('org_id', '=', orgId).executeTakeFirst()) !== undefined
+}
+
+export async function hasAccounts(db: Db): Promise<boolean> {
+  return (await db.selectFrom('account').select('id').limit(1).executeTakeFirst()) !== undefined
 }

@@ -68,4 +68,15 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index access_token_account on access_token (account_id, created_at, id)`.execute(db)
     },
   },
+  '003_account_addresses': {
+    async up(db) {
+      await sql`
+        create table account_address (
+          account_id text not null references account (id) on delete cascade,
+          address text not null,
+          seen_at text not null,
+          primary key (account_id, address)
+        ) strict, without rowid`.execute(db)
+    },
+  },
 }

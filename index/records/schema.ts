@@ -1,4 +1,5 @@
 /** The tables whose truth is the database itself. Times are ISO 8601 in UTC, hashes are SHA-256 in hexadecimal. */
+import type { Kysely } from 'kysely'
 
 export interface CredentialsSchema {
   account: Account
@@ -6,6 +7,7 @@ export interface CredentialsSchema {
   refresh_token: RefreshToken
   reset_token: ResetToken
   access_token: AccessToken
+  account_address: AccountAddress
   signing_key: SigningKey
 }
 
@@ -68,6 +70,15 @@ export interface AccessToken {
   last_used_at: string | null
 }
 
+/** Where an account was signed in to, or its session prolonged. */
+interface AccountAddress {
+  account_id: string
+  /** As text; of IPv6 the network. */
+  address: string
+  /** The last time. */
+  seen_at: string
+}
+
 /** One row: what signs the tokens of this data folder. */
 export interface SigningKey {
   id: 1
@@ -77,3 +88,6 @@ export interface SigningKey {
   issuer: string
   created_at: string
 }
+
+/** A connection or a transaction. */
+export type CredentialsDb = Kysely<CredentialsSchema>

@@ -66,6 +66,18 @@ export async function insertResetToken(db: Db, token: ResetToken): Promise<void>
   await db.insertInto('reset_token').values(token).execute()
 }
 
+/** Whether the token would open an account now. */
+export async function isResetToken(db: Db, hash: string, now: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('reset_token')
+    .select('hash')
+    .where('hash', '=', hash)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** The account that the token opens, once: undefined if it is unknown, used or expired. */
 export async function useResetToken(db: Db, hash: string, now: string): Promise<string | undefined> {
   const row = await db

@@ -40,14 +40,12 @@ export function allTerms(text: string): string[] {
   return (text.match(WORD) ?? []).map((word) => meaningOf(word).term)
 }
 
-/** The words of `text` with their places. */
-export function wordsOf(text: string): Word[] {
-  const words: Word[] = []
+/** The words of `text` with their places, one by one: to find all of a long text takes long. */
+export function* wordsOf(text: string): Generator<Word> {
   for (const match of text.matchAll(WORD)) {
     const { term, isStopWord } = meaningOf(match[0])
-    words.push({ term, isStopWord, start: match.index, end: match.index + match[0].length })
+    yield { term, isStopWord, start: match.index, end: match.index + match[0].length }
   }
-  return words
 }
 
 function meaningOf(word: string): Meaning {

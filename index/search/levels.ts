@@ -6,11 +6,11 @@ export interface Level {
   children: boolean
   parents: boolean
   connections: boolean
-  /** Share of a seed's score that its neighbours may receive: α of search.md. */
+  /** Share of a seed's score that its neighbours may receive: α of index/README.md. */
   strength: number
 }
 
-/** contract.md §1: each level reaches all that the one before reaches. */
+/** Each level reaches all that the one before reaches. */
 export const LEVELS: Record<ExpansionDepth, Level> = {
   none: { hops: 0, children: false, parents: false, connections: false, strength: 0 },
   shallow: { hops: 1, children: true, parents: false, connections: false, strength: 0.5 },

@@ -1,5 +1,7 @@
 import { type Word, wordsOf } from './analyzer.ts'
-import { type Field, idf, similarTerms, type TextIndex, type WeightedTerm } from './text-index.ts'
+import { inSteps, type Steps } from './steps.ts'
+import type { Field } from './terms.ts'
+import { documentFrequency, idf, similarTerms, type TextIndex, type WeightedTerm } from './text-index.ts'
 
 /** A query made ready for one state of the index. Its concepts are its distinct words that the index can answer, by number. */
 export interface Query {
@@ -16,6 +18,9 @@ export interface Query {
 /** Of a longer query the rarest terms count, equals by name: a page pasted into the box says enough by them. */
 const MOST_TERMS = 64
 
+/** Of all terms together, each document counted for each: half a second of scoring. The rarest always counts. */
+const MOST_POSTINGS = 300_000
+
 /** Of the words that the index lacks the first few are read as typing errors: each look-up walks the dictionary. */
 const MOST_MISSPELT = 8
 const MOST_SIMILAR = 8
@@ -29,16 +34,18 @@ const FUZZY_WEIGHT = 0.45
  * A word that is repeated n times weighs √n; against 1 and n on six sets that is the best or within 0.2 points of it.
  * A query of stop words only ("The Who") is put to the titles, which keep them.
  */
-export function parseQuery(index: TextIndex, text: string): Query {
-  const all = wordsOf(text)
+export function* parseQuery(index: TextIndex, text: string): Steps<Query> {
+  const all: Word[] = []
+  yield* inSteps(wordsOf(text), (word) => all.push(word))
   const content = all.filter((word) => !word.isStopWord)
   const [field, words]: [Field, Word[]] = content.length > 0 ? ['all', content] : ['title', all]
   const query: Query = { field, terms: [], conceptOf: new Map(), rarity: [], words: new Map() }
 
   const counts = new Map<string, number>()
   for (const { term } of words) counts.set(term, (counts.get(term) ?? 0) + 1)
-  const rarity = new Map([...counts.keys()].map((term) => [term, idf(index, field, term)]))
-  const counted = rarest(rarity)
+  const rarity = new Map<string, number>()
+  yield* inSteps(counts.keys(), (term) => rarity.set(term, idf(index, field, term)))
+  const counted = rarest(index, field, rarity)
   const misspelt = new Set(
     [...counts.keys()].filter((term) => rarity.get(term) === 0 && isWord(term)).slice(0, MOST_MISSPELT),
   )
@@ -47,6 +54,7 @@ export function parseQuery(index: TextIndex, text: string): Query {
     const weight = Math.sqrt(count)
     if (counted.has(term)) addConcept(query, term, [{ term, weight }], rarity.get(term) ?? 0)
     if (!misspelt.has(term)) continue
+    yield
     const similar = corrections(index, field, term, weight).filter(
       (other) => !counts.has(other.term) && !query.conceptOf.has(other.term),
     )
@@ -66,10 +74,17 @@ function addConcept(query: Query, term: string, terms: WeightedTerm[], rarity: n
   for (const name of [term, ...terms.map((variant) => variant.term)]) query.conceptOf.set(name, concept)
 }
 
-function rarest(rarity: Map<string, number>): Set<string> {
+function rarest(index: TextIndex, field: Field, rarity: Map<string, number>): Set<string> {
   const known = [...rarity].filter(([, value]) => value > 0)
   known.sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
-  return new Set(known.slice(0, MOST_TERMS).map(([term]) => term))
+  const chosen = new Set<string>()
+  let postings = 0
+  for (const [term] of known.slice(0, MOST_TERMS)) {
+    postings += documentFrequency(index, field, term)
+    if (postings > MOST_POSTINGS && chosen.size > 0) break
+    chosen.add(term)
+  }
+  return chosen
 }
 
 function isWord(term: string): boolean {

@@ -1,6 +1,7 @@
 import { type Coverage, newShare, titleShare } from './coverage.ts'
 import { degreeOf, type Follow, type Graph, type Neighbour, neighboursOf, type Relation } from './graph.ts'
 import type { Level } from './levels.ts'
+import type { Steps } from './steps.ts'
 
 export interface Match {
   id: string
@@ -51,15 +52,15 @@ interface Source {
  * all that they reach lead on, but scores spread only from the best 8 matches and the 20 first-hop nodes that gained most.
  * A second hop adds nodes and raises none that was reached before.
  *
- * Formula and figures: search.md "Ranking". Spreading one hop lifts recall@5 of multi-hop questions from 69 to 94 % (2Wiki).
+ * Formula and figures: index/README.md. Spreading one hop lifts recall@5 of multi-hop questions from 69 to 94 % (2Wiki).
  * The bridge, a second text query that adds entry points, belongs before this, where the `top_k` matches are chosen.
  */
-export function rankNodes(
+export function* rankNodes(
   terrain: Terrain,
   coverage: Coverage,
   matches: Match[],
   level: Level,
-): { nodes: RankedNode[]; cut: boolean } {
+): Steps<{ nodes: RankedNode[]; cut: boolean }> {
   const top = matches[0]?.score ?? 0
   const found = new Map<string, Step>(
     matches.map(({ id }) => [id, { gain: 0, depth: 0, via: null, relation: 'match' }]),
@@ -72,7 +73,7 @@ export function rankNodes(
     via: step.via,
   })
   let cut = false
-  if (level.hops > 0) cut = walk(terrain, coverage, found, seedsOf(coverage, matches, top, level), 1)
+  if (level.hops > 0) cut = yield* walk(terrain, coverage, found, seedsOf(coverage, matches, top, level), 1)
   if (level.hops > 1) {
     const first = [...found].filter(([, step]) => step.depth === 1)
     first.sort(([a, { gain: x }], [b, { gain: y }]) => y - x || (a < b ? -1 : 1))
@@ -83,7 +84,7 @@ export function rankNodes(
       .sort(byScore)
       .slice(0, MOST_NODES - FRONTIER)
     const sources = [...frontier, ...others.map(({ id }) => ({ id, strength: 0 }))]
-    cut = walk(terrain, coverage, found, sources, 2) || cut
+    cut = (yield* walk(terrain, coverage, found, sources, 2)) || cut
   }
   const nodes = [...found].map(([id, step]) => scored(id, step)).sort(byScore)
   return { nodes, cut: cut || nodes.length > MOST_NODES }
@@ -107,15 +108,16 @@ function seedsOf(coverage: Coverage, matches: Match[], top: number, level: Level
 }
 
 /** Goes one hop from `sources`, in their order, and notes in `found` what is reached; true if neighbours of a hub were left out. */
-function walk(
+function* walk(
   terrain: Terrain,
   coverage: Coverage,
   found: Map<string, Step>,
   sources: Source[],
   depth: number,
-): boolean {
+): Steps<boolean> {
   let cut = false
   for (const source of sources) {
+    yield
     const neighbours = neighboursOf(terrain.graph, source.id, terrain.follow).filter(({ id }) => terrain.admits(id))
     const dilution =
       Math.max(

@@ -6,11 +6,15 @@ import { byScore, type Match, type RankedNode, rankNodes, roundScore } from './r
 import { type Scope, scopeTest } from './scope.ts'
 import type { SearchIndex } from './search-index.ts'
 import { snippetOf } from './snippet.ts'
+import { inSteps, type Steps } from './steps.ts'
 import { type Scores, scoreTerms } from './text-index.ts'
 
 export type { SearchEdge } from './graph.ts'
+export { CUTS, wholeLetters } from './room.ts'
 export {
   createSearchIndex,
+  fittingCut,
+  heapOf,
   removeNode,
   type SearchDocument,
   type SearchIndex,
@@ -18,7 +22,7 @@ export {
   setEdges,
 } from './search-index.ts'
 
-/** As in contract.md §1; the caller has checked its shape. */
+/** As in spec/openapi.yaml; the caller has checked its shape. */
 export interface Question {
   query: string
   top_k: number
@@ -44,6 +48,9 @@ interface RetrievedNode extends RankedNode {
   title: string
   tags: string[]
   commit_id?: string
+  /** Only the beginning of its text is searched. */
+  partly_indexed?: boolean
+  /** What is indexed of the text. */
   text_content?: string
 }
 
@@ -57,29 +64,35 @@ export interface Retrieved {
   truncated: boolean
 }
 
-/** UTF-16 units that are read for the snippets of one answer, in the order of rank: 0.5 s at most. */
-const SNIPPET_READING = 4 * 1024 * 1024
+/** UTF-16 units that are read for the snippets of one answer, in the order of rank, and of each match whatever is left. */
+const SNIPPET_READING = 1_048_576
+const LEAST_READING = 16_384
+
+/** Edges in one answer, those with the least ids: about 4 MB. */
+const MOST_EDGES = 10_000
 
 /** Never throws; the answer depends on the question and on what the index holds, not on how it came there. */
-export function retrieve(index: SearchIndex, question: Question): Retrieved {
+export function* retrieve(index: SearchIndex, question: Question): Steps<Retrieved> {
   const { graph, texts, documents } = index
   const level = LEVELS[question.expansion_depth]
   const scope = question.scope ?? {}
-  const admits = scopeTest(graph, documents, scope)
-  const query = parseQuery(texts, question.query)
+  const admits = yield* scopeTest(graph, documents, scope)
+  const query = yield* parseQuery(texts, question.query)
   const scores = scoreTerms(texts, query.field, query.terms)
-  const matches = bestMatches(scores, question.top_k, admits)
+  yield
+  const matches = yield* bestMatches(scores, question.top_k, admits)
 
   const terrain = { graph, admits, follow: followOf(level, scope) }
-  const ranked = rankNodes(terrain, { texts, query, scores, concepts: new Map() }, matches, level)
-  const textOf = (id: string) => documents.get(id)?.text ?? ''
-  const limited = withinLimits(ranked.nodes, question.include_raw_text ? textOf : undefined)
+  const ranked = yield* rankNodes(terrain, { texts, query, scores, concepts: new Map() }, matches, level)
+  const bytesOf = (id: string) => documents.get(id)?.bytes ?? 0
+  const limited = withinLimits(ranked.nodes, question.include_raw_text ? bytesOf : undefined)
+  const among = level.hops === 0 ? [] : yield* edgesAmong(index, new Set(limited.nodes.map(({ node }) => node.id)))
   return {
     query: question.query,
-    matches: describeMatches(index, query, scores, matches),
-    nodes: limited.nodes.map(({ node, text }) => describeNode(index, node, text)),
-    connections: level.hops === 0 ? [] : edgesAmong(index, new Set(limited.nodes.map(({ node }) => node.id))),
-    truncated: ranked.cut || limited.truncated,
+    matches: yield* describeMatches(index, query, scores, matches),
+    nodes: limited.nodes.map(({ node, hasText }) => describeNode(index, node, hasText)),
+    connections: among.slice(0, MOST_EDGES).map(describeEdge),
+    truncated: ranked.cut || limited.truncated || among.length > MOST_EDGES,
   }
 }
 
@@ -92,33 +105,41 @@ function followOf(level: Level, { connection_types }: Scope): Follow {
 }
 
 /** Rounded before they are ordered, so that the cut at `limit` goes by what is shown. */
-function bestMatches(scores: Scores, limit: number, admits: (id: string) => boolean): Match[] {
+function* bestMatches(scores: Scores, limit: number, admits: (id: string) => boolean): Steps<Match[]> {
   const best: Match[] = []
-  for (const { id, score } of scores.ranked()) {
-    if (!admits(id)) continue
+  yield* inSteps(scores.ranked(), ({ id, score }) => {
+    if (!admits(id)) return true
     const match = { id, score: roundScore(score) }
-    if (match.score < (best[limit - 1]?.score ?? 0)) break
+    if (match.score < (best[limit - 1]?.score ?? 0)) return false
     best.push(match)
-  }
+    return true
+  })
   return best.sort(byScore).slice(0, limit)
 }
 
-function describeMatches({ documents }: SearchIndex, query: Query, scores: Scores, matches: Match[]): RetrievedMatch[] {
+function* describeMatches(
+  { documents }: SearchIndex,
+  query: Query,
+  scores: Scores,
+  matches: Match[],
+): Steps<RetrievedMatch[]> {
+  const described: RetrievedMatch[] = []
   let unread = SNIPPET_READING
-  return matches.map(({ id, score }, i) => {
+  for (const [i, { id, score }] of matches.entries()) {
     const document = documents.get(id)
-    const text = document?.text.slice(0, unread) ?? ''
+    const text = document?.text.slice(0, Math.max(unread, LEAST_READING)) ?? ''
     unread -= text.length
-    return {
+    described.push({
       node_id: id,
       title: document?.title ?? '',
       score,
       rank: i + 1,
-      snippet: snippetOf(query, text),
+      snippet: yield* snippetOf(query, text),
       matched_terms: matchedWords(query, scores.find(id)?.terms ?? []),
       ...(document?.commitId === undefined ? {} : { commit_id: document.commitId }),
-    }
-  })
+    })
+  }
+  return described
 }
 
 function matchedWords(query: Query, terms: string[]): string[] {
@@ -126,8 +147,10 @@ function matchedWords(query: Query, terms: string[]): string[] {
   return [...query.words].filter(([, concept]) => concepts.has(concept)).map(([word]) => word)
 }
 
-function describeNode({ documents }: SearchIndex, node: RankedNode, text: string | undefined): RetrievedNode {
+function describeNode({ documents }: SearchIndex, node: RankedNode, hasText: boolean): RetrievedNode {
   const document = documents.get(node.id)
+  const text = document?.text ?? ''
+  const isCut = document !== undefined && Buffer.byteLength(text) < document.bytes
   return {
     id: node.id,
     title: document?.title ?? '',
@@ -137,19 +160,25 @@ function describeNode({ documents }: SearchIndex, node: RankedNode, text: string
     via: node.via,
     tags: document?.tags ?? [],
     ...(document?.commitId === undefined ? {} : { commit_id: document.commitId }),
-    ...(text === undefined ? {} : { text_content: text }),
+    ...(isCut ? { partly_indexed: true } : {}),
+    ...(hasText ? { text_content: text } : {}),
   }
 }
 
-/** Every visible edge with both ends in `ids`, whatever was followed. */
-function edgesAmong({ graph }: SearchIndex, ids: Set<string>): RetrievedEdge[] {
-  const edges: RetrievedEdge[] = []
+/** Visible edges with both ends in `ids`, whatever was followed, in the order of their ids; one more than MOST_EDGES at most. */
+function* edgesAmong({ graph }: SearchIndex, ids: Set<string>): Steps<SearchEdge[]> {
+  let edges: SearchEdge[] = []
   for (const id of ids) {
-    for (const { edge, other } of edgesOf(graph, id)) {
-      if (edge.source === id && ids.has(other)) edges.push(describeEdge(edge))
-    }
+    yield* inSteps(edgesOf(graph, id), ({ edge, other }) => {
+      if (edge.source === id && ids.has(other)) edges.push(edge)
+      if (edges.length > 4 * MOST_EDGES) edges = firstById(edges)
+    })
   }
-  return edges.sort((a, b) => (a.id < b.id ? -1 : 1))
+  return firstById(edges)
+}
+
+function firstById(edges: SearchEdge[]): SearchEdge[] {
+  return edges.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, MOST_EDGES + 1)
 }
 
 function describeEdge(edge: SearchEdge): RetrievedEdge {

@@ -1,4 +1,5 @@
 import { edgesOf, type Graph } from './graph.ts'
+import { inSteps, type Steps } from './steps.ts'
 
 /** All of the conditions that are given must hold; an empty list of nodes admits none, an empty list of tags all. */
 export interface Scope {
@@ -19,9 +20,13 @@ export interface Scoped {
 }
 
 /** Whether a node that is present lies in the scope. */
-export function scopeTest(graph: Graph, documents: ReadonlyMap<string, Scoped>, scope: Scope): (id: string) => boolean {
+export function* scopeTest(
+  graph: Graph,
+  documents: ReadonlyMap<string, Scoped>,
+  scope: Scope,
+): Steps<(id: string) => boolean> {
   const listed = scope.node_ids && new Set(scope.node_ids)
-  const below = scope.under === undefined ? undefined : descendants(graph, scope.under)
+  const below = scope.under === undefined ? undefined : yield* descendants(graph, scope.under)
   const after = scope.updated_after === undefined ? -Infinity : Date.parse(scope.updated_after)
   const before = scope.updated_before === undefined ? Infinity : Date.parse(scope.updated_before)
   const timed = scope.updated_after !== undefined || scope.updated_before !== undefined
@@ -35,12 +40,12 @@ export function scopeTest(graph: Graph, documents: ReadonlyMap<string, Scoped>, 
   }
 }
 
-function descendants(graph: Graph, root: string): Set<string> {
+function* descendants(graph: Graph, root: string): Steps<Set<string>> {
   const found = new Set([root])
-  for (const id of found) {
+  yield* inSteps(found, (id) => {
     for (const { edge, other } of edgesOf(graph, id)) {
       if (edge.edge_type === 'parent_child' && edge.source === id) found.add(other)
     }
-  }
+  })
   return found
 }

@@ -1,41 +1,58 @@
 import { wordsOf } from './analyzer.ts'
 import type { Query } from './query.ts'
+import { inSteps, type Steps } from './steps.ts'
 
 const WINDOW = 40
 
 /** UTF-16 units. Words are seldom so long that it matters; data that only looks like words is. */
 const LONGEST_SNIPPET = 1_000
 
+/** Rarities as whole numbers: sums of them do not depend on their order. */
+const UNITS = 2 ** 20
+
 /**
  * The 40 words of `text` that say most of the query: the first window with the greatest sum of idf over the distinct words
  * of the query in it, its hits in the middle, white space collapsed. Without a hit, the beginning. Linear in `text`.
  */
-export function snippetOf(query: Query, text: string): string {
-  const words = wordsOf(text)
-  const start = windowStart(query, words)
-  const first = words[start]
-  const last = words[Math.min(start + WINDOW, words.length) - 1]
-  if (!first || !last) return ''
-  return cut(text.slice(first.start, last.end).replace(/\s+/g, ' '))
-}
-
-function windowStart(query: Query, words: { term: string }[]): number {
-  const recent: { place: number; concept: number }[] = []
-  let best = { sum: 0, from: 0, to: WINDOW - 1 }
-  for (const [place, { term }] of words.entries()) {
+export function* snippetOf(query: Query, text: string): Steps<string> {
+  const starts: number[] = []
+  const ends: number[] = []
+  const window = openWindow(query)
+  yield* inSteps(wordsOf(text), ({ term, start, end }) => {
     const concept = query.conceptOf.get(term)
-    if (concept === undefined) continue
-    recent.push({ place, concept })
-    while (recent[0] && recent[0].place <= place - WINDOW) recent.shift()
-    const sum = sumOfRarity(query, new Set(recent.map((hit) => hit.concept)))
-    if (sum > best.sum) best = { sum, from: recent[0]?.place ?? place, to: place }
-  }
-  const slack = WINDOW - (best.to - best.from + 1)
-  return Math.max(0, Math.min(best.from - Math.floor(slack / 2), words.length - WINDOW))
+    if (concept !== undefined) window.take(starts.length, concept)
+    starts.push(start)
+    ends.push(end)
+  })
+  const { from, to } = window.best
+  const slack = WINDOW - (to - from + 1)
+  const first = Math.max(0, Math.min(from - Math.floor(slack / 2), starts.length - WINDOW))
+  const last = Math.min(first + WINDOW, starts.length) - 1
+  return cut(text.slice(starts[first], ends[last] ?? 0).replace(/\s+/g, ' '))
 }
 
-function sumOfRarity(query: Query, concepts: Set<number>): number {
-  return query.rarity.reduce((sum, rarity, concept) => (concepts.has(concept) ? sum + rarity : sum), 0)
+/** Takes hits in the order of their places; `best` are those of the first and of the last hit of the best window so far. */
+function openWindow({ rarity }: Query) {
+  const worth = rarity.map((value) => Math.round(value * UNITS))
+  const counts = rarity.map(() => 0)
+  const recent: { place: number; concept: number }[] = []
+  const best = { sum: 0, from: 0, to: WINDOW - 1 }
+  let sum = 0
+  const add = (concept: number, count: 1 | -1): void => {
+    const before = counts[concept] ?? 0
+    counts[concept] = before + count
+    if (before + count === 0 || before === 0) sum += count * (worth[concept] ?? 0)
+  }
+  const take = (place: number, concept: number): void => {
+    recent.push({ place, concept })
+    add(concept, 1)
+    for (let oldest = recent[0]; oldest && oldest.place <= place - WINDOW; oldest = recent[0]) {
+      recent.shift()
+      add(oldest.concept, -1)
+    }
+    if (sum > best.sum) Object.assign(best, { sum, from: recent[0]?.place ?? place, to: place })
+  }
+  return { best, take }
 }
 
 /** Never between the halves of a surrogate pair. */

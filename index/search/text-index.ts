@@ -1,8 +1,6 @@
 import MiniSearch from 'minisearch'
-import { allTerms, contentTerms } from './analyzer.ts'
-
-/** `all` is title and text without stop words; `title` keeps them, for questions made of nothing else. */
-export type Field = 'all' | 'title'
+import { inSteps, type Steps } from './steps.ts'
+import { type Field, type Terms, termsOf } from './terms.ts'
 
 export interface IndexedText {
   id: string
@@ -30,11 +28,16 @@ export interface Scores {
 
 export interface TextIndex {
   mini: MiniSearch<IndexedText>
-  /** As indexed: `remove` needs the very text that was added. */
+  /** As indexed: what is taken out must be the very text that was put in. */
   texts: Map<string, IndexedText>
   /** Sums of field lengths over all documents, in the order of FIELDS; whole numbers, hence exact. */
   totalLengths: number[]
+  /** Distinct, of all fields: MiniSearch would count them one by one. */
+  numTerms: number
 }
+
+/** Of one term: by field, how often each document has it. */
+type Postings = Map<number, Map<number, number>>
 
 const FIELDS: Field[] = ['all', 'title']
 const BOOST = { all: 1, title: 0.3 }
@@ -52,35 +55,77 @@ export function createTextIndex(): TextIndex {
     fields: FIELDS,
     storeFields: [],
     autoVacuum: false,
-    extractField: (document, field) => {
-      if (field === 'id') return document.id
-      return field === 'title' ? document.title : `${document.title}\n${document.text}`
-    },
-    tokenize: (text, field) => (field === 'title' ? allTerms(text) : contentTerms(text)),
+    // A document is added and discarded without a word; its postings are set and removed here, in steps.
+    extractField: (document, field) => (field === 'id' ? document.id : ''),
+    tokenize: () => [],
     processTerm: (term) => term,
   })
-  return { mini, texts: new Map(), totalLengths: FIELDS.map(() => 0) }
+  return { mini, texts: new Map(), totalLengths: FIELDS.map(() => 0), numTerms: 0 }
 }
 
-/** Adds a document, or replaces the one with its id. About 0.7 ms for a page of text. */
-export function setText(index: TextIndex, document: IndexedText): void {
-  const old = index.texts.get(document.id)
-  if (old && old.title === document.title && old.text === document.text) return
-  removeText(index, document.id)
+/**
+ * Adds a document, or replaces the one with its id; `terms` are those of title and text. Until the last step the index is
+ * neither as before nor as after.
+ */
+export function* setText(index: TextIndex, document: IndexedText, terms: Terms): Steps {
+  yield* removeText(index, document.id)
   index.mini.add(document)
   index.texts.set(document.id, document)
+  const place = placeOf(index, document.id)
+  for (const field of FIELDS) {
+    yield* inSteps(terms[field], ([term, { count }]) => addPosting(index, place, field, term, count))
+    place.lengths[place.fieldIds[field] ?? -1] = terms[field].size
+  }
   countLengths(index, document.id, 1)
   setAverages(index)
 }
 
-/** `remove` with the old text, never `discard`: that one lets scores drift until a vacuum. */
-export function removeText(index: TextIndex, id: string): void {
+/** Without what MiniSearch's `discard` leaves behind: scores would drift until a vacuum. */
+export function* removeText(index: TextIndex, id: string): Steps {
   const old = index.texts.get(id)
   if (!old) return
+  const terms = yield* termsOf(old.title, old.text)
+  const place = placeOf(index, id)
+  for (const field of FIELDS) yield* inSteps(terms[field].keys(), (term) => removePosting(index, place, field, term))
   countLengths(index, id, -1)
-  index.mini.remove(old)
+  index.mini.discard(id)
   index.texts.delete(id)
   setAverages(index)
+}
+
+interface Place {
+  shortId: number
+  fieldIds: { [field: string]: number }
+  /** By field. */
+  lengths: number[]
+}
+
+function placeOf({ mini }: TextIndex, id: string): Place {
+  const shortId = mini[SHORT_IDS].get(id) ?? -1
+  return { shortId, fieldIds: mini[FIELD_IDS], lengths: mini[LENGTHS].get(shortId) ?? [] }
+}
+
+function addPosting(index: TextIndex, { shortId, fieldIds }: Place, field: Field, term: string, count: number): void {
+  const fieldId = fieldIds[field] ?? -1
+  const postings: Postings = index.mini[POSTINGS].fetch(term, () => {
+    index.numTerms++
+    return new Map()
+  })
+  const documents = postings.get(fieldId)
+  if (documents) documents.set(shortId, count)
+  else postings.set(fieldId, new Map([[shortId, count]]))
+}
+
+function removePosting(index: TextIndex, { shortId, fieldIds }: Place, field: Field, term: string): void {
+  const fieldId = fieldIds[field] ?? -1
+  const postings: Postings | undefined = index.mini[POSTINGS].get(term)
+  const documents = postings?.get(fieldId)
+  if (!postings || !documents) return
+  documents.delete(shortId)
+  if (documents.size === 0) postings.delete(fieldId)
+  if (postings.size > 0) return
+  index.mini[POSTINGS].delete(term)
+  index.numTerms--
 }
 
 function countLengths(index: TextIndex, id: string, sign: 1 | -1): void {
@@ -102,7 +147,8 @@ export function idf(index: TextIndex, field: Field, term: string): number {
   return matching === 0 ? 0 : Math.log(1 + (index.mini.documentCount - matching + 0.5) / (matching + 0.5))
 }
 
-function documentFrequency(index: TextIndex, field: Field, term: string): number {
+/** How many documents have `term` in `field`. */
+export function documentFrequency(index: TextIndex, field: Field, term: string): number {
   return index.mini[POSTINGS].get(term)?.get(index.mini[FIELD_IDS][field] ?? -1)?.size ?? 0
 }
 
@@ -119,7 +165,7 @@ export function similarTerms(index: TextIndex, field: Field, term: string, dista
  * BM25 of distinct `terms`, in the order given, over title and text or over the title alone. MiniSearch multiplies a
  * score by the number of matched terms and cannot be told not to: divided out, 1.4 to 6.1 points of nDCG@10.
  *
- * This is the place for a top-k scorer over MiniSearch's own postings (search.md, finding 5): `ranked` would stop at the
+ * This is the place for a top-k scorer over MiniSearch's own postings: `ranked` would stop at the
  * best few and `find` would score one document.
  */
 export function scoreTerms(index: TextIndex, field: Field, terms: WeightedTerm[]): Scores {

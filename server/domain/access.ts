@@ -1,24 +1,21 @@
-/** Who may do what: rights are checked here, once, at the start of every use case (contract §4). */
+/** Who may do what: rights are checked here, once, at the start of every use case. */
 
-import type { Kysely, Selectable } from 'kysely'
 import { GitError } from '../../gitstore/errors.ts'
 import type { History } from '../../gitstore/history.ts'
 import { listRefs, readRef } from '../../gitstore/refs.ts'
 import type { Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repos.ts'
-import { compiledOnce } from '../../index/compiled.ts'
 import { DatabaseFault } from '../../index/database.ts'
-import { readIndexedBranches } from '../../index/derived/branches.ts'
-import type { IndexSchema, NodeTable, OrgTable, Role } from '../../index/derived/schema.ts'
+import { findNode, type NodeRow } from '../../index/derived/node-queries.ts'
+import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
+import type { Role } from '../../index/derived/schema.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
 import type { Actor, Person } from './actor.ts'
-import { followNode, followOrg, sameBranches } from './follow.ts'
+import { followNode, followOrg } from './follow.ts'
 import { historyOf } from './history.ts'
-import { isId, ledgerRef, nodeRepo, orgRepo } from './places.ts'
-
-export type OrgRow = Selectable<OrgTable>
-export type NodeRow = Selectable<NodeTable>
+import { agree, indexedBranches } from './indexed-branches.ts'
+import { isId, ledgerRef, main, nodeRepo, orgRepo } from './places.ts'
 
 const rank: Record<Role, number> = { reader: 1, editor: 2, maintainer: 3, owner: 4 }
 
@@ -61,7 +58,7 @@ export async function nodeFor(
   need: Need,
 ): Promise<NodeAccess> {
   const access = await visibleOrg(deps, actor, orgId)
-  const node = await findFollowed(deps, orgId, nodeId, need)
+  const node = await findFollowed(deps, access.org, nodeId, need)
   if (!node) throw new Refusal('node_not_found', 'Node not found')
   requireRole(access, need)
   const repo = nodeRepo(deps.store, orgId, nodeId)
@@ -89,12 +86,7 @@ async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgA
 
 /** The organisation and the person's role in it, both of one moment. */
 async function findSeen(deps: Deps, orgId: string, userId: string): Promise<OrgAccess | undefined> {
-  const known = async (): Promise<OrgAccess | undefined> => {
-    const [row] = await orgAndRole(deps.index.read, userId, orgId)
-    if (row === undefined) return undefined
-    const { role, ...org } = row
-    return { org, role }
-  }
+  const known = () => findOrgWithRole(deps.index.read, orgId, userId)
   const seen = isId(orgId) ? await known() : undefined
   // A crash may have left it out of the index: then following its repository puts it there.
   return seen ?? ((await findOrg(deps, orgId)) && known())
@@ -112,18 +104,19 @@ export function requireRole({ role }: OrgAccess, need: Need): void {
 /** The organisation's row; one that a crash left out of the index is found by its repository. */
 export async function findOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
   if (!isId(orgId)) return undefined
-  const row = await selectOrg(deps.index.read, orgId)
+  const row = await findOrgRow(deps.index.read, orgId)
   if (row || !repoExists(orgRepo(deps.store, orgId))) return row
   await followOrg(deps, orgId)
-  return selectOrg(deps.index.read, orgId)
+  return findOrgRow(deps.index.read, orgId)
 }
 
 /** Where the storage fails while the index follows, a node is read as the index has it: reads go on. */
-async function findFollowed(deps: Deps, orgId: string, nodeId: string, need: Need): Promise<NodeRow | undefined> {
+async function findFollowed(deps: Deps, org: OrgRow, nodeId: string, need: Need): Promise<NodeRow | undefined> {
+  const orgId = org.id
   if (!isId(nodeId)) return undefined
   let row = await findNode(deps.index.read, orgId, nodeId)
   const repo = nodeRepo(deps.store, orgId, nodeId)
-  if (row ? await isFollowed(deps, repo, row) : !repoExists(repo)) return row
+  if (row ? await isFollowed(deps, repo, { ...row, epoch: org.epoch }) : !repoExists(repo)) return row
   try {
     await followNode(deps, orgId, nodeId)
   } catch (error) {
@@ -140,44 +133,16 @@ function isStorageFault(error: unknown): boolean {
   return (error instanceof GitError || error instanceof DatabaseFault) && error.code.startsWith('storage_')
 }
 
-/** Whether the refs are those last indexed: the ledger and main by themselves, the other branches by their rows. */
-async function isFollowed(deps: Deps, repo: Repo, row: NodeRow): Promise<boolean> {
+/**
+ * Whether the refs are those last indexed. The ledger and main are read; of the other branches it is asked whether anything has
+ * moved since they were last compared.
+ */
+async function isFollowed(deps: Deps, repo: Repo, row: NodeRow & { readonly epoch: string }): Promise<boolean> {
   try {
-    if (readRef(repo, ledgerRef) !== row.ledger) return false
-    return sameBranches(await readIndexedBranches(deps.index.read, row.id), listRefs(repo, 'refs/heads/'))
+    if (readRef(repo, ledgerRef) !== row.ledger || readRef(repo, main) !== row.head) return false
+    return agree(row, await indexedBranches(deps.index.read, row), listRefs(repo, 'refs/heads/'))
   } catch (error) {
     if (error instanceof GitError && error.code === 'repo_missing') return false
     throw error
   }
-}
-
-function selectOrg(db: Kysely<IndexSchema>, orgId: string): Promise<OrgRow | undefined> {
-  return db.selectFrom('org').selectAll().where('id', '=', orgId).executeTakeFirst()
-}
-
-const orgAndRole = compiledOnce(2, (db: Kysely<IndexSchema>, userId: string, orgId: string) =>
-  db
-    .selectFrom('org')
-    .leftJoin('member', (join) => join.onRef('member.org_id', '=', 'org.id').on('member.user_id', '=', userId))
-    .selectAll('org')
-    .select('member.role')
-    .where('org.id', '=', orgId),
-)
-
-export async function findNode(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NodeRow | undefined> {
-  return (await nodeById(db, nodeId, orgId))[0]
-}
-
-const nodeById = compiledOnce(2, (db: Kysely<IndexSchema>, nodeId: string, orgId: string) =>
-  db.selectFrom('node').selectAll().where('id', '=', nodeId).where('org_id', '=', orgId),
-)
-
-async function findRole(db: Kysely<IndexSchema>, orgId: string, userId: string): Promise<Role | undefined> {
-  const row = await db
-    .selectFrom('member')
-    .select('role')
-    .where('org_id', '=', orgId)
-    .where('user_id', '=', userId)
-    .executeTakeFirst()
-  return row?.role
 }

@@ -1,5 +1,5 @@
 /** People as Git knows them: a name and an e-mail address in a commit. */
-import type { Person as GitPerson } from '../../gitstore/commits.ts'
+import { type Person as GitPerson, latestTime } from '../../gitstore/commits.ts'
 import { cleanPersonName } from '../../gitstore/names.ts'
 
 export interface Author {
@@ -18,9 +18,9 @@ export function asJson(value: unknown): Buffer {
   return Buffer.from(`${JSON.stringify(value, null, 2)}\n`)
 }
 
-/** ISO 8601 in UTC, of a commit's whole seconds. */
+/** ISO 8601 in UTC, of a commit's whole seconds; 1970 for one after the year 9999, as git shows a time that it cannot write. */
 export function timeOf({ timestamp }: GitPerson): string {
-  return new Date(timestamp * 1000).toISOString()
+  return new Date(timestamp <= latestTime ? timestamp * 1000 : 0).toISOString()
 }
 
 /** Of two times in ISO 8601; a commit's has no fraction, so what was made within its second is not younger than it. */

@@ -3,17 +3,21 @@ import { readCommit } from '../../gitstore/commits.ts'
 import { type Draft, openDraft } from '../../gitstore/draft.ts'
 import type { BranchName } from '../../gitstore/names.ts'
 import { holding, transact } from '../../gitstore/ref-transaction.ts'
+import { readRef } from '../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import type { Deps } from '../deps.ts'
 import { Invalid, Refusal } from '../errors.ts'
 import { type NodeAccess, requireStill } from './access.ts'
 import type { Person } from './actor.ts'
 import { signature } from './authors.ts'
-import { type ContentProblem, readContent } from './entities.ts'
+import type { ContentProblem } from './content-problem.ts'
+import { readContent } from './entities.ts'
+import { excerpt } from './excerpt.ts'
 import { followSoon, noteOf } from './follow.ts'
 import { refuseLongText } from './limits.ts'
 import { graphRef, main, orgRepo } from './places.ts'
-import { graphProblems, newParents } from './rules.ts'
+import { contentProblems, graphProblems, newParents } from './rules.ts'
+import { withLineFeeds } from './texts.ts'
 
 export interface CommitRequest {
   readonly branch: BranchName
@@ -42,6 +46,7 @@ export async function commitToBranch(
   const ref = `refs/heads/${request.branch}`
   const { repo, org, node } = access
   refuseLongText(['body', 'message'], request.message)
+  await readAhead(repo, ref)
   return whileHeld(deps, access, ref === main && request.addsParents, () =>
     transact(deps.store, [{ repo, ref }], async (current) => {
       const head = current({ repo, ref })
@@ -55,13 +60,20 @@ export async function commitToBranch(
       refuseProblems(await problemsOf(deps, access, draft.repo, ref, before, tree), request.locate)
       const person = signature(actor, deps.now())
       const parents = head === null ? [] : [head]
-      const oid = await draft.commit({ tree, parents, author: person, committer: person, message: request.message })
+      const message = withLineFeeds(request.message)
+      const oid = await draft.commit({ tree, parents, author: person, committer: person, message })
       return { moves: [{ repo, ref, to: oid }], value: oid, save: draft.save }
     }),
   ).then(async (oid) => {
     await followSoon(deps, org.id, node.id)
     return oid
   })
+}
+
+/** Reads the head's content before the branch is locked, which takes seconds where it has thousands of edges; it is kept. */
+async function readAhead(repo: Repo, ref: string): Promise<void> {
+  const head = readRef(repo, ref)
+  if (head !== null) await readContent(repo, (await readCommit(repo, head)).tree)
 }
 
 /** Runs `work` with the graph held, if `held`; the index follows before it is let go. */
@@ -83,7 +95,7 @@ export async function whileGraphHeld<T>(deps: Deps, orgId: string, nodeId: strin
   })
 }
 
-/** What of the tree breaks the rules of that branch: syntax anywhere, the graph on main. */
+/** What of the tree breaks the rules of that branch, which is at `before`: syntax anywhere, the graph on main. */
 export async function problemsOf(
   deps: Deps,
   { org, node }: Pick<NodeAccess, 'org' | 'node'>,
@@ -93,9 +105,10 @@ export async function problemsOf(
   after: Oid,
 ): Promise<ContentProblem[]> {
   const content = await readContent(repo, after)
-  if (ref !== main) return [...content.problems]
   const known = await readContent(repo, before)
-  return [...content.problems, ...(await graphProblems(deps.index.read, org.id, node.id, known, content))]
+  const problems = contentProblems(known, content)
+  if (ref !== main) return problems
+  return [...problems, ...(await graphProblems(deps.index.read, org.id, node.id, known, content))]
 }
 
 /** Whether moving main from one tree to another adds a parent edge. */
@@ -126,7 +139,7 @@ export function refuseProblems(problems: readonly ContentProblem[], locate: Comm
   throw new Invalid(
     problems.map(({ path, reason }) => ({
       loc: locate(path),
-      msg: `${path}: ${reason}`,
+      msg: `${excerpt(path)}: ${reason}`,
       type: 'value_error',
       ctx: { path, reason },
     })),

@@ -3,10 +3,11 @@ import type { Draft } from '../../gitstore/draft.ts'
 import { GitError } from '../../gitstore/errors.ts'
 import { pathProblem } from '../../gitstore/names.ts'
 import type { Oid } from '../../gitstore/repo.ts'
-import { applyChanges, findEntry } from '../../gitstore/trees.ts'
+import { applyChanges } from '../../gitstore/trees.ts'
 import { Invalid, invalid, type Problem } from '../errors.ts'
 import { collisionsOf } from './collisions.ts'
 import { textLimit } from './entities.ts'
+import { excerpt } from './excerpt.ts'
 
 export interface Change {
   readonly action: 'put' | 'delete'
@@ -47,16 +48,11 @@ export function fileChanges(changes: readonly Change[]): FileChange[] {
  */
 export async function applyFileChanges(draft: Draft, tree: Oid | null, files: readonly FileChange[]): Promise<Oid> {
   const changes: { path: string; blob: Oid | null }[] = []
-  for (const [at, { path, bytes }] of files.entries()) {
-    if (bytes === null) {
-      const entry = tree === null ? undefined : await findEntry(draft.repo, tree, path)
-      if (!entry || entry.mode === '040000')
-        throw invalid(['body', 'changes', at, 'path'], 'there is no file at this path', path)
-    }
-    changes.push({ path, blob: bytes === null ? null : await draft.blob(bytes) })
-  }
+  for (const { path, bytes } of files) changes.push({ path, blob: bytes === null ? null : await draft.blob(bytes) })
+  const missing = new Set<string>()
   try {
-    const after = await applyChanges(draft, tree, changes)
+    const after = await applyChanges(draft, tree, changes, (path) => missing.add(path))
+    refuseMissing(files, missing)
     await refuseCollisions(draft, tree, after, files)
     return after
   } catch (error) {
@@ -69,6 +65,11 @@ export async function applyFileChanges(draft: Draft, tree: Oid | null, files: re
       files[at]?.path,
     )
   }
+}
+
+function refuseMissing(files: readonly FileChange[], missing: ReadonlySet<string>): void {
+  const at = files.findIndex(({ path }) => missing.has(path))
+  if (at >= 0) throw invalid(['body', 'changes', at, 'path'], 'there is no file at this path', files[at]?.path)
 }
 
 async function refuseCollisions(
@@ -87,7 +88,7 @@ async function refuseCollisions(
   )
   throw invalid(
     ['body', 'changes', Math.max(at, 0), 'path'],
-    `${names.join(' and ')} differ in case only`,
+    `${names.map(excerpt).join(' and ')} differ in case only`,
     files[at]?.path,
   )
 }

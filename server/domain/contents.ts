@@ -1,11 +1,12 @@
 /** What branches hold: trees, files, objects, history, commits, comparison. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { findCommit, readCommit } from '../../gitstore/commits.ts'
 import { GitError } from '../../gitstore/errors.ts'
 import { asBranchName, type BranchName } from '../../gitstore/names.ts'
 import { readBlob } from '../../gitstore/objects.ts'
 import { readRef } from '../../gitstore/refs.ts'
 import { isOid, type Oid, type Repo } from '../../gitstore/repo.ts'
-import { findEntry, listFiles } from '../../gitstore/trees.ts'
+import { type FileEntry, findEntry, listFiles } from '../../gitstore/trees.ts'
 import type { Deps } from '../deps.ts'
 import { invalid, Refusal } from '../errors.ts'
 import { type NodeAccess, nodeFor } from './access.ts'
@@ -14,13 +15,22 @@ import { commitToBranch } from './branch-moves.ts'
 import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
 import { type CommitDetails, readCommits, readDetails, readDiff } from './commit-views.ts'
 import { entityAt } from './entities.ts'
+import { excerpt } from './excerpt.ts'
 import { readBack } from './follow.ts'
+import { largeRead, readOfChange } from './large-reads.ts'
 import { lasting, lengthOf } from './lasting.ts'
 import { type Page, pageOf, slice } from './pages.ts'
+import { isPublicBlob } from './public-blobs.ts'
 import { commitOfTag, visibleHeads } from './tags.ts'
 
 /** Bytes of a file that is answered as JSON, which takes five times as many while it is made. */
 const fileLimit = 16 * 1_048_576
+
+/** Tips that are asked for a commit before others have their turn. */
+const tipsPerTurn = 100
+
+const tooManyFiles =
+  'This tree has more than 100,000 files and folders, more than 64 levels, or paths of over 16 MiB; clone the node and use git ls-tree'
 
 interface BranchPlace {
   readonly orgId: string
@@ -29,17 +39,31 @@ interface BranchPlace {
 }
 
 /** The head of a branch that the caller may see; null for main of a node without a commit. @throws Refusal branch_not_found */
-export function headFor({ repo, role }: NodeAccess, branch: string): Oid | null {
-  const name = asBranchName(branch)
-  const head = name && (role !== null || name === 'main') ? readRef(repo, `refs/heads/${name}`) : null
-  if (head || name === 'main') return head
+export function headFor(access: NodeAccess, branch: string): Oid | null {
+  const head = findHead(access, branch)
+  if (head || branch === 'main') return head
   throw new Refusal('branch_not_found', 'Branch not found')
+}
+
+/** The head of a branch, else the commit of a tag. Otherwise as headFor. */
+async function revisionFor(access: NodeAccess, revision: string): Promise<Oid | null> {
+  const head = findHead(access, revision)
+  if (head || revision === 'main') return head
+  const name = asBranchName(revision)
+  const tagged = name && (await commitOfTag(access.repo, name))
+  if (tagged) return tagged
+  throw new Refusal('branch_not_found', 'Branch not found')
+}
+
+function findHead({ repo, role }: NodeAccess, branch: string): Oid | null {
+  const name = asBranchName(branch)
+  return name && (role !== null || name === 'main') ? readRef(repo, `refs/heads/${name}`) : null
 }
 
 export async function listEntities(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, page: Page) {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
-  const head = headFor(access, branch)
-  const files = head === null ? [] : await listFiles(access.repo, (await readCommit(access.repo, head)).tree)
+  const head = await revisionFor(access, branch)
+  const files = head === null ? [] : await listTree(access.repo, head)
   const entities = slice(files, page).map(({ path, oid, mode }) => ({
     ...entityAt(path, nodeId),
     entity_key: path,
@@ -55,10 +79,15 @@ export async function listEntities(deps: Deps, actor: Actor, { orgId, nodeId, br
   }
 }
 
+async function listTree(repo: Repo, head: Oid): Promise<FileEntry[]> {
+  const { tree } = await readCommit(repo, head)
+  return largeRead(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
+}
+
 /** A file with its content as a commit would put it: text where it is UTF-8, else base64. */
 export async function readFile(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, path: string) {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
-  const head = headFor(access, branch)
+  const head = await revisionFor(access, branch)
   const entry =
     head === null ? undefined : await findEntry(access.repo, (await readCommit(access.repo, head)).tree, path)
   if (!head || !entry || entry.mode === '040000' || entry.mode === '160000')
@@ -89,7 +118,9 @@ export async function readBytes(
 ): Promise<Buffer> {
   const access = await nodeFor(deps, actor, place.orgId, place.nodeId, 'public')
   const missing = new Refusal('object_not_found', 'Object not found')
-  if (!isOid(objectId) || (access.role === null && !(await isPublicBlob(access.repo, objectId)))) throw missing
+  if (!isOid(objectId)) throw missing
+  if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access.repo, false), objectId)))
+    throw missing
   return readBlob(access.repo, objectId).catch((error: unknown) => {
     throw error instanceof GitError && error.code === 'object_missing' ? missing : error
   })
@@ -98,7 +129,7 @@ export async function readBytes(
 /** History in `git log`'s order. */
 export async function listCommits(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, page: Page) {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
-  const head = headFor(access, branch)
+  const head = await revisionFor(access, branch)
   if (head === null) return { node_id: nodeId, history: [], ...pageOf(page, 0) }
   return lasting(
     `history ${nodeId} ${head} ${page.offset} ${page.limit}`,
@@ -118,7 +149,7 @@ export async function readBranchCommit(
   commitId: string,
 ): Promise<CommitDetails> {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
-  const head = headFor(access, branch)
+  const head = await revisionFor(access, branch)
   const missing = new Refusal('commit_not_found', 'Commit not found on this branch')
   if (head === null || !/^[0-9a-f]{7,40}$/.test(commitId)) throw missing
   if (isOid(commitId)) {
@@ -163,7 +194,7 @@ export async function createCommit(
       return at < 0 ? ['body', 'changes'] : ['body', 'changes', at]
     },
   })
-  return readBack(deps, () => readDetails(access.repo, nodeId, oid))
+  return readBack(deps, () => readDetails(access.repo, nodeId, oid, readOfChange))
 }
 
 /** Two branches, tags or commits: where they parted, how far each went, and what `head` changed since. */
@@ -195,15 +226,20 @@ export async function compare(
 /** The commit that a branch, a tag or an id names, among those that the caller may see; undefined where it is none. */
 export async function findNamedCommit(access: NodeAccess, name: string): Promise<Oid | undefined> {
   const { repo, role, history } = access
-  const branch = asBranchName(name)
-  const head = branch && (role !== null || branch === 'main') ? readRef(repo, `refs/heads/${branch}`) : null
+  const head = findHead(access, name)
   if (head) return head
+  const branch = asBranchName(name)
   if (branch) {
     const tagged = await commitOfTag(repo, branch)
     if (tagged) return tagged
   }
   if (!isOid(name) || !(await findCommit(repo, name))) return undefined
-  for (const tip of await visibleHeads(repo, role !== null)) if (await history.contains(tip, name)) return name
+  const tips = await visibleHeads(repo, role !== null)
+  if (tips.includes(name)) return name
+  for (const [at, tip] of tips.entries()) {
+    if (at % tipsPerTurn === tipsPerTurn - 1) await nextTurn()
+    if (await history.contains(tip, name)) return name
+  }
   return undefined
 }
 
@@ -216,16 +252,8 @@ export function knownBranch(branch: string): BranchName {
 
 async function commitNamed(access: NodeAccess, name: string): Promise<Oid> {
   const oid = await findNamedCommit(access, name)
-  if (!oid) throw new Refusal('branch_not_found', `There is no branch, tag or commit ${name}`)
+  if (!oid) throw new Refusal('branch_not_found', `There is no branch, tag or commit ${excerpt(name)}`)
   return oid
-}
-
-async function isPublicBlob(repo: Repo, oid: Oid): Promise<boolean> {
-  for (const tip of await visibleHeads(repo, false)) {
-    const files = await listFiles(repo, (await readCommit(repo, tip)).tree)
-    if (files.some((file) => file.oid === oid)) return true
-  }
-  return false
 }
 
 function asText(bytes: Buffer): string | undefined {

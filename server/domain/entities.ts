@@ -1,10 +1,14 @@
-/** What a node's tree says: the public format of a repository, read and judged (contract §2). */
+/** What a node's tree says: the public format of a repository, read and judged. */
 import { LRUCache } from 'lru-cache'
 import { GitError } from '../../gitstore/errors.ts'
 import { readBlob } from '../../gitstore/objects.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { readTree, type TreeEntry } from '../../gitstore/trees.ts'
-import { depthLimit, isTooDeep } from './limits.ts'
+import type { ContentProblem } from './content-problem.ts'
+import { readEdgeFolder } from './edge-folders.ts'
+import { lossesOf } from './json-text.ts'
+import { depthLimit, isTooDeep, propertiesLimit } from './limits.ts'
+import { isOneLine } from './texts.ts'
 
 export type EntityType = 'node' | 'content' | 'edge' | 'connection' | 'file'
 
@@ -20,14 +24,9 @@ export interface ConnectionEntity {
   readonly label: string
 }
 
-export interface ContentProblem {
-  readonly path: string
-  readonly reason: string
-}
-
 export interface NodeContent {
-  /** node.json as it stands, with the keys that are none of ours; empty where it is missing or cannot be read. */
-  readonly json: Readonly<Record<string, unknown>>
+  /** The blob of node.json; undefined where it is missing or holds no JSON object. */
+  readonly jsonBlob: Oid | undefined
   /** Undefined where node.json is missing or has none: the title given at creation holds. */
   readonly title: string | undefined
   readonly tags: readonly string[]
@@ -46,7 +45,9 @@ export const defaultConnectionType = 'related_to'
 const parentPath = /^parents\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.json$/
 const connectionPath = /^connections\/([A-Za-z0-9_-]{1,64})\.json$/
 /** Bytes; node.json and the edges are read whole at every commit. */
-const jsonLimit = 1_048_576
+export const jsonLimit = 1_048_576
+/** Of one file, what JavaScript would lose. */
+const mostLosses = 20
 export const textLimit = 10 * 1_048_576
 
 export function entityAt(path: string, nodeId: string): { entity_type: EntityType; entity_id: string } {
@@ -65,8 +66,8 @@ export function entityAt(path: string, nodeId: string): { entity_type: EntityTyp
  */
 const contents = new LRUCache<string, NodeContent>({
   maxSize: 4_000_000,
-  sizeCalculation: ({ json, parents, connections }) =>
-    600 + 3 * JSON.stringify(json).length + 300 * (parents.length + connections.length),
+  sizeCalculation: ({ tags, properties, parents, connections, problems }) =>
+    600 + 3 * JSON.stringify([tags, properties]).length + 300 * (parents.length + connections.length + problems.length),
 })
 
 /** Reads a tree (null: no commit yet) without judging the graph; what is unreadable is a problem, never an error. */
@@ -96,7 +97,7 @@ function readWithin(repo: Repo, oid: Oid, maxBytes?: number): Promise<Buffer | u
 }
 
 const nothing: NodeContent = {
-  json: {},
+  jsonBlob: undefined,
   title: undefined,
   tags: [],
   properties: {},
@@ -118,48 +119,64 @@ async function parseContent(repo: Repo, root: readonly TreeEntry[]): Promise<Nod
   return { ...node, textBlob: plainText?.oid, parents, connections, problems }
 }
 
-type NodeFields = Pick<NodeContent, 'json' | 'title' | 'tags' | 'properties'>
+type NodeFields = Pick<NodeContent, 'jsonBlob' | 'title' | 'tags' | 'properties'>
 
 async function parseNode(repo: Repo, entry: TreeEntry | undefined, problems: ContentProblem[]): Promise<NodeFields> {
   const path = 'node.json'
   const json = entry && (await readJson(repo, entry, path, problems))
-  if (!json) return { json: {}, title: undefined, tags: [], properties: {} }
+  if (!json) return { jsonBlob: undefined, title: undefined, tags: [], properties: {} }
   const problem = (reason: string): void => void problems.push({ path, reason })
   const { title, tags = [], properties = {} } = json
   const titleHolds = typeof title === 'string' && isTitle(title)
-  if (title !== undefined && !titleHolds) problem('title must be a text of 1 to 500 characters that is not blank')
+  if (title !== undefined && !titleHolds)
+    problem('title must be a text of 1 to 500 characters that is not blank, without control characters')
   const tagsHold = isTags(tags)
-  if (!tagsHold) problem('tags must be an array of at most 100 texts of 1 to 100 characters')
+  if (!tagsHold)
+    problem('tags must be an array of at most 100 texts of 1 to 100 characters, without control characters')
   if (!isRecord(properties)) problem('properties must be an object')
+  const excess = Buffer.byteLength(JSON.stringify(properties)) - propertiesLimit
+  if (excess > 0) problems.push({ path, reason: 'properties are larger than 64 KiB as JSON on one line', excess })
   return {
-    json,
+    jsonBlob: entry.oid,
     title: titleHolds ? title : undefined,
     tags: tagsHold ? [...new Set(tags)] : [],
     properties: isRecord(properties) ? properties : {},
   }
 }
 
-async function parseEdges<T>(
+async function parseEdges<T extends object>(
   repo: Repo,
   folder: TreeEntry | undefined,
   pattern: RegExp,
   problems: ContentProblem[],
   read: (id: string, json: Record<string, unknown>) => T | string,
-): Promise<T[]> {
-  if (folder?.mode !== '040000') return []
-  const prefix = pattern === parentPath ? 'parents/' : 'connections/'
-  const edges: T[] = []
-  for (const entry of await readTree(repo, folder.oid)) {
-    const path = `${prefix}${entry.name}`
+): Promise<readonly T[]> {
+  const name = pattern === parentPath ? 'parents' : 'connections'
+  const found = await readEdgeFolder<T>(repo, name, folder, async (entry) => {
+    const path = `${name}/${entry.name}`
     const id = pattern.exec(path)?.[1]
-    if (!id) continue
-    const json = await readJson(repo, entry, path, problems)
-    if (!json) continue
-    const edge = read(id, json)
-    if (typeof edge === 'string') problems.push({ path, reason: edge })
-    else edges.push(edge)
+    if (!id) {
+      const reason = edgeNameProblem(name, entry)
+      return reason === undefined ? undefined : { problems: [{ path, reason, excess: 0 }] }
+    }
+    const own: ContentProblem[] = []
+    const json = await readJson(repo, entry, path, own)
+    const edge = json && read(id, json)
+    if (typeof edge === 'string') own.push({ path, reason: edge })
+    return edge === undefined || typeof edge === 'string' ? { problems: own } : { edge, problems: own }
+  })
+  for (const problem of found.problems) problems.push(problem)
+  return found.edges
+}
+
+/** Why what lies beside the edges is none, though it is named like one; undefined: it is a file of another kind. */
+function edgeNameProblem(folder: string, { name }: TreeEntry): string | undefined {
+  if (folder === 'parents') {
+    const isMeant = /\.json$/i.test(name) || /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.test(name)
+    return isMeant ? 'is no parent: its name must be the id of a node, in lower case, and .json' : undefined
   }
-  return edges
+  if (!/\.json$/i.test(name)) return undefined
+  return 'is no connection: its name must be 1 to 64 letters, digits, - or _, and .json'
 }
 
 function readParent(id: string, { label = '' }: Record<string, unknown>): ParentEntity | string {
@@ -173,7 +190,7 @@ function readConnection(id: string, json: Record<string, unknown>): ConnectionEn
   return isLabel(label) ? { id, target, type, label } : labelRule
 }
 
-const labelRule = 'label must be a text of at most 500 characters'
+const labelRule = 'label must be a text of at most 500 characters, without control characters'
 
 async function checkText(repo: Repo, entry: TreeEntry | undefined, problems: ContentProblem[]): Promise<void> {
   if (!entry) return
@@ -201,9 +218,12 @@ async function readJson(
   const bytes = await readWithin(repo, entry.oid, jsonLimit)
   if (!bytes) return refuse('is larger than 1 MiB')
   try {
-    const json: unknown = JSON.parse(utf8.decode(bytes))
+    const text = utf8.decode(bytes)
+    const json: unknown = JSON.parse(text)
     if (isTooDeep(json)) return refuse(`is nested deeper than ${depthLimit} levels`)
-    return isRecord(json) ? json : refuse('must hold a JSON object')
+    if (!isRecord(json)) return refuse('must hold a JSON object')
+    for (const reason of lossesOf(text, mostLosses)) problems.push({ path, reason, excess: 0 })
+    return json
   } catch (error) {
     return refuse(error instanceof SyntaxError ? `is not JSON: ${withLine(error.message, bytes)}` : 'is not UTF-8')
   }
@@ -247,8 +267,8 @@ function isLabel(value: unknown): value is string {
   return typeof value === 'string' && isText(value, 500)
 }
 
-/** At most `limit` characters (code points, as in the spec), no NUL and no half of a surrogate pair: SQL holds neither. */
+/** One line of at most `limit` characters (code points, as in the spec). */
 function isText(text: string, limit: number): boolean {
   const fits = text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit)
-  return fits && !/[\0\p{Surrogate}]/u.test(text)
+  return fits && isOneLine(text)
 }

@@ -2,31 +2,35 @@
  * The one way in: whatever moved a ref, the index follows here (law 4). Idempotent; safe beside itself in any number of
  * processes, since every change of a node's rows is a compare-and-swap of `node.version`.
  */
-import type { Kysely, Selectable } from 'kysely'
-import { readCommit } from '../../gitstore/commits.ts'
+import { findCommit, readCommit } from '../../gitstore/commits.ts'
 import { GitError, type GitErrorCode } from '../../gitstore/errors.ts'
 import { listRefs, readRef } from '../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repos.ts'
 import { isDuplicate } from '../../index/database.ts'
-import { readBranchesOf, readIndexedBranches } from '../../index/derived/branches.ts'
-import { deleteNodeRows, Outrun, replaceNodeRows } from '../../index/derived/nodes.ts'
+import type { NodeRow } from '../../index/derived/node-queries.ts'
+import { deleteNodeRows, findNodeState, Outrun, replaceNodeRows } from '../../index/derived/nodes.ts'
+import { deleteOrgRow, findOrgHead } from '../../index/derived/org-queries.ts'
 import { replaceOrgRows } from '../../index/derived/orgs.ts'
-import type { IndexSchema, NodeTable } from '../../index/derived/schema.ts'
+import { listOpenPulls, listPullNumbers } from '../../index/derived/pulls.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
 import { laterOf, timeOf } from './authors.ts'
 import { type NodeContent, readContent, readText } from './entities.ts'
 import { historyOf, logsToLay } from './history.ts'
-import { changedPulls, type PullRecord, readNodeRecord } from './ledger.ts'
+import { agree, indexedBranches, keepBranches } from './indexed-branches.ts'
+import { changedPulls, readNodeRecord } from './ledger.ts'
 import { readOrgRecord } from './org-record.ts'
 import { isId, ledgerRef, main, nodeRepo, orgRepo } from './places.ts'
-import { fromRow, type PullRow, settlePulls, toRow } from './pulls/pull-ledger.ts'
+import { stillOpen } from './pulls/open-pulls.ts'
+import { fromRow, toRow } from './pulls/pull-ledger.ts'
+import { movesBetween } from './pulls/settle.ts'
+import { settleFound } from './pulls/settlement.ts'
 
 /** Rounds of compare-and-swap before it is given up; each means that somebody else made progress. */
 const rounds = 50
 
-/** Brings the rows of a node up to its refs, and its ledger up to its branches (transactions.md, followRefs). */
+/** Brings the rows of a node up to its refs, and its ledger up to its branches. */
 export async function followNode(deps: Deps, orgId: string, nodeId: string): Promise<void> {
   const repo = nodeRepo(deps.store, orgId, nodeId)
   for (let round = 0; round < rounds; round++) {
@@ -35,7 +39,7 @@ export async function followNode(deps: Deps, orgId: string, nodeId: string): Pro
   throw new GitError('busy', 'The node changes faster than it can be indexed; nothing is lost')
 }
 
-/** Follows, and leaves to the sweep what fails: the change itself is committed and answered (transactions.md). */
+/** Follows, and leaves to the sweep what fails: the change itself is committed and answered. */
 export async function followSoon(deps: Deps, orgId: string, nodeId: string): Promise<void> {
   await followNode(deps, orgId, nodeId).catch((error: unknown) => {
     deps.log.error({ err: error, orgId, nodeId }, 'the index is behind this node; the next read tries again')
@@ -65,25 +69,27 @@ export async function readBack<T>({ log }: Pick<Deps, 'log'>, read: () => Promis
  * that is known is then never older than the branches that it is judged by.
  */
 async function followOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo): Promise<boolean> {
-  const row = await deps.index.read.selectFrom('node').selectAll().where('id', '=', nodeId).executeTakeFirst()
+  const row = await findNodeState(deps.index.read, nodeId)
   if (row && row.org_id !== orgId) return true
   if (!repoExists(repo)) return row ? deps.index.write((trx) => deleteNodeRows(trx, row)) : true
-  const indexed = await readIndexedBranches(deps.index.read, nodeId)
-  const known = await openPulls(deps.index.read, nodeId)
+  const indexed = row ? await indexedBranches(deps.index.read, row) : new Map<string, Oid>()
+  const known = (await listOpenPulls(deps.index.read, nodeId)).map(fromRow)
   const ledger = readRef(repo, ledgerRef)
   if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
   const branches = listRefs(repo, 'refs/heads/')
-  if (row?.ledger === ledger && sameBranches(indexed, branches)) return true
+  if (row?.ledger === ledger && agree(row, indexed, branches)) return true
   const { records, gone } =
     row?.ledger === ledger
       ? { records: [], gone: [] }
-      : await changedPulls(repo, row?.ledger ?? null, ledger, await pullNumbers(deps.index.read, nodeId))
+      : await changedPulls(repo, row?.ledger ?? null, ledger, await listPullNumbers(deps.index.read, nodeId))
   const moved = [...branches].filter(([ref, oid]) => indexed.get(ref) !== oid)
   const heads = moved.sort(([a], [b]) => Number(b === main) - Number(a === main)).map(([, oid]) => oid)
   const logs = await logsToLay(deps, nodeId, repo, [...new Set(heads)])
   if (!logs) return false
-  const place = { nodeId, repo, version: row?.version, history: historyOf(deps, nodeId, repo) }
-  if (await settlePulls(deps, place, stillOpen(known, records, gone), indexed, branches)) return false
+  const place = { nodeId, repo, ledger, version: row?.version, history: historyOf(deps, nodeId, repo) }
+  const open = stillOpen(known, records, gone)
+  const headOf = (branch: string) => branches.get(`refs/heads/${branch}`) ?? null
+  if (await settleFound(deps, place, { open, moves: movesBetween(indexed, branches, open), headOf })) return false
   const fields = await nodeFields(repo, row, ledger, branches.get(main) ?? null)
   const change = {
     row,
@@ -98,7 +104,9 @@ async function followOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo)
     ...fields,
   }
   try {
-    return await deps.index.write((trx) => replaceNodeRows(trx, change))
+    const written = await deps.index.write((trx) => replaceNodeRows(trx, change))
+    if (written && row) keepBranches({ ...row, ...written }, branches)
+    return written !== undefined
   } catch (error) {
     if (isDuplicate(error) || error instanceof Outrun) return false
     if (await orgIsBehind(deps, orgId)) return false
@@ -108,69 +116,12 @@ async function followOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo)
 
 /** A node's first row needs its organisation's. */
 async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
-  const org = await deps.index.read.selectFrom('org').select('id').where('id', '=', orgId).executeTakeFirst()
-  if (org || !repoExists(orgRepo(deps.store, orgId))) return false
+  if ((await findOrgHead(deps.index.read, orgId)) || !repoExists(orgRepo(deps.store, orgId))) return false
   await followOrg(deps, orgId)
   return true
 }
 
-/**
- * Those of `nodes` whose refs are not what the index has, or cannot be read; a node of neither place is no difference.
- * Two queries for all of them, 50 µs each for reading their refs.
- */
-export async function listMoved(deps: Deps, orgId: string, nodes: readonly string[]): Promise<string[]> {
-  const db = deps.index.read
-  const rows = await db.selectFrom('node').select(['id', 'org_id', 'ledger']).where('id', 'in', nodes).execute()
-  const rowOf = new Map(rows.map((row) => [row.id, row]))
-  const branchesOf = await readBranchesOf(db, nodes)
-  return nodes.filter((id) => {
-    const row = rowOf.get(id)
-    const repo = nodeRepo(deps.store, orgId, id)
-    if (row && row.org_id !== orgId) return false
-    if (!row || !repoExists(repo)) return row !== undefined || repoExists(repo)
-    try {
-      if (readRef(repo, ledgerRef) !== row.ledger) return true
-      return !sameBranches(branchesOf.get(id) ?? new Map(), listRefs(repo, 'refs/heads/'))
-    } catch {
-      return true // whoever follows it learns why
-    }
-  })
-}
-
-export function sameBranches(indexed: ReadonlyMap<string, Oid>, now: ReadonlyMap<string, Oid>): boolean {
-  if (indexed.size !== now.size) return false
-  for (const [ref, oid] of now) if (indexed.get(ref) !== oid) return false
-  return true
-}
-
-async function openPulls(db: Kysely<IndexSchema>, nodeId: string): Promise<PullRecord[]> {
-  const rows: PullRow[] = await db
-    .selectFrom('pull')
-    .selectAll()
-    .where('node_id', '=', nodeId)
-    .where('status', '=', 'open')
-    .execute()
-  return rows.map(fromRow)
-}
-
-async function pullNumbers(db: Kysely<IndexSchema>, nodeId: string): Promise<number[]> {
-  const rows = await db.selectFrom('pull').select('number').where('node_id', '=', nodeId).execute()
-  return rows.map(({ number }) => number)
-}
-
-/** Every request that is open after `records`, as the ledger has it. */
-function stillOpen(
-  known: readonly PullRecord[],
-  records: readonly PullRecord[],
-  gone: readonly number[],
-): PullRecord[] {
-  const byNumber = new Map(known.map((record) => [record.number, record]))
-  for (const number of gone) byNumber.delete(number)
-  for (const record of records) byNumber.set(record.number, record)
-  return [...byNumber.values()].filter((record) => record.status === 'open').sort((a, b) => a.number - b.number)
-}
-
-async function nodeFields(repo: Repo, row: Selectable<NodeTable> | undefined, ledger: Oid, head: Oid | null) {
+async function nodeFields(repo: Repo, row: NodeRow | undefined, ledger: Oid, head: Oid | null) {
   if (row && row.head === head) return { node: undefined }
   const record = await readNodeRecord(repo, ledger)
   const commit = head === null ? null : await readCommit(repo, head)
@@ -188,8 +139,16 @@ async function nodeFields(repo: Repo, row: Selectable<NodeTable> | undefined, le
     },
     text,
     tags: content.tags,
-    edges: edgesOf(record.id, content),
+    ...((await hasEdgesOf(repo, row?.head, content)) ? {} : { edges: edgesOf(record.id, content) }),
   }
+}
+
+/** Whether the commit that the rows are of has the same edges: then they are there. */
+async function hasEdgesOf(repo: Repo, head: Oid | null | undefined, content: NodeContent): Promise<boolean> {
+  const commit = head ? await findCommit(repo, head) : undefined
+  if (!commit) return false
+  const { parents, connections } = await readContent(repo, commit.tree)
+  return parents === content.parents && connections === content.connections
 }
 
 /** The property `description`, else the beginning of the text. */
@@ -227,16 +186,21 @@ export async function followOrg(deps: Deps, orgId: string): Promise<void> {
   if (!isId(orgId)) return
   const repo = orgRepo(deps.store, orgId)
   for (let round = 0; round < rounds; round++) {
-    const row = await deps.index.read.selectFrom('org').select('head').where('id', '=', orgId).executeTakeFirst()
+    const before = (await findOrgHead(deps.index.read, orgId)) ?? null
     const head = repoExists(repo) ? readRef(repo, main) : null
     if (head === null && repoExists(repo)) throw new GitError('ref_damaged', `${main} is missing`, { ref: main })
-    if ((row?.head ?? null) === head) return
+    if (before === head) return
     if (head === null) {
-      await deps.index.write(async (trx) => void (await trx.deleteFrom('org').where('id', '=', orgId).execute()))
+      await deps.index.write((trx) => deleteOrgRow(trx, orgId))
       return
     }
-    const { org, members } = await readOrgRecord(repo, head)
-    await deps.index.write((trx) => replaceOrgRows(trx, row?.head ?? null, { ...org, head }, members))
+    const { org, members, damaged } = await readOrgRecord(repo, head, before)
+    if (damaged.length > 0)
+      deps.log.error(
+        { orgId, damaged },
+        'files of members cannot be read; these people are left out of the organisation',
+      )
+    await deps.index.write((trx) => replaceOrgRows(trx, before, { ...org, head }, members))
   }
 }
 

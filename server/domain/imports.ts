@@ -5,9 +5,10 @@ import { GitError } from '../../gitstore/errors.ts'
 import { readRef } from '../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { applyChanges, listFiles } from '../../gitstore/trees.ts'
+import { findNode, listNodeProperties } from '../../index/derived/node-queries.ts'
 import type { Deps } from '../deps.ts'
 import { Invalid, Refusal } from '../errors.ts'
-import { findNode, nodeFor, orgFor } from './access.ts'
+import { nodeFor, orgFor } from './access.ts'
 import type { Person } from './actor.ts'
 import { commitToBranch } from './branch-moves.ts'
 import { knownBranch } from './contents.ts'
@@ -39,7 +40,7 @@ export interface Imported {
  * and stops no other; running it again completes what was interrupted.
  *
  * @param nodes parents before children
- * @throws Refusal org_not_found, forbidden; GitError storage_*, DatabaseFault
+ * @throws Refusal org_not_found, forbidden; GitError storage_*, DatabaseFault; the reason of `deps.draining`
  */
 export async function importNodes(
   deps: Deps,
@@ -49,7 +50,7 @@ export async function importNodes(
   onProgress: (done: number, total: number) => void,
 ): Promise<Imported> {
   await orgFor(deps, actor, orgId, 'editor')
-  const there = new Set((await nodeRows(deps, orgId)).map((row) => row.id))
+  const there = new Set((await listNodeProperties(deps.index.read, orgId)).map((row) => row.id))
   const [created, whole] = [new Set<string>(), new Set<string>()]
   const counts = { created: 0, updated: 0, unchanged: 0 }
   const problems: { path: string; reason: string }[] = []
@@ -58,6 +59,7 @@ export async function importNodes(
   }
   const total = nodes.length * 2
   for (const [done, node] of nodes.entries()) {
+    deps.draining.throwIfAborted()
     if (!there.has(node.id)) {
       await attempt(node, async () => {
         const files = withEdgesTo(there, node.files)
@@ -71,6 +73,7 @@ export async function importNodes(
     onProgress(done + 1, total)
   }
   for (const [done, node] of nodes.entries()) {
+    deps.draining.throwIfAborted()
     if (there.has(node.id) && !whole.has(node.id)) {
       await attempt(node, async () => {
         const files = withEdgesTo(there, node.files)
@@ -157,12 +160,8 @@ async function treeOf(draft: Draft, tree: Oid | null, files: NodeFiles): Promise
 
 async function missingNodes(deps: Deps, orgId: string, nodes: readonly ImportedNode[]): Promise<Imported['missing']> {
   const planned = new Set(nodes.map((node) => node.id))
-  return (await nodeRows(deps, orgId)).flatMap(({ id, title, properties }) => {
+  return (await listNodeProperties(deps.index.read, orgId)).flatMap(({ id, title, properties }) => {
     const { source_path: path } = JSON.parse(properties) as Record<string, unknown> // written by follow.ts
     return typeof path === 'string' && !planned.has(id) ? [{ id, title, path }] : []
   })
-}
-
-function nodeRows(deps: Deps, orgId: string) {
-  return deps.index.read.selectFrom('node').select(['id', 'title', 'properties']).where('org_id', '=', orgId).execute()
 }

@@ -1,8 +1,8 @@
-/** `refs/grove/ledger`: what happened to a node, as JSON files in commits (transactions.md). */
+/** `refs/grove/ledger`: what happened to a node, as JSON files in commits. */
 
 import { findCommit, readCommit } from '../../gitstore/commits.ts'
 import { diffTrees } from '../../gitstore/diff.ts'
-import { type Draft, openDraft } from '../../gitstore/draft.ts'
+import { openDraft } from '../../gitstore/draft.ts'
 import { GitError } from '../../gitstore/errors.ts'
 import { readBlob } from '../../gitstore/objects.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
@@ -63,27 +63,29 @@ export async function startLedger(repo: Repo, record: NodeRecord, by: Author): P
 }
 
 /** Appends one event; the caller holds the ledger's lock, so that numbers are unique and without gaps. Saves the objects. */
-export async function appendPull(repo: Repo, ledger: Oid, event: PullEvent, record: PullRecord): Promise<Oid> {
-  const draft = openDraft(repo)
-  const before = await readCommit(repo, ledger)
-  const changes = [{ path: pullPath(record.number), blob: await draft.blob(asJson(record)) }]
-  if (event === 'open') changes.push({ path: 'last', blob: await draft.blob(Buffer.from(`${record.number}\n`)) })
-  return commitLedger(draft, ledger, before.tree, changes, record, `${event} ${record.number}`)
+export function appendPull(repo: Repo, ledger: Oid, event: PullEvent, record: PullRecord): Promise<Oid> {
+  return appendPulls(repo, ledger, [{ event, record }])
 }
 
-async function commitLedger(
-  draft: Draft,
-  parent: Oid,
-  tree: Oid,
-  changes: readonly { path: string; blob: Oid }[],
-  { by, at }: PullRecord,
-  message: string,
+/** As appendPull, one commit an event; all objects are saved at once. */
+export async function appendPulls(
+  repo: Repo,
+  ledger: Oid,
+  events: readonly { readonly event: PullEvent; readonly record: PullRecord }[],
 ): Promise<Oid> {
-  const person = signature(by, at)
-  const newTree = await applyChanges(draft, tree, changes)
-  const oid = await draft.commit({ tree: newTree, parents: [parent], author: person, committer: person, message })
+  const draft = openDraft(repo)
+  let tip = ledger
+  let { tree } = await readCommit(repo, ledger)
+  for (const { event, record } of events) {
+    const changes = [{ path: pullPath(record.number), blob: await draft.blob(asJson(record)) }]
+    if (event === 'open') changes.push({ path: 'last', blob: await draft.blob(Buffer.from(`${record.number}\n`)) })
+    const person = signature(record.by, record.at)
+    tree = await applyChanges(draft, tree, changes)
+    const message = `${event} ${record.number}`
+    tip = await draft.commit({ tree, parents: [tip], author: person, committer: person, message })
+  }
   await draft.save()
-  return oid
+  return tip
 }
 
 export async function readNodeRecord(repo: Repo, ledger: Oid): Promise<NodeRecord> {

@@ -1,6 +1,7 @@
 /** Who belongs to an organisation; the truth is org.git. */
 
-import type { MemberTable, Role } from '../../index/derived/schema.ts'
+import { listMemberRows, type MemberRow } from '../../index/derived/org-queries.ts'
+import type { Role } from '../../index/derived/schema.ts'
 import { emailKey, findAccountByEmail } from '../../index/records/accounts.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
@@ -10,24 +11,19 @@ import { changeOrg, requireOwner } from './org-changes.ts'
 import type { OrgRecord } from './org-record.ts'
 import { type Page, pageOf } from './pages.ts'
 
-export type Member = Omit<MemberTable, 'org_id'>
+export type Member = MemberRow
+
+/** Of an organisation: each change writes the list of their files anew, 70 bytes a member. */
+const membersAtMost = 10_000
 
 /** Whoever joined first, first. */
 export async function listMembers(deps: Deps, actor: Person, orgId: string, page: Page) {
   await orgFor(deps, actor, orgId, 'reader')
-  const all = deps.index.read.selectFrom('member').where('org_id', '=', orgId)
-  const members: Member[] = await all
-    .select(['user_id', 'email', 'name', 'role', 'created_at'])
-    .orderBy('created_at')
-    .orderBy('user_id')
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute()
-  const { total } = await all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { members, ...pageOf(page, total) }
+  const { rows, total } = await listMemberRows(deps.index.read, orgId, page)
+  return { members: rows, ...pageOf(page, total) }
 }
 
-/** Adds a person who has an account, or changes a member's role. */
+/** Adds a person who has an account, or changes a member's role. @throws Refusal account_not_found, last_owner, too_many_members */
 export async function putMember(deps: Deps, actor: Person, orgId: string, email: string, role: Role): Promise<Member> {
   await orgFor(deps, actor, orgId, 'owner')
   const account = await findAccountByEmail(deps.credentials.read, email)
@@ -40,6 +36,8 @@ export async function putMember(deps: Deps, actor: Person, orgId: string, email:
     member = { ...member, created_at: known?.created_at ?? now }
     if (known?.role === role) return record
     if (known?.role === 'owner') requireAnotherOwner(record, account.id)
+    if (!known && record.members.size >= membersAtMost)
+      throw new Refusal('too_many_members', `An organisation has at most ${membersAtMost} members; remove some first`)
     const { user_id, ...file } = member
     return { ...record, members: new Map([...record.members, [user_id, file]]) }
   })

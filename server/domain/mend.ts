@@ -1,9 +1,13 @@
 /** What a crash left in a repository of the service, put right from what the index knows; the log says what was done. */
+import { findCommit } from '../../gitstore/commits.ts'
 import { removeLeftovers } from '../../gitstore/leftovers.ts'
 import { listEmptyRefs, removeEmptyObjects, restoreFrame, restoreRef } from '../../gitstore/mend.ts'
-import { hasObject } from '../../gitstore/objects.ts'
 import type { Oid } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repos.ts'
+import { findBranchHead } from '../../index/derived/branches.ts'
+import { findIndexedLedger } from '../../index/derived/node-queries.ts'
+import { findOrgHead } from '../../index/derived/org-queries.ts'
+import { findPull } from '../../index/derived/pulls.ts'
 import type { Deps } from '../deps.ts'
 import { ledgerRef, main, nodeRepo, orgRepo, pinRef } from './places.ts'
 
@@ -25,7 +29,7 @@ export async function mendRepository(deps: Deps, now: number, orgId: string, nod
   if (objects.length > 0) tell({ objects }, 'removed empty objects, which a crash left')
   for (const ref of listEmptyRefs(repo)) {
     const oid = await lastKnown(deps, ref, orgId, nodeId)
-    if (oid === undefined || !(await hasObject(repo, oid))) continue
+    if (oid === undefined || !(await findCommit(repo, oid))) continue
     if (await restoreRef(deps.store, { repo, ref }, oid)) tell({ ref, oid }, 'restored an empty ref from the index')
   }
 }
@@ -35,21 +39,13 @@ async function lastKnown(deps: Deps, ref: string, orgId: string, nodeId?: string
   const db = deps.index.read
   if (nodeId === undefined) {
     if (ref !== main) return undefined
-    return (await db.selectFrom('org').select('head').where('id', '=', orgId).executeTakeFirst())?.head
+    return findOrgHead(db, orgId)
   }
-  if (ref === ledgerRef)
-    return (await db.selectFrom('node').select('ledger').where('id', '=', nodeId).executeTakeFirst())?.ledger
+  if (ref === ledgerRef) return findIndexedLedger(db, nodeId)
   const number = Number(/^refs\/grove\/pulls\/(\d+)$/.exec(ref)?.[1] ?? 0)
   if (number > 0 && ref === pinRef(number)) {
-    const pull = db
-      .selectFrom('pull')
-      .select('source_commit')
-      .where('node_id', '=', nodeId)
-      .where('number', '=', number)
-    return (await pull.executeTakeFirst())?.source_commit
+    return (await findPull(db, nodeId, number))?.source_commit
   }
   const name = /^refs\/heads\/(.+)$/.exec(ref)?.[1]
-  if (name === undefined) return undefined
-  const branch = db.selectFrom('branch').select('head').where('node_id', '=', nodeId).where('name', '=', name)
-  return (await branch.executeTakeFirst())?.head
+  return name === undefined ? undefined : findBranchHead(db, nodeId, name)
 }

@@ -5,9 +5,10 @@ import { GitError } from '../../gitstore/errors.ts'
 import type { Oid } from '../../gitstore/repo.ts'
 import { createRepo } from '../../gitstore/repos.ts'
 import { applyChanges } from '../../gitstore/trees.ts'
+import { findNodeById, type NodeRow } from '../../index/derived/node-queries.ts'
 import type { Deps } from '../deps.ts'
 import { Invalid, invalid, Refusal } from '../errors.ts'
-import { type NodeRow, orgFor } from './access.ts'
+import { orgFor } from './access.ts'
 import type { Person } from './actor.ts'
 import { asJson, signature } from './authors.ts'
 import { problemsOf, refuseProblems, whileGraphHeld } from './branch-moves.ts'
@@ -16,6 +17,7 @@ import { startLedger } from './ledger.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from './node-files.ts'
 import { readNode } from './nodes.ts'
 import { isId, ledgerRef, main, nodeRepo } from './places.ts'
+import { isTrashedElsewhere } from './trashed.ts'
 
 export interface NodeInput extends NodeFields {
   readonly text_content?: string
@@ -95,6 +97,7 @@ export async function createNodeFrom(deps: Deps, actor: Person, orgId: string, s
         await draft.save()
       }
       await refuseKnown(deps, orgId, id)
+      if (seed.id !== undefined && (await isTrashedElsewhere(deps.store, orgId, id))) throw taken()
       return refs.set(ledgerRef, await startLedger(repo, { id, org_id: orgId, title: seed.title, created_at }, actor))
     }).catch((error: unknown) => {
       if (error instanceof GitError && error.code === 'repo_exists') throw known(orgId, id)
@@ -114,8 +117,13 @@ async function treeOf(draft: Draft, files: NodeFiles): Promise<Oid> {
 }
 
 async function refuseKnown(deps: Deps, orgId: string, id: string): Promise<void> {
-  const row = await deps.index.read.selectFrom('node').select('org_id').where('id', '=', id).executeTakeFirst()
-  if (row) throw row.org_id === orgId ? known(orgId, id) : new Refusal('node_exists', 'This id is taken')
+  const row = await findNodeById(deps.index.read, id)
+  if (row) throw row.org_id === orgId ? known(orgId, id) : taken()
+}
+
+/** Of a node of another organisation no more is told. */
+function taken(): Refusal {
+  return new Refusal('node_exists', 'This id is taken')
 }
 
 function known(orgId: string, id: string): Refusal {

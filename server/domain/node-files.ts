@@ -1,7 +1,8 @@
 /** The files of a node that Grove writes itself: node.json and content.md. */
 import { Invalid, invalid } from '../errors.ts'
 import { asJson } from './authors.ts'
-import { isTitle, textLimit } from './entities.ts'
+import { isTitle, jsonLimit, textLimit } from './entities.ts'
+import { membersOf } from './json-text.ts'
 
 /** What node.json says of a node. */
 export interface NodeFields {
@@ -10,19 +11,51 @@ export interface NodeFields {
   readonly properties?: Readonly<Record<string, unknown>>
 }
 
-/** The bytes of node.json, unknown keys of an earlier one kept. */
-export function nodeJson(fields: NodeFields, before: Readonly<Record<string, unknown>> = {}): Buffer {
-  return asJson({
-    ...before,
-    title: fields.title,
-    tags: [...new Set(fields.tags ?? [])],
-    properties: fields.properties ?? {},
-  })
+/** The bytes of a new node.json; on one line where they would be too many otherwise. */
+export function nodeJson({ title, tags = [], properties = {} }: NodeFields): Buffer {
+  const json = { title, tags: [...new Set(tags)], properties }
+  const bytes = asJson(json)
+  return bytes.length <= jsonLimit ? bytes : Buffer.from(`${JSON.stringify(json)}\n`)
 }
 
-/** @throws Invalid. The spec has seen its length: what is left is what neither UTF-8 nor SQL can hold, and blanks of other kinds. */
+/** The bytes of node.json, `before` is a JSON object, with some of its members changed and every other letter as it stands. */
+export function changedJson(before: Buffer, fields: Partial<NodeFields>): Buffer {
+  const text = new TextDecoder().decode(before)
+  const { tags, ...others } = fields
+  const changes = Object.entries(tags ? { ...others, tags: [...new Set(tags)] } : others)
+  const indented = Buffer.from(withMembers(text, changes, 2))
+  return indented.length <= jsonLimit ? indented : Buffer.from(withMembers(text, changes, 0))
+}
+
+/** Where a name stands twice, the last counts and those before it go. */
+function withMembers(text: string, changes: readonly [string, unknown][], spaces: number): string {
+  let changed = text
+  for (const [name, value] of changes) {
+    const members = membersOf(changed)
+    const [first] = members
+    if (!first) return asJson(Object.fromEntries(changes)).toString()
+    const space = changed.slice(changed.indexOf('{') + 1, first.start)
+    const margin = spaces > 0 && space.includes('\n') ? space.slice(space.lastIndexOf('\n')) : ''
+    const written = JSON.stringify(value, null, margin === '' ? 0 : spaces).replaceAll('\n', margin)
+    const at = members.findLastIndex((member) => member.name === name)
+    const { from, to } = members[at] ?? { from: members.at(-1)?.to ?? 0, to: members.at(-1)?.to ?? 0 }
+    const isSame = at >= 0 && JSON.stringify(JSON.parse(changed.slice(from, to))) === JSON.stringify(value)
+    if (!isSame) {
+      const added = at < 0 ? `,${margin}${JSON.stringify(name)}:${margin === '' ? '' : ' '}` : ''
+      changed = changed.slice(0, from) + added + written + changed.slice(to)
+    }
+    for (let earlier = at - 1; earlier >= 0; earlier--) {
+      const { name: other, start } = members[earlier] ?? first
+      if (other === name) changed = changed.slice(0, start) + changed.slice(members[earlier + 1]?.start)
+    }
+  }
+  return changed
+}
+
+/** @throws Invalid, as a push of such a title is refused */
 export function requireTitle(title: string): void {
-  if (!isTitle(title)) throw invalid(['body', 'title'], 'is blank, or holds NUL or half of a surrogate pair')
+  if (!isTitle(title))
+    throw invalid(['body', 'title'], 'is blank, or holds a control character or half of a surrogate pair')
 }
 
 /** The bytes of content.md. @throws Invalid over 10 MiB, or what UTF-8 cannot hold */

@@ -1,22 +1,25 @@
 /** Nodes: read, listed, edited and moved to the trash. */
 import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Draft } from '../../gitstore/draft.ts'
 import { makeFolder } from '../../gitstore/durable.ts'
+import { readBlob } from '../../gitstore/objects.ts'
 import { transact } from '../../gitstore/ref-transaction.ts'
 import type { Oid } from '../../gitstore/repo.ts'
 import { moveRepo } from '../../gitstore/repos.ts'
 import { applyChanges } from '../../gitstore/trees.ts'
+import { countsOf, readConnections, readNeighbours } from '../../index/derived/neighbours.ts'
+import { listNodeRows, type NodeRow, readNodeText } from '../../index/derived/node-queries.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
-import { type NodeRow, nodeFor, orgFor, requireStill } from './access.ts'
+import { nodeFor, orgFor, requireStill } from './access.ts'
 import type { Actor, Person } from './actor.ts'
 import { commitToBranch } from './branch-moves.ts'
 import { knownBranch } from './contents.ts'
-import { type NodeContent, readContent } from './entities.ts'
+import { readContent } from './entities.ts'
 import { followNode, readBack } from './follow.ts'
-import { readNeighbours } from './neighbours.ts'
-import { type NodeFields, nodeJson, requireTitle, textBytes } from './node-files.ts'
+import { changedJson, type NodeFields, nodeJson, requireTitle, textBytes } from './node-files.ts'
 import { type Page, pageOf } from './pages.ts'
 import { ledgerRef, trashFolder } from './places.ts'
 
@@ -34,42 +37,35 @@ export async function listNodes(
   query: Page & { tag?: string; parent_id?: string },
 ) {
   await orgFor(deps, actor, orgId, 'reader')
-  const { tag, parent_id } = query
-  let all = deps.index.read.selectFrom('node').where('org_id', '=', orgId)
-  if (tag !== undefined)
-    all = all.where('id', 'in', deps.index.read.selectFrom('node_tag').select('node_id').where('tag', '=', tag))
-  if (parent_id !== undefined) {
-    const children = deps.index.read
-      .selectFrom('edge')
-      .innerJoin('node as parent', 'parent.id', 'edge.source')
-      .select('edge.target')
-      .where('parent.id', '=', parent_id)
-      .where('edge_type', '=', 'parent_child')
-    all = all.where('id', 'in', children)
+  const { rows, total } = await listNodeRows(deps.index.read, orgId, query, listedProperties)
+  const nodes = []
+  for (const { properties, ...row } of rows) {
+    // Each of these takes about 1 ms.
+    if (properties !== null && properties.length > listedProperties / 8) await nextTurn()
+    nodes.push({ ...toSummary({ ...row, properties: properties ?? '{}' }), ...(properties === null ? omitted : {}) })
   }
-  const rows = await all
-    .selectAll()
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(query.limit)
-    .offset(query.offset)
-    .execute()
-  const { total } = await all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { nodes: rows.map(toSummary), ...pageOf(query, total) }
+  return { nodes, ...pageOf(query, total) }
 }
+
+/** Bytes of the properties of a node that a list tells; nothing of those that are longer. */
+const listedProperties = 65_536
+const omitted = { properties_omitted: true as const }
 
 export async function readNode(deps: Deps, actor: Actor, orgId: string, nodeId: string) {
   const { node } = await nodeFor(deps, actor, orgId, nodeId, 'public')
-  const text = await deps.index.read
-    .selectFrom('node_text')
-    .select('text')
-    .where('node_id', '=', nodeId)
-    .executeTakeFirst()
   return {
     ...toSummary(node),
-    text_content: text?.text ?? '',
+    text_content: await readNodeText(deps.index.read, nodeId),
     ...(await readNeighbours(deps.index.read, orgId, nodeId)),
   }
+}
+
+/** Those that the node holds and those that lead to it. */
+export async function listConnections(deps: Deps, actor: Actor, orgId: string, nodeId: string, page: Page) {
+  await nodeFor(deps, actor, orgId, nodeId, 'public')
+  const { num_connections } = await countsOf(deps.index.read, orgId, nodeId)
+  const connections = await readConnections(deps.index.read, orgId, nodeId, page)
+  return { connections, ...pageOf(page, num_connections) }
 }
 
 /** One commit on main, or none if nothing changes. */
@@ -107,7 +103,12 @@ export async function deleteNode(deps: Deps, actor: Person, orgId: string, nodeI
   })
 }
 
-function toSummary(node: NodeRow) {
+type SummaryRow = Pick<
+  NodeRow,
+  'id' | 'org_id' | 'title' | 'tags' | 'properties' | 'created_at' | 'updated_at' | 'head'
+>
+
+function toSummary(node: SummaryRow) {
   return {
     id: node.id,
     org_id: node.org_id,
@@ -121,21 +122,20 @@ function toSummary(node: NodeRow) {
 }
 
 async function patchTree(draft: Draft, tree: Oid | null, node: NodeRow, patch: NodePatch): Promise<Oid> {
-  const content = await readContent(draft.repo, tree)
   const changes: { path: string; blob: Oid }[] = []
-  if (patch.title !== undefined || patch.tags || patch.properties) {
-    const bytes = nodeJson(patchedFields(content, node, patch), content.json)
+  const { title, tags, properties, text_content } = patch
+  if (title !== undefined || tags || properties) {
+    const fields = {
+      ...(title === undefined ? {} : { title }),
+      ...(tags && { tags }),
+      ...(properties && { properties }),
+    }
+    const { jsonBlob } = await readContent(draft.repo, tree)
+    const json = jsonBlob && (await readBlob(draft.repo, jsonBlob))
+    // One that cannot be read is made anew.
+    const bytes = json ? changedJson(json, fields) : nodeJson({ title: node.title, ...fields })
     changes.push({ path: 'node.json', blob: await draft.blob(bytes) })
   }
-  if (patch.text_content !== undefined)
-    changes.push({ path: 'content.md', blob: await draft.blob(textBytes(patch.text_content)) })
+  if (text_content !== undefined) changes.push({ path: 'content.md', blob: await draft.blob(textBytes(text_content)) })
   return applyChanges(draft, tree, changes)
-}
-
-function patchedFields(content: NodeContent, node: NodeRow, patch: NodePatch): NodeFields {
-  return {
-    title: patch.title ?? content.title ?? node.title,
-    tags: patch.tags ?? content.tags,
-    properties: patch.properties ?? content.properties,
-  }
 }

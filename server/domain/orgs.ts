@@ -1,13 +1,16 @@
 /** Organisations: tenants, each with a repository of its own. */
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as newId } from 'uuid'
 import { makeFolder } from '../../gitstore/durable.ts'
 import { GitError } from '../../gitstore/errors.ts'
+import { namesIn } from '../../gitstore/presence.ts'
 import { createRepo, moveRepo, unfinished } from '../../gitstore/repos.ts'
+import type { OrgRow } from '../../index/derived/org-queries.ts'
+import { listOrgsOf } from '../../index/derived/org-queries.ts'
 import type { Role } from '../../index/derived/schema.ts'
 import type { Deps } from '../deps.ts'
-import { findOrg, type OrgRow, orgFor } from './access.ts'
+import { findOrg, orgFor } from './access.ts'
 import type { Actor, Person } from './actor.ts'
 import { followOrg } from './follow.ts'
 import { changeOrg, orgIsGone, requireOwner } from './org-changes.ts'
@@ -67,7 +70,7 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: 
 /** Makes the personal organisation of an account whose sign-up a crash cut short; one that was deleted stays so. */
 export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
   if (await findOrg(deps, orgId)) return
-  const trash = await readdir(trashFolder(deps.store)).catch(() => [])
+  const trash = await namesIn(trashFolder(deps.store))
   if (trash.some((name) => name.startsWith(`${orgId}.`))) return
   await createOrg(deps, actor, { name: actor.name }, orgId).catch((error: unknown) => {
     // Another process was quicker.
@@ -77,19 +80,7 @@ export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string
 
 /** The caller's organisations, the oldest first. */
 export async function listOrgs(deps: Deps, actor: Person, page: Page) {
-  const mine = deps.index.read
-    .selectFrom('org')
-    .innerJoin('member', 'member.org_id', 'org.id')
-    .where('member.user_id', '=', actor.id)
-  const rows = await mine
-    .selectAll('org')
-    .select('member.role')
-    .orderBy('org.created_at')
-    .orderBy('org.id')
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute()
-  const { total } = await mine.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const { rows, total } = await listOrgsOf(deps.index.read, actor.id, page)
   return { orgs: rows.map((row) => toOrg(row, row.role)), ...pageOf(page, total) }
 }
 

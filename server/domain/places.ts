@@ -40,3 +40,9 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 export function isId(text: string): boolean {
   return uuid.test(text)
 }
+
+/** The same id as it is stored: UUIDs are read in either case. Any other text stays as it is. */
+export function canonicalId(text: string): string {
+  const lower = text.toLowerCase()
+  return isId(lower) ? lower : text
+}

@@ -1,9 +1,11 @@
-/** What a push may do to a ref, judged under its lock (contract §2–4, reliability.md §2). */
+/** What a push may do to a ref: what it brings is judged before any lock is taken, where the ref is under its lock. */
 import { findCommit } from '../../gitstore/commits.ts'
 import { diffTrees } from '../../gitstore/diff.ts'
 import { branchNameProblem, treePathProblem } from '../../gitstore/names.ts'
 import { hasObject } from '../../gitstore/objects.ts'
+import { newPace } from '../../gitstore/pace.ts'
 import type { Current } from '../../gitstore/ref-transaction.ts'
+import { readRef } from '../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import type { RefCommand } from '../../gitstore/transport.ts'
 import type { Deps } from '../deps.ts'
@@ -11,7 +13,8 @@ import { type NodeAccess, requireStill } from './access.ts'
 import type { Person } from './actor.ts'
 import { problemsOf } from './branch-moves.ts'
 import { collisionsOf } from './collisions.ts'
-import type { ContentProblem } from './entities.ts'
+import type { ContentProblem } from './content-problem.ts'
+import { excerpt } from './excerpt.ts'
 import type { PullRecord } from './ledger.ts'
 import { main } from './places.ts'
 
@@ -26,11 +29,22 @@ export class Rejected extends Error {
   }
 }
 
+/** The ref is not where the pusher saw it. */
+export class HasMoved extends Rejected {
+  constructor() {
+    super('it has moved meanwhile; fetch first')
+  }
+}
+
 /** What judges a push beside the push itself. */
 export interface PushPlace {
   readonly deps: Deps
   readonly person: Person
   readonly access: NodeAccess
+}
+
+/** The same under the locks of the refs and of the ledger. */
+export interface LockedPlace extends PushPlace {
   readonly current: Current
   /** Every open request of the node. */
   readonly open: readonly PullRecord[]
@@ -39,22 +53,30 @@ export interface PushPlace {
 /** Why the ref cannot be pushed, whatever it points at. */
 export function refProblem(ref: string): string | undefined {
   const [, kind, name = ''] = /^refs\/(heads|tags)\/(.+)$/s.exec(ref) ?? []
-  if (kind === undefined) return 'only refs/heads/ and refs/tags/ can be pushed'
+  if (kind === undefined) return 'only branches and tags can be pushed, below refs/heads/ and refs/tags/'
   const problem = branchNameProblem(name)
   return kind === 'tags' ? problem?.replace('branch', 'tag') : problem
 }
 
-/** A ref without a `refProblem`. @throws Rejected; Refusal forbidden */
+/** What the ref is to point at, before anything is locked: a ref without a `refProblem`. @throws Rejected, HasMoved */
 export async function judge(place: PushPlace, command: RefCommand): Promise<void> {
-  const { ref, from } = command
-  const { repo } = place.access
-  if (place.current({ repo, ref }) !== from) throw new Rejected('it has moved meanwhile; fetch first')
+  const { ref, from, to } = command
+  if (readRef(place.access.repo, ref) !== from) throw new HasMoved()
   if (ref.startsWith('refs/heads/')) await judgeBranch(place, command)
-  else if (command.to !== null && !(await hasObject(repo, command.to))) throw new Rejected('the tag names no object')
+  else if (to !== null && !(await hasObject(place.access.repo, to))) throw new Rejected('the tag names no object')
 }
 
-async function judgeBranch(place: PushPlace, { ref, from, to }: RefCommand): Promise<void> {
-  const { deps, person, access } = place
+/** What may have changed since `judge`. @throws Rejected, HasMoved; Refusal forbidden */
+export async function judgeLocked(place: LockedPlace, { ref, from, to }: RefCommand): Promise<void> {
+  const { deps, person, access, current, open } = place
+  if (current({ repo: access.repo, ref }) !== from) throw new HasMoved()
+  if (ref !== main || from === null || to === null || !access.org.require_pull_requests) return
+  if (!open.some((record) => isHeadOf(place, record, to)))
+    throw new Rejected('main of this organisation moves only to the head of an open pull request')
+  await requireStill(deps, person, access.org.id, 'maintainer')
+}
+
+async function judgeBranch({ deps, access }: PushPlace, { ref, from, to }: RefCommand): Promise<void> {
   const { repo, history } = access
   if (to === null) {
     if (ref === main) throw new Rejected('main cannot be deleted')
@@ -62,23 +84,17 @@ async function judgeBranch(place: PushPlace, { ref, from, to }: RefCommand): Pro
   }
   const commit = await findCommit(repo, to)
   if (!commit) throw new Rejected('a branch points at a commit')
-  if (ref === main && from !== null) {
-    if (!(await history.contains(to, from))) throw new Rejected('main only moves forward: rebase onto it, or merge it')
-    if (access.org.require_pull_requests) {
-      if (!place.open.some((record) => isHeadOf(place, record, to)))
-        throw new Rejected('main of this organisation moves only to the head of an open pull request')
-      await requireStill(deps, person, access.org.id, 'maintainer')
-    }
-  }
-  const before = await treeOf(repo, from ?? place.current({ repo, ref: main }))
+  if (ref === main && from !== null && !(await history.contains(to, from)))
+    throw new Rejected('main only moves forward: rebase onto it, or merge it')
+  const before = await treeOf(repo, from ?? readRef(repo, main))
   const paths = await pathProblems(repo, before, commit.tree)
-  const content = await problemsOf(deps, access, repo, ref, ref === main ? await treeOf(repo, from) : null, commit.tree)
+  const content = await problemsOf(deps, access, repo, ref, before, commit.tree)
   const problems = [...paths, ...content]
   const [first] = problems
-  if (first) throw new Rejected(`${first.path}: ${first.reason}`, problems)
+  if (first) throw new Rejected(`${excerpt(first.path)}: ${first.reason}`, problems)
 }
 
-function isHeadOf({ access, current }: PushPlace, { is_draft, source_branch, target_branch }: PullRecord, to: Oid) {
+function isHeadOf({ access, current }: LockedPlace, { is_draft, source_branch, target_branch }: PullRecord, to: Oid) {
   const source = current({ repo: access.repo, ref: `refs/heads/${source_branch}` })
   return !is_draft && `refs/heads/${target_branch}` === main && source === to
 }
@@ -93,16 +109,19 @@ export async function treeOf(repo: Repo, oid: Oid | null): Promise<Oid | null> {
  * repository that moves in whole (`before` is null) keeps names that fold together: its history has them already.
  */
 async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise<ContentProblem[]> {
-  const changes = await diffTrees(repo, before, after)
+  const pace = newPace()
+  const changes = await diffTrees(repo, before, after, pace)
   const added = changes.filter((change) => change.old === null).map(({ path }) => path)
-  const problems = added.flatMap((path) => {
+  const problems: ContentProblem[] = []
+  for (const path of added) {
     const reason = treePathProblem(path)
-    return reason === undefined ? [] : [{ path: printable(path), reason }]
-  })
+    if (reason !== undefined) problems.push({ path, reason })
+    if (pace.isDue(1)) await pace.turn()
+  }
   if (before === null) return problems
   const collisions = (await collisionsOf(repo, before, after, added)).map(({ path, names: [other] }) => ({
     path,
-    reason: `differs from ${other} in case only`,
+    reason: `differs from ${excerpt(other)} in case only`,
   }))
   return [...problems, ...collisions]
 }

@@ -1,22 +1,25 @@
 /** A push: each ref is judged and moved by itself, or all together, by the transaction that REST uses (law 4). */
 import { GitError } from '../../gitstore/errors.ts'
-import { type Move, transact, withFaults } from '../../gitstore/ref-transaction.ts'
-import type { Oid } from '../../gitstore/repo.ts'
+import { withFaults } from '../../gitstore/ref-transaction.ts'
 import { type Push, type PushReport, type RefCommand, syncReceived } from '../../gitstore/transport.ts'
 import type { Deps } from '../deps.ts'
 import { Invalid, Refusal } from '../errors.ts'
-import { type NodeAccess, nodeFor, requireStill } from './access.ts'
 import type { Person } from './actor.ts'
-import { addsParents, whileHeld } from './branch-moves.ts'
-import { withoutBranch } from './branches.ts'
+import { excerpt } from './excerpt.ts'
 import { followSoon } from './follow.ts'
-import { appendPull, type PullEvent, type PullRecord } from './ledger.ts'
-import { ledgerRef, main, nodeRepo, pinRef } from './places.ts'
-import { endedBy, fromRow, tookIn, withHeads } from './pulls/pull-ledger.ts'
-import { judge, type PushPlace, printable, Rejected, refProblem, treeOf } from './push-rules.ts'
+import { main, nodeRepo } from './places.ts'
+import type { Settled } from './pulls/settle.ts'
+import { adviceFor } from './push-advice.ts'
+import { printable, Rejected, refProblem } from './push-rules.ts'
+import { moveRefs } from './ref-moves.ts'
 
 /** Refs of one push; a repository with more moves in by several. */
 const mostRefs = 2_000
+/**
+ * Refs that move in one transaction, unless the push is atomic: their locks, the ledger's among them, are held for 0.2 s.
+ * Others wait for a lock for at most a second.
+ */
+const mostMoved = 250
 /** Problems that are told of one ref. */
 const toldProblems = 20
 
@@ -40,24 +43,65 @@ export async function receivePush(
   }
   const refused = refusedNames(commands)
   const lines: string[] = []
-  if (atomic && refused.size > 0) {
-    const [culprit = ''] = refused.keys()
-    for (const { ref } of commands) if (!refused.has(ref)) refused.set(ref, allAreOne(culprit))
+  if (atomic) {
+    for (const ref of relatedRefs(commands)) if (!refused.has(ref)) refused.set(ref, sentences.ref_name_taken ?? '')
+    refuseRest(refused, commands)
   }
   const named = commands.filter(({ ref }) => !refused.has(ref))
-  const ordered = named.sort((a, b) => Number(a.ref === main) - Number(b.ref === main))
-  for (const group of atomic ? [ordered] : ordered.map((command) => [command])) {
+  const place = { orgId, nodeId }
+  for (const group of atomic ? [sorted(named)] : groupsOf(named)) {
     try {
-      lines.push(...(await moveRefs(deps, person, orgId, nodeId, group)))
+      const outcome = await moveRefs(deps, person, place, group, atomic ? 'all or none' : 'each that may')
+      lines.push(...linesOf(outcome.events))
+      for (const [ref, cause] of outcome.refused) {
+        const told = explain(deps, cause)
+        refused.set(ref, told.reason)
+        lines.push(...told.lines.map((line) => `${printable(excerpt(shortName(ref)))}: ${line}`))
+      }
+      if (atomic) refuseRest(refused, group)
     } catch (error) {
       const told = explain(deps, error)
-      const culprit = error instanceof RefRejected ? error.ref : undefined
-      for (const { ref } of group)
-        refused.set(ref, culprit === undefined || ref === culprit ? told.reason : allAreOne(culprit))
+      for (const { ref } of group) if (!refused.has(ref)) refused.set(ref, told.reason)
       lines.push(...told.lines)
     }
   }
+  await followSoon(deps, orgId, nodeId)
+  lines.push(...adviceFor(repo, commands, refused))
   return { refused, lines }
+}
+
+/** `main` last: what else is pushed may be the head of a request that main takes in. */
+function sorted(commands: readonly RefCommand[]): RefCommand[] {
+  return [...commands].sort((a, b) => Number(a.ref === main) - Number(b.ref === main))
+}
+
+/**
+ * Refs that move together: those that do not depend on one another. Where one is a folder of another, `a` and `a/b`, each moves
+ * by itself, deletions first.
+ */
+function groupsOf(commands: readonly RefCommand[]): RefCommand[][] {
+  const related = relatedRefs(commands)
+  const isSingle = ({ ref }: RefCommand) => ref === main || related.has(ref)
+  const independent = commands.filter((command) => !isSingle(command))
+  const single = commands.filter(isSingle)
+  const ordered = sorted(single.sort((a, b) => Number(a.to !== null) - Number(b.to !== null)))
+  const groups: RefCommand[][] = []
+  for (let at = 0; at < independent.length; at += mostMoved) groups.push(independent.slice(at, at + mostMoved))
+  return [...groups, ...ordered.map((command) => [command])]
+}
+
+/** Those of which one is a folder of another. */
+function relatedRefs(commands: readonly RefCommand[]): Set<string> {
+  const names = new Set(commands.map(({ ref }) => ref))
+  const above = commands.flatMap(({ ref }) => foldersOf(ref).filter((folder) => names.has(folder)))
+  const below = commands.filter(({ ref }) => foldersOf(ref).some((folder) => names.has(folder)))
+  return new Set([...above, ...below.map(({ ref }) => ref)])
+}
+
+/** `refs/heads/a/b` → `refs`, `refs/heads`, `refs/heads/a`. */
+function foldersOf(ref: string): string[] {
+  const parts = ref.split('/')
+  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('/'))
 }
 
 /** By name, before a lock's path is made of it. */
@@ -77,19 +121,12 @@ function refusedNames(commands: readonly RefCommand[]): Map<string, string> {
   return refused
 }
 
-function allAreOne(culprit: string): string {
-  return `${printable(culprit)} was refused, and the push is atomic`
-}
-
-/** Which ref of several it was. */
-class RefRejected extends Error {
-  readonly ref: string
-
-  constructor(ref: string, cause: unknown) {
-    super(ref, { cause })
-    this.name = 'RefRejected'
-    this.ref = ref
-  }
+/** Of an atomic push, where one ref is refused. */
+function refuseRest(refused: Map<string, string>, commands: readonly RefCommand[]): void {
+  const [culprit] = refused.keys()
+  if (culprit === undefined) return
+  const reason = `${printable(excerpt(culprit))} was refused, and the push is atomic`
+  for (const { ref } of commands) if (!refused.has(ref)) refused.set(ref, reason)
 }
 
 interface Explanation {
@@ -99,12 +136,10 @@ interface Explanation {
 
 /** In words for the person who pushes; what is ours goes to the log. */
 function explain(deps: Deps, error: unknown): Explanation {
-  if (error instanceof RefRejected) {
-    const { reason, lines } = explain(deps, error.cause)
-    return { reason, lines: lines.map((line) => `${shortName(error.ref)}: ${line}`) }
-  }
   if (error instanceof Rejected) {
-    const told = error.problems.slice(0, toldProblems).map(({ path, reason }) => `${printable(path)}: ${reason}`)
+    const told = error.problems
+      .slice(0, toldProblems)
+      .map(({ path, reason }) => printable(`${excerpt(path)}: ${reason}`))
     const more = error.problems.length - told.length
     return { reason: printable(error.message), lines: more > 0 ? [...told, `and ${more} more`] : told }
   }
@@ -142,115 +177,12 @@ const faults: readonly GitError['code'][] = [
   'storage_error',
 ]
 
-/** Moves all of `group`, or none. The lines tell what else came of it. */
-async function moveRefs(
-  deps: Deps,
-  person: Person,
-  orgId: string,
-  nodeId: string,
-  group: readonly RefCommand[],
-): Promise<string[]> {
-  for (let held = false; ; ) {
-    const access = await nodeFor(deps, person, orgId, nodeId, 'editor')
-    const outcome = await whileHeld(deps, access, held, () => attempt(deps, person, access, group, held))
-    await followSoon(deps, orgId, nodeId)
-    if (outcome === 'hold the graph') held = true
-    else if (outcome !== 'again') return outcome
-  }
-}
-
-/** `again` where a request was opened or ended meanwhile. */
-async function attempt(
-  deps: Deps,
-  person: Person,
-  access: NodeAccess,
-  group: readonly RefCommand[],
-  held: boolean,
-): Promise<string[] | 'again' | 'hold the graph'> {
-  const { repo, node, org } = access
-  const open = await openPulls(deps, access)
-  const ledger = { repo, ref: ledgerRef }
-  const pins = touchedBy(group, open).map(({ number }) => ({ repo, ref: pinRef(number) }))
-  const names = [ledger, ...group.map(({ ref }) => ({ repo, ref })), ...pins]
-  return transact<string[] | 'again' | 'hold the graph'>(deps.store, names, async (current) => {
-    const before = current(ledger)
-    if (!before || before !== node.ledger) return { moves: [], value: 'again' }
-    await requireStill(deps, person, org.id, 'editor')
-    const place: PushPlace = { deps, person, access, current, open }
-    for (const command of group)
-      await judge(place, command).catch((cause: unknown) => {
-        throw new RefRejected(command.ref, cause)
-      })
-    if (!held && (await movesParents(access, group))) return { moves: [], value: 'hold the graph' }
-    const settled = await settle(place, group, before)
-    const moves: Move[] = [...settled.pins, ...group.map(({ ref, to }) => ({ repo, ref, to }))]
-    if (settled.ledger !== before) moves.push({ ...ledger, to: settled.ledger })
-    return { moves, value: settled.lines }
-  })
-}
-
-async function openPulls({ index }: Deps, { node }: NodeAccess): Promise<PullRecord[]> {
-  const rows = await index.read
-    .selectFrom('pull')
-    .selectAll()
-    .where('node_id', '=', node.id)
-    .where('status', '=', 'open')
-    .orderBy('number')
-    .execute()
-  return rows.map(fromRow)
-}
-
-/** Requests from or into a branch that `group` deletes. */
-function touchedBy(group: readonly RefCommand[], open: readonly PullRecord[]): PullRecord[] {
-  const deleted = new Set(group.filter(({ to }) => to === null).map(({ ref }) => ref))
-  return open.filter((record) => sides(record).some((ref) => deleted.has(ref)))
-}
-
-function sides({ source_branch, target_branch }: PullRecord): readonly [string, string] {
-  return [`refs/heads/${source_branch}`, `refs/heads/${target_branch}`]
-}
-
-async function movesParents({ repo }: NodeAccess, group: readonly RefCommand[]): Promise<boolean> {
-  const move = group.find(({ ref }) => ref === main)
-  if (!move?.to) return false
-  const after = await treeOf(repo, move.to)
-  return after !== null && addsParents(repo, await treeOf(repo, move.from), after)
-}
-
-/** The ledger after the push: requests whose head a target took in are merged, those that lost a branch close or go to main. */
-async function settle({ deps, person, access, current, open }: PushPlace, group: readonly RefCommand[], ledger: Oid) {
-  const { repo, history } = access
-  const by = { name: person.name, email: person.email }
-  const at = deps.now().toISOString()
-  const pins: Move[] = []
-  const lines: string[] = []
-  const moved = new Map(group.map((command) => [command.ref, command]))
-  const left = new Map(open.map((record) => [record.number, record]))
-  let tip = ledger
-  const append = async (event: PullEvent, record: PullRecord) => {
-    tip = await appendPull(repo, tip, event, record)
-    if (record.status === 'open') left.set(record.number, record)
-    else left.delete(record.number)
-  }
-  for (const record of open) {
-    const [source, target] = sides(record)
-    const head = moved.get(source)?.to ?? current({ repo, ref: source })
-    const { from = null, to = null } = moved.get(target) ?? {}
-    if (record.is_draft || !head || !from || !to || !(await tookIn(access, head, from, to))) continue
-    await append('merge', endedBy(await withHeads(history, record, head, from), 'merged', by, at))
-    lines.push(`Pull request ${record.number} is merged: ${record.title}`)
-  }
-  for (const { ref, to } of group) {
-    if (to !== null) continue
-    for (const record of [...left.values()].filter((one) => sides(one).includes(ref))) {
-      const after = await withoutBranch(access, { ...record, by, at }, shortName(ref), [...left.values()])
-      await append(after.status === 'closed' ? 'close' : 'edit', after)
-      if (after.status !== 'closed') continue
-      pins.push({ repo, ref: pinRef(record.number), to: after.source_commit })
-      lines.push(`Pull request ${record.number} is closed: ${record.title}`)
-    }
-  }
-  return { pins, lines: lines.map(printable), ledger: tip }
+/** What became of pull requests, for the person at the terminal. */
+function linesOf(events: readonly Settled[]): string[] {
+  const ended = events.filter(({ kind }) => kind !== 'edit')
+  return ended.map(({ record: { number, status, title } }) =>
+    printable(`Pull request ${number} is ${status}: ${excerpt(title)}`),
+  )
 }
 
 function shortName(ref: string): string {

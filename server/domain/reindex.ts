@@ -4,9 +4,12 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listRepos } from '../../gitstore/repos.ts'
 import { deleteAllLogs } from '../../index/derived/history.ts'
+import { listNodeIds } from '../../index/derived/node-queries.ts'
+import { deleteAllOrgs, findOrgHead, listOrgIds } from '../../index/derived/org-queries.ts'
 import { declareFilled } from '../../index/derived-database.ts'
 import type { Deps } from '../deps.ts'
-import { followNode, followOrg, listMoved } from './follow.ts'
+import { followNode, followOrg } from './follow.ts'
+import { listMoved } from './moved-nodes.ts'
 import { isId, orgFolder } from './places.ts'
 
 export interface Reindexed {
@@ -29,14 +32,14 @@ export type Follow = (deps: Deps, orgId: string, nodeId?: string) => Promise<voi
 export const followOne: Follow = (deps, orgId, nodeId) =>
   nodeId === undefined ? followOrg(deps, orgId) : followNode(deps, orgId, nodeId)
 
-/** Nodes that are compared with the index at once: two queries and 10 ms of the event loop. */
+/** Nodes that are compared with the index at once. */
 const batch = 100
 
 /** Forgets the index and follows every repository. */
 export async function reindex(deps: Deps, onProgress?: (done: number, total: number) => void): Promise<Reindexed> {
   await deps.index.write(async (trx) => {
     await declareFilled(trx, false)
-    await trx.deleteFrom('org').execute()
+    await deleteAllOrgs(trx)
     await deleteAllLogs(trx)
   })
   const done = await followAll(deps, onProgress)
@@ -63,15 +66,14 @@ export async function followAll(
       return false
     }
   }
-  const rows = await deps.index.read.selectFrom('org').select('id').execute()
-  const orgs = [...new Set([...(await orgFolders(deps)), ...rows.map((row) => row.id)])].sort()
+  const orgs = [...new Set([...(await orgFolders(deps)), ...(await listOrgIds(deps.index.read))])].sort()
   const nodesOf = new Map<string, string[]>()
   for (const org of orgs) {
     if (deps.draining.aborted) break
     if (!(await attempt(org, () => one(deps, org))) || !(await isIndexed(deps, org))) continue
-    const known = await deps.index.read.selectFrom('node').select('id').where('org_id', '=', org).execute()
+    const known = await listNodeIds(deps.index.read, org)
     const names = (await listRepos(orgFolder(deps.store, org))).filter(isId)
-    nodesOf.set(org, [...new Set([...names, ...known.map((row) => row.id)])])
+    nodesOf.set(org, [...new Set([...names, ...known])])
   }
   const total = [...nodesOf.values()].reduce((sum, nodes) => sum + nodes.length, 0)
   let done = 0
@@ -94,8 +96,7 @@ export async function followAll(
 
 /** The nodes of an organisation without a row have nothing to belong to. */
 async function isIndexed(deps: Deps, orgId: string): Promise<boolean> {
-  const row = await deps.index.read.selectFrom('org').select('id').where('id', '=', orgId).executeTakeFirst()
-  return row !== undefined
+  return (await findOrgHead(deps.index.read, orgId)) !== undefined
 }
 
 async function orgFolders(deps: Deps): Promise<string[]> {

@@ -1,6 +1,7 @@
 /** The repositories of an organisation, as `git` finds them. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { listNodesAfter, listNodeTitles } from '../../index/derived/node-queries.ts'
 import type { Deps } from '../deps.ts'
 import { type OrgAccess, orgFor } from './access.ts'
 import type { Actor } from './actor.ts'
@@ -22,15 +23,10 @@ const rowsAtOnce = 1_000
 export async function listRepositories(deps: Deps, actor: Actor, orgId: string, base: string, page: Page) {
   const access = await orgFor(deps, actor, orgId, 'public')
   const own = ownRepository(access, base)
-  const nodes = deps.index.read.selectFrom('node').where('org_id', '=', orgId)
-  const rows = await nodes
-    .select(['id', 'title'])
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(page.limit - (page.offset === 0 ? own.length : 0))
-    .offset(Math.max(0, page.offset - own.length))
-    .execute()
-  const { total } = await nodes.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const { rows, total } = await listNodeTitles(deps.index.read, orgId, {
+    limit: page.limit - (page.offset === 0 ? own.length : 0),
+    offset: Math.max(0, page.offset - own.length),
+  })
   const repositories: Repository[] = [
     ...own.slice(page.offset),
     ...rows.map(({ id, title }) => ({ node_id: id, title, clone_url: cloneUrl(base, orgId, id) })),
@@ -43,15 +39,7 @@ export async function listCloneUrls(deps: Deps, actor: Actor, orgId: string, bas
   const urls = ownRepository(await orgFor(deps, actor, orgId, 'public'), base).map(({ clone_url }) => clone_url)
   let last = { created_at: '', id: '' }
   for (;;) {
-    const rows = await deps.index.read
-      .selectFrom('node')
-      .select(['created_at', 'id'])
-      .where('org_id', '=', orgId)
-      .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(last.created_at, last.id)))
-      .orderBy('created_at')
-      .orderBy('id')
-      .limit(rowsAtOnce)
-      .execute()
+    const rows = await listNodesAfter(deps.index.read, orgId, last, rowsAtOnce)
     urls.push(...rows.map(({ id }) => cloneUrl(base, orgId, id)))
     last = rows.at(-1) ?? last
     if (rows.length < rowsAtOnce) return urls

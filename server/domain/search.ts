@@ -1,106 +1,86 @@
 /** Retrieval within one organisation: an index in memory, caught up by version whenever it is asked. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
+import { findTextWithHead } from '../../index/derived/search-rows.ts'
 import {
   createSearchIndex,
   type Question,
-  removeNode,
+  type Retrieved,
   retrieve as retrieveFrom,
-  type SearchIndex,
-  setDocument,
-  setEdges,
 } from '../../index/search/retrieve.ts'
 import type { Deps } from '../deps.ts'
+import { Refusal } from '../errors.ts'
 import { orgFor } from './access.ts'
 import type { Person } from './actor.ts'
-import { toGraphEdge } from './graph/graph.ts'
 import { refuseLongQuery } from './limits.ts'
+import { catchUp } from './search-catch-up.ts'
+import type { OrgSearch } from './search-memory.ts'
+import { openSlices } from './slices.ts'
 
-/** Rows read and indexed before the event loop has its turn. */
-const batch = 200
+/** Questions of one organisation that wait at once, and for how long. */
+const mostAsked = 64
+const waitMs = 120_000
 
-interface OrgSearch {
-  readonly index: SearchIndex
-  /** Of the organisation's row that the versions belong to. */
-  readonly epoch: string
-  /** The organisation's versions up to which nodes and tombstones are in the index. */
-  nodes: number
-  tombstones: number
-  /** One at a time: an answer is given between two changes, never within one. */
-  turn: Promise<unknown>
-}
+/** How often a question is answered again because a node changed before its text was read. */
+const rounds = 5
 
-/** The indexes in memory, the least used dropped first. */
-export type SearchCache = LRUCache<string, OrgSearch>
-
-export function openSearches(): SearchCache {
-  return new LRUCache({ max: 64 })
-}
-
+/** @throws Refusal as orgFor; busy, where too many ask, or the index takes long to make; too_large */
 export async function retrieve(deps: Deps, actor: Person, orgId: string, question: Question) {
   const { epoch } = (await orgFor(deps, actor, orgId, 'reader')).org
   refuseLongQuery(question.query)
-  let search = deps.searches.get(orgId)
-  if (search?.epoch !== epoch) {
-    search = { index: createSearchIndex(), epoch, nodes: 0, tombstones: 0, turn: Promise.resolve() }
-    deps.searches.set(orgId, search)
-  }
-  const mine = search
-  const answer = mine.turn.then(async () => {
-    await catchUp(deps, orgId, mine)
-    return retrieveFrom(mine.index, question)
+  const search = searchOf(deps, orgId, epoch)
+  if (search.asked >= mostAsked) throw new Refusal('busy', 'Too many searches of this organisation wait; try again')
+  const waiting = { isOver: false }
+  const answer = search.turn.then(() => (waiting.isOver ? undefined : answerTo(deps, orgId, search, question)))
+  search.asked++
+  search.turn = answer.catch(() => undefined).then(() => void search.asked--)
+  const { nodes, ...rest } = await withinTime(answer).finally(() => {
+    waiting.isOver = true
   })
-  mine.turn = answer.catch(() => undefined)
-  const { nodes, ...rest } = await answer
   return { ...rest, nodes: nodes.map((node) => ({ ...node, org_id: orgId })) }
 }
 
-/** Nodes before tombstones: one deleted in between is forgotten, one made in between is found the next time. */
-async function catchUp(deps: Deps, orgId: string, search: OrgSearch): Promise<void> {
-  for (;;) {
-    const rows = await changedNodes(deps, orgId, search.nodes)
-    for (const row of rows) {
-      const { id, title, tags, text, updated_at: updatedAt, head } = row
-      setDocument(search.index, {
-        id,
-        title,
-        text,
-        tags: JSON.parse(tags) as string[],
-        updatedAt,
-        ...(head === null ? {} : { commitId: head }),
-      }) // tags: written by follow.ts
-      setEdges(search.index, id, await edgesHeldBy(deps, id))
-    }
-    search.nodes = rows.at(-1)?.changed ?? search.nodes
-    if (rows.length < batch) break
-    await nextTurn()
-  }
-  const gone = await deps.index.read
-    .selectFrom('tombstone')
-    .select(['node_id', 'changed'])
-    .where('org_id', '=', orgId)
-    .where('changed', '>', search.tombstones)
-    .orderBy('changed')
-    .execute()
-  for (const { node_id, changed } of gone) {
-    removeNode(search.index, node_id)
-    search.tombstones = changed
-  }
+function searchOf(deps: Deps, orgId: string, epoch: string): OrgSearch {
+  const known = deps.searches.get(orgId)
+  if (known?.epoch === epoch) return known
+  const index = createSearchIndex({ key: epoch })
+  const turn = Promise.resolve()
+  const search: OrgSearch = { index, epoch, nodes: 0, tombstones: 0, asked: 0, turn, isDropped: false }
+  deps.searches.set(orgId, search)
+  return search
 }
 
-async function changedNodes(deps: Deps, orgId: string, since: number) {
-  return deps.index.read
-    .selectFrom('node')
-    .innerJoin('node_text', 'node_text.node_id', 'node.id')
-    .select(['node.id', 'node.title', 'node.tags', 'node.updated_at', 'node.head', 'node.changed', 'node_text.text'])
-    .where('node.org_id', '=', orgId)
-    .where('node.changed', '>', since)
-    .orderBy('node.changed')
-    .limit(batch)
-    .execute()
+async function answerTo(deps: Deps, orgId: string, search: OrgSearch, question: Question): Promise<Retrieved> {
+  const run = openSlices()
+  for (let round = 0; round < rounds; round++) {
+    await catchUp(deps, orgId, search, run)
+    const answer = await run(retrieveFrom(search.index, question))
+    if (await readCutTexts(deps, answer)) return answer
+  }
+  throw new Refusal('busy', 'The nodes that were found change faster than they can be read; try again')
 }
 
-async function edgesHeldBy(deps: Deps, holder: string) {
-  const edges = await deps.index.read.selectFrom('edge').selectAll().where('holder', '=', holder).execute()
-  return edges.map((edge) => ({ ...toGraphEdge(edge), holder }))
+/** The index has the beginnings of long texts only; false where a node is another by now than the one that was searched. */
+async function readCutTexts({ index }: Deps, { nodes }: Retrieved): Promise<boolean> {
+  for (const node of nodes) {
+    if (!node.partly_indexed || node.text_content === undefined) continue
+    const row = await findTextWithHead(index.read, node.id)
+    if (!row || row.head !== node.commit_id) return false
+    node.text_content = row.text
+  }
+  return true
+}
+
+/** What has not come by then goes on, for those who ask again. @throws Refusal busy */
+async function withinTime(answer: Promise<Retrieved | undefined>): Promise<Retrieved> {
+  const late = new Refusal('busy', 'The search index of this organisation is being made; try again')
+  let timer: NodeJS.Timeout | undefined
+  const clock = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late), waitMs)
+  })
+  try {
+    const found = await Promise.race([answer, clock])
+    if (found === undefined) throw late
+    return found
+  } finally {
+    clearTimeout(timer)
+  }
 }

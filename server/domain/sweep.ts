@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { fileSystemTime, removeIfAbandoned } from '../../gitstore/leftovers.ts'
+import { namesIn } from '../../gitstore/presence.ts'
 import { recoverAll } from '../../gitstore/ref-transaction.ts'
 import { unfinished } from '../../gitstore/repos.ts'
 import { forgetLogs } from '../../index/derived/history.ts'
@@ -105,7 +106,7 @@ async function removeUnfinished(deps: Deps): Promise<void> {
   const now = await fileSystemTime(deps.store)
   const orgs = (await readdir(root)).filter(isId).map((org) => orgFolder(deps.store, org))
   for (const folder of [root, ...orgs]) {
-    for (const name of await readdir(folder).catch(() => [])) {
+    for (const name of await namesIn(folder)) {
       const path = join(folder, name)
       if (name.startsWith(unfinished) && (await removeIfAbandoned(path, now)))
         deps.log.warn({ path }, 'removed a folder that was half made')

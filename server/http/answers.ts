@@ -1,16 +1,28 @@
 /** Turns what went wrong into an answer: two exhaustive tables, and silence about the rest. */
 
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express'
+import type { Logger } from 'pino'
 import { asStorageFault, GitError, type GitErrorCode } from '../../gitstore/errors.ts'
+import type { components } from '../../spec/types.ts'
 import type { Deps } from '../deps.ts'
-import { Invalid, invalid, Refusal, type RefusalCode } from '../errors.ts'
+import { ClientGone, Invalid, invalid, RateLimited, Refusal, type RefusalCode } from '../errors.ts'
 import { setOperation } from './context.ts'
 import { isGitRequest } from './git.ts'
-import { hideSecrets } from './problems.ts'
+import { hideSecrets, mostProblems } from './problems.ts'
+import { setLimitHeaders } from './rate-limits.ts'
 import { requestId } from './requests.ts'
-import { findPlace } from './spec.ts'
+import { readBySchema } from './sent-values.ts'
+import { findPlace, type Place } from './spec.ts'
 
-const statusOf: Readonly<Record<RefusalCode, number>> = {
+/** The codes that the spec tells clients of, but for those of what no operation got to see. */
+type DocumentedCode = Exclude<components['schemas']['KnownErrorCode'], 'headers_too_large' | 'internal_error'>
+
+type DocumentedProblem = Pick<components['schemas']['ValidationProblem'], 'type'>
+
+const statusOf = {
+  bad_request: 400,
+  request_timeout: 408,
+  expectation_failed: 417,
   unauthenticated: 401,
   invalid_token: 401,
   invalid_credentials: 401,
@@ -39,6 +51,9 @@ const statusOf: Readonly<Record<RefusalCode, number>> = {
   connection_exists: 409,
   last_owner: 409,
   too_many_tokens: 409,
+  too_many_branches: 409,
+  too_many_commits: 409,
+  too_many_members: 409,
   pull_request_exists: 409,
   pull_request_required: 409,
   merged: 409,
@@ -62,7 +77,7 @@ const statusOf: Readonly<Record<RefusalCode, number>> = {
   repo_damaged: 503,
   draining: 503,
   outcome_unknown: 503,
-}
+} satisfies Readonly<Record<RefusalCode, number>> & Readonly<Record<DocumentedCode, number>>
 
 /** What a repository's refusal or fault means to a caller; undefined: it is ours, 500. */
 const meaningOf: Readonly<Record<GitErrorCode, (error: GitError) => Refusal | Invalid | undefined>> = {
@@ -78,6 +93,8 @@ const meaningOf: Readonly<Record<GitErrorCode, (error: GitError) => Refusal | In
   path_conflict: ({ facts }) =>
     invalid(['body'], 'A file stands where a directory must be, or the reverse', facts.path),
   limit_exceeded: () => new Refusal('too_large', 'This is larger than the service reads'),
+  malformed_request: ({ message }) => new Refusal('bad_request', message),
+  not_offered: ({ message }) => new Refusal('bad_request', message),
   native_failed: () => undefined,
   storage_full: () => new Refusal('storage_full', 'The disk is full'),
   storage_readonly: () => new Refusal('storage_readonly', 'The storage is read-only'),
@@ -108,7 +125,8 @@ export const findOperation: RequestHandler = (req, res, next) => {
     res.set('Allow', allow)
     throw new Refusal('method_not_allowed', `${req.method} is not possible here`)
   }
-  setOperation(req, operation, place)
+  const parameters = readBySchema(operation.pathSchema, place.parameters) as Place['parameters'] // an object of the same texts
+  setOperation(req, operation, { ...place, parameters })
   next()
 }
 
@@ -116,6 +134,10 @@ export const findOperation: RequestHandler = (req, res, next) => {
 export function answerErrors(deps: Deps, translate: (error: unknown) => unknown): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
     const request_id = requestId(req)
+    if (error instanceof ClientGone) {
+      res.destroy()
+      return
+    }
     if (res.headersSent) {
       // Too late for an answer: the client must see that this one is not whole.
       deps.log.error({ err: error, request_id }, 'the answer broke off')
@@ -124,17 +146,27 @@ export function answerErrors(deps: Deps, translate: (error: unknown) => unknown)
     }
     const meaning = meaningFor(translate(error))
     if (meaning instanceof Invalid) {
-      res.status(422).json({ detail: meaning.problems.map(hideSecrets) })
+      const detail = meaning.problems.slice(0, mostProblems).map((problem) => hideSecrets(problem, req.path))
+      res.status(422).json({ detail } satisfies { detail: DocumentedProblem[] })
       return
     }
-    if (meaning === undefined || statusOf[meaning.code] >= 500) {
-      deps.log.error({ err: error, request_id }, 'a request failed')
+    res.locals.code = meaning?.code
+    if (meaning === undefined || statusOf[meaning.code] >= 500) tellFault(deps.log, error, meaning, request_id)
+    if (meaning instanceof RateLimited) {
+      setLimitHeaders(res, meaning.limit, 0, meaning.waitSeconds)
+      res.set('Retry-After', String(meaning.waitSeconds))
     }
     if (isGitRequest(req)) answerGit(res, meaning, request_id)
     else if (meaning === undefined)
       res.status(500).json({ detail: 'Internal error', code: 'internal_error', request_id })
     else answerRefusal(res, meaning, request_id)
   }
+}
+
+/** Where it is only not the moment, what is refused says enough. */
+function tellFault(log: Logger, err: unknown, meaning: Refusal | undefined, request_id: string): void {
+  if (meaning?.code !== 'busy' && meaning?.code !== 'draining') log.error({ err, request_id }, 'a request failed')
+  else log.warn({ code: meaning.code, reason: meaning.message, request_id }, 'a request was refused')
 }
 
 function meaningFor(error: unknown): Refusal | Invalid | undefined {

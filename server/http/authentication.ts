@@ -18,6 +18,9 @@ type Verified = LRUCache<string, Claims>
 /** Tokens that are remembered, of about 0.5 KB each; a client has one at a time. */
 const remembered = 10_000
 
+/** Of two clocks, or of one that is set right. */
+const clockLeewayMs = 60_000
+
 /** Who shows this text, the access token of a login or a personal one; undefined: nobody, whatever the reason. */
 export type FindCredential = (text: string) => Promise<Credential | undefined>
 
@@ -94,8 +97,8 @@ function bearerStrategy(deps: Deps, verified: Verified): Strategy {
       ignoreExpiration: true,
       passReqToCallback: true,
     },
-    (req: Request, { sub, exp, token_use }: Claims, done: (error: unknown, person?: Person | false) => void) => {
-      const claims = { sub, exp, token_use }
+    (req: Request, { sub, iat, exp, token_use }: Claims, done: (error: unknown, person?: Person | false) => void) => {
+      const claims = { sub, iat, exp, token_use }
       verified.set(bearerToken(req) ?? '', claims)
       personOf(deps, claims).then((person) => done(null, person ?? false), done)
     },
@@ -105,13 +108,19 @@ function bearerStrategy(deps: Deps, verified: Verified): Strategy {
 /** Signed by us, which says nothing yet of what for. */
 interface Claims {
   readonly sub?: unknown
+  readonly iat?: unknown
   readonly exp?: unknown
   readonly token_use?: unknown
 }
 
-/** The account must still be there: a token outlives it otherwise. */
-async function personOf(deps: Deps, { sub, exp, token_use }: Claims): Promise<Person | undefined> {
-  if (typeof exp !== 'number' || exp * 1000 <= deps.now().getTime()) return undefined
+/**
+ * The account must still be there: a token outlives it otherwise. One of the future is none: where the clock has stepped
+ * back it would live longer by that step, and its session is there to get another.
+ */
+async function personOf(deps: Deps, { sub, iat, exp, token_use }: Claims): Promise<Person | undefined> {
+  const now = deps.now().getTime()
+  if (typeof exp !== 'number' || exp * 1000 <= now) return undefined
+  if (typeof iat !== 'number' || iat * 1000 > now + clockLeewayMs) return undefined
   if (token_use !== 'access' || typeof sub !== 'string') return undefined
   return findPerson(deps, sub)
 }

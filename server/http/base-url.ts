@@ -1,15 +1,38 @@
 /** The address of this service, for addresses that leave it. */
 
-import type { IncomingMessage } from 'node:http'
+import type { Request } from 'express'
 
-/** What may stand in an address: whoever sends another Host gets the address of the socket. */
-const host = /^[\w.-]+(:\d{1,5})?$|^\[[\da-f:.]+\](:\d{1,5})?$/i
+const label = '[\\da-z_](?:[\\w-]{0,61}[\\da-z_])?'
+const host = new RegExp(`^(?=[^:]{1,253}(?::|$))${label}(?:\\.${label})*\\.?(?::\\d{1,5})?$`, 'i')
+const bracketed = /^\[[\da-f:.]{2,45}\](?::\d{1,5})?$/i
 
-/** Where the caller reaches this service, without a slash at its end: `publicUrl`, else what the request came in at. */
-export function baseUrl(publicUrl: string | undefined, req: IncomingMessage): string {
+/** A name or an address, with or without a port: nothing that would mean something else in an address. */
+function isHost(text: string): boolean {
+  return host.test(text) || bracketed.test(text)
+}
+
+/**
+ * Where the caller reaches this service, without a slash at its end: `publicUrl`, else what the request came in at, as the
+ * proxies tell it that TRUST_PROXY names. What is asked with another Host is told that one: its answer is for nobody else,
+ * and no shared cache may keep it.
+ */
+export function baseUrl(publicUrl: string | undefined, req: Request): string {
   if (publicUrl !== undefined) return publicUrl
-  const asked = req.headers.host ?? ''
-  if (host.test(asked)) return `http://${asked}`
+  const protocol = forwarded(req, 'x-forwarded-proto')?.toLowerCase() === 'https' ? 'https' : 'http'
+  const asked = forwarded(req, 'x-forwarded-host') ?? req.headers.host ?? ''
+  if (isHost(asked)) return `${protocol}://${asked}`
   const { localAddress = '', localPort } = req.socket
-  return `http://${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`
+  return `${protocol}://${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`
+}
+
+/**
+ * What the outermost trusted proxy has said. Each adds to the right, so what stands further left than there are such
+ * proxies may come from anybody.
+ */
+function forwarded(req: Request, name: string): string | undefined {
+  const sent = req.get(name)
+  const isTrusted: (address: string, distance: number) => boolean = req.app.get('trust proxy fn')
+  if (sent === undefined || !isTrusted(req.socket.remoteAddress ?? '', 0)) return undefined
+  const values = sent.split(',').map((value) => value.trim())
+  return values[Math.max(0, values.length - Math.max(1, req.ips.length))]
 }

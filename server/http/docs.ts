@@ -35,3 +35,15 @@ export function docsFiles(): RequestHandler {
   })
   return (req, res, next) => (req.url.startsWith('/docs/') ? router(req, res, next) : next())
 }
+
+/** Who opens the service in a browser is shown to its page; to a program there is nothing at `/`. */
+export const frontDoor: RequestHandler = (req, res, next) => {
+  const isRead = req.method === 'GET' || req.method === 'HEAD'
+  if (!isRead || !/^\/(\?|$)/.test(req.url)) {
+    next()
+    return
+  }
+  res.vary('Accept')
+  if (req.accepts(['json', 'html']) === 'html') res.redirect(303, '/docs')
+  else next()
+}

@@ -1,85 +1,124 @@
-/** How many gits run at once, how many requests wait for one, and that nobody takes them all. */
+/** How many gits run at once, how many requests wait for one, what they hold in memory, and that nobody takes it all. */
 
 import { availableParallelism } from 'node:os'
 import { Refusal } from '../errors.ts'
 
-/** Of this process. Git's children are niced, so that REST goes before them. */
+/** Gits of this process. They are niced, so that REST goes before them. */
 const running = Math.max(4, 2 * availableParallelism())
-/** Of these, for one person (or address) and for one repository: another's clone always finds one free. */
-const runningForOne = running - 1
-/** Requests that wait, and of one person. */
+/** Requests that have been read, and wait for a git. */
 const waiting = 256
-const waitingForOne = 128
-/** Milliseconds that a request waits; git itself waits as long as the connection stands. */
-const patience = 300_000
+/** Bytes of requests that have not been answered, without the packs of pushes. */
+const heldBytes = 32 * 2 ** 20
+const waitTimeoutMs = 300_000
 
-interface Waiter {
-  readonly keys: readonly string[]
-  admit(): void
+export interface Caller {
+  /** A person, or the address of who is anonymous. */
+  readonly key: string
+  readonly isAnonymous: boolean
+  /** Whether they read as anybody may: all of these together leave half to members. */
+  readonly isPublic: boolean
+  readonly repository: string
 }
 
-const counts = new Map<string, number>()
-const queue = new Set<Waiter>()
-let total = 0
+interface Ration {
+  fits(caller: Caller, amount?: number): boolean
+  take(caller: Caller, amount?: number): void
+  give(caller: Caller, amount?: number): void
+}
 
-/**
- * Waits for a slot; the answer gives it back. `person` first of `keys`.
- *
- * @throws Refusal busy: too many wait, or it took five minutes
- */
-export async function takeSlot(
-  keys: readonly [person: string, repository: string],
-  signal: AbortSignal,
-): Promise<() => void> {
-  if (!isFree(keys)) await turn(keys, signal)
-  else take(keys)
-  let held = true
-  return () => {
-    if (!held) return
-    held = false
-    total--
-    for (const key of keys) {
-      const left = (counts.get(key) ?? 1) - 1
-      if (left > 0) counts.set(key, left)
-      else counts.delete(key)
+/** Of `total`, a person and the public have half at most, an anonymous address a quarter, a repository all but one. */
+function newRation(total: number): Ration {
+  const taken = new Map<string, number>()
+  const part = (by: number) => Math.max(1, Math.floor(total / by))
+  const sharesOf = ({ key, isAnonymous, isPublic, repository }: Caller): [string, number][] => [
+    ['all', total],
+    [`caller ${key}`, part(isAnonymous ? 4 : 2)],
+    [`repository ${repository}`, total - 1],
+    ...(isPublic ? ([['public', part(2)]] as [string, number][]) : []),
+  ]
+  const add = (caller: Caller, amount: number) => {
+    for (const [name] of sharesOf(caller)) {
+      const now = (taken.get(name) ?? 0) + amount
+      if (now > 0) taken.set(name, now)
+      else taken.delete(name)
     }
-    for (const waiter of queue) {
-      if (!isFree(waiter.keys)) continue
-      queue.delete(waiter)
-      take(waiter.keys)
-      waiter.admit()
-    }
+  }
+  return {
+    fits: (caller, amount = 1) => sharesOf(caller).every(([name, most]) => (taken.get(name) ?? 0) + amount <= most),
+    take: (caller, amount = 1) => add(caller, amount),
+    give: (caller, amount = 1) => add(caller, -amount),
   }
 }
 
-function isFree(keys: readonly string[]): boolean {
-  return total < running && keys.every((key) => (counts.get(key) ?? 0) < runningForOne)
+const slots = newRation(running)
+const places = newRation(waiting)
+const bytes = newRation(heldBytes)
+
+interface Waiter {
+  readonly caller: Caller
+  admit(): void
 }
 
-function take(keys: readonly string[]): void {
-  total++
-  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)
+const queue = new Set<Waiter>()
+
+/**
+ * Waits for a slot; the answer gives it back.
+ *
+ * @throws Refusal busy: too many wait, or it took five minutes; the reason of `signal`
+ */
+export async function takeSlot(caller: Caller, signal: AbortSignal): Promise<() => void> {
+  signal.throwIfAborted()
+  if (slots.fits(caller)) slots.take(caller)
+  else await turn(caller, signal)
+  return once(() => {
+    slots.give(caller)
+    for (const waiter of queue) {
+      if (!slots.fits(waiter.caller)) continue
+      slots.take(waiter.caller)
+      waiter.admit()
+    }
+  })
 }
 
-function turn(keys: readonly [string, string], signal: AbortSignal): Promise<void> {
-  const mine = [...queue].filter((waiter) => waiter.keys[0] === keys[0]).length
-  if (queue.size >= waiting || mine >= waitingForOne) throw tooMany()
+/** Counts the bytes that a request holds; `release` forgets them. */
+export function newHold(caller: Caller): { readonly hold: (amount: number) => void; readonly release: () => void } {
+  let held = 0
+  return {
+    hold: (amount) => {
+      if (!bytes.fits(caller, amount)) throw tooMany()
+      bytes.take(caller, amount)
+      held += amount
+    },
+    release: once(() => bytes.give(caller, held)),
+  }
+}
+
+function turn(caller: Caller, signal: AbortSignal): Promise<void> {
+  if (!places.fits(caller)) throw tooMany()
+  places.take(caller)
   return new Promise((resolve, reject) => {
-    const leave = () => {
-      if (queue.delete(waiter)) reject(tooMany())
+    const settle = (outcome: () => void) => {
+      if (!queue.delete(waiter)) return
+      places.give(caller)
+      clearTimeout(timer)
+      signal.removeEventListener('abort', leave)
+      outcome()
     }
-    const timer = setTimeout(leave, patience)
-    const waiter: Waiter = {
-      keys,
-      admit: () => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', leave)
-        resolve()
-      },
-    }
+    const leave = () => settle(() => reject(signal.reason))
+    const timer = setTimeout(() => settle(() => reject(tooMany())), waitTimeoutMs)
+    const waiter: Waiter = { caller, admit: () => settle(resolve) }
     signal.addEventListener('abort', leave, { once: true })
     queue.add(waiter)
   })
+}
+
+function once(work: () => void): () => void {
+  let done = false
+  return () => {
+    if (done) return
+    done = true
+    work()
+  }
 }
 
 function tooMany(): Refusal {

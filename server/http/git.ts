@@ -5,10 +5,15 @@ import { createGunzip } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
 import type { Deps } from '../deps.ts'
 import type { Credential } from '../domain/accounts/access-tokens.ts'
+import { canonicalId } from '../domain/places.ts'
 import { openRemote, type Service } from '../domain/remotes.ts'
 import { Refusal } from '../errors.ts'
+import { networkOf } from './addresses.ts'
 import type { FindCredential } from './authentication.ts'
-import { takeSlot } from './git-slots.ts'
+import { exchangesUntil } from './git-exchanges.ts'
+import { answerLfs, isLfsRequest } from './git-lfs.ts'
+import { newHold, takeSlot } from './git-slots.ts'
+import type { CountRequest } from './rate-limits.ts'
 
 interface Route {
   readonly orgId: string
@@ -22,31 +27,50 @@ export function isGitRequest(req: Request): boolean {
   return req.originalUrl.startsWith('/git/')
 }
 
-export function gitOverHttp(deps: Deps, findCredential: FindCredential): RequestHandler {
+export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: CountRequest): RequestHandler {
+  const exchanges = exchangesUntil(deps.draining)
   return async (req, res, next) => {
     if (!isGitRequest(req)) {
       next()
       return
     }
+    res.set('Cache-Control', 'no-cache, max-age=0, must-revalidate')
+    if (isLfsRequest(req)) {
+      await count(req, res)
+      answerLfs(res)
+      return
+    }
     const route = routeOf(req)
     const service = serviceOf(req, res, route)
-    res.set('Cache-Control', 'no-cache, max-age=0, must-revalidate')
     const credential = await credentialOf(req, findCredential)
+    await count(req, res, credential?.person.id)
     const remote = await openRemote(deps, credential, route.orgId, route.name, service)
-    const gone = new AbortController()
-    res.once('close', () => gone.abort())
-    const giveBack = await takeSlot([personOf(req, credential), `${route.orgId}/${route.name}`], gone.signal)
-    const protocol = req.get('Git-Protocol')
+    const caller = {
+      key: credential === undefined ? `address ${networkOf(req)}` : `person ${credential.person.id}`,
+      isAnonymous: credential === undefined,
+      isPublic: remote.isPublic,
+      repository: `${route.orgId}/${route.name}`,
+    }
+    const exchange = exchanges.begin(req, res)
+    const wire = { version: versionOf(req), signal: exchange.gone, stopping: exchange.stopping }
+    const held = newHold(caller)
     try {
-      if (route.rest === 'info/refs') {
-        res.type(`application/x-${service}-advertisement`)
-        await remote.advertise(res, protocol, gone.signal)
-      } else {
-        res.type(`application/x-${service}-result`)
-        await remote.serve(bodyOf(req), res, protocol, gone.signal)
+      const isAdvertisement = route.rest === 'info/refs'
+      const answer = isAdvertisement ? remote.advertise : await remote.read(bodyOf(req), wire, held.hold)
+      const giveBack = await takeSlot(caller, exchange.gone)
+      try {
+        exchange.admit()
+        res.type(`application/x-${service}-${isAdvertisement ? 'advertisement' : 'result'}`)
+        await answer(res, wire)
+      } finally {
+        giveBack()
       }
+    } catch (error) {
+      // Nobody is left to hear of it.
+      if (!res.destroyed) throw error
     } finally {
-      giveBack()
+      held.release()
+      exchange.end()
     }
   }
 }
@@ -57,7 +81,7 @@ function routeOf(req: Request): Route {
   const [, orgId, name, rest] = found ?? []
   if (orgId === undefined || name === undefined || rest === undefined)
     throw new Refusal('not_found', 'There is nothing here; clone /git/{org_id}/{node_id}.git')
-  return { orgId, name, rest }
+  return { orgId: canonicalId(orgId), name: canonicalId(name), rest }
 }
 
 function serviceOf(req: Request, res: Response, { rest }: Route): Service {
@@ -85,8 +109,10 @@ async function credentialOf(req: Request, findCredential: FindCredential): Promi
   return credential
 }
 
-function personOf(req: Request, credential: Credential | undefined): string {
-  return credential === undefined ? `address ${req.ip ?? ''}` : `person ${credential.person.id}`
+/** As git-http-backend: what is none of these is the oldest. */
+function versionOf(req: Request): 0 | 1 | 2 {
+  const version = req.get('Git-Protocol')
+  return version === 'version=2' ? 2 : version === 'version=1' ? 1 : 0
 }
 
 /** The body inflated; gitstore bounds what it reads of it. */

@@ -9,11 +9,13 @@ import { isPacked } from './packed.ts'
 const exposed = ['ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id']
 
 /** What helmet sets is the same for each request, so it is asked once. */
-export function securityHeaders(): RequestHandler {
+export function securityHeaders(publicUrl: string | undefined): RequestHandler {
   const headers = new Map<string, string>()
   const step = helmet({
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     crossOriginResourcePolicy: { policy: 'cross-origin' },
+    // Who has set no https address may serve http too; and of other names below it nobody here knows anything.
+    strictTransportSecurity: publicUrl?.startsWith('https:') === true && { includeSubDomains: false },
   })
   const recorder = { setHeader: (name: string, value: string) => headers.set(name, value), removeHeader: () => {} }
   type Given = Parameters<typeof step>

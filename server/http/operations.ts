@@ -2,33 +2,27 @@
 
 import etag from 'etag'
 import type { Request, RequestHandler, Response } from 'express'
+import type { rights } from '../../spec/rights.ts'
 import type { operations } from '../../spec/types.ts'
 import type { Deps } from '../deps.ts'
 import type { Actor, Anonymous, Person } from '../domain/actor.ts'
+import { networkOf } from './addresses.ts'
 import { baseUrl } from './base-url.ts'
 import { contextOf } from './context.ts'
+import { goneSignal } from './gone.ts'
+import { isLarge, sendPieces } from './json-pieces.ts'
 import { sendPacked } from './packed.ts'
 import { Bytes, Packed, Reply } from './reply.ts'
+import { memberOf, type Schema, typesOf } from './schemas.ts'
+import { readBySchema } from './sent-values.ts'
 import type { OperationId } from './spec.ts'
 
-/** Operations that never look at Authorization, and those that do if it is there; all others need it. */
-type Open = 'signup' | 'login' | 'refresh' | 'logout' | 'getPublicGraph' | 'healthz' | 'readyz' | 'getSpec' | 'docs'
-type Optional =
-  | 'changePassword'
-  | 'getOrg'
-  | 'listRepositories'
-  | 'getNode'
-  | 'listBranches'
-  | 'getBranch'
-  | 'listTags'
-  | 'listEntities'
-  | 'getFile'
-  | 'getObject'
-  | 'listCommits'
-  | 'getCommit'
-  | 'compare'
-
-type ActorOf<K extends OperationId> = K extends Open ? Anonymous : K extends Optional ? Actor : Person
+/** Nobody where Authorization is not looked at, perhaps somebody where it need not be there. */
+type ActorOf<K extends OperationId> = (typeof rights)[K]['authorization'] extends 'none'
+  ? Anonymous
+  : (typeof rights)[K]['authorization'] extends 'optional'
+    ? Actor
+    : Person
 
 type PathOf<K extends OperationId> = operations[K]['parameters'] extends { path: infer P } ? P : Record<never, never>
 
@@ -44,9 +38,12 @@ type QueryOf<K extends OperationId> = operations[K]['parameters'] extends { quer
 /** Where the body is optional and none was sent, it is `{}`. */
 type BodyOf<K extends OperationId> = operations[K] extends { requestBody?: infer B }
   ? NonNullable<B> extends { content: { 'application/json': infer J } }
-    ? J
+    ? WithoutNull<J>
     : Record<never, never>
   : Record<never, never>
+
+/** Null means absent, but for `expected_head`: sent-values.ts has taken it away. */
+type WithoutNull<J> = { [P in keyof J]: P extends 'expected_head' ? J[P] : Exclude<J[P], null> }
 
 /** The media types of what is answered, of which the caller has chosen one. */
 type TypeOf<K extends OperationId> = operations[K]['responses'] extends { 200: { content: infer C } } ? keyof C : never
@@ -58,6 +55,10 @@ interface Input<K extends OperationId> {
   readonly type: TypeOf<K>
   /** Where the caller reaches this service, without a slash at its end. */
   readonly base: string
+  /** The caller's address, or network. */
+  readonly from: string
+  /** Aborted with `ClientGone` once nobody waits for the answer any more. */
+  readonly signal: AbortSignal
 }
 
 type Sent<T> = T extends readonly (infer E)[]
@@ -98,16 +99,39 @@ export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler
     const { operation, place, actor } = contextOf(req)
     // Here the types of the spec meet what the validator has found to agree with it.
     const handler = handlers[operation.id] as (deps: Deps, actor: Actor, input: unknown) => unknown
-    const { query, body = {} } = req
+    const { body = {} } = req
+    const path = withNumbers(operation.pathSchema, place.parameters)
+    const query = readBySchema(operation.querySchema, req.query)
     const base = baseUrl(deps.config.publicUrl, req)
+    const from = networkOf(req)
     const type = chosenType(req, res, operation.types)
-    const answer = await handler(deps, actor, { path: place.parameters, query, body, type, base })
+    const answer = await handler(deps, actor, {
+      path,
+      query,
+      body,
+      type,
+      base,
+      from,
+      get signal() {
+        return goneSignal(req, res)
+      },
+    })
     // Kept by nobody but the caller, and only to ask whether it still holds; a handler may say otherwise.
     res.set('Cache-Control', 'private, no-cache')
     // fetch adds `no-cache` to each If-None-Match. That is for caches on the way; Express would never answer it with 304.
     delete req.headers['cache-control']
     await send(req, res, operation.status, answer)
   }
+}
+
+/** A path's parameters that the spec has as integers are numbers: the validator has seen that they are. */
+function withNumbers(schema: Schema, parameters: Readonly<Record<string, string>>): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(parameters).map(([name, text]) => {
+      const isNumber = typesOf(memberOf(schema, name) ?? {}).includes('integer')
+      return [name, isNumber ? Number(text) : text]
+    }),
+  )
 }
 
 /** Whoever accepts none of them gets the first, as where there is but one. */
@@ -123,13 +147,13 @@ async function send(req: Request, res: Response, status: number, answer: unknown
   } else if (answer instanceof Bytes) {
     res.status(status).set(answer.headers).send(answer.content)
   } else if (answer instanceof Reply) {
-    sendBody(req, res.set(answer.headers), status, answer.body)
+    await sendBody(req, res.set(answer.headers), status, answer.body)
   } else {
-    sendBody(req, res, status, answer)
+    await sendBody(req, res, status, answer)
   }
 }
 
-function sendBody(req: Request, res: Response, status: number, body: unknown): void {
+async function sendBody(req: Request, res: Response, status: number, body: unknown): Promise<void> {
   if (body === undefined) {
     res.status(status).end()
     return
@@ -137,8 +161,9 @@ function sendBody(req: Request, res: Response, status: number, body: unknown): v
   const next = nextPage(req.originalUrl, body)
   if (next !== undefined) res.append('Link', `<${next}>; rel="next"`)
   const text = textOf(body)
-  if (text === undefined) res.status(status).json(body)
-  else res.status(status).set('ETag', text.tag).type('json').send(text.bytes)
+  if (text !== undefined) res.status(status).set('ETag', text.tag).type('json').send(text.bytes)
+  else if (isLarge(body)) await sendPieces(req, res, status, body)
+  else res.status(status).json(body)
 }
 
 interface Text {

@@ -1,11 +1,11 @@
-/** The validator's findings in the words of contract §5, which are pydantic's. */
+/** The validator's findings in pydantic's words, with the limits as the spec has them. */
 
 import type { Problem } from '../errors.ts'
+import { type Schema, schemaAt, typesOf } from './schemas.ts'
 
 /** As express-openapi-validator reports it: `path` is a JSON pointer into {body, query, params, headers}. */
 export interface Finding {
   readonly path: string
-  readonly message: string
   readonly errorCode?: string
 }
 
@@ -15,18 +15,29 @@ export interface SentData {
   readonly params: unknown
 }
 
+type Schemas = { readonly [P in keyof SentData]: Schema }
+
 type Words = Omit<Problem, 'loc' | 'input'>
 
-/** One entry for each finding; the validator tells limits only within its messages. */
-export function problemsOf(findings: readonly Finding[], sent: SentData): Problem[] {
-  const problems: Problem[] = []
+/** Entries of one answer, as in the spec. */
+export const mostProblems = 100
+
+/** One entry for each place that is wrong: of several findings there, the one that says most. */
+export function problemsOf(findings: readonly Finding[], sent: SentData, schemas: Schemas): Problem[] {
+  const problems = new Map<string, { readonly rank: number; readonly problem: Problem }>()
   for (const finding of findings) {
-    const { loc, value } = locate(finding.path, sent)
-    const words = wordsFor(finding, loc[0] !== 'body')
-    if (words === undefined) continue
-    problems.push({ loc, ...words, ...(words.type === 'missing' ? {} : inputOf(value)) })
+    const keyword = finding.errorCode?.split('.')[0] ?? ''
+    const { loc, value, schema } = locate(finding.path, sent, schemas)
+    if (fromAnotherAlternative(keyword, schema, value)) continue
+    const words = wordsFor[keyword]?.(schema, loc[0] !== 'body') ?? unknownWords
+    const problem = { loc, ...words, ...(words.type === 'missing' ? {} : inputOf(value)) }
+    const place = JSON.stringify(loc)
+    const rank = ranks.indexOf(keyword)
+    const known = problems.get(place)
+    if (known === undefined || rank < known.rank) problems.set(place, { rank, problem })
   }
-  return problems.length > 0 ? problems : [{ loc: ['body'], msg: 'Input has the wrong shape', type: 'value_error' }]
+  const found = [...problems.values()].map(({ problem }) => problem)
+  return found.length > 0 ? found : [{ loc: ['body'], msg: 'Input has the wrong shape', type: 'value_error' }]
 }
 
 /** Only what was wrong itself, never what encloses it, and nothing that would fill the answer. */
@@ -35,91 +46,140 @@ export function inputOf(value: unknown): { input?: unknown } {
   return small ? { input: value } : {}
 }
 
-/** The problem without its input where that may be a password or a token. */
-export function hideSecrets(problem: Problem): Problem {
-  if (!problem.loc.some((part) => typeof part === 'string' && /password|token/i.test(part))) return problem
+/** Fields of requests under /auth/ of which nobody keeps a secret; whatever else stands there may be one, misspelt. */
+const harmless: ReadonlySet<string> = new Set([
+  'body.email',
+  'body.name',
+  'body.access',
+  'body.org_id',
+  'body.node_id',
+  'body.expires_at',
+  'query.limit',
+  'query.offset',
+])
+
+/** The problem without its input where that may be a password or a token. `path`: where it was sent to. */
+export function hideSecrets(problem: Problem, path: string): Problem {
+  const isSecret = path.startsWith('/auth/')
+    ? !harmless.has(problem.loc.join('.'))
+    : problem.loc.some((part) => typeof part === 'string' && /password|token/i.test(part))
+  if (!isSecret) return problem
   const { input: _, ...rest } = problem
   return rest
 }
 
+interface Location {
+  readonly loc: (string | number)[]
+  readonly value: unknown
+  readonly schema: Schema
+}
+
 const places: Readonly<Record<string, string>> = { params: 'path', headers: 'header' }
 
-function locate(pointer: string, sent: SentData): { loc: (string | number)[]; value: unknown } {
+function locate(pointer: string, sent: SentData, schemas: Schemas): Location {
   const [place = 'body', ...steps] = pointer.split('/').slice(1)
-  const loc: (string | number)[] = [places[place] ?? place]
+  const way: (string | number)[] = []
   let value: unknown = place in sent ? sent[place as keyof SentData] : undefined // the line before asked
   while (steps.length > 0) {
     // The name of an unknown field is not escaped, so the rest may be one name with slashes in it.
     const rest = steps.join('/')
     const name = has(value, rest) ? rest : (steps[0] ?? '').replaceAll('~1', '/').replaceAll('~0', '~')
     steps.splice(0, name === rest ? steps.length : 1)
-    loc.push(Array.isArray(value) ? Number(name) : name)
+    way.push(Array.isArray(value) ? Number(name) : name)
     value = has(value, name) ? value[name] : undefined
   }
-  return { loc, value }
+  const schema = schemaAt(place in schemas ? schemas[place as keyof Schemas] : {}, way) // the same
+  return { loc: [places[place] ?? place, ...way], value, schema }
 }
 
 function has(value: unknown, name: string): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
 }
 
-/** `asText`: what was sent is text that had to be read as something else, as in a query. */
-function wordsFor({ errorCode = '', message }: Finding, asText: boolean): Words | undefined {
-  const [keyword = ''] = errorCode.split('.')
-  return keywords[keyword]?.(message, asText) ?? { msg: `Value error, ${message}`, type: 'value_error' }
+/**
+ * What was found in an alternative that the value does not mean, such as null for an object, and the finding that none of
+ * the alternatives holds: what is wrong within the one that is meant is reported beside it.
+ */
+function fromAnotherAlternative(keyword: string, schema: Schema, value: unknown): boolean {
+  if (keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'if') return true
+  return keyword === 'type' && typesOf(schema).includes(typeOf(value))
 }
 
-const keywords: Readonly<Record<string, (message: string, asText: boolean) => Words | undefined>> = {
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return typeof value
+}
+
+/** In the order in which they say more than those after them. */
+const ranks = [
+  'required',
+  'additionalProperties',
+  'unevaluatedProperties',
+  'type',
+  'enum',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'minimum',
+  'maximum',
+  'format',
+  'pattern',
+]
+
+const unknownWords: Words = { msg: 'Value error, the input has the wrong shape', type: 'value_error' }
+
+export const extra: Words = { msg: 'Extra inputs are not permitted', type: 'extra_forbidden' }
+
+/** `asText`: what was sent is text that had to be read as something else, as in a query. */
+const wordsFor: Readonly<Record<string, (schema: Schema, asText: boolean) => Words | undefined>> = {
   required: () => ({ msg: 'Field required', type: 'missing' }),
-  additionalProperties: extra,
-  unevaluatedProperties: extra,
-  type: (message, asText) => typeWords(message, asText),
-  minLength: (message) => {
-    const min_length = numberIn(message)
-    return {
-      msg: `String should have at least ${count(min_length, 'character')}`,
-      type: 'string_too_short',
-      ctx: { min_length },
-    }
-  },
-  maxLength: (message) => {
-    const max_length = numberIn(message)
-    return {
-      msg: `String should have at most ${count(max_length, 'character')}`,
-      type: 'string_too_long',
-      ctx: { max_length },
-    }
-  },
-  minItems: (message) => {
-    const min_length = numberIn(message)
-    return { msg: `List should have at least ${count(min_length, 'item')}`, type: 'too_short', ctx: { min_length } }
-  },
-  maxItems: (message) => {
-    const max_length = numberIn(message)
-    return { msg: `List should have at most ${count(max_length, 'item')}`, type: 'too_long', ctx: { max_length } }
-  },
+  additionalProperties: () => extra,
+  unevaluatedProperties: () => extra,
+  type: (schema, asText) => typeWords(schema, asText),
+  minLength: ({ minLength: min_length = 0 }) => ({
+    msg: `String should have at least ${count(min_length, 'character')}`,
+    type: 'string_too_short',
+    ctx: { min_length },
+  }),
+  maxLength: ({ maxLength: max_length = 0 }) => ({
+    msg: `String should have at most ${count(max_length, 'character')}`,
+    type: 'string_too_long',
+    ctx: { max_length },
+  }),
+  minItems: ({ minItems: min_length = 0 }) => ({
+    msg: `List should have at least ${count(min_length, 'item')}`,
+    type: 'too_short',
+    ctx: { min_length },
+  }),
+  maxItems: ({ maxItems = 0 }) => tooManyItems(maxItems),
   uniqueItems: () => ({ msg: 'Value error, the items are not unique', type: 'value_error' }),
-  pattern: (message) => {
-    const pattern = /"(.*)"$/s.exec(message)?.[1] ?? ''
-    return { msg: `String should match pattern '${pattern}'`, type: 'string_pattern_mismatch', ctx: { pattern } }
-  },
-  minimum: (message) => {
-    const ge = numberIn(message)
-    return { msg: `Input should be greater than or equal to ${ge}`, type: 'greater_than_equal', ctx: { ge } }
-  },
-  maximum: (message) => {
-    const le = numberIn(message)
-    return { msg: `Input should be less than or equal to ${le}`, type: 'less_than_equal', ctx: { le } }
-  },
-  enum: (message) => {
-    const expected = /: (.*)$/s.exec(message)?.[1] ?? ''
+  pattern: ({ pattern = '', 'x-pattern-message': message = `String should match pattern '${pattern}'` }) => ({
+    msg: message,
+    type: 'string_pattern_mismatch',
+    ctx: { pattern },
+  }),
+  minimum: ({ minimum: ge = 0 }) => ({
+    msg: `Input should be greater than or equal to ${ge}`,
+    type: 'greater_than_equal',
+    ctx: { ge },
+  }),
+  maximum: ({ maximum: le = 0 }) => ({
+    msg: `Input should be less than or equal to ${le}`,
+    type: 'less_than_equal',
+    ctx: { le },
+  }),
+  enum: (schema) => {
+    const expected = (schema.enum ?? []).filter((value) => value !== null).join(', ')
     return { msg: `Input should be ${expected.replace(/, (?=[^,]*$)/, ' or ')}`, type: 'enum', ctx: { expected } }
   },
-  format: (message) => formats[/"(.*)"$/.exec(message)?.[1] ?? ''],
-  // What these found in their branches is reported beside them.
-  anyOf: () => undefined,
-  oneOf: () => undefined,
-  if: () => undefined,
+  format: ({ format = '' }) => formats[format],
+}
+
+export function tooManyItems(max_length: number): Words {
+  return { msg: `List should have at most ${count(max_length, 'item')}`, type: 'too_long', ctx: { max_length } }
 }
 
 const formats: Readonly<Record<string, Words>> = {
@@ -128,28 +188,17 @@ const formats: Readonly<Record<string, Words>> = {
   email: { msg: 'Value error, not a valid e-mail address', type: 'value_error' },
 }
 
-function extra(): Words {
-  return { msg: 'Extra inputs are not permitted', type: 'extra_forbidden' }
-}
-
-function typeWords(message: string, asText: boolean): Words {
-  const wanted = message.replace('must be ', '').split(',')[0]
+function typeWords(schema: Schema, asText: boolean): Words {
+  const wanted = typesOf(schema).find((type) => type !== 'null')
   if (wanted === 'integer') {
     return asText
       ? { msg: 'Input should be a valid integer, unable to parse string as an integer', type: 'int_parsing' }
       : { msg: 'Input should be a valid integer', type: 'int_type' }
   }
-  if (wanted === 'number')
-    return { msg: 'Input should be a valid number', type: asText ? 'float_parsing' : 'float_type' }
-  if (wanted === 'boolean')
-    return { msg: 'Input should be a valid boolean', type: asText ? 'bool_parsing' : 'bool_type' }
+  if (wanted === 'boolean') return { msg: 'Input should be a valid boolean', type: 'bool_type' }
   if (wanted === 'array') return { msg: 'Input should be a valid list', type: 'list_type' }
   if (wanted === 'object') return { msg: 'Input should be an object', type: 'dict_type' }
   return { msg: 'Input should be a valid string', type: 'string_type' }
-}
-
-function numberIn(message: string): number {
-  return Number(/-?\d+(\.\d+)?/.exec(message)?.[0])
 }
 
 function count(number: number, noun: string): string {

@@ -1,93 +1,81 @@
-/** How often one may ask. Counted in memory: by each process for itself, or by the first for all of its workers. */
+/** How often one may ask. */
 
-import type { Request, RequestHandler, Response } from 'express'
-import { type RateLimiterAbstract, RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import type { Deps } from '../deps.ts'
-import { Refusal } from '../errors.ts'
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import type { Counter, Limit, NewCounter } from '../counters.ts'
+import { RateLimited } from '../errors.ts'
+import { networkOf } from './addresses.ts'
 import { contextOf } from './context.ts'
 import type { OperationId } from './spec.ts'
 
-interface Limit {
-  readonly name: string
-  readonly limiter: RateLimiterAbstract
-  keyOf(req: Request): string
-}
+const everything: Limit = { name: 'default', quota: 6_000, windowSeconds: 60 }
+const signUps: Limit = { name: 'signup', quota: 100, windowSeconds: 3_600 }
 
-const unlimited: ReadonlySet<OperationId> = new Set(['healthz', 'readyz', 'getSpec', 'docs'])
+const unlimited: ReadonlySet<OperationId> = new Set(['getHealth', 'getReadiness', 'getSpec', 'getDocs'])
 
-/** Everybody's limit: by person, of the anonymous by address. Comes after authentication. `shared`: among workers. */
-export function limitRequests(deps: Deps, shared: boolean): RequestHandler {
-  if (!deps.config.rateLimit) return unlimitedRequests
-  const limiter = newLimiter(shared, 'default', 6000, 60)
-  const everything = {
-    name: 'default',
-    limiter,
-    keyOf: (req: Request) => {
-      const { actor } = contextOf(req)
-      return actor.kind === 'person' ? `person ${actor.id}` : address(req)
-    },
+/**
+ * Counts a request, once: by `person`, or by its address where it shows no good token. Who finds out who asks calls it
+ * before anything is done for them; what is refused earlier (bad tokens, unknown paths) is counted by address too.
+ *
+ * @throws Refusal rate_limited
+ */
+export type CountRequest = (req: Request, res: Response, person?: string) => Promise<void>
+
+/** Undefined: nothing is counted. */
+export function requestCounter(newCounter: NewCounter | undefined): CountRequest {
+  if (newCounter === undefined) return async () => {}
+  const counter = newCounter('default', everything)
+  const counted = new WeakSet<Request>()
+  return async (req, res, person) => {
+    if (counted.has(req)) return
+    counted.add(req)
+    const key = person === undefined ? `address ${networkOf(req)}` : `person ${person}`
+    await take(counter, key, res)
   }
-  return limiting(({ operation }) => (unlimited.has(operation.id) ? [] : [everything]))
 }
 
-/** The limits of sign-up and login, which cost a password hash each. Comes after validation: the account is in the body. */
-export function limitSignIns(deps: Deps, shared: boolean): RequestHandler {
-  if (!deps.config.rateLimit) return unlimitedRequests
-  const account = (req: Request) => String(req.body.email).normalize('NFC').toLowerCase()
-  const signups = [{ name: 'signup', limiter: newLimiter(shared, 'signup', 10, 3600), keyOf: address }]
-  const logins = [
-    { name: 'login', limiter: newLimiter(shared, 'login by address', 30, 60), keyOf: address },
-    { name: 'login', limiter: newLimiter(shared, 'login by account', 10, 60), keyOf: account },
-  ]
-  return limiting(({ operation }) => {
-    if (operation.id === 'signup') return signups
-    return operation.id === 'login' ? logins : []
-  })
-}
-
-/** `duration` in seconds. A worker whose first process is gone counts for itself until it has ended too. */
-function newLimiter(shared: boolean, keyPrefix: string, points: number, duration: number): RateLimiterAbstract {
-  const own = new RateLimiterMemory({ keyPrefix, points, duration })
-  if (!shared) return own
-  const all = new RateLimiterCluster({ keyPrefix, points, duration })
-  const consume = all.consume.bind(all)
-  all.consume = async (key, ...rest) => {
-    if (process.connected !== true) return own.consume(key, ...rest)
-    try {
-      return await consume(key, ...rest)
-    } catch (refused) {
-      if (refused instanceof RateLimiterRes) throw refused
-      return own.consume(key, ...rest)
-    }
-  }
-  return all
-}
-
-const unlimitedRequests: RequestHandler = (_req, _res, next) => next()
-
-function limiting(limitsFor: (context: ReturnType<typeof contextOf>) => readonly Limit[]): RequestHandler {
+/** Once it is known who asks, and for what. */
+export function limitRequests(count: CountRequest): RequestHandler {
   return async (req, res, next) => {
-    for (const one of limitsFor(contextOf(req))) {
-      if (await consumed(one, req, res)) continue
-      throw new Refusal('rate_limited', 'Too many requests; wait a little')
-    }
+    const { operation, actor } = contextOf(req)
+    if (!unlimited.has(operation.id)) await count(req, res, actor.kind === 'person' ? actor.id : undefined)
     next()
   }
 }
 
-async function consumed({ name, limiter, keyOf }: Limit, req: Request, res: Response): Promise<boolean> {
-  const state = await limiter.consume(keyOf(req)).catch((refused: unknown) => {
-    if (refused instanceof RateLimiterRes) return refused
-    throw refused
-  })
-  const seconds = Math.ceil(state.msBeforeNext / 1000)
-  const exceeded = state.consumedPoints > limiter.points
-  res.set('RateLimit-Policy', `"${name}";q=${limiter.points};w=${limiter.duration}`)
-  res.set('RateLimit', `"${name}";r=${state.remainingPoints};t=${seconds}`)
-  if (exceeded) res.set('Retry-After', String(seconds))
-  return !exceeded
+/** What is answered before anybody asks who sent it. */
+export function limitOptions(count: CountRequest): RequestHandler {
+  return async (req, res, next) => {
+    if (req.method === 'OPTIONS') await count(req, res)
+    next()
+  }
 }
 
-function address(req: Request): string {
-  return `address ${req.ip ?? ''}`
+/** What was refused before it was counted. */
+export function countRefused(count: CountRequest): ErrorRequestHandler {
+  return (error: unknown, req, res, next) => {
+    if (res.headersSent) next(error)
+    else count(req, res).then(() => next(error), next)
+  }
+}
+
+/** Sign-ups cost a password hash each. Comes after validation: a mistake is not one. */
+export function limitSignUps(newCounter: NewCounter | undefined): RequestHandler {
+  const counter = newCounter?.('signup', signUps)
+  return async (req, res, next) => {
+    if (counter !== undefined && contextOf(req).operation.id === 'signUp') await take(counter, networkOf(req), res)
+    next()
+  }
+}
+
+async function take(counter: Counter, key: string, res: Response): Promise<void> {
+  const { limit, taken, waitMs } = await counter.take(key)
+  const seconds = Math.ceil(waitMs / 1000)
+  if (taken > limit.quota) throw new RateLimited('requests', limit, seconds)
+  setLimitHeaders(res, limit, limit.quota - taken, seconds)
+}
+
+/** How many are left, for so many seconds; none: it is too early until then. */
+export function setLimitHeaders(res: Response, limit: Limit, left: number, seconds: number): void {
+  res.set('RateLimit-Policy', `"${limit.name}";q=${limit.quota};w=${limit.windowSeconds}`)
+  res.set('RateLimit', `"${limit.name}";r=${left};t=${seconds}`)
 }

@@ -1,9 +1,10 @@
 /** The log of requests: one line each, with an id that the answer carries too, and nothing secret. */
 
-import type { IncomingMessage } from 'node:http'
-import type { RequestHandler } from 'express'
-import { destination, type Logger, pino } from 'pino'
+import type { Request, RequestHandler } from 'express'
+import { type Logger, pino } from 'pino'
 import { v7 as newId } from 'uuid'
+import { countingFaults, faultCounts } from './log-faults.ts'
+import { linesTo } from './log-lines.ts'
 
 /** Names under which something secret could reach the log, at the top of a record and one level down. */
 const secrets = [
@@ -22,20 +23,36 @@ const secrets = [
 const tokens = /eyJ[\w-]+\.[\w-]+\.[\w-]*|grv_[\w-]+/g
 
 /** Milliseconds that a line may wait for others to be written with it. */
-const patience = 100
+const flushMs = 100
+/** Milliseconds that the end of the process waits for a reader of the log who is behind. */
+const lastFlushMs = 1_000
 
 /** Writes JSON lines to standard error; standard output belongs to the one line that says where the service listens. */
 export function createLog(level: string): Logger {
-  const out = destination({ dest: 2, sync: true, minLength: 4_096 })
-  const flush = () => out.flushSync()
-  setInterval(flush, patience).unref()
-  process.once('exit', flush)
-  return pino({ level, redact: { paths: secrets.flatMap((name) => [name, `*.${name}`]), censor: '[hidden]' } }, out)
+  const faults = faultCounts()
+  const lines = linesTo(2, (count) => `${JSON.stringify({ level: 40, time: Date.now(), msg: lostLines(count) })}\n`)
+  setInterval(() => lines.flush(), flushMs).unref()
+  process.once('exit', () => {
+    faults.end()
+    const until = performance.now() + lastFlushMs
+    while (lines.flush() && performance.now() < until) pause(10)
+  })
+  const redact = { paths: secrets.flatMap((name) => [name, `*.${name}`]), censor: '[hidden]' }
+  return pino({ level, redact, hooks: { logMethod: countingFaults(faults) } }, lines)
+}
+
+function lostLines(count: number): string {
+  return `${count} lines of this log are lost: standard error did not take them`
+}
+
+/** Blocks the process, which has nothing else to do any more. */
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
 const key = Symbol('request id')
 
-interface Carrier extends IncomingMessage {
+interface Carrier extends Request {
   [key]?: string
 }
 
@@ -43,6 +60,8 @@ interface Carrier extends IncomingMessage {
 export function requestLog(log: Logger): RequestHandler {
   return (req: Carrier, res, next) => {
     const { method, url, headers } = req
+    // Asked now: a socket that is closed has forgotten it.
+    const remoteAddress = req.ip
     const id = idFor(headers['x-request-id'])
     const started = performance.now()
     req[key] = id
@@ -50,12 +69,12 @@ export function requestLog(log: Logger): RequestHandler {
     res.once('close', () => {
       const { statusCode, writableFinished } = res
       const record = {
-        req: { id, method, url: url?.replace(tokens, '[hidden]'), remoteAddress: req.socket.remoteAddress },
-        res: { statusCode },
+        req: { id, method, url: url?.replace(tokens, '[hidden]'), remoteAddress },
+        res: { statusCode, code: res.locals.code },
         responseTime: Math.round(performance.now() - started),
       }
       if (!writableFinished) log.info(record, 'request aborted')
-      else if (statusCode >= 500) log.error(record, 'request failed')
+      else if (statusCode >= 500 && statusCode !== 501 && statusCode !== 503) log.error(record, 'request failed')
       else log.info(record, 'request completed')
     })
     next()

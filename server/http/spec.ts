@@ -1,17 +1,17 @@
 /** The contract as data: which operation a request asks for, and what the spec says of it. */
 
 import document from '../../spec/openapi.json' with { type: 'json' }
+import { rights } from '../../spec/rights.ts'
 import type { operations } from '../../spec/types.ts'
+import { resolve, type Schema } from './schemas.ts'
 
 export type OperationId = keyof operations
-
-/** How the operation looks at Authorization: not at all, if it is there, or it must be there. */
-type Security = 'none' | 'optional' | 'required'
 
 export interface Operation {
   readonly id: OperationId
   readonly method: string
-  readonly security: Security
+  /** How the operation looks at Authorization: not at all, if it is there, or it must be there. */
+  readonly security: 'none' | 'optional' | 'required'
   /** What a personal access token must allow; `none`: no such token will do. */
   readonly token: 'read' | 'write' | 'none'
   /** Of the answer when all goes well. */
@@ -20,18 +20,9 @@ export interface Operation {
   readonly types: readonly string[]
   readonly body: 'none' | 'optional' | 'required'
   readonly bodySchema: Schema
-  readonly query: ReadonlyMap<string, Schema>
-}
-
-/** As much of a JSON Schema as the door looks at by itself. */
-export interface Schema {
-  readonly $ref?: string
-  readonly type?: string | readonly string[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-  readonly items?: Schema
-  readonly oneOf?: readonly Schema[]
-  readonly anyOf?: readonly Schema[]
+  /** Objects with a property for each parameter. */
+  readonly querySchema: Schema
+  readonly pathSchema: Schema
 }
 
 /** What a path names: its operations by method, and the decoded parameters. */
@@ -53,13 +44,9 @@ interface PathItem {
 interface OperationObject {
   readonly operationId: string
   readonly parameters?: readonly unknown[]
-  readonly security?: readonly SecurityWay[]
   readonly requestBody?: { readonly required?: boolean; readonly content: Record<string, { schema: Schema }> }
   readonly responses: Readonly<Record<string, unknown>>
 }
-
-/** Schemes by name, each with the roles that it must have. */
-type SecurityWay = Readonly<Record<string, readonly string[]>>
 
 interface Template {
   /** A literal, or undefined where any text may stand. */
@@ -73,20 +60,6 @@ const methods = ['get', 'post', 'put', 'patch', 'delete']
 /** A copy of one's own: the validator writes into the one that it gets. */
 export function copyOfSpec(): typeof document {
   return structuredClone(document)
-}
-
-/** The object that a reference, or a chain of them, leads to. */
-export function resolve<T extends object>(value: T): T {
-  let target: unknown = value
-  while (isReference(target)) {
-    const names = target.$ref.slice(2).split('/')
-    target = names.reduce<unknown>((place, name) => (place as Record<string, unknown>)[name], document) // lint checks that it leads somewhere
-  }
-  return target as T // the spec's lint says so
-}
-
-function isReference(value: unknown): value is { $ref: string } {
-  return typeof value === 'object' && value !== null && '$ref' in value && typeof value.$ref === 'string'
 }
 
 const templates: readonly Template[] = Object.entries(document.paths).map(([path, item]) => toTemplate(path, item))
@@ -140,30 +113,25 @@ function toOperation(method: string, operation: OperationObject, item: { paramet
   const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map(
     (parameter) => resolve(parameter as Parameter), // the spec's lint says so
   )
-  const { requestBody, responses, security } = operation
+  const { requestBody, responses } = operation
+  const id = operation.operationId as OperationId // both are generated from openapi.yaml
   const status = Object.keys(responses).find((one) => one.startsWith('2')) ?? ''
   const { content = {} } = resolve(responses[status] as { content?: object }) // the spec's lint says so
   return {
-    id: operation.operationId as OperationId, // both are generated from openapi.yaml
+    id,
     method: method.toUpperCase(),
-    security: toSecurity(security),
-    token: toToken(security),
+    security: rights[id].authorization,
+    token: rights[id].token,
     status: Number(status),
     types: Object.keys(content),
     body: requestBody === undefined ? 'none' : requestBody.required === true ? 'required' : 'optional',
     bodySchema: requestBody?.content['application/json']?.schema ?? {},
-    query: new Map(parameters.filter((one) => one.in === 'query').map((one) => [one.name, resolve(one.schema)])),
+    querySchema: schemaOfParameters(parameters, 'query'),
+    pathSchema: schemaOfParameters(parameters, 'path'),
   }
 }
 
-/** Where the spec does not say `token`, none will do: whoever forgets it has opened nothing. */
-function toToken(security: readonly SecurityWay[] = []): Operation['token'] {
-  const [role] = security.find(({ token }) => token !== undefined)?.token ?? []
-  return role === 'read' || role === 'write' ? role : 'none'
-}
-
-function toSecurity(security: readonly object[] | undefined): Security {
-  if (security === undefined) return 'required'
-  if (security.length === 0) return 'none'
-  return security.some((way) => Object.keys(way).length === 0) ? 'optional' : 'required'
+function schemaOfParameters(parameters: readonly Parameter[], place: string): Schema {
+  const there = parameters.filter((parameter) => parameter.in === place)
+  return { type: 'object', properties: Object.fromEntries(there.map(({ name, schema }) => [name, schema])) }
 }

@@ -13,19 +13,19 @@ export function attachmentPath(file: string): string {
  * The nodes that get each of `files`, by file.
  *
  * @param shownBy who links to or embeds a file
- * @param problems gets what no repository can hold
+ * @param lost gets what no repository can hold
  */
 export function spread(
   tree: Tree,
   files: readonly string[],
   shownBy: ReadonlyMap<string, ReadonlySet<Place>>,
-  problems: Problem[],
+  lost: Problem[],
 ): Map<string, Place[]> {
   const spellings = new Map<Place, Map<string, string>>()
   const places = new Map<string, Place[]>()
   for (const file of files) {
     const reason = pathProblem(attachmentPath(file))
-    if (reason !== undefined) problems.push({ path: file, reason })
+    if (reason !== undefined) lost.push({ path: file, reason })
     else
       places.set(
         file,
@@ -50,7 +50,7 @@ export function spread(
     for (const step of steps) {
       const other = taken.get(folded(step)) ?? step
       if (other !== step) {
-        problems.push({
+        lost.push({
           path: file,
           reason: `not attached to ${place.file ?? place.folder}: but for case, ${other} there has its name`,
         })

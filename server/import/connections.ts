@@ -16,14 +16,22 @@ export interface Connections {
   /** Of each place, one for each target and type, in the order of the text. */
   readonly of: ReadonlyMap<Place, readonly Connection[]>
   readonly shownBy: ReadonlyMap<string, ReadonlySet<Place>>
-  /** One for each file and target. */
+  /** One for each file and target, the first of each file. */
   readonly unresolved: readonly Problem[]
+  /** How many there are in all. */
+  readonly unresolvedLinks: number
 }
+
+/** Unresolved links of one file that are told one by one. */
+const toldAtMost = 20
+/** Characters of a link that are told. */
+const linkAtMost = 200
 
 export function followLinks(tree: Tree, documents: ReadonlyMap<string, Document>, resolve: Resolve): Connections {
   const of = new Map<Place, Connection[]>()
   const shownBy = new Map<string, Set<Place>>()
   const unresolved: Problem[] = []
+  let unresolvedLinks = 0
   for (const [path, { links }] of documents) {
     const source = tree.byFile.get(path)
     if (!source) throw new Error(`a tree has a place for ${path}`)
@@ -39,7 +47,15 @@ export function followLinks(tree: Tree, documents: ReadonlyMap<string, Document>
         connections.set(key, { target, type: link.type, label: link.label })
     }
     of.set(source, [...connections.values()])
-    for (const target of lost) unresolved.push({ path, reason: `unresolved link: ${target}` })
+    unresolvedLinks += lost.size
+    for (const target of [...lost].slice(0, toldAtMost))
+      unresolved.push({ path, reason: `unresolved link: ${shortened(target)}` })
+    if (lost.size > toldAtMost)
+      unresolved.push({ path, reason: `and ${lost.size - toldAtMost} more unresolved links, ${lost.size} in all` })
   }
-  return { of, shownBy, unresolved }
+  return { of, shownBy, unresolved, unresolvedLinks }
+}
+
+function shortened(target: string): string {
+  return target.length > linkAtMost ? `${target.slice(0, linkAtMost)}…` : target
 }

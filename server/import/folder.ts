@@ -1,7 +1,11 @@
 /** What lies in a folder to import: the paths of its files, and what of it cannot be taken. */
-import { constants, type Dirent } from 'node:fs'
-import { open, readdir, realpath } from 'node:fs/promises'
+import { isUtf8 } from 'node:buffer'
+import type { Dirent } from 'node:fs'
+import { readdir, realpath } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
+import { isAbsent } from '../../gitstore/presence.ts'
+import { readRegular } from '../../gitstore/regular-files.ts'
+import { kernelFolders } from './kernel-folders.ts'
 
 /** What could not be placed as it is; `path` is '/'-separated, from the folder ('.': the folder itself). */
 export interface Problem {
@@ -17,10 +21,13 @@ export interface Folder {
   readonly files: readonly string[]
   /** Symbolic links to such files, and what they stand for. */
   readonly symlinks: ReadonlyMap<string, string>
+  /** What is told and takes nothing from the import. */
   readonly problems: readonly Problem[]
+  /** What is left out, though it may hold content. */
+  readonly lost: readonly Problem[]
 }
 
-/** Bytes; the limit that REST sets for one file (contract §5). */
+/** Bytes; the limit that REST sets for one file. */
 const maxFileBytes = 10 * 1_048_576
 
 export function isMarkdown(path: string): boolean {
@@ -52,30 +59,54 @@ export async function listFolder(path: string): Promise<Folder> {
   const files: string[] = []
   const links: string[] = []
   const problems: Problem[] = []
+  const lost: Problem[] = []
+  const kernel = kernelFolders()
   const pending = ['']
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
-    for (const entry of await entriesOf(dir, folder, problems)) {
-      const at = folder + entry.name
-      if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
-      if (entry.isDirectory()) pending.push(`${at}/`)
+    for (const { at, name, entry } of await entriesOf(dir, folder, kernel, lost)) {
+      if (name.startsWith('.') || name === 'node_modules') continue
+      if (!isUtf8(entry.name)) lost.push({ path: at, reason: 'its name is not UTF-8: rename it' })
+      else if (entry.isDirectory()) pending.push(`${at}/`)
       else if (entry.isFile()) files.push(at)
       else if (entry.isSymbolicLink()) links.push(at)
       else problems.push({ path: at, reason: 'not a regular file' })
     }
   }
-  const symlinks = await symlinksAmong(dir, links, new Set(files), problems)
-  return { dir, name: basename(dir), files: files.sort(), symlinks, problems }
+  const symlinks = await symlinksAmong(dir, links, new Set(files), problems, lost)
+  return { dir, name: basename(dir), files: files.sort(), symlinks, problems, lost }
 }
 
-async function entriesOf(dir: string, folder: string, problems: Problem[]): Promise<Dirent[]> {
+interface Listed {
+  /** From the listed folder; bytes that are not UTF-8 are replaced. */
+  readonly at: string
+  readonly name: string
+  readonly entry: Dirent<Buffer>
+}
+
+async function entriesOf(
+  dir: string,
+  folder: string,
+  kernel: (path: string) => Promise<string | undefined>,
+  lost: Problem[],
+): Promise<Listed[]> {
   try {
-    return await readdir(join(dir, folder), { withFileTypes: true })
+    const system = await kernel(join(dir, folder))
+    if (system === undefined) {
+      const entries = await readdir(join(dir, folder), { withFileTypes: true, encoding: 'buffer' })
+      return entries.map((entry) => {
+        const name = entry.name.toString()
+        return { at: folder + name, name, entry }
+      })
+    }
+    lost.push({ path: folder || '.', reason: `in ${system}, whose files the kernel makes up: not imported` })
   } catch (error) {
     if (folder === '') throw error
-    problems.push({ path: folder, reason: unreadable(error) })
-    return []
+    lost.push({ path: folder, reason: unreadable(error) })
   }
+  return []
 }
+
+const leadsNowhere = 'a symbolic link to no imported file: not followed'
 
 /** The symbolic links that stand for a listed file; the others are problems. */
 async function symlinksAmong(
@@ -83,29 +114,28 @@ async function symlinksAmong(
   links: string[],
   files: ReadonlySet<string>,
   problems: Problem[],
+  lost: Problem[],
 ): Promise<Map<string, string>> {
   const symlinks = new Map<string, string>()
   for (const path of links.sort()) {
-    const target = await realpath(join(dir, path)).catch(() => undefined)
-    const file = target && relative(dir, target).split(sep).join('/')
-    if (file && files.has(file)) symlinks.set(path, file)
-    else problems.push({ path, reason: 'a symbolic link to no imported file: not followed' })
+    try {
+      const file = relative(dir, await realpath(join(dir, path)))
+        .split(sep)
+        .join('/')
+      if (files.has(file)) symlinks.set(path, file)
+      else problems.push({ path, reason: leadsNowhere })
+    } catch (error) {
+      if (isAbsent(error)) problems.push({ path, reason: leadsNowhere })
+      else lost.push({ path, reason: unreadable(error) })
+    }
   }
   return symlinks
 }
 
-/** The bytes of a listed file, or why it cannot be had. */
+/** The bytes of a listed file, 10 MiB at most, or why it cannot be had: between listing and reading it may have changed. */
 export async function readListed(dir: string, path: string): Promise<Buffer | string> {
   try {
-    // Between listing and reading a file may have become a link or a pipe: neither is followed or waited for.
-    const file = await open(join(dir, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    try {
-      const { size } = await file.stat()
-      if (size > maxFileBytes) return `larger than 10 MiB (${(size / 1_048_576).toFixed(1)} MiB)`
-      return await file.readFile()
-    } finally {
-      await file.close()
-    }
+    return (await readRegular(join(dir, path), maxFileBytes)) ?? 'cannot be read: it was removed meanwhile'
   } catch (error) {
     return unreadable(error)
   }

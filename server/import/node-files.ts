@@ -1,4 +1,4 @@
-/** A planned node's own files, in the public format of a repository (contract §2), the same bytes each time. */
+/** A planned node's own files, in the public format of a repository, the same bytes each time. */
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import type { Connection } from './connections.ts'
@@ -37,6 +37,11 @@ function connectionId(target: Place, type: string): string {
   return slug === '' ? hash : `${slug}-${hash}`
 }
 
+/** Bytes that a node.json may have. */
+const maxBytes = 1_048_576
+
+/** On one line where it is too much with lines of its own. */
 function json(value: unknown): Buffer {
-  return Buffer.from(`${JSON.stringify(value, null, 2)}\n`)
+  const indented = Buffer.from(`${JSON.stringify(value, null, 2)}\n`)
+  return indented.length <= maxBytes ? indented : Buffer.from(`${JSON.stringify(value)}\n`)
 }

@@ -6,7 +6,7 @@ import { type Problem, readListed, withoutEnding } from './folder.ts'
 import { asTitle } from './line.ts'
 import { linkResolver } from './links.ts'
 import { nodeFiles } from './node-files.ts'
-import { readSources } from './sources.ts'
+import { beyond, readSources } from './sources.ts'
 import { growTree, isIndex, type Place } from './tree.ts'
 
 export interface PlannedNode {
@@ -26,6 +26,8 @@ export interface Plan {
   nodes: PlannedNode[]
   /** What could not be taken as it is, each with its path from the folder. */
   problems: Problem[]
+  /** How many files or folders of these are left out whole. */
+  left: number
   counts: {
     files: number
     nodes: number
@@ -37,17 +39,22 @@ export interface Plan {
   }
 }
 
+/** Bytes of all Markdown and of all attachments: the plan holds them in memory. */
+const importLimits = { markdownBytes: 512 * 1_048_576, attachmentBytes: 2_048 * 1_048_576 } as const
+
 /**
- * Reads `folder` and plans its nodes; nothing is written. The plan holds every attachment in memory, once.
+ * Reads `folder`, one file after the other, and plans its nodes; nothing is written. The plan holds every attachment in
+ * memory, once.
  *
  * @param orgId a UUID
- * @param onProgress files read so far, and in all
+ * @param onProgress files read so far, and in all; may throw to end the reading
  * @throws the file system's error if the folder itself cannot be read
  */
 export async function planImport(
   folder: string,
   orgId: string,
   onProgress: (done: number, total: number) => void = () => {},
+  limits: { readonly markdownBytes: number; readonly attachmentBytes: number } = importLimits,
 ): Promise<Plan> {
   let done = 0
   const {
@@ -58,10 +65,12 @@ export async function planImport(
     others,
     aliases,
     problems: listed,
-  } = await readSources(folder, ({ files }) => {
+    lost: unread,
+  } = await readSources(folder, limits.markdownBytes, ({ files }) => {
     onProgress(++done, files.length)
   })
   const problems = [...listed]
+  const lost = [...unread]
   const tree = growTree(orgId, [...documents.keys()], others)
   const resolve = linkResolver(tree, [...documents.keys(), ...others], aliases)
   const connections = followLinks(tree, documents, resolve)
@@ -80,31 +89,37 @@ export async function planImport(
   }
 
   let attachments = 0
-  const homes = spread(tree, others, connections.shownBy, problems)
+  let attachedBytes = 0
+  const homes = spread(tree, others, connections.shownBy, lost)
   for (const file of others) {
     const places = homes.get(file) ?? []
     const bytes = places.length > 0 ? await readListed(dir, file) : undefined
-    if (typeof bytes === 'string') problems.push({ path: file, reason: bytes })
+    if (typeof bytes === 'string') lost.push({ path: file, reason: bytes })
+    else if (bytes && attachedBytes + bytes.length > limits.attachmentBytes)
+      lost.push({ path: file, reason: beyond(limits.attachmentBytes) })
     else if (bytes) {
       for (const place of places) nodes.get(place)?.files.set(attachmentPath(file), bytes)
       attachments++
+      attachedBytes += bytes.length
     }
     onProgress(++done, files.length)
   }
 
   const planned = [...nodes.values()]
+  problems.push(...lost)
   // Folders are listed in the order that the file system gives.
   problems.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))
   return {
     nodes: planned,
     problems,
+    left: lost.length,
     counts: {
       files: files.length,
       nodes: planned.length,
       parents: sum(planned.map((node) => node.parents.length)),
       connections: sum([...connections.of.values()].map((list) => list.length)),
       attachments,
-      unresolvedLinks: connections.unresolved.length,
+      unresolvedLinks: connections.unresolvedLinks,
     },
   }
 

@@ -11,10 +11,15 @@ export interface Sources extends Folder {
   readonly aliases: Aliases
 }
 
-/** @param onRead is told after each file of which nothing is left to read */
-export async function readSources(path: string, onRead: (folder: Folder) => void): Promise<Sources> {
+/**
+ * @param maxBytes of all Markdown together; what is beyond is left out
+ * @param onRead is told after each file of which nothing is left to read, and may throw to end the reading
+ */
+export async function readSources(path: string, maxBytes: number, onRead: (folder: Folder) => void): Promise<Sources> {
   const folder = await listFolder(path)
   const problems: Problem[] = [...folder.problems]
+  const lost: Problem[] = [...folder.lost]
+  let total = 0
   const documents = new Map<string, Document>()
   const others: string[] = []
   const names = new Map<string, string[]>()
@@ -25,22 +30,30 @@ export async function readSources(path: string, onRead: (folder: Folder) => void
     }
     const bytes = await readListed(folder.dir, file)
     const text = typeof bytes === 'string' ? undefined : decoded(bytes)
-    if (text !== undefined) addDocument(file, readDocument(file, text))
-    else if (typeof bytes === 'string') problems.push({ path: file, reason: bytes })
-    else {
+    if (typeof bytes === 'string') lost.push({ path: file, reason: bytes })
+    else if (text !== undefined && total + bytes.length > maxBytes) lost.push({ path: file, reason: beyond(maxBytes) })
+    else if (text !== undefined) {
+      addDocument(file, readDocument(file, text))
+      total += bytes.length
+    } else {
       others.push(file)
       problems.push({ path: file, reason: 'not UTF-8: kept as an attachment' })
       continue
     }
     onRead(folder)
   }
-  return { ...folder, problems, documents, others, aliases: { paths: folder.symlinks, names } }
+  return { ...folder, problems, lost, documents, others, aliases: { paths: folder.symlinks, names } }
 
   function addDocument(file: string, document: Document): void {
     documents.set(file, document)
     for (const reason of document.problems) problems.push({ path: file, reason })
     for (const alias of document.aliases) names.set(folded(alias), [...(names.get(folded(alias)) ?? []), file])
   }
+}
+
+/** Why a file is left out that would be one too many. */
+export function beyond(maxBytes: number): string {
+  return `left out: an import holds at most ${maxBytes / 1_048_576} MiB of its kind; import the folder in parts`
 }
 
 /** Undefined if it is not UTF-8. */

@@ -1,8 +1,11 @@
 /** A YAML 1.2 mapping as JSON values, within bounds that keep a hostile file cheap. */
 import { isMap, isScalar, parseDocument } from 'yaml'
 
-/** Characters, of the YAML and of the JSON. */
+/** Characters of the YAML. */
 export const maxYaml = 65_536
+
+/** Bytes of the JSON: what a node's properties may have, but for the path that the import adds. */
+const maxJsonBytes = 60 * 1_024
 
 const maxDepth = 64
 
@@ -18,15 +21,30 @@ export interface Mapping {
  * @throws Error saying why JSON cannot hold it: malformed, tagged, no mapping, too long, too deep
  */
 export function readMapping(yaml: string): Mapping {
+  try {
+    return mappingOf(yaml)
+  } catch (error) {
+    if (error instanceof RangeError) throw tooDeep()
+    throw error
+  }
+}
+
+function tooDeep(): Error {
+  return new Error(`it is nested deeper than ${maxDepth}`)
+}
+
+function mappingOf(yaml: string): Mapping {
   const document = parseDocument(yaml, { schema: 'core', intAsBigInt: true, logLevel: 'error' })
   const error = document.errors[0] ?? document.warnings[0]
+  // The parser has no limit of its own but the stack's.
+  if (error?.code === 'RESOURCE_EXHAUSTION') throw tooDeep()
   if (error) throw error
   const root = document.contents
   if (root === null || (isScalar(root) && root.value === null)) return { values: {}, sourceOf: () => undefined }
   if (!isMap(root)) throw new Error('it is not a mapping of keys to values')
   const values = asJson(document.toJS({ maxAliasCount: 100 }), maxDepth) as Record<string, unknown> // root is a mapping
   const json = JSON.stringify(values)
-  if (json.length > maxYaml) throw new Error(`it is longer than ${maxYaml} characters`)
+  if (Buffer.byteLength(json) > maxJsonBytes) throw new Error(`it is longer than ${maxJsonBytes} bytes as JSON`)
   if (/\\u0000|\\ud[89a-f]/.test(json)) throw new Error('it holds NUL or half a character')
   return { values, sourceOf }
 
@@ -39,7 +57,7 @@ export function readMapping(yaml: string): Mapping {
 
 /** Own properties throughout, `__proto__` too: fromEntries defines, it does not assign. */
 function asJson(value: unknown, depth: number): unknown {
-  if (depth === 0) throw new Error(`it is nested deeper than ${maxDepth}`)
+  if (depth === 0) throw tooDeep()
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
   if (Array.isArray(value)) return value.map((item) => asJson(item, depth - 1))

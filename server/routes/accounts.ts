@@ -8,15 +8,25 @@ import { reply } from '../http/reply.ts'
 const secret = { 'Cache-Control': 'no-store' }
 
 export const accountRoutes: HandlersOf<
-  'signup' | 'login' | 'refresh' | 'logout' | 'changePassword' | 'me' | 'createToken' | 'listTokens' | 'revokeToken'
+  | 'signUp'
+  | 'logIn'
+  | 'refreshSession'
+  | 'logOut'
+  | 'changePassword'
+  | 'getMe'
+  | 'createToken'
+  | 'listTokens'
+  | 'revokeToken'
 > = {
-  signup: async (deps, _actor, { body }) =>
-    reply(await accounts.signup(deps, body), { ...secret, Location: '/auth/me' }),
-  login: async (deps, _actor, { body }) => reply(await accounts.login(deps, body), secret),
-  refresh: async (deps, _actor, { body }) => reply(await sessions.refresh(deps, body.refreshToken), secret),
-  logout: (deps, _actor, { body }) => sessions.logout(deps, body.refreshToken),
-  changePassword: async (deps, actor, { body }) => reply(await accounts.changePassword(deps, actor, body), secret),
-  me: (deps, actor) => accounts.readMe(deps, actor),
+  signUp: async (deps, _actor, { body, from }) =>
+    reply(await accounts.signup(deps, from, body), { ...secret, Location: '/auth/me' }),
+  logIn: async (deps, _actor, { body, from }) => reply(await accounts.login(deps, from, body), secret),
+  refreshSession: async (deps, _actor, { body, from }) =>
+    reply(await sessions.refresh(deps, from, body.refreshToken), secret),
+  logOut: (deps, _actor, { body }) => sessions.logout(deps, body.refreshToken),
+  changePassword: async (deps, actor, { body, from }) =>
+    reply(await accounts.changePassword(deps, actor, from, body), secret),
+  getMe: (deps, actor) => accounts.readMe(deps, actor),
   createToken: async (deps, actor, { body }) => {
     const token = await tokens.createAccessToken(deps, actor, body)
     return reply(token, { ...secret, Location: `/auth/tokens/${token.id}` })

@@ -8,7 +8,7 @@ const immutable = { 'Cache-Control': 'private, max-age=31536000, immutable' }
 
 export const contentRoutes: Pick<
   Handlers,
-  'listEntities' | 'getFile' | 'getObject' | 'listCommits' | 'createCommit' | 'getCommit' | 'compare'
+  'listEntities' | 'getFile' | 'getObject' | 'listCommits' | 'createCommit' | 'getCommit' | 'compareCommits'
 > = {
   listEntities: (deps, actor, { path, query }) => contents.listEntities(deps, actor, placeOf(path), query),
   getFile: (deps, actor, { path }) => contents.readFile(deps, actor, placeOf(path), path.path),
@@ -25,7 +25,7 @@ export const contentRoutes: Pick<
     )
   },
   getCommit: (deps, actor, { path }) => contents.readBranchCommit(deps, actor, placeOf(path), path.commit_id),
-  compare: (deps, actor, { path, query }) => contents.compare(deps, actor, path.org_id, path.node_id, query),
+  compareCommits: (deps, actor, { path, query }) => contents.compare(deps, actor, path.org_id, path.node_id, query),
 }
 
 function placeOf(path: { org_id: string; node_id: string; branch: string }) {

@@ -15,6 +15,7 @@ export const nodeRoutes: Pick<
   | 'deleteNode'
   | 'putParent'
   | 'removeParent'
+  | 'listConnections'
   | 'addConnection'
   | 'updateConnection'
   | 'removeConnection'
@@ -33,6 +34,8 @@ export const nodeRoutes: Pick<
     withCloneUrl(await edges.putParent(deps, actor, path.org_id, path.node_id, path.parent_id, body ?? {}), base),
   removeParent: (deps, actor, { path, query }) =>
     edges.removeParent(deps, actor, path.org_id, path.node_id, path.parent_id, query),
+  listConnections: (deps, actor, { path, query }) =>
+    nodes.listConnections(deps, actor, path.org_id, path.node_id, query),
   addConnection: async (deps, actor, { path, body }) => {
     const connection = await edges.addConnection(deps, actor, path.org_id, path.node_id, body)
     return created(`/orgs/${path.org_id}/nodes/${path.node_id}/connections/${connection.id}`, connection)

@@ -7,12 +7,12 @@ import { copyOfSpec } from '../http/spec.ts'
 
 const spec = copyOfSpec()
 
-export const operationRoutes: HandlersOf<'healthz' | 'readyz' | 'getSpec' | 'docs'> = {
-  healthz: () => ({ status: 'ok' }),
-  readyz: async (deps) => {
+export const operationRoutes: HandlersOf<'getHealth' | 'getReadiness' | 'getSpec' | 'getDocs'> = {
+  getHealth: () => ({ status: 'ok' }),
+  getReadiness: async (deps) => {
     await requireReady(deps)
     return { status: 'ready' }
   },
   getSpec: () => spec,
-  docs: () => bytes(Buffer.from(docsPage), 'text/html; charset=utf-8', { 'Content-Security-Policy': docsPolicy }),
+  getDocs: () => bytes(Buffer.from(docsPage), 'text/html; charset=utf-8', { 'Content-Security-Policy': docsPolicy }),
 }

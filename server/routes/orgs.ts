@@ -3,7 +3,7 @@ import * as members from '../domain/members.ts'
 import * as orgs from '../domain/orgs.ts'
 import * as repositories from '../domain/repositories.ts'
 import type { Handlers } from '../http/operations.ts'
-import { bytes, created } from '../http/reply.ts'
+import { type Bytes, bytes, created } from '../http/reply.ts'
 
 export const orgRoutes: Pick<
   Handlers,
@@ -13,6 +13,7 @@ export const orgRoutes: Pick<
   | 'updateOrg'
   | 'deleteOrg'
   | 'listRepositories'
+  | 'listCloneUrls'
   | 'listMembers'
   | 'putMember'
   | 'removeMember'
@@ -27,10 +28,15 @@ export const orgRoutes: Pick<
   deleteOrg: (deps, actor, { path }) => orgs.deleteOrg(deps, actor, path.org_id),
   listRepositories: async (deps, actor, { path, query, type, base }) => {
     if (type === 'application/json') return repositories.listRepositories(deps, actor, path.org_id, base, query)
-    const urls = await repositories.listCloneUrls(deps, actor, path.org_id, base)
-    return bytes(Buffer.from(urls.map((url) => `${url}\n`).join('')), 'text/plain; charset=utf-8')
+    return asLines(await repositories.listCloneUrls(deps, actor, path.org_id, base))
   },
+  listCloneUrls: async (deps, actor, { path, base }) =>
+    asLines(await repositories.listCloneUrls(deps, actor, path.org_id, base)),
   listMembers: (deps, actor, { path, query }) => members.listMembers(deps, actor, path.org_id, query),
   putMember: (deps, actor, { path, body }) => members.putMember(deps, actor, path.org_id, path.email, body.role),
   removeMember: (deps, actor, { path }) => members.removeMember(deps, actor, path.org_id, path.email),
+}
+
+function asLines(urls: readonly string[]): Bytes {
+  return bytes(Buffer.from(urls.map((url) => `${url}\n`).join('')), 'text/plain; charset=utf-8')
 }

@@ -1,4 +1,5 @@
 /** Pull requests. */
+import { updatePullBranch } from '../domain/pulls/branch-updates.ts'
 import * as merges from '../domain/pulls/merges.ts'
 import * as pulls from '../domain/pulls/pulls.ts'
 import type { Handlers } from '../http/operations.ts'
@@ -29,8 +30,8 @@ export const pullRoutes: Pick<
   mergePull: async (deps, actor, { path, body }) => ({
     pr: await merges.mergePull(deps, actor, path.org_id, path.node_id, path.number, body ?? {}),
   }),
-  updatePullBranch: async (deps, actor, { path }) => ({
-    pr: await merges.updatePullBranch(deps, actor, path.org_id, path.node_id, path.number),
+  updatePullBranch: async (deps, actor, { path, signal }) => ({
+    pr: await updatePullBranch(deps, actor, path.org_id, path.node_id, path.number, signal),
   }),
   listPullCommits: (deps, actor, { path, query }) =>
     pulls.listPullCommits(deps, actor, path.org_id, path.node_id, path.number, query),

@@ -2,6 +2,6 @@
 import { retrieve } from '../domain/search.ts'
 import type { Handlers } from '../http/operations.ts'
 
-export const searchRoutes: Pick<Handlers, 'retrieve'> = {
-  retrieve: (deps, actor, { path, body }) => retrieve(deps, actor, path.org_id, body),
+export const searchRoutes: Pick<Handlers, 'searchNodes'> = {
+  searchNodes: (deps, actor, { path, body }) => retrieve(deps, actor, path.org_id, body),
 }

@@ -6,12 +6,17 @@ import {
   createSearchIndex,
   type Question,
   type Retrieved,
-  retrieve,
+  retrieve as retrieveInSteps,
+  type SearchDocument,
   type SearchEdge,
   type SearchIndex,
-  setDocument,
+  setDocument as setDocumentInSteps,
   setEdges,
 } from '../../index/search/retrieve.ts'
+import { finish } from '../../index/search/steps.ts'
+
+const retrieve = (index: SearchIndex, question: Question) => finish(retrieveInSteps(index, question))
+const setDocument = (index: SearchIndex, document: SearchDocument) => finish(setDocumentInSteps(index, document))
 
 /**
  * Quality and speed of the search on test collections: `node --import tsx test/bench/search.ts [FOLDER]`. FOLDER holds a

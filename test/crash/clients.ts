@@ -2,7 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, type Client, client } from '../support/grove.ts'
-import { type Actor, act, pick } from './operations.ts'
+import { type Actor, pick } from './actor.ts'
+import { act } from './operations.ts'
 import { address } from './pushing.ts'
 import type { SharedNode, World } from './world.ts'
 

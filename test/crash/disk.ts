@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { compile } from '../support/faults.ts'
+import { compiled } from '../support/faults.ts'
 
 const run = promisify(execFile)
 
@@ -24,7 +24,8 @@ const bytes = 1024 ** 3
 /** @throws Error that says why this machine cannot have one */
 export async function makeDisk(): Promise<Disk> {
   const home = await mkdtemp(join(tmpdir(), 'grove-disk-'))
-  const [image, folder, shutdown] = [join(home, 'image'), join(home, 'mounted'), join(home, 'shutdown')]
+  const [image, folder] = [join(home, 'image'), join(home, 'mounted')]
+  const shutdown = compiled('shutdown.cc')
   let mounted = false
   const mount = async () => {
     await run('mount', ['-o', 'loop', image, folder])
@@ -46,7 +47,6 @@ export async function makeDisk(): Promise<Disk> {
     await truncate(image, bytes)
     await run('mkfs.ext4', ['-q', '-F', image])
     await mount()
-    compile('shutdown.cc', shutdown)
   } catch (error) {
     await remove()
     throw error

@@ -1,6 +1,6 @@
 /**
  * Every step of every operation at which its process can die or the file system can fail, and in the end every answer from
- * an index made anew. `npm run test:points`, about ten minutes.
+ * an index made anew. `npm run test:points [-- OPERATION]`, about ten minutes for all.
  */
 
 import { rm } from 'node:fs/promises'
@@ -12,10 +12,16 @@ import { judgePoints, setScene } from './points.ts'
 import { verdict } from './story.ts'
 import { createWorld } from './world.ts'
 
+const chosen = process.argv[2]
+const names = Object.keys(operations).filter((name) => chosen === undefined || name === chosen)
+if (names.length === 0) {
+  console.error(`npm run test:points [-- OPERATION], which is one of: ${Object.keys(operations).join('; ')}`)
+  process.exit(2)
+}
 console.log(machineLine())
 const rows: string[][] = []
 const problems: string[] = []
-for (const name of Object.keys(operations)) await judgeOperation(name)
+for (const name of names) await judgeOperation(name)
 console.log()
 printTable([['operation', 'fault', 'steps', 'problems'], ...rows])
 process.exit(verdict(problems))

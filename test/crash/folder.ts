@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process'
 import { readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { holding, type Store } from '../../gitstore/ref-transaction.ts'
 import { findDatabaseDamage } from '../../index/backup.ts'
@@ -94,5 +95,9 @@ export async function judgeRebuild(
   compare('The other process, after grove reindex', before, await everything(second))
   await stop()
   for (const name of await readdir(dataDir)) if (name.startsWith('index.sqlite')) await rm(join(dataDir, name))
-  compare('From an index made by the start', before, await everything(await again()))
+  const fresh = await again()
+  // On a slow machine the service listens before its index is made, and answers 503 until then.
+  for (let attempt = 0; attempt < 600 && (await fetch(`${fresh.url}/readyz`)).status === 503; attempt++)
+    await sleep(100)
+  compare('From an index made by the start', before, await everything(fresh))
 }

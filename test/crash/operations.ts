@@ -1,40 +1,10 @@
 /** What a client of a storm does, and how it takes the answer: as a yes, as busy, or as nothing that it can rely on. */
 
 import { commitOf } from '../support/concurrency-rules.ts'
-import type { Desk } from '../support/desk.ts'
-import { type Answer, type Client, password } from '../support/grove.ts'
-import { type Address, fetched, made, merged, push } from './pushing.ts'
-import {
-  countsOf,
-  newOwnNode,
-  type OwnNode,
-  type PushedBranch,
-  type Request,
-  type SharedNode,
-  type World,
-} from './world.ts'
-
-export interface Actor {
-  readonly world: World
-  readonly random: () => number
-  /** Somewhere where a process lives, if there is one. */
-  readonly person: () => Client
-  readonly anybody: () => Client
-  /** The requests that this client alone merges and closes. */
-  readonly requests: { readonly node: SharedNode; readonly request: Request }[]
-  readonly nodes: OwnNode[]
-  readonly branches: { readonly node: SharedNode; readonly branch: PushedBranch }[]
-  /** Where git finds the node, and may push: its address, and what stands before the command. */
-  readonly remote: (node: SharedNode) => Address
-  /** Where this client has its clones, once it has any. */
-  desk?: Promise<Desk>
-  /** Whether an answer other than those expected means neither yes nor no; else it is a problem. */
-  readonly tolerated: (answer: Answer) => boolean
-}
-
-export function pick<T>(all: readonly T[], random: () => number): T | undefined {
-  return all[Math.floor(random() * all.length)]
-}
+import { password } from '../support/grove.ts'
+import { type Actor, ask, pick } from './actor.ts'
+import { fetched, made, merged, push } from './pushing.ts'
+import { newOwnNode, type PushedBranch, type Request, type SharedNode } from './world.ts'
 
 /** Branches of a client that are not deleted yet: what is there at the end is read several times, whole. */
 const branchesAtMost = 6
@@ -63,32 +33,6 @@ export async function act(actor: Actor): Promise<void> {
     at -= weight
     if (at < 0) return operation(actor)
   }
-}
-
-/** The answer if it has one of the statuses expected; else it is counted as busy (nothing was changed) or as unknown. */
-async function ask(
-  { world, tolerated }: Actor,
-  operation: string,
-  expected: readonly number[],
-  asking: () => Promise<Answer>,
-): Promise<{ readonly answer?: Answer; readonly unknown: boolean }> {
-  const counts = countsOf(world, operation)
-  const answer = await asking().catch((error: unknown) => {
-    if (error instanceof TypeError) return undefined
-    throw error
-  })
-  if (answer && expected.includes(answer.status)) {
-    if (answer.status < 300) counts.acknowledged++
-    return { answer, unknown: false }
-  }
-  if (answer?.status === 503 && answer.body?.code === 'busy') {
-    counts.busy++
-    return { unknown: false }
-  }
-  if (answer && answer.body?.code !== 'outcome_unknown' && !tolerated(answer))
-    world.problems.push(`${operation} was answered ${answer.status} ${JSON.stringify(answer.body)}`)
-  counts.unknown++
-  return { unknown: true }
 }
 
 async function commit(actor: Actor): Promise<void> {

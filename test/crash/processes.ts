@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Faults, prepareFaults } from '../support/faults.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/grove.ts'
+import { faultsIn } from '../support/log.ts'
 
 interface Seat {
   readonly faults: Faults
@@ -87,10 +88,7 @@ export async function startProcesses(dataDir: string, count: number): Promise<Pr
     },
     errors: () =>
       seats.flatMap(({ written, grove }) =>
-        `${written}${grove?.output().stderr ?? ''}`
-          .split('\n')
-          // Who was told 503 has judged it: `busy` is an answer like another.
-          .filter((line) => /"level":[56]0/.test(line) && !/"code":"busy"|"statusCode":503/.test(line)),
+        faultsIn(`${written}${grove?.output().stderr ?? ''}`).filter((line) => /"level":[56]0/.test(line)),
       ),
   }
 }

@@ -2,7 +2,7 @@
 
 import { rmSync } from 'node:fs'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import type { Actor } from './operations.ts'
+import type { Actor } from './actor.ts'
 import { countsOf, type PushedBranch, type SharedNode, type World } from './world.ts'
 
 /** Seconds that a push or a fetch may take; one that hangs is a problem. */

@@ -11,8 +11,7 @@ import { type Faults, prepareFaults } from '../support/faults.ts'
 import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
-describe('git: storage that fails', function () {
-  this.timeout(120_000)
+describe('git: storage that fails', () => {
   let faults: Faults
   let grove: SpawnedGrove
   let ann: PersonClient

@@ -6,8 +6,7 @@ import { everythingIn } from '../support/everything.ts'
 import { client, newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 
-describe('git: mirrors of an organisation over HTTP', function () {
-  this.timeout(120_000)
+describe('git: mirrors of an organisation over HTTP', () => {
   let dataDir: string
   let grove: SpawnedGrove
   let ann: PersonClient

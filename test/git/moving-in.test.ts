@@ -3,8 +3,7 @@ import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
-describe('git: a repository that exists moves in', function () {
-  this.timeout(60_000)
+describe('git: a repository that exists moves in', () => {
   let grove: Grove
   let ann: PersonClient
   let node: TestNode

@@ -7,8 +7,7 @@ import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
-describe('git: another client, isomorphic-git over its own HTTP', function () {
-  this.timeout(60_000)
+describe('git: another client, isomorphic-git over its own HTTP', () => {
   let grove: Grove
   let ann: PersonClient
   let node: TestNode

@@ -13,8 +13,7 @@ import { newNode, type TestNode } from '../support/node.ts'
 
 const sleep = promisify(setTimeout)
 
-describe('git: a client that falls silent', function () {
-  this.timeout(60_000)
+describe('git: a client that falls silent', () => {
   let grove: Grove
   let ann: PersonClient
   let node: TestNode
@@ -45,20 +44,25 @@ describe('git: a client that falls silent', function () {
     return one
   }
 
-  /** Minutes pass until the connection is closed. What flows before the buffers are full counts as a sign of life. */
-  async function leftAfterMinutes(one: ClientRequest): Promise<void> {
+  /**
+   * Minutes pass until no git is left, and the connection is closed. What flows before the buffers are full counts as a sign
+   * of life; a client that does not read sees the end of its connection only when it reads again.
+   */
+  async function leftAfterMinutes(one: ClientRequest, answer?: IncomingMessage): Promise<void> {
     let closed = false
-    one.once('socket', (socket) => socket.once('close', () => (closed = true)))
     one.socket?.once('close', () => (closed = true))
-    for (let turn = 0; !closed; turn++) {
-      expect(turn, 'minutes').to.be.below(100)
-      await sleep(100)
+    for (let turn = 0; (await workingIn(grove.dataDir)).length > 0; turn++) {
+      expect(turn, 'minutes').to.be.below(600)
+      await sleep(50)
       mock.timers.tick(60_000)
     }
-    for (let turn = 0; (await workingIn(grove.dataDir)).length > 0; turn++) {
-      expect(turn, 'looks for a git').to.be.below(100)
-      await sleep(100)
+    answer?.resume()
+    for (let turn = 0; !closed; turn++) {
+      expect(turn, 'looks for the end of the connection').to.be.below(600)
+      await sleep(50)
+      mock.timers.tick(60_000)
     }
+    expect(answer?.complete ?? false, 'the answer is whole').to.equal(false)
   }
 
   it('in the middle of a push: git ends, and so does the connection', async () => {
@@ -78,6 +82,25 @@ describe('git: a client that falls silent', function () {
     const answer = await new Promise<IncomingMessage>((resolve) => one.once('response', resolve))
     answer.on('error', () => undefined)
     answer.pause()
-    await leftAfterMinutes(one)
+    await leftAfterMinutes(one, answer)
   })
+
+  for (const [what, byte] of [
+    ['before it has asked anything', ''],
+    ['but for a byte now and then', 'a'],
+  ] as const)
+    it(`${what}: it is told so, and no git runs for it`, async () => {
+      const one = open('git-upload-pack', Buffer.from('ffff'))
+      let answer: IncomingMessage | undefined
+      one.once('response', (response) => (answer = response))
+      for (let turn = 0; answer === undefined; turn++) {
+        expect(turn, 'quarters of a minute').to.be.below(600)
+        one.write(byte)
+        await sleep(50)
+        expect(await workingIn(grove.dataDir)).to.deep.equal([])
+        mock.timers.tick(15_000)
+      }
+      expect(answer.statusCode).to.equal(408)
+      answer.resume()
+    })
 })

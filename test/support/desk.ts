@@ -1,11 +1,10 @@
 /** A desk with git on it: a folder of its own in which a person plays a story, as shell. */
 
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, type ClientRequest, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { startShell } from './processes.ts'
 
 interface Said {
   /** Of the last command; the first that fails is the last. */
@@ -38,15 +37,14 @@ export async function newDesk(name = 'Ann'): Promise<Desk> {
     GIT_COMMITTER_NAME: name,
     GIT_COMMITTER_EMAIL: email,
   }
-  const sh: Desk['sh'] = (script, environment = {}) =>
-    promisify(execFile)('bash', ['-c', `set -e; exec 2>&1; ${script}`], {
-      cwd: dir,
-      env: { ...standing, ...environment },
-      maxBuffer: 1e8,
-    }).then(
-      ({ stdout }) => ({ code: 0, text: trimmed(stdout) }),
-      ({ code, stdout }: { code: number; stdout: string }) => ({ code, text: trimmed(stdout) }),
-    )
+  const sh: Desk['sh'] = (script, environment = {}) => {
+    const child = startShell(`set -e; exec 2>&1; ${script}`, { cwd: dir, env: { ...standing, ...environment } })
+    let text = ''
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+    })
+    return new Promise((done) => child.once('close', (code) => done({ code: code ?? 1, text: trimmed(text) })))
+  }
   await sh('git config --global init.defaultBranch main; git config --global advice.detachedHead false')
   return {
     dir,

@@ -4,7 +4,8 @@
 //   EIO n          the n-th step from now fails, and is written down, in <file>.log
 //   KILL n         the process dies in the place of the n-th step
 //   … between      counts only renames of the second and further moves of a ref transaction, run/<process>/<n>/<move>
-//   … ID           counts what happens in no other node's repository than that one's
+//   … ID           counts what happens in that node's repository and outside of repositories, so that what the service does
+//                  with others in the background is not taken for a step of the operation
 //   LOG 0          each step is written down, with its (first) path
 //   SYNC 0         every sync fails
 //   FULL 0         what needs room fails with ENOSPC: new files and folders, links, writes
@@ -68,8 +69,7 @@ bool isFurtherMove(const char *name, const char *path) {
 bool isCounted(const Question &now, const char *name, const char *path) {
   if (now.filter == "between") return isFurtherMove(name, path);
   if (now.filter == "*") return true;
-  bool inNode = strstr(path, ".git") != nullptr && strstr(path, "/org.git") == nullptr;
-  return !inNode || strstr(path, now.filter.c_str()) != nullptr;
+  return strstr(path, ".git") == nullptr || strstr(path, now.filter.c_str()) != nullptr;
 }
 
 /** The error with which this call fails, or 0. */

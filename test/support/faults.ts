@@ -1,6 +1,6 @@
 /** Faults of the file system at a chosen call, in a service that runs as a child (faults.cc says which calls are steps). */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,11 +24,11 @@ export interface Faults {
   remove(): Promise<void>
 }
 
-/** Compiles the library, with the C++ compiler that the installation of the service needs too. */
+/** The library is compiled with the C++ compiler that the installation of the service needs too. */
 export function prepareFaults(): Faults {
   const folder = mkdtempSync(join(tmpdir(), 'grove-faults-'))
-  const [library, file] = [join(folder, 'faults.so'), join(folder, 'ask')]
-  compile('faults.cc', library, '-shared', '-fPIC', '-ldl')
+  const library = compiled('faults.cc', '-shared', '-fPIC', '-ldl')
+  const file = join(folder, 'ask')
   return {
     environment: { LD_PRELOAD: library, GROVE_FAULTS: file },
     ask: async (what) => {
@@ -45,7 +45,26 @@ export function prepareFaults(): Faults {
 
 let questions = 0
 
-/** A file of C++ beside this one. */
-export function compile(source: string, to: string, ...options: readonly string[]): void {
-  execFileSync('g++', ['-O1', '-o', to, new URL(source, import.meta.url).pathname, ...options])
+/** The path of what a file of C++ beside this one compiles to, once for each run of the tests, or of this process. */
+export function compiled(source: string, ...options: readonly string[]): string {
+  const made = join(runFolder(), `${source}.built`)
+  if (!existsSync(made)) {
+    const fresh = `${made}.${process.pid}`
+    execFileSync('g++', ['-O1', '-o', fresh, new URL(source, import.meta.url).pathname, ...options])
+    renameSync(fresh, made)
+  }
+  return made
+}
+
+let ownFolder: string | undefined
+
+/** Where no run of mocha has made one, this process has one of its own. */
+function runFolder(): string {
+  if (process.env.GROVE_RUN_FOLDER !== undefined) return process.env.GROVE_RUN_FOLDER
+  if (ownFolder === undefined) {
+    const folder = mkdtempSync(join(tmpdir(), 'grove-built-'))
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+    ownFolder = folder
+  }
+  return ownFolder
 }

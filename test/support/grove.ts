@@ -5,14 +5,18 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
+import type { Config } from '../../server/config.ts'
 import type { Deps } from '../../server/deps.ts'
 import { startService } from '../../server/service.ts'
 import type { components } from '../../spec/types.ts'
+import { closeAfterFile, endAfterFile, endsWithParent } from './processes.ts'
 
 export interface Grove {
   readonly url: string
   readonly dataDir: string
   readonly deps: Deps
+  /** What it has logged so far, where `logLevel` was given. */
+  logged(): string
   /** Stops the service and removes the data folder, unless it was given. */
   close(): Promise<void>
 }
@@ -23,18 +27,39 @@ export interface GroveOptions {
   readonly rateLimit?: boolean
   readonly now?: () => Date
   readonly publicUrl?: string
+  /** Default: errors, and these go to standard error. */
+  readonly logLevel?: Config['logLevel']
+  /** False: nothing is mended in the background. */
+  readonly sweeps?: boolean
+  /** True: passwords cost what they cost in production, 40 ms each. */
+  readonly slowPasswords?: boolean
 }
 
-/** Answers are checked against the spec; faults (500) are told on standard error. */
+/** The least that argon2 takes. */
+const passwordCost = { memoryKib: 1024, passes: 2 }
+
+/** Takes 20 ms, where a child takes a second. Answers are checked against the spec. */
 export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
   const dataDir = options.dataDir ?? (await newDataDir())
-  const { rateLimit = false, now, publicUrl } = options
-  const config = { port: 0, host: '127.0.0.1', dataDir, logLevel: 'error' as const, rateLimit, workers: 1 }
+  const { rateLimit = false, now, publicUrl, logLevel, sweeps = true, slowPasswords = false } = options
+  const level = logLevel ?? 'error'
+  const config = { port: 0, host: '127.0.0.1', dataDir, logLevel: level, rateLimit, workers: 1 }
+  let logged = ''
+  const memory = {
+    write: (line: string) => {
+      logged += line
+    },
+  }
   const service = await startService(
-    { ...config, ...(publicUrl === undefined ? {} : { publicUrl }) },
     {
-      log: pino({ level: 'error' }, pino.destination({ dest: 2, sync: true })),
+      ...config,
+      ...(publicUrl === undefined ? {} : { publicUrl }),
+      ...(slowPasswords ? {} : { passwordCost }),
+    },
+    {
+      log: pino({ level }, logLevel === undefined ? pino.destination({ dest: 2, sync: true }) : memory),
       validateResponses: true,
+      sweeps,
       ...(now === undefined ? {} : { now }),
     },
   )
@@ -42,10 +67,11 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     url: service.url,
     dataDir,
     deps: service.deps,
-    close: async () => {
+    logged: () => logged,
+    close: closeAfterFile(async () => {
       await service.close()
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
-    },
+    }),
   }
 }
 
@@ -69,18 +95,20 @@ export interface SpawnedGrove {
 
 /** What `npm start` runs, on any free port; resolves once it says that it listens. @throws Error with its output if it ends */
 export async function spawnGrove(dataDir: string, environment: Record<string, string> = {}): Promise<SpawnedGrove> {
-  const child = spawn(process.execPath, ['--max-old-space-size=2000', 'dist/main.js'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...process.env,
-      UV_THREADPOOL_SIZE: '16',
-      PORT: '0',
-      DATA_DIR: dataDir,
-      RATE_LIMIT: 'off',
-      LOG_LEVEL: 'warn',
-      ...environment,
-    },
-  })
+  const child = endAfterFile(
+    spawn(process.execPath, [...endsWithParent, '--max-old-space-size=2000', 'dist/main.js'], {
+      stdio: 'pipe',
+      env: {
+        ...process.env,
+        UV_THREADPOOL_SIZE: '16',
+        PORT: '0',
+        DATA_DIR: dataDir,
+        RATE_LIMIT: 'off',
+        LOG_LEVEL: 'warn',
+        ...environment,
+      },
+    }),
+  )
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk) => {
     output.stdout += chunk
@@ -123,6 +151,9 @@ async function listening(
   return url
 }
 
+/** Longer than the service waits for any lock. */
+const answerTimeoutMs = 120_000
+
 /** `headers` is there but not enumerable, so that `deep.equal({ status, body })` compares what matters. */
 export interface Answer {
   readonly status: number
@@ -147,6 +178,7 @@ export function client({ url }: { readonly url: string }, token?: string): Clien
   const send = async (method: string, path: string, body?: unknown, headers: Headers = {}): Promise<Answer> => {
     const response = await fetch(url + path, {
       method,
+      signal: AbortSignal.timeout(answerTimeoutMs),
       redirect: 'manual',
       headers: {
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),

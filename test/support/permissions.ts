@@ -3,11 +3,20 @@
 import { randomUUID } from 'node:crypto'
 import document from '../../spec/openapi.json' with { type: 'json' }
 import type { operations } from '../../spec/types.ts'
-import { type Answer, type Client, client, type PersonClient, password, signUp } from './grove.ts'
-
-/** The least first: whoever comes later in the list may do what those before may. */
-export const callers = ['anonymous', 'stranger', 'reader', 'editor', 'maintainer', 'owner'] as const
-export type Caller = (typeof callers)[number]
+import {
+  type Caller,
+  callers,
+  made,
+  makeConnected,
+  makeDraft,
+  makeNode,
+  makeOrg,
+  makeProposal,
+  proposal,
+  type World,
+  writing,
+} from './cast.ts'
+import { type Answer, type Client, password } from './grove.ts'
 
 /**
  * `anyone`: Authorization is not even looked at; `published`: the same, once the organisation is published; `public`:
@@ -29,26 +38,6 @@ interface Row {
   readonly need: Need
   /** Makes what the request needs, anew wherever the request uses it up. */
   attempt(world: World): Attempt | Promise<Attempt>
-}
-
-/** Who is who. */
-export interface Cast {
-  readonly people: Readonly<Record<Caller, Client>>
-  readonly owner: PersonClient
-  readonly members: Readonly<Record<'reader' | 'editor' | 'maintainer', PersonClient>>
-  /** Has an account and is no member. */
-  readonly guest: PersonClient
-}
-
-/** An organisation with a member of each role, and a node that reads may share. */
-export interface World extends Cast {
-  readonly org: string
-  readonly published: boolean
-  /** A node with the branch `draft`, one commit ahead of main, and the pull request 1 for it. */
-  readonly node: string
-  readonly head: string
-  /** The blob of content.md on main. */
-  readonly blob: string
 }
 
 /** What the contract says that the operation answers; `success` is the 2xx of the spec. */
@@ -115,84 +104,6 @@ export function send(who: Client, { method, path }: Operation, attempt: Attempt)
   return method === 'PATCH' ? who.patch(url + query, body) : who.post(url + query, body)
 }
 
-export async function castFor(grove: { readonly url: string }): Promise<Cast> {
-  const [owner, maintainer, editor, reader, stranger, guest] = [
-    await signUp(grove, 'Olga Owner'),
-    await signUp(grove, 'Max Maintainer'),
-    await signUp(grove, 'Eda Editor'),
-    await signUp(grove, 'Rob Reader'),
-    await signUp(grove, 'Sue Stranger'),
-    await signUp(grove, 'Gil Guest'),
-  ]
-  const people = { anonymous: client(grove), stranger, reader, editor, maintainer, owner }
-  return { owner, people, members: { reader, editor, maintainer }, guest }
-}
-
-export async function worldOf(cast: Cast, published: boolean): Promise<World> {
-  const { owner } = cast
-  const org = await makeOrg(cast, published)
-  const world = { ...cast, org, published, node: '', head: '', blob: '' }
-  const node = await makeProposal(world)
-  const entities = await made(owner.get(`/orgs/${org}/nodes/${node}/tree/main`))
-  const text = entities.entities.find((entity: { entity_key: string }) => entity.entity_key === 'content.md')
-  return { ...world, node, head: entities.commit_id, blob: text.object_id }
-}
-
-/** An organisation of the owner's, the others members by their roles. */
-export async function makeOrg(
-  { owner, members }: Pick<Cast, 'owner' | 'members'>,
-  published: boolean,
-): Promise<string> {
-  const { id } = await made(owner.post('/orgs', { name: 'Atlas', published }))
-  for (const [role, { user }] of Object.entries(members)) {
-    await made(owner.put(`/orgs/${id}/members/${user.email}`, { role }))
-  }
-  return id
-}
-
-/** The body of an answer that must be a success. @throws Error */
-// biome-ignore lint/suspicious/noExplicitAny: a test says what it expects
-export async function made(sent: Promise<Answer>): Promise<any> {
-  const { status, body } = await sent
-  if (status < 200 || status > 299) throw new Error(`${status} ${JSON.stringify(body)}`)
-  return body
-}
-
-type Makers = Pick<World, 'org' | 'owner'>
-
-async function makeNode({ org, owner }: Makers, fields: object = {}): Promise<string> {
-  const text_content = 'Whales are mammals.'
-  return (await made(owner.post(`/orgs/${org}/nodes`, { title: 'Whales', text_content, ...fields }))).id
-}
-
-/** A node whose branch `draft` is one commit ahead of main. */
-async function makeDraft(world: Makers): Promise<string> {
-  const node = await makeNode(world)
-  const at = `/orgs/${world.org}/nodes/${node}`
-  await made(world.owner.post(`${at}/branches`, { name: 'draft' }))
-  await made(world.owner.post(`${at}/tree/draft/commits`, writing('draft.md')))
-  return node
-}
-
-/** The same, with the pull request 1 for it. */
-async function makeProposal(world: Makers): Promise<string> {
-  const node = await makeDraft(world)
-  await made(world.owner.post(`/orgs/${world.org}/nodes/${node}/pull-requests`, proposal))
-  return node
-}
-
-async function makeConnected(world: World): Promise<string> {
-  const node = await makeNode(world)
-  await made(world.owner.post(`/orgs/${world.org}/nodes/${node}/connections`, { target: world.node, id: 'krill' }))
-  return node
-}
-
-const proposal = { source_branch: 'draft', title: 'More' }
-
-function writing(path: string) {
-  return { message: `Write ${path}`, changes: [{ action: 'put', path, content: 'Whales sing.' }] }
-}
-
 async function newRefreshToken({ owner, people }: World): Promise<string> {
   return (await made(people.anonymous.post('/auth/login', { email: owner.user.email, password }))).refreshToken
 }
@@ -207,12 +118,15 @@ const onMain = ({ node }: World): Attempt => ({ params: { node_id: node, branch:
 const onPull = ({ node }: World): Attempt => ({ params: { node_id: node, number: '1' } })
 
 export const table: Readonly<Record<keyof operations, Row>> = {
-  signup: { need: 'anyone', attempt: () => ({ body: { email: `${randomUUID()}@example.org`, password } }) },
-  login: { need: 'anyone', attempt: ({ owner }) => ({ body: { email: owner.user.email, password } }) },
-  refresh: { need: 'anyone', attempt: async (world) => ({ body: { refreshToken: await newRefreshToken(world) } }) },
-  logout: { need: 'anyone', attempt: async (world) => ({ body: { refreshToken: await newRefreshToken(world) } }) },
+  signUp: { need: 'anyone', attempt: () => ({ body: { email: `${randomUUID()}@example.org`, password } }) },
+  logIn: { need: 'anyone', attempt: ({ owner }) => ({ body: { email: owner.user.email, password } }) },
+  refreshSession: {
+    need: 'anyone',
+    attempt: async (world) => ({ body: { refreshToken: await newRefreshToken(world) } }),
+  },
+  logOut: { need: 'anyone', attempt: async (world) => ({ body: { refreshToken: await newRefreshToken(world) } }) },
   changePassword: { need: 'person', attempt: () => ({ body: { old_password: password, new_password: password } }) },
-  me: { need: 'person', attempt: () => ({}) },
+  getMe: { need: 'person', attempt: () => ({}) },
   createToken: { need: 'person', attempt: () => ({ body: { name: 'Laptop', access: 'read' } }) },
   listTokens: { need: 'person', attempt: () => ({}) },
   revokeToken: {
@@ -226,6 +140,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   listOrgs: { need: 'person', attempt: () => ({}) },
   getOrg: { need: 'public', attempt: () => ({}) },
   listRepositories: { need: 'public', attempt: () => ({}) },
+  listCloneUrls: { need: 'public', attempt: () => ({}) },
   updateOrg: { need: 'owner', attempt: () => ({ body: { name: `Atlas ${randomUUID()}` } }) },
   deleteOrg: { need: 'owner', attempt: async (world) => ({ org: await makeOrg(world, world.published) }) },
   listMembers: { need: 'reader', attempt: () => ({}) },
@@ -262,6 +177,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
       params: { node_id: await makeNode(world, { parents: [world.node] }), parent_id: world.node },
     }),
   },
+  listConnections: { need: 'public', attempt: onNode },
   addConnection: {
     need: 'editor',
     attempt: async (world) => ({
@@ -311,7 +227,10 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     need: 'public',
     attempt: ({ node, head }) => ({ params: { node_id: node, branch: 'main', commit_id: head } }),
   },
-  compare: { need: 'public', attempt: (world) => ({ ...onNode(world), query: `?base=main&head=${world.head}` }) },
+  compareCommits: {
+    need: 'public',
+    attempt: (world) => ({ ...onNode(world), query: `?base=main&head=${world.head}` }),
+  },
 
   openPull: {
     need: 'editor',
@@ -342,10 +261,10 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   getPullChanges: { need: 'reader', attempt: onPull },
 
   getPublicGraph: { need: 'published', attempt: () => ({}) },
-  retrieve: { need: 'reader', attempt: () => ({ body: { query: 'whales' } }) },
+  searchNodes: { need: 'reader', attempt: () => ({ body: { query: 'whales' } }) },
 
-  healthz: { need: 'anyone', attempt: () => ({}) },
-  readyz: { need: 'anyone', attempt: () => ({}) },
+  getHealth: { need: 'anyone', attempt: () => ({}) },
+  getReadiness: { need: 'anyone', attempt: () => ({}) },
   getSpec: { need: 'anyone', attempt: () => ({}) },
-  docs: { need: 'anyone', attempt: () => ({}) },
+  getDocs: { need: 'anyone', attempt: () => ({}) },
 }

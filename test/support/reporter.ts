@@ -1,13 +1,25 @@
-/** What mocha prints, and its counts as JSON in the file that GROVE_TEST_RESULTS names: for `.ci/run`. */
+/**
+ * What mocha prints; and in the file that GROVE_TEST_RESULTS names, as JSON, its counts, which `.ci/run` prints, and the
+ * milliseconds of each file's tests, the longest first.
+ */
 
 import { writeFileSync } from 'node:fs'
+import { relative } from 'node:path'
 import Mocha from 'mocha'
 
 export default class Reporter extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options)
-    const file = process.env.GROVE_TEST_RESULTS
-    if (file === undefined || file === '') return
-    runner.once('end', () => writeFileSync(file, JSON.stringify({ stats: runner.stats })))
+    const results = process.env.GROVE_TEST_RESULTS
+    if (results === undefined || results === '') return
+    const took = new Map<string, number>()
+    runner.on('test end', ({ file, duration }) => {
+      const name = relative('.', file ?? '')
+      took.set(name, (took.get(name) ?? 0) + (duration ?? 0))
+    })
+    runner.once('end', () => {
+      const files = Object.fromEntries([...took].sort(([, one], [, other]) => other - one))
+      writeFileSync(results, JSON.stringify({ stats: runner.stats, files }))
+    })
   }
 }

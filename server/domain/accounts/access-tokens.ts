@@ -145,7 +145,7 @@ const noted = new LRUCache<string, number>({ max: 10_000 })
 /** Nobody waits for it, and a failure keeps nobody out. Many uses within `usePrecision` are one write. */
 function noteUse(deps: Deps, { id, last_used_at }: Row, now: Date): void {
   const last = Math.max(noted.get(id) ?? 0, last_used_at === null ? 0 : Date.parse(last_used_at))
-  if (now.getTime() - last < usePrecision) return
+  if (Math.abs(now.getTime() - last) < usePrecision) return
   noted.set(id, now.getTime())
   deps.credentials
     .write((trx) => setAccessTokenUsed(trx, id, now.toISOString()))

@@ -1,20 +1,27 @@
 /** Accounts: signing up and signing in, and the sessions that follow. */
 
-import type { Kysely } from 'kysely'
 import { v7 as newId } from 'uuid'
-import { compiledOnce } from '../../../index/compiled.ts'
 import { deleteAccessTokens } from '../../../index/records/access-tokens.ts'
-import { findAccountByEmail, findAccountById, insertAccount, setPasswordHash } from '../../../index/records/accounts.ts'
-import type { Account, CredentialsSchema } from '../../../index/records/schema.ts'
-import { setSessionsRevoked, useResetToken } from '../../../index/records/sessions.ts'
+import {
+  findAccountByEmail,
+  findAccountById,
+  findProfile,
+  insertAccount,
+  type Profile,
+  setPasswordHash,
+} from '../../../index/records/accounts.ts'
+import type { Account, CredentialsDb } from '../../../index/records/schema.ts'
+import { isResetToken, setSessionsRevoked, useResetToken } from '../../../index/records/sessions.ts'
 import type { Deps } from '../../deps.ts'
 import { Invalid, Refusal } from '../../errors.ts'
 import type { Actor, Person } from '../actor.ts'
 import { ensurePersonalOrg } from '../orgs.ts'
+import { defaultName, requireAuthorName, requireEmail } from './identity.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import { openSession, type Session, sessionAnswer } from './sessions.ts'
+import { attemptOn } from './sign-ins.ts'
 import { hashOf } from './tokens.ts'
-import { type Profile, personOf, type User, userOf } from './users.ts'
+import { personOf, type User, userOf } from './users.ts'
 
 export interface NewAccount {
   readonly email: string
@@ -23,33 +30,53 @@ export interface NewAccount {
   readonly name?: string
 }
 
+/** The personal organisation is there: it has just been made. */
+export interface FirstSession extends Session {
+  readonly user: User & { readonly org_id: string }
+}
+
 /**
  * The account's row comes first, for it alone can be refused; should the organisation then fail, the next login makes it
- * under the id that the row has.
+ * under the id that the row has. `from`, here and below: the address that is asked from.
  *
- * @throws Refusal email_taken, rate_limited
+ * @throws Invalid email, name; Refusal email_taken, rate_limited
  */
-export async function signup(deps: Deps, { email, password, name }: NewAccount): Promise<Session> {
+export async function signup(deps: Deps, from: string, { email, password, name }: NewAccount): Promise<FirstSession> {
+  requireEmail(email)
+  if (name !== undefined) requireAuthorName(name)
+  if (await findAccountByEmail(deps.credentials.read, email)) throw emailTaken()
   const account = {
     id: newId(),
     email,
-    name: name ?? email.slice(0, email.lastIndexOf('@')).slice(0, 200),
-    // Before it is known whether the address is taken, so that the time does not tell.
-    password_hash: await hashPassword(password),
+    name: name ?? defaultName(email),
+    password_hash: await hashPassword(deps, 'signup', password),
     created_at: deps.now().toISOString(),
     org_id: newId(),
   }
   const inserted = await deps.credentials.write((trx) => insertAccount(trx, account))
-  if (!inserted) throw new Refusal('email_taken', 'There is an account with this e-mail address')
-  return signIn(deps, account, `Welcome to Grove, ${account.name}`)
+  if (!inserted) throw emailTaken()
+  const session = await signIn(deps, account, from, `Welcome to Grove, ${account.name}`)
+  return { ...session, user: { ...session.user, org_id: account.org_id } }
+}
+
+function emailTaken(): Refusal {
+  return new Refusal('email_taken', 'There is an account with this e-mail address')
 }
 
 /** @throws Refusal invalid_credentials, for an unknown address as for a wrong password; rate_limited */
-export async function login(deps: Deps, input: { email: string; password: string }): Promise<Session> {
-  const account = await findAccountByEmail(deps.credentials.read, input.email)
-  const right = await isPassword(account?.password_hash, input.password)
-  if (account === undefined || !right) throw new Refusal('invalid_credentials', 'Wrong e-mail address or password')
-  return signIn(deps, account, `Welcome back, ${account.name}`)
+export async function login(
+  deps: Deps,
+  from: string,
+  { email, password }: { email: string; password: string },
+): Promise<Session> {
+  const account = await findAccountByEmail(deps.credentials.read, email)
+  const attempt = await attemptOn(deps, from, account, email)
+  return deps.limitSignIn(attempt, async () => {
+    const purpose = attempt.account?.isKnownFrom === true ? 'return' : 'login'
+    const right = await isPassword(purpose, account?.password_hash, password)
+    if (account === undefined || !right) throw new Refusal('invalid_credentials', 'Wrong e-mail address or password')
+    return signIn(deps, account, from, `Welcome back, ${account.name}`)
+  })
 }
 
 export interface PasswordChange {
@@ -60,57 +87,79 @@ export interface PasswordChange {
 
 /**
  * Ends every session of the person and opens a new one. A reset, which follows a loss, revokes their personal access
- * tokens too.
+ * tokens too. A wrong proof counts as a sign-in that failed.
  *
- * @throws Invalid unless there is exactly one proof; Refusal unauthenticated, invalid_credentials, invalid_token
+ * @throws Invalid unless there is exactly one proof; Refusal unauthenticated, invalid_credentials, invalid_token, rate_limited
  */
-export async function changePassword(deps: Deps, actor: Actor, input: PasswordChange): Promise<Session> {
+export async function changePassword(deps: Deps, actor: Actor, from: string, input: PasswordChange): Promise<Session> {
   const { old_password, reset_token, new_password } = input
   if ((old_password === undefined) === (reset_token === undefined)) throw eitherProof()
-  const prove =
-    old_password === undefined ? byResetToken(deps, reset_token ?? '') : byOldPassword(deps, actor, old_password)
-  const proof = await prove
-  const password_hash = await hashPassword(new_password)
-  const now = deps.now().toISOString()
-  const accountId = await deps.credentials.write(async (trx) => {
-    const id = await proof(trx)
-    await setPasswordHash(trx, id, password_hash)
-    await setSessionsRevoked(trx, id, now)
-    if (reset_token !== undefined) await deleteAccessTokens(trx, id)
-    return id
-  })
-  return signIn(deps, await readAccount(deps, accountId), 'The password is changed; other sessions have ended')
+  if (old_password === undefined) {
+    return deps.limitSignIn({ from }, () => changeBy(deps, from, new_password, byResetToken(deps, reset_token ?? '')))
+  }
+  if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to change your password')
+  const account = await readAccount(deps, actor.id)
+  return deps.limitSignIn(await attemptOn(deps, from, account), () =>
+    changeBy(deps, from, new_password, byOldPassword(account, old_password)),
+  )
 }
 
 function eitherProof(): Invalid {
   return new Invalid([{ loc: ['body'], msg: 'Send either old_password or reset_token', type: 'value_error' }])
 }
 
-/** Answers, within the transaction that changes the password, whose it is. */
-type Proof = (trx: Kysely<CredentialsSchema>) => Promise<string>
+interface Proof {
+  readonly revokesTokens: boolean
+  /** Before the new password is hashed, which costs. @throws Refusal */
+  check(): Promise<void>
+  /** Whose password it changes, within the transaction that does it. @throws Refusal */
+  use(trx: CredentialsDb): Promise<string>
+}
 
-async function byOldPassword(deps: Deps, actor: Actor, password: string): Promise<Proof> {
-  if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to change your password')
-  const account = await readAccount(deps, actor.id)
-  if (!(await isPassword(account.password_hash, password))) {
-    throw new Refusal('invalid_credentials', 'The old password is wrong')
-  }
-  return async (trx) => {
-    // The password may have changed while the old one was checked.
-    const now = await findAccountById(trx, account.id)
-    if (now?.password_hash !== account.password_hash) {
-      throw new Refusal('invalid_credentials', 'The old password is wrong')
-    }
-    return account.id
+async function changeBy(deps: Deps, from: string, password: string, proof: Proof): Promise<Session> {
+  await proof.check()
+  const password_hash = await hashPassword(deps, 'change', password)
+  const now = deps.now().toISOString()
+  const accountId = await deps.credentials.write(async (trx) => {
+    const id = await proof.use(trx)
+    await setPasswordHash(trx, id, password_hash)
+    await setSessionsRevoked(trx, id, now)
+    if (proof.revokesTokens) await deleteAccessTokens(trx, id)
+    return id
+  })
+  return signIn(deps, await readAccount(deps, accountId), from, 'The password is changed; other sessions have ended')
+}
+
+function byOldPassword(account: Account, password: string): Proof {
+  const wrong = () => new Refusal('invalid_credentials', 'The old password is wrong')
+  return {
+    revokesTokens: false,
+    check: async () => {
+      if (!(await isPassword('change', account.password_hash, password))) throw wrong()
+    },
+    use: async (trx) => {
+      // The password may have changed while the old one was checked.
+      const now = await findAccountById(trx, account.id)
+      if (now?.password_hash !== account.password_hash) throw wrong()
+      return account.id
+    },
   }
 }
 
-async function byResetToken(deps: Deps, token: string): Promise<Proof> {
+function byResetToken(deps: Deps, token: string): Proof {
   const hash = hashOf(token)
-  return async (trx) => {
-    const id = await useResetToken(trx, hash, deps.now().toISOString())
-    if (id === undefined) throw new Refusal('invalid_token', 'The reset token is unknown, expired or used up')
-    return id
+  const now = () => deps.now().toISOString()
+  const bad = () => new Refusal('invalid_token', 'The reset token is unknown, expired or used up')
+  return {
+    revokesTokens: true,
+    check: async () => {
+      if (!(await isResetToken(deps.credentials.read, hash, now()))) throw bad()
+    },
+    use: async (trx) => {
+      const id = await useResetToken(trx, hash, now())
+      if (id === undefined) throw bad()
+      return id
+    },
   }
 }
 
@@ -121,17 +170,13 @@ export async function readMe(deps: Deps, person: Person): Promise<User> {
 
 /** Who an access token speaks for; undefined if the account is gone. */
 export async function findPerson(deps: Deps, id: string): Promise<Person | undefined> {
-  const [account] = await profileById(deps.credentials.read, id)
+  const account = await findProfile(deps.credentials.read, id)
   return account && personOf(account)
 }
 
-const profileById = compiledOnce(1, (db: Kysely<CredentialsSchema>, id: string) =>
-  db.selectFrom('account').select(['id', 'email', 'name', 'created_at', 'org_id']).where('id', '=', id),
-)
-
-async function signIn(deps: Deps, account: Profile, message: string): Promise<Session> {
+async function signIn(deps: Deps, account: Profile, from: string, message: string): Promise<Session> {
   await ensurePersonalOrg(deps, personOf(account), account.org_id)
-  const refreshToken = await openSession(deps, account.id)
+  const refreshToken = await openSession(deps, account.id, from)
   return sessionAnswer(deps, account, refreshToken, message)
 }
 

@@ -1,7 +1,8 @@
 /** Sessions: a chain of refresh tokens, each of which works once. */
 
 import { v7 as newId } from 'uuid'
-import { findAccountById } from '../../../index/records/accounts.ts'
+import { findAccountById, type Profile } from '../../../index/records/accounts.ts'
+import { deleteAddressesUntil, setAddressSeen } from '../../../index/records/addresses.ts'
 import {
   deleteEndedSessions,
   findRefreshToken,
@@ -13,8 +14,9 @@ import {
 } from '../../../index/records/sessions.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
+import { addressLife } from './sign-ins.ts'
 import { accessSeconds, accessToken, hashOf, idToken, newToken, seal, unseal } from './tokens.ts'
-import { type Profile, personOf, type User, userOf } from './users.ts'
+import { personOf, type User, userOf } from './users.ts'
 
 /** Milliseconds: a refresh token that nobody exchanges for that long is void. */
 const refreshLife = 30 * 24 * 3600 * 1000
@@ -36,14 +38,17 @@ export interface Session {
   readonly tokenType: 'Bearer'
 }
 
-/** A new session of the account: its first refresh token. */
-export async function openSession(deps: Deps, accountId: string): Promise<string> {
+/** A new session of the account: its first refresh token. `from`: the address that it is opened from. */
+export async function openSession(deps: Deps, accountId: string, from: string): Promise<string> {
   const token = newToken('refresh')
+  const forgotten = new Date(deps.now().getTime() - addressLife).toISOString()
   const session = { id: newId(), account_id: accountId, created_at: deps.now().toISOString(), revoked_at: null }
   await deps.credentials.write(async (trx) => {
     await deleteEndedSessions(trx, accountId, session.created_at)
     await insertSession(trx, session)
     await insertRefreshToken(trx, refreshRow(token, session.id, deps.now()))
+    await deleteAddressesUntil(trx, accountId, forgotten)
+    await setAddressSeen(trx, accountId, from, session.created_at)
   })
   return token
 }
@@ -69,11 +74,12 @@ export async function sessionAnswer(
 
 /**
  * Exchanges a refresh token for its successor. One that comes again after the grace is in two hands: nobody can tell
- * which is the thief's, so the whole session ends.
+ * which is the thief's, so the whole session ends. So it does where the clock has stepped, back or forward, between the two:
+ * then nobody can tell how long ago the first was.
  *
  * @throws Refusal invalid_token
  */
-export async function refresh(deps: Deps, token: string): Promise<Session> {
+export async function refresh(deps: Deps, from: string, token: string): Promise<Session> {
   const now = deps.now()
   const fresh = newToken('refresh')
   const hash = hashOf(token)
@@ -81,7 +87,7 @@ export async function refresh(deps: Deps, token: string): Promise<Session> {
     const row = await findRefreshToken(trx, hash)
     if (row === undefined || row.revoked_at !== null || row.expires_at <= now.toISOString()) return undefined
     if (row.used_at !== null && row.successor !== null) {
-      if (now.getTime() - Date.parse(row.used_at) <= grace) {
+      if (Math.abs(now.getTime() - Date.parse(row.used_at)) <= grace) {
         return { accountId: row.account_id, token: unseal(token, row.successor) }
       }
       await setSessionRevoked(trx, row.session_id, now.toISOString())
@@ -89,6 +95,7 @@ export async function refresh(deps: Deps, token: string): Promise<Session> {
     }
     await setRefreshTokenUsed(trx, hash, now.toISOString(), seal(token, fresh))
     await insertRefreshToken(trx, refreshRow(fresh, row.session_id, now))
+    await setAddressSeen(trx, row.account_id, from, now.toISOString())
     return { accountId: row.account_id, token: fresh }
   })
   const account = next && (await findAccountById(deps.credentials.read, next.accountId))

@@ -1,6 +1,6 @@
 /** A person's account, without its secrets. */
 
-import type { Account } from '../../../index/records/schema.ts'
+import type { Profile } from '../../../index/records/accounts.ts'
 import type { Deps } from '../../deps.ts'
 import { findOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
@@ -13,9 +13,6 @@ export interface User {
   /** The personal organisation; absent once it is deleted. */
   readonly org_id?: string
 }
-
-/** What a row of account says of its person. */
-export type Profile = Pick<Account, 'id' | 'email' | 'name' | 'created_at' | 'org_id'>
 
 export async function userOf(deps: Deps, { id, email, name, created_at, org_id }: Profile): Promise<User> {
   const org = await findOrg(deps, org_id)

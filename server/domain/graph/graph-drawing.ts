@@ -15,6 +15,7 @@ export interface GraphEdge {
 
 interface GraphNode {
   readonly id: string
+  readonly org_id: string
   readonly title: string
   readonly description: string
   readonly tags: readonly string[]
@@ -35,6 +36,14 @@ export interface PublicGraph {
   readonly edges: readonly GraphEdge[]
   readonly total_nodes: number
   readonly total_edges: number
+}
+
+/** Goes up whenever a graph tells more or other things of the same rows. */
+const shape = 2
+
+/** Names a state of an organisation's graph; a copy kept from a service that drew other shapes is not this one. */
+export function versionOf({ epoch, version }: { readonly epoch: string; readonly version: number }): string {
+  return `${shape}-${epoch}-${version}`
 }
 
 /** Characters of a piece, about. */
@@ -75,7 +84,7 @@ export function* drawGraph(rows: GraphRows, numbers: Numbers, counted: Counted):
   const edges = shownEdges(rows, numbers, counted)
   const head = { org_id: org.id, org_name: org.name, total_nodes: nodes.length, total_edges: edges.length }
   yield `${JSON.stringify(head satisfies Omit<PublicGraph, 'nodes' | 'edges'>).slice(0, -1)},"nodes":[`
-  yield* inPieces(nodes, (row) => JSON.stringify(toGraphNode(row, numbers.get(row.id) ?? 0, counted)))
+  yield* inPieces(nodes, (row) => JSON.stringify(toGraphNode(row, org.id, numbers.get(row.id) ?? 0, counted)))
   yield '],"edges":['
   yield* inPieces(edges, (row) => JSON.stringify(fromTuple(row)))
   yield ']}'
@@ -95,11 +104,12 @@ function fromTuple([holder, edge_type, key, source, target, connection_type, lab
   return toGraphEdge({ holder, edge_type, key, source, target, connection_type, label })
 }
 
-function toGraphNode(row: GraphNodeRow, number: number, counted: Counted): GraphNode {
+function toGraphNode(row: GraphNodeRow, org_id: string, number: number, counted: Counted): GraphNode {
   // Each by name: to spread the row takes four times as long.
   const { id, title, description, created_at, updated_at } = row
   return {
     id,
+    org_id,
     title,
     description,
     tags: JSON.parse(row.tags) as string[], // written by follow.ts

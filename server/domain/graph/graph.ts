@@ -1,10 +1,11 @@
 /** The graph of a published organisation, for anybody, kept as the bytes that are sent. */
 import { join } from 'node:path'
-import { CompiledQuery } from 'kysely'
 import { LRUCache } from 'lru-cache'
+import { findPublishedState } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { isId } from '../places.ts'
+import { versionOf } from './graph-drawing.ts'
 import { type Drawn, drawInThread } from './graph-thread.ts'
 
 // For search, which shows the same edges.
@@ -88,20 +89,11 @@ function drawGraph(deps: Deps, orgId: string, version: string): Promise<Drawn | 
   return graph
 }
 
-interface VersionRow {
-  readonly epoch: string
-  readonly version: number
-}
-
 /** One prepared statement: it is all that a client with a valid copy costs. @throws Refusal org_not_found */
 async function readVersion(deps: Deps, orgId: string): Promise<string> {
-  const select = 'select epoch, version from org where id = ? and published = 1'
-  const rows = isId(orgId)
-    ? (await deps.index.read.executeQuery<VersionRow>(CompiledQuery.raw(select, [orgId]))).rows
-    : []
-  const org = rows[0]
-  if (org === undefined) throw new Refusal('org_not_found', 'Organisation not found')
-  return `${org.epoch}-${org.version}`
+  const state = isId(orgId) ? await findPublishedState(deps.index.read, orgId) : undefined
+  if (state === undefined) throw new Refusal('org_not_found', 'Organisation not found')
+  return versionOf(state)
 }
 
 function sizeOf({ gzip, counts: { counted } }: Drawn): number {

@@ -1,33 +1,21 @@
 /** A backup: the accounts and a mirror of every repository in a folder, checked, with a manifest of what is there. */
-import { createHash } from 'node:crypto'
-import { createReadStream, existsSync } from 'node:fs'
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import pLimit from 'p-limit'
 import { v7 as newId } from 'uuid'
-import { replaceFile, syncDirectory, syncPath } from '../../../gitstore/durable.ts'
+import { allDone, makeFolder, syncDirectory, syncPath } from '../../../gitstore/durable.ts'
 import { GitError } from '../../../gitstore/errors.ts'
 import { findDamage } from '../../../gitstore/fsck.ts'
+import { findHazard, findOddEntry } from '../../../gitstore/hazards.ts'
 import { createMirror, fetchMirror } from '../../../gitstore/mirror.ts'
+import { isAbsent, isTaken } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo, repoExists, unfinished } from '../../../gitstore/repos.ts'
 import { copyDatabase, findDatabaseDamage } from '../../../index/backup.ts'
-import { asJson } from '../authors.ts'
-import { sameBranches } from '../follow.ts'
+import { sameBranches } from '../indexed-branches.ts'
+import { hashOfFile, type Manifest, writeManifest } from './manifest.ts'
 import { identityRef, listRepositories, type RepositoryPlace } from './repositories.ts'
-
-/** `manifest.json`, written last: whatever it names is there, checked and durable. */
-export interface Manifest {
-  readonly format: 1
-  /** ISO 8601 in UTC. */
-  readonly created_at: string
-  readonly credentials?: { readonly sha256: string }
-  readonly repositories: readonly { readonly path: string; readonly refs: Readonly<Record<string, Oid>> }[]
-  /** Mirrors of what had been deleted by then: `restore` leaves them. */
-  readonly gone: readonly string[]
-}
 
 export interface Trouble {
   /** Of a repository or a file, as it is best told to the operator. */
@@ -44,7 +32,9 @@ export interface BackedUp {
 }
 
 export const credentialsFile = 'credentials.sqlite'
-const manifestFile = 'manifest.json'
+
+/** Of folders: for their owner alone. */
+const privateMode = 0o700
 
 /** Milliseconds after which what is half copied has nobody who copies it any more. */
 const abandoned = 24 * 3600 * 1000
@@ -55,23 +45,29 @@ const atOnce = 2
 /**
  * Copies the data folder `root` to `dir`, beside whatever runs on either. The accounts come first: whoever is a member of
  * what is copied after them has one, or is given one by `restore`. A repository that cannot be copied keeps its mirror of
- * the last time and keeps no other from its own.
+ * the last time and keeps no other from its own. Where `signal` is aborted, git ends at once and `manifest.json` stays as
+ * it is.
  *
- * @throws GitError storage_* and system errors where `dir` cannot be written
+ * @throws GitError storage_* and system errors where `dir` cannot be written; the signal's reason
  */
 export async function backUp(
   root: string,
   dir: string,
   now: Date,
+  signal: AbortSignal,
   onProgress: (done: number, total: number) => void,
 ): Promise<BackedUp> {
-  await makeFolder(dir)
+  await makeFolder(dir, privateMode)
   const problems: Trouble[] = []
+  const failing = new AbortController()
+  const ending = AbortSignal.any([signal, failing.signal])
   const attempt = async <T>(path: string, work: () => Promise<T>): Promise<T | undefined> => {
+    ending.throwIfAborted()
     try {
       return await work()
     } catch (error) {
-      if (error instanceof GitError && error.code.startsWith('storage_')) throw error
+      if (error instanceof GitError && error.code.startsWith('storage_')) failing.abort(error)
+      ending.throwIfAborted()
       problems.push({ path, reason: error instanceof Error ? error.message : String(error) })
       return undefined
     }
@@ -82,16 +78,16 @@ export async function backUp(
   const turn = pLimit(atOnce)
   let [done, fetched] = [0, 0]
   const take = async (place: RepositoryPlace) => {
-    const taken = await attempt(place.path, () => takeRepository(root, dir, place))
+    const taken = await attempt(place.path, () => takeRepository(root, dir, place, ending))
     if (taken?.fetched === true) fetched++
     if (taken?.damage !== undefined) problems.push({ path: place.path, reason: taken.damage })
     onProgress(++done, places.length)
   }
   for (const orgId of new Set(places.map((place) => place.orgId))) {
-    await makeFolder(join(dir, orgId))
+    await makeFolder(join(dir, orgId), privateMode)
     await removeAbandoned(join(dir, orgId), now)
   }
-  await Promise.all(places.map((place) => turn(() => take(place))))
+  await allDone(places.map((place) => turn(() => take(place))))
 
   const known = new Set(places.map(({ path }) => path))
   const mirrors = await listRepositories(dir)
@@ -111,41 +107,22 @@ export async function backUp(
     repositories,
     gone,
   }
-  await replaceFile(join(dir, manifestFile), asJson(manifest))
+  ending.throwIfAborted()
+  await writeManifest(dir, manifest)
   return { repositories: repositories.length, fetched, gone, problems: problems.sort(byPath) }
 }
 
 /** What keeps `root` from being copied to `dir`: a mistaken path must not replace the accounts of a good backup. */
 export async function findMistake(root: string, dir: string): Promise<string | undefined> {
-  if (!existsSync(join(root, credentialsFile))) return `${root} is not a data folder: it has no ${credentialsFile}`
-  if (!existsSync(dir)) return undefined
+  if (!isTaken(join(root, credentialsFile))) return `${root} is not a data folder: it has no ${credentialsFile}`
+  if (!isTaken(dir)) return undefined
   const known = new Set((await listRepositories(root)).map(({ path }) => path))
-  const mirrors = (await listRepositories(dir)).filter(({ path }) => existsSync(join(dir, path)))
+  const mirrors = (await listRepositories(dir)).filter(({ path }) => isTaken(join(dir, path)))
   if (mirrors.length === 0 || mirrors.some(({ path }) => known.has(path))) return undefined
   return `${dir} holds copies of another data folder: nothing in it is in ${root}`
 }
 
-/** The manifest of a backup folder; undefined where there is none. @throws SyntaxError where it is damaged */
-export async function readManifest(dir: string): Promise<Manifest | undefined> {
-  const text = await readFile(join(dir, manifestFile), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw error
-  })
-  if (text === undefined) return undefined
-  const manifest = JSON.parse(text) as Manifest // written by `backUp` alone; what it says is looked up, never trusted
-  if (manifest.format !== 1) throw new SyntaxError('this version does not know its format')
-  return manifest
-}
-
-/** SHA-256 in hexadecimal; undefined where there is no such file. */
-export async function hashOfFile(file: string): Promise<string | undefined> {
-  const hash = createHash('sha256')
-  if (!existsSync(file)) return undefined
-  await pipeline(createReadStream(file), hash)
-  return hash.digest('hex')
-}
-
-export function byPath(a: Trouble, b: Trouble): number {
+export function byPath(a: Pick<Trouble, 'path'>, b: Pick<Trouble, 'path'>): number {
   return a.path < b.path ? -1 : 1
 }
 
@@ -173,25 +150,28 @@ interface Taken {
 }
 
 /** @throws GitError: the mirror, if there is one, is as it was */
-async function takeRepository(root: string, dir: string, place: RepositoryPlace): Promise<Taken> {
+async function takeRepository(root: string, dir: string, place: RepositoryPlace, signal: AbortSignal): Promise<Taken> {
   const from: Repo = { dir: join(root, place.path) }
   const to: Repo = { dir: join(dir, place.path) }
+  // Git would wait for a pipe for as long as it may run.
+  const odd = isTaken(from.dir) ? await findOddEntry(from.dir, false) : undefined
+  if (odd !== undefined) throw new GitError('native_failed', `${odd}; the mirror is left as it was`)
   const refs = listRefs(from, 'refs/')
   const identity = identityRef(place)
   // Else what a disk has lost would be lost in the mirror too.
   if (!refs.has(identity)) throw new GitError('ref_damaged', `${identity} is missing; the mirror is left as it was`)
   try {
     if (!repoExists(to)) {
-      await createMirror(from, to.dir)
-      return { fetched: true, damage: await findDamage(to, 'full') }
+      await createMirror(from, to.dir, signal)
+      return { fetched: true, damage: await findDamage(to, 'full', signal) }
     }
-    const had = refsOf(to)
+    const had = (await findHazard(to.dir)) === undefined ? refsOf(to) : undefined
     const fetched = had === undefined || !sameBranches(had, refs)
-    const failure = fetched && had ? await fetchMirror(from, to).catch((error: unknown) => error) : undefined
-    const isSound = had && (await findDamage(to, fetched && !failure ? 'full' : 'connectivity')) === undefined
+    const failure = fetched && had ? await fetchMirror(from, to, signal).catch((error: unknown) => error) : undefined
+    const isSound = had && (await findDamage(to, fetched && !failure ? 'full' : 'connectivity', signal)) === undefined
     if (isSound && failure) throw failure
     if (isSound) return { fetched, damage: undefined }
-    return { fetched: true, damage: await takeAgain(from, to) }
+    return { fetched: true, damage: await takeAgain(from, to, signal) }
   } catch (error) {
     if (repoExists(from)) throw error
     throw new GitError('repo_missing', 'it was deleted while it was copied')
@@ -199,33 +179,35 @@ async function takeRepository(root: string, dir: string, place: RepositoryPlace)
 }
 
 /** In place of a mirror that is damaged itself. */
-async function takeAgain(from: Repo, to: Repo): Promise<string | undefined> {
+async function takeAgain(from: Repo, to: Repo, signal: AbortSignal): Promise<string | undefined> {
   const fresh = join(dirname(to.dir), `${unfinished}${newId()}.git`)
-  const damage = await findDamage(await createMirror(from, fresh), 'full')
-  await rm(to.dir, { recursive: true })
-  await moveRepo(fresh, to.dir)
-  return damage
+  try {
+    const damage = await findDamage(await createMirror(from, fresh, signal), 'full', signal)
+    await rm(to.dir, { recursive: true })
+    await moveRepo(fresh, to.dir)
+    return damage
+  } finally {
+    await rm(fresh, { recursive: true, force: true })
+  }
 }
 
 /** What backups that were killed had begun to copy. */
 async function removeAbandoned(folder: string, now: Date): Promise<void> {
   for (const name of (await readdir(folder)).filter((one) => one.startsWith(unfinished))) {
-    const { mtimeMs } = await stat(join(folder, name)).catch(() => ({ mtimeMs: now.getTime() }))
+    const { mtimeMs } = await stat(join(folder, name)).catch((error: unknown) => {
+      if (isAbsent(error)) return { mtimeMs: now.getTime() }
+      throw error
+    })
     if (now.getTime() - mtimeMs > abandoned) await rm(join(folder, name), { recursive: true, force: true })
   }
 }
 
 /** Undefined where the repository is too damaged to tell. */
-function refsOf(repo: Repo): Map<string, Oid> | undefined {
+function refsOf(repo: Repo): ReadonlyMap<string, Oid> | undefined {
   try {
     return listRefs(repo, 'refs/')
   } catch (error) {
     if (error instanceof GitError && error.code === 'ref_damaged') return undefined
     throw error
   }
-}
-
-async function makeFolder(dir: string): Promise<void> {
-  const made = await mkdir(dir, { recursive: true, mode: 0o700 })
-  if (made !== undefined) await syncDirectory(dirname(made))
 }

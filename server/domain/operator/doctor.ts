@@ -1,31 +1,20 @@
 /** Looks whether everything in a data folder is as it should be, beside whatever runs on it, and changes nothing. */
-import { existsSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
+import { allDone } from '../../../gitstore/durable.ts'
 import { GitError } from '../../../gitstore/errors.ts'
-import { findDamage } from '../../../gitstore/fsck.ts'
-import { listLeftovers } from '../../../gitstore/leftovers.ts'
-import { listRefs } from '../../../gitstore/refs.ts'
+import { isTaken } from '../../../gitstore/presence.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { findDatabaseDamage } from '../../../index/backup.ts'
 import { withoutCycles } from '../../../index/derived/acyclic.ts'
 import { type Difference, differencesBetween } from '../../../index/derived/comparison.ts'
+import { listParentEdges } from '../../../index/derived/edges.ts'
 import type { Deps } from '../../deps.ts'
-import { readNodeRecord } from '../ledger.ts'
-import { ledgerRef } from '../places.ts'
 import { followAll, followOne } from '../reindex.ts'
 import { credentialsFile } from './backup.ts'
-import { identityRef, listRepositories, type RepositoryPlace } from './repositories.ts'
-
-interface Finding {
-  /** A fault is wrong; a note will be gone by itself or does no harm. */
-  readonly kind: 'fault' | 'note'
-  readonly subject: 'repository' | 'database' | 'index' | 'graph' | 'leftover'
-  /** Below the data folder. */
-  readonly path: string
-  readonly reason: string
-}
+import { listRepositories, type RepositoryPlace } from './repositories.ts'
+import { examineRepository, type Finding, fault } from './repository-findings.ts'
 
 export interface Examination {
   readonly orgs: number
@@ -44,7 +33,8 @@ const atOnce = 2
 /**
  * Runs git's own check on every repository and SQLite's on both databases, makes the index once more and compares.
  *
- * @param scratch everything of an empty folder, whose index is filled here
+ * @param scratch everything of an empty folder, whose index is filled here; once it drains, git ends at once
+ * @throws system errors; the reason of `scratch.draining`
  */
 export async function examine(
   root: string,
@@ -56,20 +46,21 @@ export async function examine(
   const turn = pLimit(atOnce)
   let done = 0
   const look = async (place: RepositoryPlace) => {
-    findings.push(...(await examineRepository(root, place, scratch.now())))
+    findings.push(...(await examineRepository(root, place, scratch.now(), scratch.draining)))
     onProgress('Checking', ++done, places.length)
   }
-  await Promise.all(places.map((place) => turn(() => look(place))))
+  await allDone(places.map((place) => turn(() => look(place))))
+  findings.push(...sharedIds(places))
   const damaged = new Set(findings.filter(({ kind }) => kind === 'fault').map(({ path }) => path))
 
   const credentials = join(root, credentialsFile)
   const index = join(root, 'index.sqlite')
-  const sick = existsSync(credentials) ? findDatabaseDamage(credentials) : 'is missing, and with it all accounts'
+  const sick = isTaken(credentials) ? databaseFault(credentials) : 'is missing, and with it all accounts'
   if (sick !== undefined) findings.push(fault('database', credentialsFile, sick))
-  if (!existsSync(index)) {
+  if (!isTaken(index)) {
     findings.push({ ...fault('database', 'index.sqlite', 'is missing; the next start makes it again'), kind: 'note' })
   } else {
-    const sickIndex = findDatabaseDamage(index)
+    const sickIndex = databaseFault(index)
     if (sickIndex !== undefined)
       findings.push(fault('database', 'index.sqlite', `${sickIndex}; the next start makes it again`))
     else findings.push(...(await examineIndex(root, index, scratch, damaged, onProgress)))
@@ -81,44 +72,22 @@ export async function examine(
   }
 }
 
-function fault(subject: Finding['subject'], path: string, reason: string): Finding {
-  return { kind: 'fault', subject, path, reason }
-}
-
-async function examineRepository(root: string, place: RepositoryPlace, now: Date): Promise<Finding[]> {
-  const repo = { dir: join(root, place.path) }
-  if (!existsSync(repo.dir)) {
-    // Else it was deleted since it was listed.
-    if (place.nodeId !== undefined || !existsSync(join(root, place.orgId))) return []
-    return [fault('repository', place.path, 'is missing: nothing of the organisation can be read')]
-  }
-  const findings: Finding[] = []
-  const damage = await findDamage(repo, 'full')
-  // Whoever writes at this moment may confuse git; what is broken stays so.
-  const again = damage === undefined ? undefined : await findDamage(repo, 'full')
-  const wrong = again ?? (await examineIdentity(repo, place))
-  if (wrong !== undefined && existsSync(repo.dir)) findings.push(fault('repository', place.path, wrong))
-  for (const path of listLeftovers(join(root, 'run'), repo, now.getTime())) {
-    const isLock = path.endsWith('.lock')
-    const reason = isLock ? 'a lock that nobody holds any more' : 'a temporary file that nobody writes any more'
-    findings.push({ kind: isLock ? 'fault' : 'note', subject: 'leftover', path: relative(root, path), reason })
-  }
-  return findings
-}
-
-/** What keeps the repository from saying that it is the one of its name. */
-async function examineIdentity(repo: { dir: string }, place: RepositoryPlace): Promise<string | undefined> {
+function databaseFault(file: string): string | undefined {
   try {
-    const oid = listRefs(repo, 'refs/').get(identityRef(place))
-    if (!oid) return `${identityRef(place)} is missing`
-    if (place.nodeId === undefined) return undefined
-    const { id, org_id } = await readNodeRecord(repo, oid)
-    if (id === place.nodeId && org_id === place.orgId) return undefined
-    return `${ledgerRef} says that it is ${org_id}/${id}.git`
+    return findDatabaseDamage(file)
   } catch (error) {
-    if (error instanceof GitError) return error.message
-    throw error
+    return `cannot be read: ${error instanceof Error ? error.message : error}`
   }
+}
+
+/** Nodes of one id in two organisations: only one of them can be in the index. */
+function sharedIds(places: readonly RepositoryPlace[]): Finding[] {
+  const first = new Map<string, RepositoryPlace>()
+  return places.flatMap((place) => {
+    const other = place.nodeId === undefined ? undefined : first.get(place.nodeId)
+    if (place.nodeId !== undefined && !other) first.set(place.nodeId, place)
+    return other ? [fault('graph', place.path, `has the id of ${other.path}, and only one of the two is served`)] : []
+  })
 }
 
 /** Follows every repository into the index of `scratch` and names what the index of the data folder has otherwise. */
@@ -132,6 +101,7 @@ async function examineIndex(
   const deps: Deps = { ...scratch, store: readOnlyStore(root) }
   const rebuilt = join(scratch.config.dataDir, 'index.sqlite')
   const first = await followAll(deps, (done, total) => onProgress('Rebuilding', done, total))
+  deps.draining.throwIfAborted()
   const failed = new Map(first.failed.map(({ path, reason }) => [pathOf(path), reason]))
   let different: Difference[]
   try {
@@ -209,16 +179,7 @@ function shown(value: unknown): string {
 
 /** Parents and children in a ring, as mirrors of different moments may hold them: the graph hides an edge of each. */
 async function findCycles({ index }: Pick<Deps, 'index'>): Promise<Finding[]> {
-  const edges = await index.read
-    .selectFrom('edge')
-    .innerJoin('node as parent', 'parent.id', 'edge.source')
-    .innerJoin('node as child', 'child.id', 'edge.target')
-    .select(['edge.org_id', 'source', 'target'])
-    .where('edge_type', '=', 'parent_child')
-    .whereRef('parent.org_id', '=', 'child.org_id')
-    .orderBy('source')
-    .orderBy('target')
-    .execute()
+  const edges = await listParentEdges(index.read)
   const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))].sort()
   const numberOf = new Map(ids.map((id, at) => [id, at]))
   const arcs = Uint32Array.from(

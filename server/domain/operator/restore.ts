@@ -1,58 +1,75 @@
 /** A data folder made again from copies of its repositories, with the accounts of a backup or with new ones. */
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { copyFile, readdir, rename, rm } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { v7 as newId } from 'uuid'
 import { syncDirectory, syncPath } from '../../../gitstore/durable.ts'
+import { isTaken, namesIn } from '../../../gitstore/presence.ts'
+import { openRegular } from '../../../gitstore/regular-files.ts'
 import { moveRepo } from '../../../gitstore/repos.ts'
 import { findDatabaseDamage } from '../../../index/backup.ts'
+import { listMemberships } from '../../../index/derived/org-queries.ts'
 import { takeOver } from '../../../index/liveness.ts'
 import { findAccountById, insertAccount } from '../../../index/records/accounts.ts'
 import type { Deps } from '../../deps.ts'
 import { hashPassword } from '../accounts/passwords.ts'
 import { issueResetToken } from '../accounts/sessions.ts'
 import { isId } from '../places.ts'
-import { credentialsFile, hashOfFile, type Manifest, type Trouble } from './backup.ts'
+import { credentialsFile, type Trouble } from './backup.ts'
+import { hashOfFile, type Manifest } from './manifest.ts'
 import { type Staged, stagingFolder } from './staging.ts'
 
 /** What keeps a data folder from being filled; undefined: it is empty, and nothing runs on it. */
 export async function findOccupant(root: string): Promise<string | undefined> {
-  const names = await readdir(root).catch((error: NodeJS.ErrnoException): string[] => {
-    if (error.code === 'ENOENT') return []
-    throw error
-  })
+  const names = await namesIn(root)
   if (names.some(isId)) return 'it has organisations'
   if (names.includes(stagingFolder))
     return `another restore is at work, or was broken off: then remove ${join(root, stagingFolder)}`
   const run = join(root, 'run')
-  for (const process of await readdir(run).catch(() => [])) {
+  for (const process of await namesIn(run)) {
     const claim = takeOver(run, process)
-    // Undefined, and still there: it lives.
-    if (!claim && existsSync(join(run, process))) return 'a service or a command is at work on it'
+    // Undefined, and its folder is still there: it lives. The files are those by which processes take turns.
+    if (!claim && isTaken(join(run, process, 'alive'))) return 'a service or a command is at work on it'
     claim?.release()
   }
   return undefined
 }
 
+/** Puts what is staged into place, the accounts first. False where the accounts are not the backup's. @throws as placeCredentials */
+export async function place(root: string, dir: string, staged: Staged, problems: Trouble[]): Promise<boolean> {
+  try {
+    const hasCredentials = await placeCredentials(root, dir, staged.manifest, problems)
+    await placeOrgs(root, staged)
+    return hasCredentials
+  } finally {
+    await rm(join(root, stagingFolder), { recursive: true, force: true })
+  }
+}
+
 /**
  * Puts the accounts of a backup into the data folder, which nothing has open. False where there are none that could be
  * used; what is said of that goes to `problems`.
+ *
+ * @throws system errors: what cannot be read is not taken for damaged, for everybody would get a new account
  */
-export async function placeCredentials(
+async function placeCredentials(
   root: string,
   dir: string,
   manifest: Manifest | undefined,
   problems: Trouble[],
 ): Promise<boolean> {
   const [from, to] = [join(dir, credentialsFile), join(root, credentialsFile)]
-  if (!existsSync(from)) {
-    if (manifest?.credentials)
+  const file = await openRegular(from)
+  if (file === undefined || typeof file === 'string') {
+    if (file !== undefined) problems.push({ path: credentialsFile, reason: `${file}, and was not read` })
+    else if (manifest?.credentials)
       problems.push({ path: credentialsFile, reason: 'is missing, though the manifest names it' })
     return false
   }
   const making = join(root, stagingFolder, credentialsFile)
-  await copyFile(from, making)
+  await pipeline(file.createReadStream(), createWriteStream(making, { flags: 'wx', mode: 0o600 }))
   const damage = findDatabaseDamage(making)
   if (damage !== undefined) {
     problems.push({ path: credentialsFile, reason: `damaged, everybody gets a new account: ${damage}` })
@@ -69,13 +86,12 @@ export async function placeCredentials(
 }
 
 /** Gives the staged organisations their names: from here on they are there. */
-export async function placeOrgs(root: string, { orgs }: Staged): Promise<void> {
+async function placeOrgs(root: string, { orgs }: Staged): Promise<void> {
   const staging = join(root, stagingFolder)
   for (const id of orgs) {
     await syncDirectory(join(staging, id))
     await moveRepo(join(staging, id), join(root, id))
   }
-  await rm(staging, { recursive: true, force: true })
 }
 
 export interface NewAccount {
@@ -89,22 +105,8 @@ export interface NewAccount {
  * followed the organisations. By e-mail.
  */
 export async function createAccounts(deps: Deps, problems: Trouble[]): Promise<NewAccount[]> {
-  const members = await deps.index.read
-    .selectFrom('member')
-    .innerJoin('org', 'org.id', 'member.org_id')
-    .select([
-      'user_id',
-      'email',
-      'member.name',
-      'role',
-      'member.created_at',
-      'org_id',
-      'org.created_at as org_created_at',
-    ])
-    .orderBy('org.created_at')
-    .orderBy('org_id')
-    .execute()
-  const password_hash = await hashPassword(randomBytes(32).toString('base64url'))
+  const members = await listMemberships(deps.index.read)
+  const password_hash = await hashPassword(deps, 'signup', randomBytes(32).toString('base64url'))
   const accounts: NewAccount[] = []
   for (const id of [...new Set(members.map((member) => member.user_id))]) {
     if (!isId(id) || (await findAccountById(deps.credentials.read, id))) continue

@@ -1,24 +1,24 @@
 /** Mirrors brought below a data folder, each to where it says that it belongs, before anything there sees them. */
-import { existsSync } from 'node:fs'
-import { mkdir, readdir, rm } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import pLimit from 'p-limit'
 import { v7 as newId } from 'uuid'
 import { allDone } from '../../../gitstore/durable.ts'
-import { GitError } from '../../../gitstore/errors.ts'
+import { codeOf, GitError } from '../../../gitstore/errors.ts'
 import { findDamage } from '../../../gitstore/fsck.ts'
+import { findHazard } from '../../../gitstore/hazards.ts'
 import { createMirror } from '../../../gitstore/mirror.ts'
 import { listRefs, readRef } from '../../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { moveRepo, repoExists, unfinished } from '../../../gitstore/repos.ts'
-import { sameBranches } from '../follow.ts'
+import { moveRepo } from '../../../gitstore/repos.ts'
+import { sameBranches } from '../indexed-branches.ts'
 import { readNodeRecord } from '../ledger.ts'
-import { readRecord } from '../org-record.ts'
+import { findRecord } from '../org-record.ts'
 import { isId, ledgerRef, main } from '../places.ts'
-import { byPath, type Manifest, readManifest, type Trouble } from './backup.ts'
-
-/** Folders below the one that is given, at most, that are searched for repositories. */
-const deepest = 3
+import { byPath, type Trouble } from './backup.ts'
+import { type Copied, chooseCopies } from './choosing.ts'
+import { findCopies } from './copies.ts'
+import { type Manifest, manifestFile, readManifest } from './manifest.ts'
 
 /** Repositories that are copied at the same time. */
 const atOnce = 2
@@ -37,21 +37,21 @@ export interface Staged {
 }
 
 /**
- * Copies every mirror below `dir` into the data folder `root`, where nothing sees it yet. What each is follows from what it
- * holds, not from its name.
+ * Copies every mirror below `dir` into the data folder `root`, which is there and where nothing sees it yet. What each is follows from what it
+ * holds, not from its name. Where `signal` is aborted, git ends at once and nothing is left in `root`.
  *
- * @throws GitError storage_*; system errors where `dir` cannot be read or `root` not be written
+ * @throws GitError storage_*; system errors where `dir` cannot be read or `root` not be written; the signal's reason
  */
 export async function stage(
   root: string,
   dir: string,
+  signal: AbortSignal,
   onProgress: (done: number, total: number) => void,
 ): Promise<Staged> {
   const staging = join(root, stagingFolder)
-  await mkdir(root, { recursive: true })
   await mkdir(staging)
   try {
-    return await stageAll(staging, dir, onProgress)
+    return await stageAll(staging, dir, signal, onProgress)
   } catch (error) {
     await rm(staging, { recursive: true, force: true })
     throw error
@@ -61,79 +61,82 @@ export async function stage(
 async function stageAll(
   staging: string,
   dir: string,
+  signal: AbortSignal,
   onProgress: (done: number, total: number) => void,
 ): Promise<Staged> {
-  const problems: Trouble[] = []
-  const left: Trouble[] = []
-  const manifest = await readManifest(dir).catch((error: unknown) => {
-    if (!(error instanceof SyntaxError)) throw error
-    problems.push({ path: 'manifest.json', reason: `damaged, and done without: ${error.message}` })
-    return undefined
-  })
+  const found = await findCopies(dir)
+  const { manifest, damage } = await readManifest(dir)
   const gone = new Set(manifest?.gone)
-  const found = (await findRepositories(dir)).map((path) => relative(dir, path))
-  for (const path of found.filter((one) => gone.has(one)))
-    left.push({ path, reason: 'was deleted before the backup (manifest.json, gone)' })
-  const wanted = found.filter((path) => !gone.has(path))
   const named = new Map(manifest?.repositories.map(({ path, refs }) => [path, new Map(Object.entries(refs))]))
+  const wanted = found.paths.filter((path) => !gone.has(path))
+  const left = found.paths
+    .filter((path) => gone.has(path))
+    .map((path) => ({ path, reason: 'was deleted before the backup (manifest.json, gone)' }))
+  const [deep] = found.unsearched
+  if (deep !== undefined)
+    left.push({ path: deep, reason: `was not searched, one of ${found.unsearched.length} folders that lie too deep` })
+
+  const copied = await copyAll(staging, dir, wanted, named, signal, onProgress)
+  const { copies, problems: conflicts } = chooseCopies(copied.copies)
+  for (const { copy, id, orgId } of copies) {
+    await mkdir(join(staging, orgId), { recursive: true })
+    await moveRepo(copy.dir, join(staging, orgId, id === orgId ? 'org.git' : `${id}.git`))
+  }
+  const problems = [
+    ...(damage === undefined ? [] : [{ path: manifestFile, reason: `damaged, and done without: ${damage}` }]),
+    ...found.problems.filter(({ path }) => !gone.has(path)),
+    ...copied.problems,
+    ...conflicts,
+  ]
+  if (found.paths.length + problems.length === 0) problems.push({ path: dir, reason: 'holds no repository' })
+  const spoken = new Set([...problems.map(({ path }) => path), ...copies.map(({ path }) => path)])
+  for (const path of named.keys())
+    if (!spoken.has(path)) problems.push({ path, reason: 'is missing, though the manifest names it' })
+  const orgs = copies.filter(({ id, orgId }) => id === orgId).map(({ id }) => id)
+  return { orgs: orgs.sort(), nodes: copies.length - orgs.length, manifest, left, problems: problems.sort(byPath) }
+}
+
+interface AllCopied {
+  readonly copies: readonly Copied[]
+  /** Of what could not be copied. */
+  readonly problems: readonly Trouble[]
+}
+
+async function copyAll(
+  staging: string,
+  dir: string,
+  wanted: readonly string[],
+  named: ReadonlyMap<string, ReadonlyMap<string, Oid>>,
+  signal: AbortSignal,
+  onProgress: (done: number, total: number) => void,
+): Promise<AllCopied> {
   const turn = pLimit(atOnce)
+  const failing = new AbortController()
+  const ending = AbortSignal.any([signal, failing.signal])
+  const copies: Copied[] = []
+  const problems: Trouble[] = []
   let done = 0
   const copying = wanted.map((path) =>
     turn(async () => {
-      const copied = await copyOne(staging, join(dir, path), named.get(path)).catch(reasonOf)
+      ending.throwIfAborted()
+      const copied = await copyOne(staging, dir, path, named.get(path), ending).catch((error: unknown) => {
+        if (!(error instanceof GitError) || error.code.startsWith('storage_')) failing.abort(error)
+        return error instanceof Error ? error.message : String(error)
+      })
+      ending.throwIfAborted()
+      if (typeof copied === 'string') problems.push({ path, reason: copied })
+      else copies.push(copied)
       onProgress(++done, wanted.length)
-      return copied
     }),
   )
-  const placed: Placed = new Map()
-  for (const [at, copied] of (await allOf(copying)).entries()) {
-    const path = wanted[at] ?? ''
-    const reasons = typeof copied === 'string' ? [copied] : await placeOne(staging, path, copied, placed)
-    problems.push(...reasons.map((reason) => ({ path, reason })))
-  }
-  for (const path of named.keys())
-    if (!existsSync(join(dir, path))) problems.push({ path, reason: 'is missing, though the manifest names it' })
-
-  const folders = (await readdir(staging)).filter(isId).sort()
-  const orgs = folders.filter((id) => repoExists({ dir: join(staging, id, 'org.git') }))
-  const lost = folders.filter((id) => !orgs.includes(id))
-  for (const { path, orgId } of placed.values())
-    if (lost.includes(orgId)) problems.push({ path, reason: `left: its organisation ${orgId} is not among the copies` })
-  for (const id of lost) await rm(join(staging, id), { recursive: true })
-  const nodes = [...placed].filter(([id, { orgId }]) => id !== orgId && orgs.includes(orgId)).length
-  return { orgs, nodes, manifest, left, problems: problems.sort(byPath) }
-}
-
-/** By path, absolute; what is below a repository belongs to it. Links are not followed. */
-async function findRepositories(dir: string, depth = 0): Promise<string[]> {
-  const entries = (await readdir(dir, { withFileTypes: true }))
-    .filter((entry) => entry.isDirectory() && !entry.name.startsWith(unfinished))
-    .map((entry) => join(dir, entry.name))
-    .sort()
-  const found: string[] = []
-  for (const path of entries) {
-    if (['HEAD', 'objects', 'refs'].every((name) => existsSync(join(path, name)))) found.push(path)
-    else if (depth + 1 < deepest) found.push(...(await findRepositories(path, depth + 1)))
-  }
-  return found
+  await allDone(copying)
+  return { copies: copies.sort(byPath), problems }
 }
 
 const notAMirror = 'not a mirror: it has no refs/grove/ledger and no org.json; git clone --mirror makes one'
 
-/** By the id of the organisation or the node, unique among all: the copy that it came from. */
-type Placed = Map<string, { readonly path: string; readonly orgId: string }>
-
-interface Copied {
-  readonly copy: Repo
-  readonly id: string
-  /** The same for an organisation. */
-  readonly orgId: string
-  /** What is wrong with it. */
-  readonly reasons: readonly string[]
-}
-
 /**
- * Copies one repository below `staging`, under a name of its own.
+ * Copies one repository below `staging`, under a name of its own; or says why not.
  *
  * @param named its refs by the manifest
  * @throws GitError where it cannot be copied at all
@@ -141,68 +144,51 @@ interface Copied {
 async function copyOne(
   staging: string,
   dir: string,
+  path: string,
   named: ReadonlyMap<string, Oid> | undefined,
+  signal: AbortSignal,
 ): Promise<Copied | string> {
-  const from: Repo = { dir }
-  if (!readRef(from, ledgerRef) && !readRef(from, main)) return notAMirror
-  const copy = await createMirror(from, join(staging, `${newId()}.git`))
+  const from: Repo = { dir: join(dir, path) }
+  try {
+    const hazard = await findHazard(from.dir)
+    if (hazard !== undefined) return hazard
+    if (!readRef(from, ledgerRef) && !readRef(from, main)) return notAMirror
+  } catch (error) {
+    if (error instanceof GitError || codeOf(error) === undefined) throw error
+    return `cannot be read: ${error instanceof Error ? error.message : error}`
+  }
+  const copy = await createMirror(from, join(staging, `${newId()}.git`), signal)
   const identity = await identityOf(copy)
   if (!identity) return notAMirror
-  const damage = await findDamage(copy, 'full')
+  const damage = await findDamage(copy, 'full', signal)
   const moved = named && !sameBranches(named, listRefs(copy, 'refs/'))
   const reasons = [
+    ...identity.reasons,
     ...(damage === undefined ? [] : [damage]),
     ...(moved ? ['has other refs than the manifest names'] : []),
   ]
-  return { copy, ...identity, reasons }
+  return { path, copy, ...identity, reasons }
 }
 
-/** Gives the copy of `path` its name below `staging`, unless another has it; what there is to say of it. */
-async function placeOne(
-  staging: string,
-  path: string,
-  { copy, id, orgId, reasons }: Copied,
-  placed: Placed,
-): Promise<readonly string[]> {
-  const other = placed.get(id)
-  if (other) return [`left: ${other.path} is a copy of the same`]
-  await mkdir(join(staging, orgId), { recursive: true })
-  await moveRepo(copy.dir, join(staging, orgId, id === orgId ? 'org.git' : `${id}.git`))
-  placed.set(id, { path, orgId })
-  return reasons
-}
-
-/** A sentence for a copy that is damaged. @throws what is not its fault */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof GitError) || error.code.startsWith('storage_')) throw error
-  return error.message
-}
-
-/** All of them, to the end, even if one fails. @throws the first failure */
-async function allOf<T>(work: readonly Promise<T>[]): Promise<T[]> {
-  await allDone(work)
-  return Promise.all(work)
-}
+type Identity = Pick<Copied, 'id' | 'orgId' | 'createdAt' | 'reasons'>
 
 /** What the repository says it is, an organisation where both are the same; undefined: it is no mirror. */
-async function identityOf(repo: Repo): Promise<{ id: string; orgId: string } | undefined> {
+async function identityOf(repo: Repo): Promise<Identity | undefined> {
   const ledger = readRef(repo, ledgerRef)
   if (ledger) {
-    const { id, org_id } = await readNodeRecord(repo, ledger)
-    return isUuid(id) && isUuid(org_id) && id !== org_id ? { id, orgId: org_id } : undefined
+    const { id, org_id, created_at } = await readNodeRecord(repo, ledger)
+    if (!isUuid(id) || !isUuid(org_id) || id === org_id) return undefined
+    return { id, orgId: org_id, createdAt: created_at, reasons: [] }
   }
   const head = readRef(repo, main)
-  const id = head && (await readRecord(repo, head).then(({ org }) => org.id, noRecord))
-  return isUuid(id) ? { id, orgId: id } : undefined
+  const record = head ? await findRecord(repo, head) : undefined
+  if (!record) return undefined
+  const { org, damaged = [] } = record
+  const reasons = damaged.map(({ path, reason }) => `${path} is damaged, and this member is left out: ${reason}`)
+  return { id: org.id, orgId: org.id, createdAt: org.created_at, reasons }
 }
 
 /** Ids come from files that anybody may have written. */
 function isUuid(id: unknown): id is string {
   return typeof id === 'string' && isId(id)
-}
-
-/** Somebody else's repository has no org.json, or another; what is damaged is told as that. */
-function noRecord(error: unknown): undefined {
-  if (error instanceof GitError) throw error
-  return undefined
 }

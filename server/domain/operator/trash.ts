@@ -1,28 +1,53 @@
 /** Deleted repositories: brought back, or removed for good. */
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { v7 as newId } from 'uuid'
+import { namesIn } from '../../../gitstore/presence.ts'
 import { moveRepo, repoExists, unfinished } from '../../../gitstore/repos.ts'
+import { findNode } from '../../../index/derived/node-queries.ts'
+import { deleteTombstones } from '../../../index/derived/nodes.ts'
+import { hasPersonalOrg } from '../../../index/records/accounts.ts'
 import type { Deps } from '../../deps.ts'
 import { followNode } from '../follow.ts'
 import { isId, ledgerRef, nodeRepo, orgRepo, trashFolder } from '../places.ts'
 
-/** Why a node does not come back. */
-export type NotRestored = 'the node exists' | 'its organisation does not exist' | 'it is not in the trash'
+/** Why a node does not come back: nothing of that name can, or, a `conflict`, another node has its id. */
+export interface NotRestored {
+  readonly kind: 'mistake' | 'conflict'
+  readonly reason: string
+}
 
 /** Renames the node's newest copy in the trash into place; the index follows. Undefined: it is back. */
 export async function restoreNode(deps: Deps, orgId: string, nodeId: string): Promise<NotRestored | undefined> {
   const repo = nodeRepo(deps.store, orgId, nodeId)
-  if (repoExists(repo)) return 'the node exists'
-  if (!repoExists(orgRepo(deps.store, orgId))) return 'its organisation does not exist'
+  if (repoExists(repo)) return { kind: 'mistake', reason: 'the node exists' }
+  if (!repoExists(orgRepo(deps.store, orgId))) return { kind: 'mistake', reason: 'its organisation does not exist' }
   const newest = (await listTrash(deps)).findLast((one) => one.orgId === orgId && one.nodeId === nodeId)
-  if (!newest) return 'it is not in the trash'
+  if (!newest) return { kind: 'mistake', reason: 'it is not in the trash' }
+  const holder = await findHolder(deps, nodeId)
+  if (holder !== undefined) return heldBy(holder)
   // Left by a deletion that was killed after its commit point.
   await rm(join(newest.path, `${ledgerRef}.lock`), { force: true })
   await moveRepo(newest.path, repo.dir)
   await followNode(deps, orgId, nodeId)
-  return undefined
+  if (await findNode(deps.index.read, orgId, nodeId)) return undefined
+  // Another organisation made a node of that id meanwhile.
+  await moveRepo(repo.dir, newest.path)
+  return heldBy((await findHolder(deps, nodeId)) ?? 'another organisation')
 }
+
+function heldBy(orgId: string): NotRestored {
+  return { kind: 'conflict', reason: `${orgId} has a node of this id, and an id can only be served once` }
+}
+
+/** The organisation that has a node of that id, by its repositories, for the index may be behind them. */
+async function findHolder({ store }: Pick<Deps, 'store'>, nodeId: string): Promise<string | undefined> {
+  const orgs = (await namesIn(store.root)).filter(isId)
+  return orgs.find((orgId) => repoExists(nodeRepo(store, orgId, nodeId)))
+}
+
+/** Rows of one transaction, which others wait for. */
+const tombstonesAtOnce = 500
 
 export interface Trashed {
   readonly orgId: string
@@ -41,7 +66,9 @@ export async function purge(
   const all = await listTrash(deps)
   const due = all.filter(({ deleted_at }) => deleted_at < before.toISOString())
   for (const leftover of await listUnfinished(deps)) await rm(leftover, { recursive: true, force: true })
+  await forget(deps, due)
   for (const [done, { path, orgId, nodeId }] of due.entries()) {
+    deps.draining.throwIfAborted()
     // An account whose personal organisation was deleted would get a new one at its next login but for this mark.
     if (nodeId === undefined && (await isPersonal(deps, orgId)))
       await mkdir(join(trashFolder(deps.store), `${orgId}.purged`), { recursive: true })
@@ -54,13 +81,26 @@ export async function purge(
   return { removed: due.map(asTrashed), kept: all.filter((one) => !due.includes(one)).map(asTrashed) }
 }
 
+/** Of nodes that are gone for good nothing has to be remembered. */
+async function forget({ index }: Deps, due: readonly Trashed[]): Promise<void> {
+  const nodesOf = new Map<string, string[]>()
+  for (const { orgId, nodeId } of due) {
+    if (nodeId === undefined) continue
+    const nodes = nodesOf.get(orgId)
+    if (nodes) nodes.push(nodeId)
+    else nodesOf.set(orgId, [nodeId])
+  }
+  for (const [orgId, nodes] of nodesOf)
+    for (let at = 0; at < nodes.length; at += tombstonesAtOnce)
+      await index.write((trx) => deleteTombstones(trx, orgId, nodes.slice(at, at + tombstonesAtOnce)))
+}
+
 function asTrashed({ orgId, nodeId, deleted_at }: Trashed): Trashed {
   return { orgId, nodeId, deleted_at }
 }
 
 async function isPersonal(deps: Deps, orgId: string): Promise<boolean> {
-  const accounts = deps.credentials.read.selectFrom('account').select('id').where('org_id', '=', orgId)
-  return (await accounts.executeTakeFirst()) !== undefined
+  return hasPersonalOrg(deps.credentials.read, orgId)
 }
 
 /** `<org>.<ms>` and `<org>/<node>.<ms>.git`, the oldest first. */
@@ -70,11 +110,11 @@ async function listTrash({ store }: Pick<Deps, 'store'>): Promise<(Trashed & { r
   for (const name of await namesIn(root)) {
     const [orgId = '', at] = name.split('.')
     if (!isId(orgId)) continue
-    if (at !== undefined && /^\d+$/.test(at))
+    if (at !== undefined && isTime(at))
       found.push({ path: join(root, name), orgId, nodeId: undefined, deleted_at: timeOf(at) })
     for (const repo of at === undefined ? await namesIn(join(root, name)) : []) {
       const [nodeId = '', ms = '', end] = repo.split('.')
-      if (isId(nodeId) && /^\d+$/.test(ms) && end === 'git')
+      if (isId(nodeId) && isTime(ms) && end === 'git')
         found.push({ path: join(root, name, repo), orgId, nodeId, deleted_at: timeOf(ms) })
     }
   }
@@ -94,13 +134,11 @@ async function listUnfinished({ store }: Pick<Deps, 'store'>): Promise<string[]>
     .map(({ path }) => path)
 }
 
-function timeOf(ms: string): string {
-  return new Date(Number(ms)).toISOString()
+/** Milliseconds since 1970 that a date can hold. */
+function isTime(ms: string): boolean {
+  return /^\d{1,15}$/.test(ms)
 }
 
-async function namesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
-    throw error
-  })
+function timeOf(ms: string): string {
+  return new Date(Number(ms)).toISOString()
 }

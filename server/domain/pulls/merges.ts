@@ -1,24 +1,25 @@
 /** Merging is a fast-forward of the target to the source's head; updating a branch is a rebase onto its target. */
 import { readCommit } from '../../../gitstore/commits.ts'
-import { GitError } from '../../../gitstore/errors.ts'
-import { rebase } from '../../../gitstore/merge.ts'
 import { type Decision, type RefName, transact } from '../../../gitstore/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
+import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor, requireRole, requireStill } from '../access.ts'
 import type { Person } from '../actor.ts'
-import { signature } from '../authors.ts'
-import { addsParents, problemsOf, refuseDirectMove, refuseProblems, whileHeld } from '../branch-moves.ts'
+import { addsParents, whileHeld } from '../branch-moves.ts'
+import { excerpt } from '../excerpt.ts'
 import { followSoon, readBack } from '../follow.ts'
-import { appendPull, type PullRecord, readPull } from '../ledger.ts'
+import { type PullRecord, readPull } from '../ledger.ts'
 import { ledgerRef, main } from '../places.ts'
-import { endedBy, type PullRow, toRow, withHeads } from './pull-ledger.ts'
+import { openPullsAt } from './open-pulls.ts'
+import { toRow } from './pull-ledger.ts'
 import { stateOf } from './pull-state.ts'
 import type { PullRequest } from './pull-views.ts'
 import { readPullRequest, rowFor } from './pulls.ts'
+import { judgeMoves, writeEvents } from './settlement.ts'
 
 export interface MergeInput {
   readonly expected_source_commit?: string
@@ -35,7 +36,7 @@ export async function mergePull(
   actor: Person,
   orgId: string,
   nodeId: string,
-  number: string,
+  number: number,
   input: MergeInput,
 ): Promise<PullRequest> {
   for (let held = false; ; held = true) {
@@ -52,7 +53,7 @@ function roleToMerge({ org }: NodeAccess, { target_branch }: PullRow): Role {
   return org.require_pull_requests && target_branch === 'main' ? 'maintainer' : 'editor'
 }
 
-/** False where the merge adds a parent edge and the graph is not held. */
+/** Merges every request whose head comes in with this one's. False where that adds a parent edge and the graph is not held. */
 async function attempt(
   deps: Deps,
   actor: Person,
@@ -61,7 +62,7 @@ async function attempt(
   input: MergeInput,
   held: boolean,
 ): Promise<boolean> {
-  const { repo, org } = access
+  const { repo, org, node } = access
   const ledger: RefName = { repo, ref: ledgerRef }
   const target: RefName = { repo, ref: `refs/heads/${row.target_branch}` }
   return transact(deps.store, [ledger, target], async (current): Promise<Decision<boolean>> => {
@@ -69,20 +70,24 @@ async function attempt(
     if (!before) throw new Refusal('pull_request_not_found', 'Pull request not found')
     const record = await readPull(repo, before, row.number)
     if (record.target_branch !== row.target_branch)
-      throw new Refusal('head_moved', `The pull request now goes into ${record.target_branch}`)
+      throw new Refusal('head_moved', `The pull request now goes into ${excerpt(record.target_branch)}`)
     if (record.status === 'merged') return repeated(record, input)
     await requireStill(deps, actor, org.id, roleToMerge(access, row))
     const { from, to } = await mergeable(deps, access, record, input)
     if (target.ref === main && !held && (await addsParents(repo, await treeOf(repo, from), await treeOf(repo, to)))) {
       return { moves: [], value: false }
     }
-    const heads = await withHeads(access.history, record, to, from)
+    const situation = {
+      open: await openPullsAt(deps.index.read, { repo, nodeId: node.id }, before),
+      moves: new Map([[row.target_branch, { before: from, after: to }]]),
+      headOf: (branch: string) => readRef(repo, `refs/heads/${branch}`),
+    }
     const by = { name: actor.name, email: actor.email }
-    const merged = await appendPull(repo, before, 'merge', endedBy(heads, 'merged', by, deps.now().toISOString()))
+    const { events } = await judgeMoves(access, situation, by, deps.now().toISOString())
     return {
       moves: [
         { ...target, to },
-        { ...ledger, to: merged },
+        { ...ledger, to: await writeEvents(access, before, events) },
       ],
       value: true,
     }
@@ -107,7 +112,7 @@ async function mergeable(
 ): Promise<{ from: Oid; to: Oid }> {
   const state = await stateOf(deps.index.read, access, toRow(access.node.id, record))
   if (input.expected_target_branch !== undefined && input.expected_target_branch !== record.target_branch) {
-    throw new Refusal('head_moved', `The pull request now goes into ${record.target_branch}`)
+    throw new Refusal('head_moved', `The pull request now goes into ${excerpt(record.target_branch)}`)
   }
   if (state.source && input.expected_source_commit !== undefined && input.expected_source_commit !== state.source) {
     throw new Refusal('head_moved', 'The source branch is not at the expected head; nothing was changed', {
@@ -122,7 +127,7 @@ async function mergeable(
   return { from: state.target, to: state.source }
 }
 
-const sentence = {
+export const sentence = {
   already_merged: 'The pull request is merged',
   closed: 'The pull request is closed',
   source_branch_missing: 'The source branch does not exist',
@@ -134,70 +139,6 @@ const sentence = {
   mergeable: 'The pull request can be merged',
 } as const
 
-/**
- * Rebases the source onto the target on the server.
- *
- * @throws Refusal merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected, source_branch_missing
- */
-export async function updatePullBranch(
-  deps: Deps,
-  actor: Person,
-  orgId: string,
-  nodeId: string,
-  number: string,
-): Promise<PullRequest> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
-  const { repo, history } = access
-  const row = await rowFor(deps, nodeId, number)
-  if (row.status !== 'open') throw new Refusal(row.status, `The pull request is ${row.status}`)
-  const source: RefName = { repo, ref: `refs/heads/${row.source_branch}` }
-  const from = readRef(repo, source.ref)
-  const onto = readRef(repo, `refs/heads/${row.target_branch}`)
-  if (!from) throw new Refusal('source_branch_missing', sentence.source_branch_missing)
-  if (!onto) throw new Refusal('target_branch_missing', sentence.target_branch_missing)
-  if (await history.contains(from, onto)) return readPullRequest(deps, actor, orgId, nodeId, number)
-  if (source.ref === main) {
-    if (access.org.require_pull_requests) refuseDirectMove()
-    if (!(await history.contains(onto, from))) throw new Refusal('branch_protected', 'main cannot be rewritten')
-  }
-  const head = await rebased(deps, actor, access, from, onto)
-  const adds = source.ref === main && (await addsParents(repo, await treeOf(repo, from), await treeOf(repo, head)))
-  await whileHeld(deps, access, adds, () =>
-    transact(deps.store, [source], async (current) => {
-      if (current(source) !== from)
-        throw new Refusal(
-          'head_moved',
-          'The source branch moved meanwhile; nothing was changed',
-          headOf(current(source)),
-        )
-      await requireStill(deps, actor, orgId, 'editor')
-      refuseProblems(
-        await problemsOf(deps, access, repo, source.ref, await treeOf(repo, from), await treeOf(repo, head)),
-        () => ['body'],
-      )
-      return { moves: [{ ...source, to: head }], value: undefined }
-    }),
-  )
-  await followSoon(deps, orgId, nodeId)
-  return readBack(deps, () => readPullRequest(deps, actor, orgId, nodeId, number))
-}
-
-async function rebased(deps: Deps, actor: Person, { repo, history }: NodeAccess, from: Oid, onto: Oid): Promise<Oid> {
-  const commits = [...(await history.between(onto, from))].reverse()
-  try {
-    return (await rebase(repo, { commits, onto, committer: signature(actor, deps.now()) })).head
-  } catch (error) {
-    if (!(error instanceof GitError) || error.code !== 'merge_conflict') throw error
-    throw new Refusal('merge_conflict', 'Both branches changed the same paths; nothing was changed', {
-      paths: error.facts.paths,
-    })
-  }
-}
-
-function headOf(head: Oid | null): Record<string, unknown> {
-  return head ? { current_head: head } : {}
-}
-
-async function treeOf(repo: NodeAccess['repo'], oid: Oid): Promise<Oid> {
+export async function treeOf(repo: NodeAccess['repo'], oid: Oid): Promise<Oid> {
   return (await readCommit(repo, oid)).tree
 }

@@ -5,8 +5,9 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
 import type { NodeAccess } from '../access.ts'
-import { changedPulls, type PullRecord } from '../ledger.ts'
-import { fromRow } from './pull-ledger.ts'
+import { excerpt } from '../excerpt.ts'
+import type { PullRecord } from '../ledger.ts'
+import { openPullsAt } from './open-pulls.ts'
 
 type Pair = Pick<PullRecord, 'source_branch' | 'target_branch'>
 
@@ -33,10 +34,10 @@ function headOf(repo: Repo, pair: Pair, field: keyof Pair, named: readonly (keyo
   const head = branch ? readRef(repo, `refs/heads/${branch}`) : null
   if (head) return head
   if (named.includes(field)) throw invalid(['body', field], 'Branch not found', pair[field])
-  throw new Refusal(`${field}_missing`, `There is no branch ${pair[field]} any more`)
+  throw new Refusal(`${field}_missing`, `There is no branch ${excerpt(pair[field])} any more`)
 }
 
-/** Read under the ledger's lock: the rows, and what the ledger has said since they were written. */
+/** The caller holds the ledger's lock. @throws Refusal pull_request_exists */
 export async function refusePair(
   deps: Deps,
   { node, repo }: NodeAccess,
@@ -44,31 +45,14 @@ export async function refusePair(
   pair: Pair,
   except?: number,
 ): Promise<void> {
-  const { ledger: indexed } = await deps.index.read
-    .selectFrom('node')
-    .select('ledger')
-    .where('id', '=', node.id)
-    .executeTakeFirstOrThrow()
-  const rows = await deps.index.read
-    .selectFrom('pull')
-    .selectAll()
-    .where('node_id', '=', node.id)
-    .where('status', '=', 'open')
-    .execute()
-  const records = new Map(rows.map((row) => [row.number, fromRow(row)]))
-  if (indexed !== ledger) {
-    const changed = await changedPulls(repo, indexed, ledger, [...records.keys()])
-    for (const number of changed.gone) records.delete(number)
-    for (const record of changed.records) records.set(record.number, record)
-  }
-  const first = [...records.values()].find(
+  const open = await openPullsAt(deps.index.read, { repo, nodeId: node.id }, ledger)
+  const first = open.find(
     (record) =>
-      record.status === 'open' &&
       record.number !== except &&
       record.source_branch === pair.source_branch &&
       record.target_branch === pair.target_branch,
   )
   if (!first) return
-  const detail = `Pull request ${first.number} is open for ${pair.source_branch} → ${pair.target_branch}`
+  const detail = `Pull request ${first.number} is open for ${excerpt(pair.source_branch)} → ${excerpt(pair.target_branch)}`
   throw new Refusal('pull_request_exists', detail, { number: first.number })
 }

@@ -1,24 +1,26 @@
 /** Whether a pull request can merge, and why not: exact, at once, from refs and history alone. */
-import type { Kysely } from 'kysely'
 import { findCommit } from '../../../gitstore/commits.ts'
 import { readRef } from '../../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { IndexSchema } from '../../../index/derived/schema.ts'
+import type { PullRow } from '../../../index/derived/pulls.ts'
+import type { IndexDb } from '../../../index/derived/schema.ts'
 import type { MergeRefusal } from '../../errors.ts'
 import type { NodeAccess } from '../access.ts'
 import { laterOf, timeOf } from '../authors.ts'
-import { type ContentProblem, readContent } from '../entities.ts'
-import { main } from '../places.ts'
-import { graphProblems } from '../rules.ts'
-import type { PullRow } from './pull-ledger.ts'
+import type { ContentProblem } from '../content-problem.ts'
+import { readContent } from '../entities.ts'
+import { contentProblems, graphProblems } from '../rules.ts'
 
 export type MergeReason = MergeRefusal | 'mergeable'
+
+const toldProblems = 100
 
 export interface PullState {
   readonly source: Oid | null
   readonly target: Oid | null
   readonly ahead: number
   readonly behind: number
+  /** The first 100. */
   readonly problems: readonly ContentProblem[]
   /** All that hold, the first of them first; `mergeable` alone when it can merge. */
   readonly reasons: readonly [MergeReason, ...MergeReason[]]
@@ -41,7 +43,7 @@ type PullFacts = Pick<
 
 /** The state as the branches stand now; of an ended request, as it was frozen. */
 export async function stateOf(
-  db: Kysely<IndexSchema>,
+  db: IndexDb,
   { org, node, repo, history }: NodeAccess,
   pull: PullFacts,
 ): Promise<PullState> {
@@ -58,7 +60,7 @@ export async function stateOf(
   const source = readRef(repo, `refs/heads/${pull.source_branch}`)
   const target = readRef(repo, `refs/heads/${pull.target_branch}`)
   const { ahead, behind } = source && target ? await history.divergence(target, source) : pull
-  const problems = source ? await problemsOfHead(db, org.id, node.id, repo, source, pull.target_branch === 'main') : []
+  const problems = source ? await problemsOfHead(db, org.id, node.id, repo, source, pull.target_branch) : []
   const holds: [MergeReason, boolean][] = [
     ['source_branch_missing', source === null],
     ['target_branch_missing', target === null],
@@ -71,22 +73,24 @@ export async function stateOf(
   const moved = source ? await findCommit(repo, source) : undefined
   const movedAt = moved ? timeOf(moved.committer) : ''
   const updatedAt = laterOf(movedAt, pull.recorded_at)
-  return { source, target, ahead, behind, problems, reasons: [first, ...rest], updatedAt }
+  const told = problems.slice(0, toldProblems)
+  return { source, target, ahead, behind, problems: told, reasons: [first, ...rest], updatedAt }
 }
 
-/** What of the source's head breaks main's rules. */
+/** What of the source's head breaks the rules of the target. */
 async function problemsOfHead(
-  db: Kysely<IndexSchema>,
+  db: IndexDb,
   orgId: string,
   nodeId: string,
   repo: Repo,
   source: Oid,
-  intoMain: boolean,
+  target: string,
 ): Promise<ContentProblem[]> {
-  const commit = await findCommit(repo, source)
-  const content = await readContent(repo, commit?.tree ?? null)
-  if (!intoMain) return [...content.problems]
-  const head = readRef(repo, main)
-  const known = await readContent(repo, head === null ? null : ((await findCommit(repo, head))?.tree ?? null))
-  return [...content.problems, ...(await graphProblems(db, orgId, nodeId, known, content))]
+  const contentAt = async (head: Oid | null) =>
+    readContent(repo, head === null ? null : ((await findCommit(repo, head))?.tree ?? null))
+  const content = await contentAt(source)
+  const known = await contentAt(readRef(repo, `refs/heads/${target}`))
+  const problems = contentProblems(known, content)
+  if (target !== 'main') return problems
+  return [...problems, ...(await graphProblems(db, orgId, nodeId, known, content))]
 }

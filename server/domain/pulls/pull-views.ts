@@ -1,9 +1,9 @@
 /** Pull requests as answers. */
 
+import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../deps.ts'
 import type { NodeAccess } from '../access.ts'
-import type { ContentProblem } from '../entities.ts'
-import type { PullRow } from './pull-ledger.ts'
+import type { ContentProblem } from '../content-problem.ts'
 import type { MergeReason } from './pull-state.ts'
 import { stateOf } from './pull-state.ts'
 

@@ -1,8 +1,11 @@
 /** Pull requests: opened, edited, closed and reopened; every event is a commit of the ledger. */
+import pLimit from 'p-limit'
 import { v7 as newId } from 'uuid'
 import { type Decision, type Move, transact } from '../../../gitstore/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { PullRow } from '../../../index/derived/pulls.ts'
+import { findPull, listPullRows } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor, requireStill } from '../access.ts'
@@ -14,7 +17,7 @@ import { appendPull, type PullEvent, type PullRecord, readLastNumber, readPull }
 import { refuseLongText } from '../limits.ts'
 import { type Page, pageOf, slice } from '../pages.ts'
 import { ledgerRef, pinRef } from '../places.ts'
-import { endedBy, frozen, type PullRow, withHeads } from './pull-ledger.ts'
+import { endedBy, frozen, withHeads } from './pull-ledger.ts'
 import { branchHeads, newTargetHead, refusePair } from './pull-pairs.ts'
 import { type PullRequest, toPull } from './pull-views.ts'
 
@@ -60,8 +63,11 @@ export async function openPull(
     )
     return { moves: [{ repo, ref: ledgerRef, to: await appendPull(repo, ledger, 'open', record) }], value: number }
   })
-  return readBack(deps, () => readPullRequest(deps, actor, orgId, nodeId, String(number)))
+  return readBack(deps, () => readPullRequest(deps, actor, orgId, nodeId, number))
 }
+
+/** Rows of lists that are made at a time: each may read two whole contents. */
+const turn = pLimit(8)
 
 /** The newest first. */
 export async function listPulls(
@@ -72,12 +78,9 @@ export async function listPulls(
   query: Page & { status?: 'open' | 'merged' | 'closed' | 'all' },
 ) {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'reader')
-  let all = deps.index.read.selectFrom('pull').where('node_id', '=', nodeId)
-  const { status = 'open' } = query
-  if (status !== 'all') all = all.where('status', '=', status)
-  const rows = await all.selectAll().orderBy('number', 'desc').limit(query.limit).offset(query.offset).execute()
-  const { total } = await all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { pull_requests: await Promise.all(rows.map((row) => toPull(deps, access, row))), ...pageOf(query, total) }
+  const { rows, total } = await listPullRows(deps.index.read, nodeId, query.status ?? 'open', query)
+  const pull_requests = await Promise.all(rows.map((row) => turn(() => toPull(deps, access, row))))
+  return { pull_requests, ...pageOf(query, total) }
 }
 
 export async function readPullRequest(
@@ -85,7 +88,7 @@ export async function readPullRequest(
   actor: Person,
   orgId: string,
   nodeId: string,
-  number: string,
+  number: number,
 ): Promise<PullRequest> {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'reader')
   return toPull(deps, access, await rowFor(deps, nodeId, number))
@@ -97,7 +100,7 @@ export async function updatePull(
   actor: Person,
   orgId: string,
   nodeId: string,
-  number: string,
+  number: number,
   patch: PullPatch,
 ): Promise<PullRequest> {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
@@ -135,7 +138,7 @@ export async function listPullCommits(
   actor: Person,
   orgId: string,
   nodeId: string,
-  number: string,
+  number: number,
   page: Page,
 ) {
   const { repo, history } = await nodeFor(deps, actor, orgId, nodeId, 'reader')
@@ -145,7 +148,7 @@ export async function listPullCommits(
 }
 
 /** What the source changed since it left the target. */
-export async function readPullChanges(deps: Deps, actor: Person, orgId: string, nodeId: string, number: string) {
+export async function readPullChanges(deps: Deps, actor: Person, orgId: string, nodeId: string, number: number) {
   const { repo, history } = await nodeFor(deps, actor, orgId, nodeId, 'reader')
   const pull = await readPullRequest(deps, actor, orgId, nodeId, number)
   const fork = await history.mergeBase(pull.target_commit, pull.source_commit)
@@ -153,16 +156,9 @@ export async function readPullChanges(deps: Deps, actor: Person, orgId: string, 
 }
 
 /** @throws Refusal pull_request_not_found */
-export async function rowFor(deps: Deps, nodeId: string, number: string): Promise<PullRow> {
-  const missing = new Refusal('pull_request_not_found', 'Pull request not found')
-  if (!/^[1-9]\d{0,9}$/.test(number)) throw missing
-  const row = await deps.index.read
-    .selectFrom('pull')
-    .selectAll()
-    .where('node_id', '=', nodeId)
-    .where('number', '=', Number(number))
-    .executeTakeFirst()
-  if (!row) throw missing
+export async function rowFor(deps: Deps, nodeId: string, number: number): Promise<PullRow> {
+  const row = await findPull(deps.index.read, nodeId, number)
+  if (!row) throw new Refusal('pull_request_not_found', 'Pull request not found')
   return row
 }
 

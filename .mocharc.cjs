@@ -1,0 +1,38 @@
+/** `npm test` runs every file of tests; `npm test -- test/pulls/merging.test.ts` that one alone. */
+const { readdirSync } = require('node:fs')
+
+/** The longest first, so that no process is left alone with one at the end. */
+const longest = [
+  'test/history',
+  'test/bounded-reads',
+  'test/databases',
+  'test/concurrency',
+  'test/crash-points',
+  'test/two-',
+  'test/workers',
+  'test/rebuild',
+  'test/recovery/kills',
+  'test/operator/',
+  'test/busy-index',
+]
+
+const rank = (file) => {
+  const place = longest.findIndex((start) => file.startsWith(start))
+  return place < 0 ? longest.length : place
+}
+
+const files = readdirSync('test', { recursive: true })
+  .map((name) => `test/${name}`)
+  .filter((name) => name.endsWith('.test.ts'))
+  .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
+
+module.exports = {
+  require: ['test/support/run.ts'],
+  reporter: 'test/support/reporter.ts',
+  // For what hangs: nothing takes a tenth of it on a machine that does nothing else.
+  timeout: 600_000,
+  slow: 5_000,
+  parallel: true,
+  jobs: 2,
+  spec: process.argv.some((word) => word.endsWith('.test.ts')) ? [] : files,
+}

@@ -1,0 +1,64 @@
+/** Files that others made, read as far as is allowed: regular ones alone, for a pipe or a device answers when it likes. */
+import { constants, type Dirent } from 'node:fs'
+import { type FileHandle, lstat, open } from 'node:fs/promises'
+import { codeOf } from './errors.ts'
+
+/** Bytes that are asked for at once. */
+const chunkBytes = 1_048_576
+const mebibyte = 1_048_576
+
+/**
+ * The file at `path`, open to be read; a sentence's end where it is something else (`is a symbolic link`), undefined where
+ * nothing is there.
+ *
+ * @throws system errors
+ */
+export async function openRegular(path: string): Promise<FileHandle | string | undefined> {
+  try {
+    const found = await lstat(path)
+    if (found.isDirectory()) return 'is a folder'
+    // To open a device may do something; a pipe keeps its reader waiting.
+    if (!found.isFile()) return `is ${kindOf(found)}`
+    // It may have become one since.
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    if ((await file.stat()).isFile()) return file
+    await file.close()
+    return 'is no regular file'
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    if (codeOf(error) === 'ELOOP') return 'is a symbolic link'
+    throw error
+  }
+}
+
+/**
+ * The bytes of a regular file, as openRegular; a sentence's end where there are more than `limitBytes`, whatever the file
+ * system says of its size: files of /proc say 0, and a file may grow.
+ */
+export async function readRegular(path: string, limitBytes: number): Promise<Buffer | string | undefined> {
+  const file = await openRegular(path)
+  if (file === undefined || typeof file === 'string') return file
+  try {
+    const { size } = await file.stat()
+    if (size > limitBytes) return `larger than ${limitBytes / mebibyte} MiB (${(size / mebibyte).toFixed(1)} MiB)`
+    const chunks: Buffer[] = []
+    let total = 0
+    for (;;) {
+      const room = Math.min(total === 0 ? size + 1 : chunkBytes, limitBytes + 1 - total)
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(room), 0, room)
+      if (bytesRead === 0) return Buffer.concat(chunks)
+      chunks.push(buffer.subarray(0, bytesRead))
+      total += bytesRead
+      if (total > limitBytes) return `larger than ${limitBytes / mebibyte} MiB`
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+/** What an entry of a folder is that is neither a file nor a folder. */
+export function kindOf(entry: Pick<Dirent, 'isSymbolicLink' | 'isFIFO' | 'isSocket'>): string {
+  if (entry.isSymbolicLink()) return 'a symbolic link'
+  if (entry.isFIFO()) return 'a named pipe'
+  return entry.isSocket() ? 'a socket' : 'a device'
+}

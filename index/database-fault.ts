@@ -1,0 +1,80 @@
+/** What keeps a database from its work, told apart: by SQLite's codes, and by asking the file system what SQLite does not tell. */
+import { accessSync, closeSync, constants, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Sqlite from 'better-sqlite3'
+
+/** `damaged`: the file is not, or no longer wholly, a database. `too_new`: it was made by a newer version. */
+type DatabaseFaultCode = 'busy' | 'too_new' | 'damaged' | 'storage_full' | 'storage_readonly' | 'storage_error'
+
+/** The database could not do its work for a reason outside the program; nothing of the transaction was kept. */
+export class DatabaseFault extends Error {
+  readonly code: DatabaseFaultCode
+
+  constructor(code: DatabaseFaultCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'DatabaseFault'
+    this.code = code
+  }
+}
+
+/** Others held the database for as long as one is ready to wait. */
+export class DatabaseBusy extends DatabaseFault {
+  constructor(options?: ErrorOptions) {
+    super('busy', 'The database is busy', options)
+    this.name = 'DatabaseBusy'
+  }
+}
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')
+}
+
+/** SQLite does not tell why a write failed. */
+function isReadOnly(file: string): boolean {
+  try {
+    accessSync(file, constants.W_OK)
+    return false
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EROFS'
+  }
+}
+
+/** Why a folder cannot be opened now, which SQLite does not tell; undefined where it can be. */
+export function faultOfOpening(dir: string): NodeJS.ErrnoException | undefined {
+  try {
+    closeSync(openSync(dir, 'r'))
+    return undefined
+  } catch (error) {
+    return error as NodeJS.ErrnoException // as node's fs throws it
+  }
+}
+
+export function asDatabaseFault(error: unknown, file: string): unknown {
+  if (!(error instanceof Sqlite.SqliteError)) return error
+  const { code } = error
+  if (isBusy(error)) return new DatabaseBusy({ cause: error })
+  if (code === 'SQLITE_FULL') return new DatabaseFault('storage_full', 'The disk is full', { cause: error })
+  if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) {
+    return new DatabaseFault('damaged', 'The database is damaged', { cause: error })
+  }
+  if (code.startsWith('SQLITE_IOERR') && isReadOnly(file))
+    return new DatabaseFault('storage_readonly', 'The file system is read-only', { cause: error })
+  const cause = code.startsWith('SQLITE_CANTOPEN') ? faultOfOpening(dirname(file)) : undefined
+  if (cause?.code === 'EMFILE' || cause?.code === 'ENFILE')
+    return new DatabaseFault('busy', 'Too many files are open', { cause })
+  if (code === 'SQLITE_IOERR' || code.startsWith('SQLITE_IOERR_') || code.startsWith('SQLITE_CANTOPEN')) {
+    return new DatabaseFault('storage_error', 'The file system failed', { cause: error })
+  }
+  if (code.startsWith('SQLITE_READONLY')) {
+    return new DatabaseFault('storage_readonly', 'The database is read-only', { cause: error })
+  }
+  return error
+}
+
+/** Whether `error` says that a unique constraint was broken: the row was already there. */
+export function isDuplicate(error: unknown): boolean {
+  return (
+    error instanceof Sqlite.SqliteError &&
+    (error.code === 'SQLITE_CONSTRAINT_UNIQUE' || error.code === 'SQLITE_CONSTRAINT_PRIMARYKEY')
+  )
+}

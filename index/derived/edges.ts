@@ -1,0 +1,35 @@
+/** Queries on edges. */
+import { type Kysely, sql } from 'kysely'
+import type { EdgeTable, IndexSchema } from './schema.ts'
+
+type Db = Kysely<IndexSchema>
+
+/** Those that lie in the node's repository. */
+export function listEdgesHeldBy(db: Db, holder: string): Promise<EdgeTable[]> {
+  return db.selectFrom('edge').selectAll().where('holder', '=', holder).execute()
+}
+
+/** Parent to child, both in one organisation. */
+export function listParentEdges(db: Db) {
+  return db
+    .selectFrom('edge')
+    .innerJoin('node as parent', 'parent.id', 'edge.source')
+    .innerJoin('node as child', 'child.id', 'edge.target')
+    .select(['edge.org_id', 'source', 'target'])
+    .where('edge_type', '=', 'parent_child')
+    .whereRef('parent.org_id', '=', 'child.org_id')
+    .orderBy('source')
+    .orderBy('target')
+    .execute()
+}
+
+/** Whether `ancestor` is above `nodeId`; `union` ends the walk in a graph that a damaged mirror made cyclic. */
+export async function isAncestor(db: Db, ancestor: string, nodeId: string): Promise<boolean> {
+  const { rows } = await sql<{ id: string }>`
+    with recursive above (id) as (
+      select ${nodeId}
+      union
+      select edge.source from edge join above on edge.target = above.id where edge.edge_type = 'parent_child')
+    select id from above where id = ${ancestor}`.execute(db)
+  return rows.length > 0
+}

@@ -1,0 +1,146 @@
+/** What a node is linked with: parents, children, connections and exact counts, from the edge index. */
+import { type Kysely, sql } from 'kysely'
+import { LRUCache } from 'lru-cache'
+import type { Slice } from '../slice.ts'
+import type { EdgeTable, IndexSchema } from './schema.ts'
+
+export interface Connection {
+  readonly id: string
+  /** The node whose repository holds it. */
+  readonly node_id: string
+  readonly source: string
+  readonly target: string
+  readonly type: string
+  readonly label: string
+}
+
+/** Parents, children and connections that the details of a node tell, of each the first ones. */
+const toldAtMost = 200
+
+/** Edges whose other end is deleted are hidden. */
+export async function readNeighbours(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
+  const [parents, children, connections, counts] = await Promise.all([
+    relatives(db, orgId, nodeId, 'target', 'source'),
+    relatives(db, orgId, nodeId, 'source', 'target'),
+    readConnections(db, orgId, nodeId, { limit: toldAtMost, offset: 0 }),
+    countsOf(db, orgId, nodeId),
+  ])
+  return { parents, children, connections, ...counts }
+}
+
+/** Those that the node holds and those that lead to it: by the node that holds them, then by id. */
+export async function readConnections(
+  db: Kysely<IndexSchema>,
+  orgId: string,
+  nodeId: string,
+  { limit, offset }: Slice,
+): Promise<Connection[]> {
+  const rows = await connectionsOf(db, orgId, nodeId)
+    .selectAll('edge')
+    .orderBy('edge.holder')
+    .orderBy('edge.key')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  return rows.map(toConnection)
+}
+
+function toConnection({
+  key,
+  holder,
+  source,
+  target,
+  connection_type,
+  label,
+}: Omit<EdgeTable, 'org_id' | 'edge_type'>): Connection {
+  return { id: key, node_id: holder, source, target, type: connection_type, label }
+}
+
+/** The first by id, in the order of their titles. */
+async function relatives(db: Kysely<IndexSchema>, orgId: string, nodeId: string, here: End, there: End) {
+  const first = relativesOf(db, orgId, nodeId, here, there)
+    .select(['node.id', 'node.title', 'edge.label'])
+    .orderBy('node.id')
+    .limit(toldAtMost)
+  return db.selectFrom(first.as('first')).selectAll().orderBy('title').orderBy('id').execute()
+}
+
+type End = 'source' | 'target'
+
+function relativesOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string, here: End, there: End) {
+  return db
+    .selectFrom('edge')
+    .innerJoin('node', 'node.id', `edge.${there}`)
+    .where(`edge.${here}`, '=', nodeId)
+    .where('edge_type', '=', 'parent_child')
+    .where('node.org_id', '=', orgId)
+}
+
+function connectionsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
+  return db
+    .selectFrom('edge')
+    .innerJoin('node as from', 'from.id', 'edge.source')
+    .innerJoin('node as to', 'to.id', 'edge.target')
+    .where('edge_type', '=', 'connection')
+    .where('from.org_id', '=', orgId)
+    .where('to.org_id', '=', orgId)
+    .where((eb) => eb.or([eb('edge.source', '=', nodeId), eb('edge.target', '=', nodeId)]))
+}
+
+interface Counts {
+  readonly num_parents: number
+  readonly num_children: number
+  readonly num_ancestors: number
+  readonly num_descendants: number
+  readonly num_connections: number
+}
+
+const countAll = sql<number>`count(*)`.as('total')
+
+/** By node and the graph that they are counted in: a hub has as many as the organisation has nodes. */
+const known = new LRUCache<string, Counts>({ max: 10_000 })
+
+export async function countsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<Counts> {
+  // Read now: the caller's row may be older than what the node was just indexed with.
+  const graph = db.selectFrom('org').select(['epoch', 'graph_version']).where('id', '=', orgId)
+  const { epoch, graph_version } = (await graph.executeTakeFirst()) ?? {}
+  const key = `${epoch} ${graph_version} ${nodeId}`
+  const counts = known.get(key) ?? (await count(db, orgId, nodeId))
+  if (epoch !== undefined) known.set(key, counts)
+  return counts
+}
+
+async function count(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<Counts> {
+  const [parents, children, connections] = await Promise.all([
+    relativesOf(db, orgId, nodeId, 'target', 'source').select(countAll).executeTakeFirstOrThrow(),
+    relativesOf(db, orgId, nodeId, 'source', 'target').select(countAll).executeTakeFirstOrThrow(),
+    connectionsOf(db, orgId, nodeId).select(countAll).executeTakeFirstOrThrow(),
+  ])
+  return {
+    num_parents: Number(parents.total),
+    num_children: Number(children.total),
+    num_ancestors: await countReached(db, orgId, nodeId, 'up'),
+    num_descendants: await countReached(db, orgId, nodeId, 'down'),
+    num_connections: Number(connections.total),
+  }
+}
+
+/** Distinct nodes above or below; `union` ends a walk in a graph that damaged mirrors made cyclic. */
+async function countReached(
+  db: Kysely<IndexSchema>,
+  orgId: string,
+  nodeId: string,
+  direction: 'up' | 'down',
+): Promise<number> {
+  const [here, there] = direction === 'up' ? (['target', 'source'] as const) : (['source', 'target'] as const)
+  const { rows } = await sql<{ reached: number }>`
+    with recursive reached (id) as (
+      select ${nodeId}
+      union
+      select edge.${sql.ref(there)} from edge
+        join reached on edge.${sql.ref(here)} = reached.id
+        join node on node.id = edge.${sql.ref(there)} and node.org_id = ${orgId}
+        where edge.edge_type = 'parent_child')
+    select count(*) - 1 as reached from reached`.execute(db)
+  return Number(rows[0]?.reached ?? 0)
+}

@@ -1,0 +1,122 @@
+/** Queries on nodes. */
+import { type Kysely, type Selectable, sql } from 'kysely'
+import { compiledOnce } from '../compiled.ts'
+import type { Slice } from '../slice.ts'
+import type { IndexSchema, NodeTable } from './schema.ts'
+
+type Db = Kysely<IndexSchema>
+
+export type NodeRow = Selectable<NodeTable>
+
+export async function findNode(db: Db, orgId: string, nodeId: string): Promise<NodeRow | undefined> {
+  return (await nodeInOrg(db, nodeId, orgId))[0]
+}
+
+const nodeInOrg = compiledOnce(2, (db: Db, nodeId: string, orgId: string) =>
+  db.selectFrom('node').selectAll().where('id', '=', nodeId).where('org_id', '=', orgId),
+)
+
+/** Whatever its organisation. */
+export function findNodeById(db: Db, nodeId: string): Promise<NodeRow | undefined> {
+  return db.selectFrom('node').selectAll().where('id', '=', nodeId).executeTakeFirst()
+}
+
+/** What counts up with the changes of the node's rows. */
+export function findNodeVersion(db: Db, nodeId: string): Promise<Pick<NodeRow, 'version' | 'changed'> | undefined> {
+  return db.selectFrom('node').select(['version', 'changed']).where('id', '=', nodeId).executeTakeFirst()
+}
+
+/** The ledger commit that the rows were read from; undefined without a row. */
+export async function findIndexedLedger(db: Db, nodeId: string): Promise<string | undefined> {
+  return (await db.selectFrom('node').select('ledger').where('id', '=', nodeId).executeTakeFirst())?.ledger
+}
+
+/** Of those that have a row, what tells its state from every other, with the ledger commit that it was read from. */
+export function listNodeStates(db: Db, nodeIds: readonly string[]) {
+  return db
+    .selectFrom('node')
+    .innerJoin('org', 'org.id', 'node.org_id')
+    .select(['node.id', 'node.org_id', 'node.ledger', 'node.version', 'node.changed', 'org.epoch'])
+    .where('node.id', 'in', nodeIds)
+    .execute()
+}
+
+export async function listNodeIds(db: Db, orgId: string): Promise<string[]> {
+  return (await db.selectFrom('node').select('id').where('org_id', '=', orgId).execute()).map(({ id }) => id)
+}
+
+/** `properties` as JSON. */
+export function listNodeProperties(db: Db, orgId: string) {
+  return db.selectFrom('node').select(['id', 'title', 'properties']).where('org_id', '=', orgId).execute()
+}
+
+interface NodeFilter {
+  readonly tag?: string
+  readonly parent_id?: string
+}
+
+/** The oldest first. `properties` as JSON, null where they have more than `propertiesBytes`. */
+export async function listNodeRows(
+  db: Db,
+  orgId: string,
+  { tag, parent_id, limit, offset }: NodeFilter & Slice,
+  propertiesBytes: number,
+) {
+  let all = db.selectFrom('node').where('org_id', '=', orgId)
+  if (tag !== undefined) all = all.where('id', 'in', db.selectFrom('node_tag').select('node_id').where('tag', '=', tag))
+  if (parent_id !== undefined) {
+    const children = db
+      .selectFrom('edge')
+      .innerJoin('node as parent', 'parent.id', 'edge.source')
+      .select('edge.target')
+      .where('parent.id', '=', parent_id)
+      .where('edge_type', '=', 'parent_child')
+    all = all.where('id', 'in', children)
+  }
+  const short = sql<string | null>`case when octet_length(properties) <= ${propertiesBytes} then properties end`
+  const rows = await all
+    .select(['id', 'org_id', 'title', 'tags', 'created_at', 'updated_at', 'head'])
+    .select(short.as('properties'))
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  const { total } = await all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { rows, total }
+}
+
+/** The oldest first, with the number of all. */
+export async function listNodeTitles(db: Db, orgId: string, { limit, offset }: Slice) {
+  const all = db.selectFrom('node').where('org_id', '=', orgId)
+  const rows = await all
+    .select(['id', 'title'])
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  const { total } = await all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { rows, total }
+}
+
+export type NodePosition = Pick<NodeRow, 'created_at' | 'id'>
+
+/** The oldest first, from after `last` on. */
+export function listNodesAfter(db: Db, orgId: string, last: NodePosition, limit: number): Promise<NodePosition[]> {
+  return db
+    .selectFrom('node')
+    .select(['created_at', 'id'])
+    .where('org_id', '=', orgId)
+    .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(last.created_at, last.id)))
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
+/** Empty where the node has none. */
+export async function readNodeText(db: Db, nodeId: string): Promise<string> {
+  const row = await db.selectFrom('node_text').select('text').where('node_id', '=', nodeId).executeTakeFirst()
+  return row?.text ?? ''
+}

@@ -1,0 +1,132 @@
+/** Queries on organisations and their members. */
+import { CompiledQuery, type Kysely, type Selectable, type Transaction } from 'kysely'
+import { compiledOnce } from '../compiled.ts'
+import type { Slice } from '../slice.ts'
+import type { IndexSchema, MemberTable, OrgTable, Role } from './schema.ts'
+
+type Db = Kysely<IndexSchema>
+
+export type OrgRow = Selectable<OrgTable>
+export type MemberRow = Omit<MemberTable, 'org_id'>
+
+export function findOrgRow(db: Db, orgId: string): Promise<OrgRow | undefined> {
+  return db.selectFrom('org').selectAll().where('id', '=', orgId).executeTakeFirst()
+}
+
+/** The organisation and the person's role in it (null: none), both of one moment. */
+export async function findOrgWithRole(
+  db: Db,
+  orgId: string,
+  userId: string,
+): Promise<{ org: OrgRow; role: Role | null } | undefined> {
+  const [row] = await orgAndRole(db, userId, orgId)
+  if (row === undefined) return undefined
+  const { role, ...org } = row
+  return { org, role }
+}
+
+const orgAndRole = compiledOnce(2, (db: Db, userId: string, orgId: string) =>
+  db
+    .selectFrom('org')
+    .leftJoin('member', (join) => join.onRef('member.org_id', '=', 'org.id').on('member.user_id', '=', userId))
+    .selectAll('org')
+    .select('member.role')
+    .where('org.id', '=', orgId),
+)
+
+export async function findRole(db: Db, orgId: string, userId: string): Promise<Role | undefined> {
+  const row = await db
+    .selectFrom('member')
+    .select('role')
+    .where('org_id', '=', orgId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row?.role
+}
+
+/** The commit of org.git's main that the row was read from; undefined without a row. */
+export async function findOrgHead(db: Db, orgId: string): Promise<string | undefined> {
+  return (await db.selectFrom('org').select('head').where('id', '=', orgId).executeTakeFirst())?.head
+}
+
+export async function listOrgIds(db: Db): Promise<string[]> {
+  return (await db.selectFrom('org').select('id').execute()).map(({ id }) => id)
+}
+
+/** Reads a row, so that a database that cannot be read throws. */
+export async function probeOrgs(db: Db): Promise<void> {
+  await db.selectFrom('org').select('id').limit(1).execute()
+}
+
+/** Those of which the person is a member, the oldest first, with the role. */
+export async function listOrgsOf(db: Db, userId: string, { limit, offset }: Slice) {
+  const mine = db.selectFrom('org').innerJoin('member', 'member.org_id', 'org.id').where('member.user_id', '=', userId)
+  const rows = await mine
+    .selectAll('org')
+    .select('member.role')
+    .orderBy('org.created_at')
+    .orderBy('org.id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  const { total } = await mine.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { rows, total }
+}
+
+/** The oldest first. */
+export async function listMemberRows(
+  db: Db,
+  orgId: string,
+  { limit, offset }: Slice,
+): Promise<{ rows: MemberRow[]; total: number }> {
+  const all = db.selectFrom('member').where('org_id', '=', orgId)
+  const rows = await all
+    .select(['user_id', 'email', 'name', 'role', 'created_at'])
+    .orderBy('created_at')
+    .orderBy('user_id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  const { total } = await all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { rows, total }
+}
+
+/** Every membership, by the age of the organisation. */
+export function listMemberships(db: Db) {
+  return db
+    .selectFrom('member')
+    .innerJoin('org', 'org.id', 'member.org_id')
+    .select([
+      'user_id',
+      'email',
+      'member.name',
+      'role',
+      'member.created_at',
+      'org_id',
+      'org.created_at as org_created_at',
+    ])
+    .orderBy('org.created_at')
+    .orderBy('org_id')
+    .execute()
+}
+
+interface VersionRow {
+  readonly epoch: string
+  readonly version: number
+}
+
+/** Of a published organisation; undefined where it is unknown or unpublished. One prepared statement. */
+export async function findPublishedState(db: Db, orgId: string): Promise<VersionRow | undefined> {
+  const select = 'select epoch, version from org where id = ? and published = 1'
+  const [row] = (await db.executeQuery<VersionRow>(CompiledQuery.raw(select, [orgId]))).rows
+  return row
+}
+
+/** Rows of members and nodes go with it. */
+export async function deleteOrgRow(trx: Transaction<IndexSchema>, orgId: string): Promise<void> {
+  await trx.deleteFrom('org').where('id', '=', orgId).execute()
+}
+
+export async function deleteAllOrgs(trx: Transaction<IndexSchema>): Promise<void> {
+  await trx.deleteFrom('org').execute()
+}

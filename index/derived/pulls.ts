@@ -1,0 +1,43 @@
+/** Rows of pull requests. */
+import type { Kysely, Selectable } from 'kysely'
+import type { Slice } from '../slice.ts'
+import type { IndexSchema, PullTable } from './schema.ts'
+
+type Db = Kysely<IndexSchema>
+
+export type PullRow = Selectable<PullTable>
+
+/** The open requests of a node, by number. */
+export function listOpenPulls(db: Db, nodeId: string): Promise<PullRow[]> {
+  return db
+    .selectFrom('pull')
+    .selectAll()
+    .where('node_id', '=', nodeId)
+    .where('status', '=', 'open')
+    .orderBy('number')
+    .execute()
+}
+
+/** The newest first. */
+export async function listPullRows(
+  db: Db,
+  nodeId: string,
+  status: PullRow['status'] | 'all',
+  { limit, offset }: Slice,
+): Promise<{ rows: PullRow[]; total: number }> {
+  let all = db.selectFrom('pull').where('node_id', '=', nodeId)
+  if (status !== 'all') all = all.where('status', '=', status)
+  const rows = await all.selectAll().orderBy('number', 'desc').limit(limit).offset(offset).execute()
+  const { total } = await all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { rows, total }
+}
+
+export function findPull(db: Db, nodeId: string, number: number): Promise<PullRow | undefined> {
+  return db.selectFrom('pull').selectAll().where('node_id', '=', nodeId).where('number', '=', number).executeTakeFirst()
+}
+
+/** The numbers of all requests of a node. */
+export async function listPullNumbers(db: Db, nodeId: string): Promise<number[]> {
+  const rows = await db.selectFrom('pull').select('number').where('node_id', '=', nodeId).execute()
+  return rows.map(({ number }) => number)
+}

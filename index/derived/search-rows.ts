@@ -1,0 +1,55 @@
+/** What a search index catches up with: rows in the order in which they changed, and what is indexed of one node. */
+import { type Kysely, sql } from 'kysely'
+import type { IndexSchema } from './schema.ts'
+
+type Db = Kysely<IndexSchema>
+
+/** Nodes that changed after the organisation's version `since`. */
+export function listChangedNodes(db: Db, orgId: string, since: number, limit: number) {
+  return db
+    .selectFrom('node')
+    .select(['id', 'changed'])
+    .where('org_id', '=', orgId)
+    .where('changed', '>', since)
+    .orderBy('changed')
+    .limit(limit)
+    .execute()
+}
+
+/** Nodes that were deleted after the organisation's version `since`. */
+export function listTombstones(db: Db, orgId: string, since: number, limit: number) {
+  return db
+    .selectFrom('tombstone')
+    .select(['node_id', 'changed'])
+    .where('org_id', '=', orgId)
+    .where('changed', '>', since)
+    .orderBy('changed')
+    .limit(limit)
+    .execute()
+}
+
+/** A node with the first `textBytes` of its text, which may end within a letter, and the size of the whole text. */
+export function findSearchRow(db: Db, orgId: string, nodeId: string, textBytes: number) {
+  return (
+    db
+      .selectFrom('node')
+      .innerJoin('node_text', 'node_text.node_id', 'node.id')
+      .select(['node.title', 'node.tags', 'node.updated_at', 'node.head'])
+      // Of an empty blob substr makes null.
+      .select(sql<Buffer>`coalesce(substr(cast(node_text.text as blob), 1, ${textBytes}), x'')`.as('beginning'))
+      .select(sql<number>`octet_length(node_text.text)`.as('bytes'))
+      .where('node.id', '=', nodeId)
+      .where('node.org_id', '=', orgId)
+      .executeTakeFirst()
+  )
+}
+
+/** The whole text, and the head of main that it is from. */
+export function findTextWithHead(db: Db, nodeId: string) {
+  return db
+    .selectFrom('node')
+    .innerJoin('node_text', 'node_text.node_id', 'node.id')
+    .select(['node.head', 'node_text.text'])
+    .where('node.id', '=', nodeId)
+    .executeTakeFirst()
+}

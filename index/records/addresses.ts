@@ -1,0 +1,29 @@
+/** From where an account was signed in to. Each function is one statement. */
+
+import type { Kysely } from 'kysely'
+import type { CredentialsSchema } from './schema.ts'
+
+type Db = Kysely<CredentialsSchema>
+
+/** When the account was last used from there. */
+export async function findAddress(db: Db, accountId: string, address: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('account_address')
+    .select('seen_at')
+    .where('account_id', '=', accountId)
+    .where('address', '=', address)
+    .executeTakeFirst()
+  return row?.seen_at
+}
+
+export async function setAddressSeen(db: Db, account_id: string, address: string, seen_at: string): Promise<void> {
+  await db
+    .insertInto('account_address')
+    .values({ account_id, address, seen_at })
+    .onConflict((conflict) => conflict.columns(['account_id', 'address']).doUpdateSet({ seen_at }))
+    .execute()
+}
+
+export async function deleteAddressesUntil(db: Db, accountId: string, seenAt: string): Promise<void> {
+  await db.deleteFrom('account_address').where('account_id', '=', accountId).where('seen_at', '<=', seenAt).execute()
+}

@@ -1,0 +1,141 @@
+/** Who fails to sign in is slowed down: failures are counted, never successes, and nobody is kept out by those of others. */
+
+import { createHash } from 'node:crypto'
+import { emailKey } from '../../../index/records/accounts.ts'
+import { findAddress } from '../../../index/records/addresses.ts'
+import type { Account } from '../../../index/records/schema.ts'
+import type { Attempt, Count, Counter, Limit, LimitSignIn, NewCounter } from '../../counters.ts'
+import type { Deps } from '../../deps.ts'
+import { RateLimited, Refusal } from '../../errors.ts'
+
+/** From one address, to accounts that it is new to. */
+const byAddress: Limit = { name: 'sign-in', quota: 30, windowSeconds: 60 }
+/** To one account from all addresses that are new to it; and, by itself, from each one that it has signed in from. */
+const byAccount: Limit = { name: 'sign-in', quota: 10, windowSeconds: 60 }
+/** To one account from all addresses that are new to it. */
+const byAccountInADay: Limit = { name: 'sign-in', quota: 100, windowSeconds: 24 * 3600 }
+
+/** Seconds without a further attempt after a limit was exceeded: the first time, doubled each time in a day, at most. */
+const pauses = { shortest: 60, longest: 900, forgottenAfter: 24 * 3600 } as const
+
+/** Milliseconds for which an address is one that the account has signed in from. */
+export const addressLife = 30 * 24 * 3600 * 1000
+
+export const unlimitedSignIns: LimitSignIn = (_attempt, work) => work()
+
+/** What an attempt is counted under. */
+interface Place {
+  readonly what: string
+  readonly counter: Counter
+  readonly key: string
+  /** Whether what exceeds it waits ever longer. */
+  readonly doubles: boolean
+  /** Of this process, by key. */
+  readonly pending: Map<string, Pending>
+}
+
+interface Pending {
+  /** Attempts that are not decided; each resolves once it is. */
+  readonly undecided: Set<Promise<void>>
+  /** Attempts that wait for these, no more than the quota. */
+  waiting: number
+}
+
+export function limitedSignIns(newCounter: NewCounter): LimitSignIn {
+  const places = (id: string, what: string, limit: Limit, doubles = true) => {
+    const counter = newCounter(id, limit)
+    const pending: Place['pending'] = new Map()
+    return (key: string): Place => ({ what, counter, key, doubles, pending })
+  }
+  const address = places('sign-in by address', 'from this address', byAddress)
+  const known = places('sign-in from a known address', 'to this account', byAccount)
+  const strange = places('sign-in', 'to this account', byAccount)
+  const strangeInADay = places('sign-in in a day', 'to this account', byAccountInADay, false)
+  const excesses = newCounter('sign-in excesses', { ...byAddress, windowSeconds: pauses.forgottenAfter })
+
+  const tooMany = async ({ what, counter, key, doubles }: Place, { limit, taken, waitMs }: Count) => {
+    let seconds = Math.ceil(waitMs / 1000)
+    if (doubles && taken === limit.quota + 1) {
+      const { taken: times } = await excesses.take(key)
+      seconds = Math.min(pauses.shortest * 2 ** (times - 1), pauses.longest)
+      await counter.close(key, seconds)
+    }
+    return new RateLimited(`failed sign-ins ${what}`, limit, Math.min(seconds, pauses.longest))
+  }
+
+  return async ({ from, account }, work) => {
+    // Who comes back is not kept out by others behind the same address.
+    const asked = account?.isKnownFrom === true ? [known(`${account.key} ${from}`)] : [address(from)]
+    if (account?.isKnownFrom === false) asked.push(strange(account.key), strangeInADay(account.key))
+    const entered: Place[] = []
+    let decide = () => {}
+    const decided = new Promise<void>((resolve) => {
+      decide = resolve
+    })
+    const giveBack = () => Promise.all(entered.map(({ counter, key }) => counter.giveBack(key)))
+    try {
+      for (const one of asked) {
+        const count = await take(one)
+        if (count.taken > count.limit.quota) throw await tooMany(one, count)
+        entered.push(one)
+        enter(one, decided)
+      }
+      const result = await work()
+      await giveBack()
+      return result
+    } catch (error) {
+      if (!isWrongSecret(error)) await giveBack()
+      throw error
+    } finally {
+      for (const one of entered) leave(one, decided)
+      decide()
+    }
+  }
+}
+
+/** One too many waits for those that are not decided: they may be right, and then do not count. */
+async function take({ counter, key, pending }: Place): Promise<Count> {
+  for (;;) {
+    const count = await counter.take(key)
+    const others = pending.get(key)
+    if (count.taken <= count.limit.quota || others === undefined || others.waiting >= count.limit.quota) return count
+    await counter.giveBack(key)
+    others.waiting++
+    await Promise.race(others.undecided)
+    others.waiting--
+  }
+}
+
+function enter({ pending, key }: Place, decided: Promise<void>): void {
+  const others = pending.get(key) ?? { undecided: new Set(), waiting: 0 }
+  others.undecided.add(decided)
+  pending.set(key, others)
+}
+
+function leave({ pending, key }: Place, decided: Promise<void>): void {
+  const others = pending.get(key)
+  others?.undecided.delete(decided)
+  if (others?.undecided.size === 0) pending.delete(key)
+}
+
+/** How an attempt on the account is counted; of one that is not there by its e-mail, so that nothing tells them apart. */
+export async function attemptOn(
+  deps: Deps,
+  from: string,
+  account: Pick<Account, 'id'> | undefined,
+  email = '',
+): Promise<Attempt> {
+  if (account === undefined) return { from, account: { key: keyOfNobody(email), isKnownFrom: false } }
+  const seenAt = await findAddress(deps.credentials.read, account.id, from)
+  const isKnownFrom = seenAt !== undefined && deps.now().getTime() - Date.parse(seenAt) < addressLife
+  return { from, account: { key: account.id, isKnownFrom } }
+}
+
+/** One of 65,536, so that made-up addresses fill no memory. */
+function keyOfNobody(email: string): string {
+  return `nobody ${createHash('sha256').update(emailKey(email)).digest('hex').slice(0, 4)}`
+}
+
+function isWrongSecret(error: unknown): boolean {
+  return error instanceof Refusal && (error.code === 'invalid_credentials' || error.code === 'invalid_token')
+}

@@ -1,0 +1,10 @@
+/** Of text that others wrote, what a sentence quotes. */
+
+const mostLetters = 100
+
+/** The first 100 letters, with an ellipsis where there are more. */
+export function excerpt(text: string): string {
+  if (text.length <= mostLetters) return text
+  const letters = [...text.slice(0, 2 * mostLetters + 1)]
+  return letters.length <= mostLetters ? text : `${letters.slice(0, mostLetters).join('')}…`
+}

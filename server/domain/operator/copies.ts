@@ -1,0 +1,94 @@
+/** The repositories in a folder of copies, found by what they hold; and what looks like one and is none. */
+import { type Dirent, type Stats, statSync } from 'node:fs'
+import { lstat, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { codeOf } from '../../../gitstore/errors.ts'
+import { isAbsent } from '../../../gitstore/presence.ts'
+import { kindOf } from '../../../gitstore/regular-files.ts'
+import { unfinished } from '../../../gitstore/repos.ts'
+import type { Trouble } from './backup.ts'
+
+/** Levels of folders below the one that is given that are searched. */
+const levels = 3
+
+export interface Copies {
+  /** In order, below the folder that was searched. */
+  readonly paths: readonly string[]
+  /** What should be a repository, by its name or by what it holds, and cannot be read as one. */
+  readonly problems: readonly Trouble[]
+  /** Folders that lie too deep to be searched. */
+  readonly unsearched: readonly string[]
+}
+
+/** What is below a repository belongs to it. Links are not followed. @throws system errors where `dir` cannot be read */
+export async function findCopies(dir: string): Promise<Copies> {
+  const paths: string[] = []
+  const problems: Trouble[] = []
+  const unsearched: string[] = []
+  for (const entry of await entriesOf(dir)) await look(entry.name, entry, 1)
+  return { paths, problems, unsearched }
+
+  async function look(path: string, entry: Dirent, level: number): Promise<void> {
+    try {
+      if (entry.isDirectory()) await lookInside(path, level)
+      else if (isNamedRepository(path) || (entry.isSymbolicLink() && leadsToFolder(join(dir, path))))
+        problems.push({
+          path,
+          reason: `is ${entry.isFile() ? 'a file' : kindOf(entry)}, not a folder, and was not read`,
+        })
+    } catch (error) {
+      if (codeOf(error) === undefined) throw error
+      problems.push({ path, reason: `cannot be read: ${error instanceof Error ? error.message : error}` })
+    }
+  }
+
+  async function lookInside(path: string, level: number): Promise<void> {
+    const missing = await missingParts(join(dir, path))
+    if (missing.length === 0) {
+      paths.push(path)
+      return
+    }
+    const lacksOne = missing.length === 1 && !missing.includes('objects')
+    if (isNamedRepository(path) || lacksOne) problems.push({ path, reason: `is no repository: ${adviceOn(missing)}` })
+    if (isNamedRepository(path) && missing.length < parts.length) return
+    const entries = await entriesOf(join(dir, path))
+    if (level < levels) for (const one of entries) await look(join(path, one.name), one, level + 1)
+    else if (entries.some((one) => one.isDirectory() || one.isSymbolicLink())) unsearched.push(path)
+  }
+}
+
+const parts = ['HEAD', 'objects', 'refs'] as const
+
+/** What of a repository a folder does not have as git needs it. */
+async function missingParts(dir: string): Promise<(typeof parts)[number][]> {
+  const missing: (typeof parts)[number][] = []
+  for (const name of parts) {
+    const found = await lstat(join(dir, name)).catch(orMissing)
+    if (!found || !(name === 'HEAD' ? found.isFile() : found.isDirectory())) missing.push(name)
+  }
+  return missing
+}
+
+function adviceOn(missing: readonly string[]): string {
+  const said = missing.map((name) => `${name} is missing or no ${name === 'HEAD' ? 'file' : 'folder'}`).join(', ')
+  // Git needs the folder although it is empty once all refs are packed; tools that copy files alone leave it out.
+  return missing.join() === 'refs' ? `${said}; where packed-refs is there, make an empty folder refs` : said
+}
+
+function isNamedRepository(path: string): boolean {
+  return path.endsWith('.git')
+}
+
+async function entriesOf(dir: string): Promise<Dirent[]> {
+  const entries = await readdir(dir, { withFileTypes: true })
+  return entries.filter(({ name }) => !name.startsWith(unfinished)).sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+function leadsToFolder(link: string): boolean {
+  return statSync(link, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+function orMissing(error: unknown): Stats | undefined {
+  if (isAbsent(error)) return undefined
+  throw error
+}

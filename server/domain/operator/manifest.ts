@@ -1,0 +1,57 @@
+/** `manifest.json` of a backup, written last: whatever it names is there, checked and durable. */
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { z } from 'zod'
+import { replaceFile } from '../../../gitstore/durable.ts'
+import { openRegular, readRegular } from '../../../gitstore/regular-files.ts'
+import { isOid } from '../../../gitstore/repo.ts'
+import { asJson } from '../authors.ts'
+
+const manifestSchema = z.object({
+  format: z.literal(1, 'this version does not know its format'),
+  /** ISO 8601 in UTC. */
+  created_at: z.string(),
+  credentials: z.object({ sha256: z.string() }).optional(),
+  /** Each with the objects at which its refs point, by their full names. */
+  repositories: z.array(z.object({ path: z.string(), refs: z.record(z.string(), z.string().refine(isOid)) })),
+  /** Mirrors of what had been deleted by then: `restore` leaves them. */
+  gone: z.array(z.string()),
+})
+
+export type Manifest = z.infer<typeof manifestSchema>
+
+export const manifestFile = 'manifest.json'
+
+/** Bytes: a million refs. */
+const manifestLimitBytes = 128 * 1_048_576
+
+export async function writeManifest(dir: string, manifest: Manifest): Promise<void> {
+  await replaceFile(join(dir, manifestFile), asJson(manifest))
+}
+
+/** The manifest of a backup folder, neither where there is none; `damage` says why it cannot be used. @throws system errors */
+export async function readManifest(dir: string): Promise<{ manifest?: Manifest; damage?: string }> {
+  const bytes = await readRegular(join(dir, manifestFile), manifestLimitBytes)
+  if (bytes === undefined) return {}
+  if (typeof bytes === 'string') return { damage: bytes }
+  try {
+    const { success, data, error } = manifestSchema.safeParse(JSON.parse(bytes.toString()))
+    if (success) return { manifest: data }
+    const [issue] = error.issues
+    return { damage: [...(issue?.path ?? []), issue?.message].join(': ') }
+  } catch (error) {
+    if (error instanceof SyntaxError) return { damage: error.message }
+    throw error
+  }
+}
+
+/** SHA-256 in hexadecimal; undefined where there is no such file. @throws Error where it is no regular file; system errors */
+export async function hashOfFile(file: string): Promise<string | undefined> {
+  const opened = await openRegular(file)
+  if (opened === undefined) return undefined
+  if (typeof opened === 'string') throw new Error(`${file} ${opened}`)
+  const hash = createHash('sha256')
+  await pipeline(opened.createReadStream(), hash)
+  return hash.digest('hex')
+}

@@ -1,0 +1,118 @@
+/** Updating the branch of a pull request: its commits are rebased onto the target, on the server. */
+import { GitError } from '../../../gitstore/errors.ts'
+import { rebase } from '../../../gitstore/merge.ts'
+import { type RefName, transact } from '../../../gitstore/ref-transaction.ts'
+import { readRef } from '../../../gitstore/refs.ts'
+import type { Oid } from '../../../gitstore/repo.ts'
+import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
+import { type NodeAccess, nodeFor, requireStill } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { signature } from '../authors.ts'
+import { addsParents, problemsOf, refuseDirectMove, refuseProblems, whileHeld } from '../branch-moves.ts'
+import { followSoon, readBack } from '../follow.ts'
+import { main } from '../places.ts'
+import { openSlots } from '../slots.ts'
+import { sentence, treeOf } from './merges.ts'
+import type { PullRequest } from './pull-views.ts'
+import { readPullRequest, rowFor } from './pulls.ts'
+
+/** Commits that are rebased here: 1 ms of CPU each, 25 ms where both sides changed the same file. */
+const commitsAtMost = 250
+
+/** In this process; each may start one git after another. */
+const inSlot = openSlots({
+  running: 2,
+  runningForOne: 1,
+  waiting: 32,
+  waitingForOne: 8,
+  waitTimeoutMs: 30_000,
+  refusal: 'Too many branches are being updated at this moment; try again',
+})
+
+/**
+ * Rebases the source onto the target on the server.
+ *
+ * @throws Refusal merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected,
+ *   source_branch_missing, too_many_commits, busy; the reason of `signal`, after which nothing moves
+ */
+export async function updatePullBranch(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  nodeId: string,
+  number: number,
+  signal: AbortSignal,
+): Promise<PullRequest> {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  const { repo, history } = access
+  const row = await rowFor(deps, nodeId, number)
+  if (row.status !== 'open') throw new Refusal(row.status, `The pull request is ${row.status}`)
+  const source: RefName = { repo, ref: `refs/heads/${row.source_branch}` }
+  const from = readRef(repo, source.ref)
+  const onto = readRef(repo, `refs/heads/${row.target_branch}`)
+  if (!from) throw new Refusal('source_branch_missing', sentence.source_branch_missing)
+  if (!onto) throw new Refusal('target_branch_missing', sentence.target_branch_missing)
+  if (await history.contains(from, onto)) return readPullRequest(deps, actor, orgId, nodeId, number)
+  if (source.ref === main) {
+    if (access.org.require_pull_requests) refuseDirectMove()
+    if (!(await history.contains(onto, from))) throw new Refusal('branch_protected', 'main cannot be rewritten')
+  }
+  const { ahead } = await history.divergence(onto, from)
+  if (ahead > commitsAtMost)
+    throw tooMany(`The target lacks ${ahead} commits of the source, and at most ${commitsAtMost} are rebased here`)
+  const head = await inSlot(actor.id, signal, () => rebased(deps, actor, access, { from, onto, signal }))
+  signal.throwIfAborted()
+  const adds = source.ref === main && (await addsParents(repo, await treeOf(repo, from), await treeOf(repo, head)))
+  await whileHeld(deps, access, adds, () =>
+    transact(deps.store, [source], async (current) => {
+      if (current(source) !== from)
+        throw new Refusal(
+          'head_moved',
+          'The source branch moved meanwhile; nothing was changed',
+          headOf(current(source)),
+        )
+      await requireStill(deps, actor, orgId, 'editor')
+      refuseProblems(
+        await problemsOf(deps, access, repo, source.ref, await treeOf(repo, from), await treeOf(repo, head)),
+        () => ['body'],
+      )
+      return { moves: [{ ...source, to: head }], value: undefined }
+    }),
+  )
+  await followSoon(deps, orgId, nodeId)
+  return readBack(deps, () => readPullRequest(deps, actor, orgId, nodeId, number))
+}
+
+interface Update {
+  readonly from: Oid
+  readonly onto: Oid
+  readonly signal: AbortSignal
+}
+
+async function rebased(
+  deps: Deps,
+  actor: Person,
+  { repo, history }: NodeAccess,
+  { from, onto, signal }: Update,
+): Promise<Oid> {
+  const commits = [...(await history.between(onto, from))].reverse()
+  try {
+    return await rebase(repo, { commits, onto, committer: signature(actor, deps.now()), signal })
+  } catch (error) {
+    if (error instanceof GitError && error.code === 'limit_exceeded')
+      throw tooMany('The folders that the commits change are too large')
+    if (!(error instanceof GitError) || error.code !== 'merge_conflict') throw error
+    throw new Refusal('merge_conflict', 'Both branches changed the same paths; nothing was changed', {
+      paths: error.facts.paths,
+    })
+  }
+}
+
+function tooMany(what: string): Refusal {
+  return new Refusal('too_many_commits', `${what}; rebase with git and push`)
+}
+
+function headOf(head: Oid | null): Record<string, unknown> {
+  return head ? { current_head: head } : {}
+}

@@ -1,0 +1,42 @@
+/** What went wrong, for the operator's terminal: a sentence for what can be expected, the stack for anything else. */
+import { report } from 'node:process'
+import { codeOf, GitError } from '../gitstore/errors.ts'
+import { DatabaseFault } from '../index/database.ts'
+import { ConfigError } from './config.ts'
+
+/** Files that the service has open before its first request. */
+const filesNeeded = 33
+
+export function explainFault(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (isShortOfFiles(error)) return filesSentence()
+  const isExpected =
+    error instanceof ConfigError ||
+    error instanceof GitError ||
+    error instanceof DatabaseFault ||
+    (codeOf(error) !== undefined && 'syscall' in error)
+  return isExpected ? error.message : (error.stack ?? error.message)
+}
+
+function isShortOfFiles(error: Error): boolean {
+  const code = codeOf(error)
+  if (code === 'EMFILE' || code === 'ENFILE') return true
+  return error.cause instanceof Error && isShortOfFiles(error.cause)
+}
+
+function filesSentence(): string {
+  const limit = openFilesLimit()
+  const has = limit === undefined ? '' : `: this process may open ${limit} (ulimit -n)`
+  return `Too many files are open${has}; a start needs ${filesNeeded}, a service under load 1024`
+}
+
+/** Undefined where the system does not tell. */
+function openFilesLimit(): string | undefined {
+  try {
+    // As node's documentation of reports has it.
+    const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft?: string | number } } }
+    return String(userLimits?.open_files?.soft)
+  } catch {
+    return undefined
+  }
+}

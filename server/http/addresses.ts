@@ -1,0 +1,21 @@
+/** Where a request comes from, for limits and for what an account remembers. */
+
+import { isIPv6 } from 'node:net'
+import type { Request } from 'express'
+
+/** The caller's address, as the trusted proxies tell it; of IPv6 the /64, which is what one customer has. */
+export function networkOf(req: Request): string {
+  const { ip = '' } = req
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
+  if (mapped !== undefined) return mapped
+  return isIPv6(ip) ? `${firstGroups(ip)}::/64` : ip
+}
+
+function firstGroups(address: string): string {
+  const [before = '', after] = (address.split('%', 1)[0] ?? '').split('::')
+  const left = before === '' ? [] : before.split(':')
+  const right = after === undefined || after === '' ? [] : after.split(':')
+  const zeros = after === undefined ? 0 : Math.max(0, 8 - left.length - right.length)
+  const groups = [...left, ...Array<string>(zeros).fill('0'), ...right].slice(0, 4)
+  return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')
+}

@@ -1,0 +1,136 @@
+/** The server below Express: what Node would decide by itself and in silence is answered as everything else is. */
+
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Logger } from 'pino'
+import { answerRaw } from './raw-answers.ts'
+import { toOriginForm } from './request-line.ts'
+
+/** Milliseconds for the headers of a request. Bodies have their own limits: bodies.ts, and gitstore/transport.ts of a push. */
+const headersMs = 20_000
+/** Longer than proxies and clients keep a connection, so that none sends into one that is being closed. */
+const keepAliveMs = 75_000
+/** Milliseconds for a client to read something of its answer, once that is made. */
+const readingMs = 120_000
+/** Milliseconds that a client which still sends is listened to after its answer: one that is cut off may never read it. */
+const lingerMs = 3_000
+
+/** What was asked last on a connection. */
+const latest = new WeakMap<Duplex, ServerResponse>()
+
+export function newServer(app: RequestListener, log: Logger): Server {
+  const server = createServer({ requireHostHeader: false, headersTimeout: headersMs, requestTimeout: 0 })
+  server.keepAliveTimeout = keepAliveMs
+  server.timeout = readingMs
+  // A client that ends its side of the connection still reads. No types: it is not documented, and tested here.
+  Object.assign(server, { httpAllowHalfOpen: true })
+  const answer: RequestListener = (req, res) => {
+    latest.set(req.socket, res)
+    toOriginForm(req)
+    res.once('finish', () => endUnread(req))
+    app(req, res)
+  }
+  server.on('request', answer)
+  server.on('checkExpectation', answer)
+  server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
+    continueOnceRead(req, res)
+    answer(req, res)
+  })
+  server.on('connection', lingerOnClose)
+  server.on('timeout', endSilent)
+  server.on('connect', (_req: IncomingMessage, socket: Duplex) => {
+    answerRaw(log, socket, { status: 405, code: 'method_not_allowed', detail: 'CONNECT is not possible here' })
+    linger(socket)
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseBroken(log, error, socket))
+  return server
+}
+
+/** Sends `100 Continue` when the body is wanted. Where it never is, nothing tells whether the client sends it. */
+function continueOnceRead(req: IncomingMessage, res: ServerResponse): void {
+  const { shouldKeepAlive } = res
+  res.shouldKeepAlive = false
+  req._read = (size) => {
+    // The one of its class again.
+    Reflect.deleteProperty(req, '_read')
+    if (!res.headersSent) {
+      res.shouldKeepAlive = shouldKeepAlive
+      res.writeContinue()
+    }
+    req._read(size)
+  }
+}
+
+/** What comes after the answer is thrown away, for a while. */
+function endUnread(req: IncomingMessage): void {
+  if (req.complete) return
+  const overdue = setTimeout(() => req.socket.destroy(), lingerMs)
+  req.once('close', () => clearTimeout(overdue))
+}
+
+/** Node closes a connection with `destroySoon` as soon as the answer is written, which the system may drop where more comes in. */
+function lingerOnClose(socket: Socket): void {
+  const closeNow = socket.destroySoon.bind(socket)
+  socket.destroySoon = () => (isSending(socket) ? linger(socket) : closeNow())
+}
+
+function isSending(socket: Socket): boolean {
+  const res = latest.get(socket)
+  return res !== undefined && !res.req.complete
+}
+
+function linger(socket: Duplex): void {
+  socket.end()
+  socket.resume()
+  const overdue = setTimeout(() => socket.destroy(), lingerMs)
+  socket.once('close', () => clearTimeout(overdue))
+}
+
+/** A connection on which nothing has moved: it is idle, or its client does not read; else the answer is being made. */
+function endSilent(socket: Socket): void {
+  const res = latest.get(socket)
+  const isMaking = res !== undefined && !res.closed && socket.writableLength === 0
+  if (!isMaking) socket.destroy()
+}
+
+interface Broken {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+}
+
+/** What Node's parser says in its errors; anything else is a request that is not HTTP. */
+const broken: Readonly<Record<string, Broken>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    code: 'headers_too_large',
+    detail: 'The address and the headers are over 16 KiB',
+  },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, code: 'too_large', detail: 'The chunk extensions are over 16 KiB' },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: 408,
+    code: 'request_timeout',
+    detail: 'The headers did not arrive in 20 seconds',
+  },
+}
+const notHttp: Broken = { status: 400, code: 'bad_request', detail: 'This is not a request of HTTP/1.1' }
+
+/** Once for a connection: what comes after it is refused by the parser too. */
+const refused = new WeakSet<Duplex>()
+
+function refuseBroken(log: Logger, error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (refused.has(socket)) return
+  refused.add(socket)
+  const res = latest.get(socket)
+  const isAnswering = res !== undefined && !res.closed
+  if (!socket.writable || error.code === 'ECONNRESET' || (isAnswering && res.headersSent)) {
+    socket.destroy()
+  } else if (isAnswering && res.req.complete) {
+    // What is broken came after a whole request, whose answer is the last.
+    res.shouldKeepAlive = false
+  } else {
+    answerRaw(log, socket, broken[error.code ?? ''] ?? notHttp)
+    linger(socket)
+  }
+}

@@ -1,0 +1,90 @@
+/** Takes a body in: inflated, within bounds of bytes and of time, and refused as soon as it is beyond them. */
+
+import type { IncomingMessage } from 'node:http'
+import type { Readable, Transform } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { Invalid, Refusal } from '../errors.ts'
+
+export interface BodyLimits {
+  /** After decompression. */
+  readonly bytes: number
+  /** From now on, for all of it. */
+  readonly ms: number
+}
+
+/**
+ * The JSON that was sent, undefined for nothing. What is refused is not read any further; that the connection then ends is
+ * the caller's to say.
+ *
+ * @throws Refusal too_large, request_timeout, unsupported_media_type; Invalid json_invalid
+ */
+export async function readJson(req: IncomingMessage, limits: BodyLimits): Promise<unknown> {
+  if (Number(req.headers['content-length'] ?? 0) > limits.bytes) throw tooLarge(limits)
+  const bytes = await readBytes(req, limits)
+  if (bytes.length === 0) return undefined
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    throw badJson('JSON decode error')
+  }
+}
+
+export function badJson(msg: string): Invalid {
+  return new Invalid([{ loc: ['body'], msg, type: 'json_invalid' }])
+}
+
+function readBytes(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+  const inflater = inflaterFor(req.headers['content-encoding'])
+  const source: Readable = inflater === undefined ? req : req.pipe(inflater)
+  const parts: Buffer[] = []
+  let size = 0
+  return new Promise<Buffer>((resolve, reject) => {
+    const late = `The body did not arrive in ${limits.ms / 1000} seconds`
+    const overdue = setTimeout(() => end(new Refusal('request_timeout', late)), limits.ms)
+    const take = (part: Buffer) => {
+      size += part.length
+      if (size > limits.bytes) end(tooLarge(limits))
+      else parts.push(part)
+    }
+    const whole = () => end()
+    const broken = () => end(badJson('The body is not compressed as its headers say'))
+    const gone = () => {
+      if (!req.complete) end(badJson('The body is not what its headers say'))
+    }
+    const end = (refusal?: Refusal | Invalid) => {
+      clearTimeout(overdue)
+      source.off('data', take).off('end', whole)
+      req.off('close', gone)
+      if (refusal === undefined) {
+        resolve(Buffer.concat(parts))
+        return
+      }
+      if (inflater !== undefined) req.unpipe(inflater)
+      inflater?.destroy()
+      req.resume()
+      reject(refusal)
+    }
+    req.on('close', gone).on('error', gone)
+    inflater?.on('error', broken)
+    source.on('data', take).on('end', whole)
+  })
+}
+
+function inflaterFor(encoding = 'identity'): Transform | undefined {
+  switch (encoding.toLowerCase()) {
+    case 'identity':
+      return undefined
+    case 'gzip':
+      return createGunzip()
+    case 'deflate':
+      return createInflate()
+    case 'br':
+      return createBrotliDecompress()
+    default:
+      throw new Refusal('unsupported_media_type', 'Send application/json in UTF-8, plain or compressed with gzip')
+  }
+}
+
+function tooLarge({ bytes }: BodyLimits): Refusal {
+  return new Refusal('too_large', `The body is over ${bytes / 1024 / 1024} MiB`)
+}

@@ -1,0 +1,32 @@
+/** Answers where there is no request that Express could see. */
+
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Logger } from 'pino'
+import { v7 as newId } from 'uuid'
+
+export interface RawAnswer {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+}
+
+/** Writes the answer and a line of the log, and nothing of what was sent; the connection is the caller's to close. */
+export function answerRaw(log: Logger, socket: Duplex, { status, code, detail }: RawAnswer): void {
+  const request_id = newId()
+  const body = JSON.stringify({ detail, code, request_id })
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `Date: ${new Date().toUTCString()}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    `X-Request-Id: ${request_id}`,
+    ...(status === 405 ? ['Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'] : []),
+    'Connection: close',
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+  const remoteAddress = 'remoteAddress' in socket ? socket.remoteAddress : undefined
+  log.info({ req: { id: request_id, remoteAddress }, res: { statusCode: status }, code }, 'request refused')
+}

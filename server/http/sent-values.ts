@@ -1,0 +1,125 @@
+/** What was sent, as the spec reads it: before its shape is judged by the validator. */
+
+import { canonicalId } from '../domain/places.ts'
+import type { Problem } from '../errors.ts'
+import { isLongText, matchesInSlices } from './long-texts.ts'
+import { extra, inputOf, mostProblems, tooManyItems } from './problems.ts'
+import { type Schema, schemaOf, typesOf } from './schemas.ts'
+
+type Steps = readonly (string | number)[]
+
+/**
+ * The value with ids of UUID form in lower case, without null where that means absent, and without members that an object
+ * ignores because it neither names nor refuses them. Values that the schema leaves free stay as they are.
+ */
+export function readBySchema(given: Schema, value: unknown): unknown {
+  const schema = schemaOf(given)
+  if (typeof value === 'string') return isId(schema) ? canonicalId(value) : value
+  if (Array.isArray(value)) {
+    const { items } = schema
+    return items === undefined ? value : value.map((item) => readBySchema(items, item))
+  }
+  const object = objectIn(schema)
+  if (!isObject(value) || object === undefined) return value
+  const { properties, required = [], additionalProperties } = object
+  const names = Object.keys(additionalProperties === undefined ? properties : value)
+  const read: [string, unknown][] = []
+  for (const name of names) {
+    if (!Object.hasOwn(value, name)) continue
+    const member = Object.hasOwn(properties, name) ? properties[name] : undefined
+    const inner = value[name]
+    if (member === undefined) read.push([name, inner])
+    else if (inner !== null || required.includes(name) || keepsNull(member))
+      read.push([name, readBySchema(member, inner)])
+  }
+  return Object.fromEntries(read)
+}
+
+/**
+ * What the validator must not be asked: it looks at every item and every member, however many there are, and reports each.
+ * Also text that is no Unicode, which neither UTF-8 nor SQL can hold; free values are JSON, which can.
+ */
+export function problemsBefore(schema: Schema, body: unknown): Problem[] {
+  const found = { problems: [], unknown: [] }
+  look(schema, body, ['body'], found)
+  return found.unknown.length < mostProblems ? found.problems : found.unknown
+}
+
+interface Found {
+  readonly problems: Problem[]
+  /** Members that a closed object does not name: a few are the validator's to report, beside all else. */
+  readonly unknown: Problem[]
+}
+
+function look(given: Schema, value: unknown, loc: Steps, found: Found): void {
+  if (found.unknown.length >= mostProblems || found.problems.length >= mostProblems) return
+  const schema = schemaOf(given)
+  if (typeof value === 'string') {
+    if (typesOf(schema).includes('string')) lookAtText(schema, value, loc, found)
+  } else if (Array.isArray(value)) {
+    const { items, maxItems = Number.POSITIVE_INFINITY } = schema
+    if (value.length > maxItems) found.problems.push({ loc, ...tooManyItems(maxItems) })
+    else if (items !== undefined) for (const [at, item] of value.entries()) look(items, item, [...loc, at], found)
+  } else if (isObject(value)) {
+    const object = objectIn(schema)
+    if (object !== undefined) lookAtMembers(object, value, loc, found)
+  }
+}
+
+function lookAtText(schema: Schema, text: string, loc: Steps, found: Found): void {
+  if (/\p{Surrogate}/u.test(text)) {
+    found.problems.push({ loc, msg: 'Value error, the text holds half of a surrogate pair', type: 'value_error' })
+    return
+  }
+  const { pattern } = schema
+  if (pattern === undefined || !isLongText(schema) || matchesInSlices(pattern, text)) return
+  const msg = schema['x-pattern-message'] ?? `String should match pattern '${pattern}'`
+  found.problems.push({ loc, msg, type: 'string_pattern_mismatch', ctx: { pattern } })
+}
+
+function lookAtMembers(
+  { properties, additionalProperties }: ObjectSchema,
+  value: Record<string, unknown>,
+  loc: Steps,
+  found: Found,
+): void {
+  for (const [name, member] of Object.entries(properties)) {
+    if (Object.hasOwn(value, name)) look(member, value[name], [...loc, name], found)
+  }
+  if (additionalProperties !== false) return
+  for (const name of Object.keys(value)) {
+    if (Object.hasOwn(properties, name)) continue
+    if (found.unknown.length >= mostProblems) return
+    found.unknown.push({ loc: [...loc, name], ...extra, ...inputOf(value[name]) })
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+type ObjectSchema = Schema & Required<Pick<Schema, 'properties'>>
+
+/** The schema itself, or its first alternative, that has properties. */
+function objectIn(schema: Schema): ObjectSchema | undefined {
+  if (hasProperties(schema)) return schema
+  const { oneOf, anyOf } = schema
+  for (const alternative of oneOf ?? anyOf ?? []) {
+    const found = objectIn(schemaOf(alternative))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function hasProperties(schema: Schema): schema is ObjectSchema {
+  return schema.properties !== undefined
+}
+
+function isId({ format, 'x-any-id': anyId }: Schema): boolean {
+  return format === 'uuid' || anyId === true
+}
+
+function keepsNull(given: Schema): boolean {
+  const schema = schemaOf(given)
+  return schema['x-null-is-a-value'] === true || typesOf(schema).length === 0
+}

@@ -1,0 +1,51 @@
+/** How often one may ask. */
+
+import { expect } from 'chai'
+import { client, type Grove, password, startGrove } from '../support/grove.ts'
+
+describe('rate limits', () => {
+  let grove: Grove
+  before(async () => {
+    grove = await startGrove({ rateLimit: true })
+  })
+  after(() => grove.close())
+
+  it('allow a hundred sign-ups an hour from one address', async () => {
+    const signup = (round: number) => client(grove).post('/auth/signup', { email: `${round}@example.org`, password })
+    expect((await signup(0)).status).to.equal(201)
+    // One that is refused because there is such an account costs no hash, and counts.
+    for (let round = 1; round < 100; round++) expect((await signup(0)).status).to.equal(409)
+    const answer = await signup(1)
+    const wait = answer.headers['retry-after']
+    expect(answer).to.deep.equal({
+      status: 429,
+      body: { detail: `Too many requests; try again in ${wait} seconds`, code: 'rate_limited' },
+    })
+    expect(answer.headers).to.include({ 'ratelimit-policy': '"signup";q=100;w=3600' })
+    expect(Number(wait)).to.be.within(3000, 3600)
+    expect(answer.headers.ratelimit).to.equal(`"signup";r=0;t=${answer.headers['retry-after']}`)
+  })
+
+  it('allow ten failed logins a minute to one account, and thirty from one address', async () => {
+    const login = (email: string) => client(grove).post('/auth/login', { email, password: 'wrong password' })
+    for (let round = 0; round < 10; round++) expect((await login('a@example.org')).status).to.equal(401)
+    expect((await login('A@example.org')).status).to.equal(429)
+    for (let round = 0; round < 20; round++) expect((await login(`b${round}@example.org`)).status).to.equal(401)
+    const answer = await login('c@example.org')
+    expect(answer).to.deep.equal({
+      status: 429,
+      body: { detail: 'Too many failed sign-ins from this address; try again in 60 seconds', code: 'rate_limited' },
+    })
+    expect(answer.headers).to.include({ 'ratelimit-policy': '"sign-in";q=30;w=60', 'retry-after': '60' })
+  })
+
+  it('allow six thousand of everything else a minute, and say how many are left', async () => {
+    const { headers } = await client(grove).get('/orgs/none')
+    expect(headers['ratelimit-policy']).to.equal('"default";q=6000;w=60')
+    expect(headers.ratelimit).to.match(/^"default";r=\d+;t=\d+$/)
+  })
+
+  it('leave the health checks alone', async () => {
+    expect((await client(grove).get('/healthz')).headers).to.not.have.property('ratelimit')
+  })
+})

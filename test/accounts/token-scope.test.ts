@@ -1,0 +1,108 @@
+/** What a personal access token may do. */
+
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { castFor, made, type World, worldOf } from '../support/cast.ts'
+import { type Client, client, type Grove, startGrove } from '../support/grove.ts'
+import { attemptOf, send, specOperations } from '../support/permissions.ts'
+
+const noOrg = { status: 404, body: { detail: 'Organisation not found', code: 'org_not_found' } }
+
+describe('what a personal access token may do', () => {
+  let grove: Grove
+  let world: World
+  let elsewhere: string
+  before(async () => {
+    grove = await startGrove()
+    world = await worldOf(await castFor(grove), false)
+    elsewhere = (await made(world.owner.post('/orgs', { name: 'Elsewhere' }))).id
+  })
+  after(() => grove.close())
+
+  /** A token of the owner's, who may do everything; gone again afterwards. */
+  async function withToken<R>(fields: object, use: (who: Client) => Promise<R>): Promise<R> {
+    const { id, token } = await made(world.owner.post('/auth/tokens', { name: 'A script', access: 'write', ...fields }))
+    const result = await use(client(grove, token))
+    await made(world.owner.delete(`/auth/tokens/${id}`))
+    return result
+  }
+
+  /** What reads is a GET, and what changes is none, but for these. */
+  const others: Readonly<Record<string, string>> = {
+    searchNodes: 'read',
+    createToken: 'none',
+    listTokens: 'none',
+    revokeToken: 'none',
+    changePassword: 'none',
+    createOrg: 'none',
+    updateOrg: 'none',
+    deleteOrg: 'none',
+    putMember: 'none',
+    removeMember: 'none',
+  }
+
+  for (const operation of specOperations.filter(({ security }) => security !== 'none')) {
+    const { id, method, path, success } = operation
+    const takes = others[id] ?? (method === 'GET' ? 'read' : 'write')
+    const asked = async (fields: object, boundToNode = false) => {
+      const attempt = await attemptOf(id, world)
+      const node_id = attempt.params?.node_id ?? world.node
+      const { status, body, headers } = await withToken(
+        boundToNode ? { ...fields, org_id: world.org, node_id } : fields,
+        (who) => send(who, operation, attempt),
+      )
+      if (status !== 403) return status
+      expect(headers['www-authenticate']).to.equal('Bearer error="insufficient_scope"')
+      return body.code
+    }
+
+    it(`${id}: ${takes === 'none' ? 'none will do' : `it takes ${takes}`}, and what it needs lies within its bounds`, async () => {
+      const [inOrg, inNode] = [path.includes('{org_id}'), path.includes('{node_id}')]
+      const when = (may: boolean) => (may && takes !== 'none' ? success : 'token_scope')
+      expect({
+        spec: operation.token,
+        write: await asked({}),
+        read: await asked({ access: 'read' }),
+        org: await asked({ org_id: world.org }),
+        'another org': await asked({ org_id: elsewhere }),
+        node: await asked({}, true),
+      }).to.deep.equal({
+        spec: takes,
+        write: when(true),
+        read: when(takes === 'read'),
+        org: when(inOrg),
+        'another org': 'token_scope',
+        node: when(inNode),
+      })
+    })
+  }
+
+  it('is told before anything of what is there, whether there is anything or not', async () => {
+    await withToken({ org_id: world.org, access: 'read' }, async (who) => {
+      const outside = { status: 403, body: { detail: 'This token is for something else', code: 'token_scope' } }
+      for (const org of [elsewhere, randomUUID(), 'nonsense', `../orgs`]) {
+        const path = `/orgs/${encodeURIComponent(org)}`
+        for (const one of [path, `${path}/nodes`, `${path}/nodes/${world.node}`, `${path}?nonsense=1`]) {
+          expect(await who.get(one), one).to.deep.equal(outside)
+        }
+      }
+      const reads = { status: 403, body: { detail: 'This token only reads', code: 'token_scope' } }
+      expect(await who.post(`/orgs/${elsewhere}/nodes`, '{')).to.deep.equal(reads)
+    })
+    await withToken({ org_id: world.org, node_id: world.node }, async (who) => {
+      for (const node of [randomUUID(), 'org', '..%2Forg']) {
+        expect((await who.get(`/orgs/${world.org}/nodes/${node}`)).body.code, node).to.equal('token_scope')
+      }
+    })
+  })
+
+  it('is no more than its person may', async () => {
+    const { reader } = world.members
+    const { token } = await made(reader.post('/auth/tokens', { name: 'A script', access: 'write' }))
+    const who = client(grove, token)
+    const at = `/orgs/${world.org}/nodes/${world.node}`
+    expect((await who.get(at)).status).to.equal(200)
+    expect((await who.patch(at, { title: 'Dolphins' })).body.code).to.equal('forbidden')
+    expect(await who.get(`/orgs/${elsewhere}`)).to.deep.equal(noOrg)
+  })
+})

@@ -1,0 +1,54 @@
+/** A client of a storm, and how it takes an answer. */
+
+import type { Desk } from '../support/desk.ts'
+import type { Answer, Client } from '../support/grove.ts'
+import type { Address } from './pushing.ts'
+import { countsOf, type OwnNode, type PushedBranch, type Request, type SharedNode, type World } from './world.ts'
+
+export interface Actor {
+  readonly world: World
+  readonly random: () => number
+  /** Somewhere where a process lives, if there is one. */
+  readonly person: () => Client
+  readonly anybody: () => Client
+  /** The requests that this client alone merges and closes. */
+  readonly requests: { readonly node: SharedNode; readonly request: Request }[]
+  readonly nodes: OwnNode[]
+  readonly branches: { readonly node: SharedNode; readonly branch: PushedBranch }[]
+  /** Where git finds the node, and may push: its address, and what stands before the command. */
+  readonly remote: (node: SharedNode) => Address
+  /** Where this client has its clones, once it has any. */
+  desk?: Promise<Desk>
+  /** Whether an answer other than those expected means neither yes nor no; else it is a problem. */
+  readonly tolerated: (answer: Answer) => boolean
+}
+
+export function pick<T>(all: readonly T[], random: () => number): T | undefined {
+  return all[Math.floor(random() * all.length)]
+}
+
+/** The answer if it has one of the statuses expected; else it is counted as busy (nothing was changed) or as unknown. */
+export async function ask(
+  { world, tolerated }: Actor,
+  operation: string,
+  expected: readonly number[],
+  asking: () => Promise<Answer>,
+): Promise<{ readonly answer?: Answer; readonly unknown: boolean }> {
+  const counts = countsOf(world, operation)
+  const answer = await asking().catch((error: unknown) => {
+    if (error instanceof TypeError) return undefined
+    throw error
+  })
+  if (answer && expected.includes(answer.status)) {
+    if (answer.status < 300) counts.acknowledged++
+    return { answer, unknown: false }
+  }
+  if (answer?.status === 503 && answer.body?.code === 'busy') {
+    counts.busy++
+    return { unknown: false }
+  }
+  if (answer && answer.body?.code !== 'outcome_unknown' && !tolerated(answer))
+    world.problems.push(`${operation} was answered ${answer.status} ${JSON.stringify(answer.body)}`)
+  counts.unknown++
+  return { unknown: true }
+}

@@ -1,0 +1,97 @@
+/** A service that is stopped, a repository that is damaged meanwhile, and what is read then. */
+
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type Client,
+  client,
+  newDataDir,
+  type PersonClient,
+  type SpawnedGrove,
+  signUp,
+  spawnGrove,
+  startGrove,
+} from '../support/grove.ts'
+import { newNode, type TestNode } from '../support/node.ts'
+
+const PUBLIC_URL = 'https://grove.example'
+
+/** Everything that reads a node in another way. */
+export async function readNode(person: Client, { at }: TestNode) {
+  const paths = [
+    '',
+    '/branches',
+    '/tree/main/commits',
+    '/tree/main',
+    '/tree/main/files/content.md',
+    '/pull-requests?status=all',
+  ]
+  return Promise.all(paths.map((path) => person.get(at + path)))
+}
+
+/** For a child: runs this before anything else. */
+export function preload(script: string): Record<string, string> {
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` }
+}
+
+/** @throws Error where it does not come to hold */
+export async function until(holds: () => boolean): Promise<void> {
+  for (let attempt = 0; !holds(); attempt++) {
+    if (attempt === 1000) throw new Error(`This never came to hold: ${holds}`)
+    await sleep(20)
+  }
+}
+
+/** Before `meanwhile` it runs in this process. */
+export let grove: { readonly url: string; readonly dataDir: string }
+
+/** The service that found the damage. */
+let next: SpawnedGrove | undefined
+
+let stop: () => Promise<void>
+
+export let ann: PersonClient
+
+export let node: TestNode
+
+export let neighbour: TestNode
+
+/** Stops the service, does it, and starts the next, which knows nothing but what lies on the disk. */
+export async function meanwhile(
+  work: () => Promise<unknown>,
+  environment: Record<string, string> = {},
+): Promise<Client> {
+  await stop()
+  await work()
+  next = await spawnGrove(grove.dataDir, { PUBLIC_URL, ...environment })
+  grove = next
+  return client(grove, ann.session.accessToken)
+}
+
+export function objectFile(oid: string): string {
+  return join(node.git.dir, 'objects', oid.slice(0, 2), oid.slice(2))
+}
+
+/** The lines of the log that say so. */
+export function said(what: string): Record<string, unknown>[] {
+  const lines = (next?.output().stderr ?? '').split('\n').filter((line) => line.startsWith('{'))
+  return lines.map((line) => JSON.parse(line)).filter(({ msg }) => String(msg).includes(what))
+}
+
+/** A service of its own for each test. */
+export function useScene(): void {
+  beforeEach(async () => {
+    const first = await startGrove({ dataDir: await newDataDir(), publicUrl: PUBLIC_URL })
+    grove = first
+    stop = first.close
+    ann = await signUp(grove, 'Ann')
+    node = await newNode(grove, ann, { text_content: 'A song of the deep sea' })
+    neighbour = await newNode(grove, ann, { text_content: 'A calf' })
+  })
+  afterEach(async () => {
+    await next?.kill()
+    next = undefined
+    await rm(grove.dataDir, { recursive: true, force: true })
+  })
+}

@@ -1,0 +1,109 @@
+/** Pushes that come to nothing leave nothing on the disk. */
+
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
+import { mock } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { flush, pktLine } from '../../gitstore/pkt-line.ts'
+import { endPush } from '../../gitstore/quarantine.ts'
+import { startService } from '../../gitstore/service-process.ts'
+import { workingIn } from '../bench/processes.ts'
+import { filesBelow } from '../support/data-folder.ts'
+import { openService } from '../support/desk.ts'
+import { askGit } from '../support/git-requests.ts'
+import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
+import { newNode, type TestNode } from '../support/node.ts'
+
+describe('git: a push that comes to nothing', function () {
+  this.timeout(60_000)
+  let grove: SpawnedGrove
+  let ann: PersonClient
+  let node: TestNode
+  let commit: string
+  let pack: Buffer
+
+  before(async () => {
+    grove = await spawnGrove(await newDataDir())
+    ann = await signUp(grove, 'Ann')
+    node = await newNode(grove, ann)
+    const other = await newNode(grove, ann)
+    commit = other.git.commit({ files: { 'noise.bin': randomBytes(8_000_000) } })
+    pack = other.git.run(['pack-objects', '--stdout', '-q', '--revs'], { input: commit })
+  })
+  after(async () => {
+    await grove.kill()
+    await rm(grove.dataDir, { recursive: true, force: true })
+  })
+
+  const command = (ref: string) => Buffer.concat([pktLine(`${'0'.repeat(40)} ${commit} ${ref}\0 report-status`), flush])
+
+  /** Files of the repository's objects, by name. */
+  const stored = async () =>
+    (await filesBelow(`${node.git.dir}/objects`)).map((path) => path.slice(node.git.dir.length)).sort()
+
+  async function untilGits(are: (count: number) => boolean): Promise<void> {
+    for (let turn = 0; !are((await workingIn(grove.dataDir)).length); turn++) {
+      expect(turn, 'looks for a git').to.be.below(600)
+      await sleep(50)
+    }
+  }
+
+  it('since its client has gone, leaves nothing of its pack once git has ended', async () => {
+    const before = await stored()
+    for (let n = 0; n < 3; n++) {
+      const one = openService(grove, node, ann.session.accessToken, 'git-receive-pack')
+      one.on('error', () => undefined)
+      one.write(Buffer.concat([command('refs/heads/broken'), pack.subarray(0, -100)]))
+      for (let turn = 0; (await stored()).length === before.length; turn++) {
+        expect(turn, 'looks for the pack').to.be.below(600)
+        await sleep(20)
+      }
+      one.destroy()
+      await untilGits((count) => count === 0)
+    }
+    expect(await stored()).to.deep.equal(before)
+  })
+
+  it('since none of its refs can be pushed, leaves nothing of its pack, and says why', async () => {
+    const before = await stored()
+    for (const capabilities of ['report-status', 'report-status-v2 side-band-64k']) {
+      const frames = ['refs/notes/commits', 'refs/grove/ledger'].map((ref, n) =>
+        pktLine(`${'0'.repeat(40)} ${commit} ${ref}${n === 0 ? `\0 ${capabilities}` : ''}`),
+      )
+      const { status, body } = await askGit(grove, node, [...frames, flush, pack], {
+        service: 'git-receive-pack',
+        token: ann.session.accessToken,
+      })
+      expect(status).to.equal(200)
+      for (const ref of ['refs/notes/commits', 'refs/grove/ledger'])
+        expect(body.toString()).to.include(`ng ${ref} only branches and tags can be pushed`)
+    }
+    expect(await stored()).to.deep.equal(before)
+  })
+
+  it('leaves nothing of its pack where its git has to be killed', async () => {
+    const repo = { dir: node.git.dir }
+    const before = await stored()
+    const child = startService(repo, { service: 'git-receive-pack', shown: ['refs/'], version: 0, advertises: false })
+    child.stdin.write(Buffer.concat([command('refs/heads/stuck'), pack.subarray(0, -100)]))
+    for (let turn = 0; (await stored()).length === before.length; turn++) {
+      expect(turn, 'looks for the pack').to.be.below(600)
+      await sleep(20)
+    }
+    process.kill(-(child.pid ?? 0), 'SIGSTOP')
+    mock.timers.enable({ apis: ['setTimeout'] })
+    try {
+      endPush(repo, child)
+      mock.timers.tick(5_000)
+    } finally {
+      mock.timers.reset()
+    }
+    await once(child, 'close')
+    for (let turn = 0; (await stored()).length > before.length; turn++) {
+      expect(turn, 'looks for what is left').to.be.below(600)
+      await sleep(20)
+    }
+  })
+})

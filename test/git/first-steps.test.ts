@@ -1,0 +1,58 @@
+/** What a newcomer's git is told where it takes another way than Grove's. */
+
+import { expect } from 'chai'
+import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
+import { client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { newNode } from '../support/node.ts'
+
+describe('git: first steps', function () {
+  this.timeout(60_000)
+  let grove: Grove
+  let ann: PersonClient
+  let desk: Desk
+
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+    desk = await newDesk()
+    await desk.done('git init -q -b master mine; cd mine; echo Whales > content.md; git add .; git commit -q -m First')
+  })
+  after(async () => {
+    await desk.remove()
+    await grove.close()
+  })
+
+  /** What git shows of a push to a new node without commits. */
+  async function firstPush(...refs: readonly string[]): Promise<string> {
+    const { org, id } = await newNode(grove, ann, { initialize: false })
+    const url = remoteUrl(grove, org, id, ann.session.accessToken)
+    return desk.done(
+      `cd mine; git remote remove origin 2> /dev/null || true; git remote add origin ${url}; git push origin ${refs.join(' ')}`,
+    )
+  }
+
+  const advice = (name: string) =>
+    `remote: This node has no branch main yet: its clones check out nothing, and graph and search do not see it.\nremote: Push one: git push origin ${name}:main\n`
+
+  it('that push master are told of main, with the command; once there is a main, nothing more is said', async () => {
+    expect(await firstPush('master')).to.include(advice('master'))
+    await desk.done('cd mine; git push -q origin master:main')
+    expect(await desk.done('cd mine; git push origin master:other')).to.not.include('remote:')
+    expect(await firstPush('master:main', 'master')).to.not.include('remote:')
+  })
+
+  it('that push other branches are told of one of them, which a shell may be given', async () => {
+    expect(await firstPush('master:a', 'master')).to.include(advice('master'))
+    expect(await firstPush("'master:refs/heads/$(reboot)'")).to.include(advice('<branch>'))
+  })
+
+  it('with Git LFS are 501 with a reason that its client shows', async () => {
+    for (const path of ['/objects/batch', '/locks/verify', '']) {
+      const { status, headers, body } = await client(grove).post(`/git/x/y.git/info/lfs${path}`, {
+        operation: 'upload',
+      })
+      expect([status, headers['content-type']]).to.deep.equal([501, 'application/vnd.git-lfs+json; charset=utf-8'])
+      expect(JSON.parse(body).message).to.match(/^Grove does not store Git LFS objects/)
+    }
+  })
+})

@@ -1,0 +1,142 @@
+/** Pushes that take long: on the service's own account, and while it stops. */
+
+import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
+import { type ClientRequest, createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { mock } from 'node:test'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import type { Request, Response } from 'express'
+import { flush, pktLine } from '../../gitstore/pkt-line.ts'
+import { type Judge, readPush, servePush } from '../../gitstore/transport.ts'
+import { exchangesUntil } from '../../server/http/git-exchanges.ts'
+import { workingIn } from '../bench/processes.ts'
+import { openService } from '../support/desk.ts'
+import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
+import { newNode, type TestNode } from '../support/node.ts'
+
+const sleep = promisify(setTimeout)
+
+describe('git: a push that takes long', function () {
+  this.timeout(120_000)
+  let grove: SpawnedGrove
+  let ann: PersonClient
+  let node: TestNode
+
+  before(async () => {
+    grove = await spawnGrove(await newDataDir())
+    ann = await signUp(grove, 'Ann')
+    node = await newNode(grove, ann)
+  })
+  after(async () => {
+    await grove.kill()
+    await rm(grove.dataDir, { recursive: true, force: true })
+  })
+
+  const capabilities = 'report-status side-band-64k'
+  const command = (ref: string) =>
+    Buffer.concat([pktLine(`${'0'.repeat(40)} ${node.git.head()} ${ref}\0 ${capabilities}`), flush])
+  const pack = () => node.git.run(['pack-objects', '--stdout', '-q'], { input: node.git.head() })
+
+  interface Heard {
+    text(): string
+    readonly ended: Promise<void>
+  }
+
+  /** What is answered so far. */
+  async function hear(one: ClientRequest): Promise<Heard> {
+    const [answer] = (await once(one, 'response')) as [IncomingMessage]
+    let text = ''
+    answer.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1')
+    })
+    const ended = new Promise<void>((resolve) => answer.once('close', resolve))
+    return { text: () => text, ended }
+  }
+
+  async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+    for (let turn = 0; !(await holds()); turn++) {
+      expect(turn, 'looks').to.be.below(1_000)
+      await sleep(50)
+    }
+  }
+
+  describe('to be judged', () => {
+    let server: Server
+    let judged: () => void
+    let judge: Judge
+
+    before(async () => {
+      const exchanges = exchangesUntil(new AbortController().signal)
+      server = createServer(async (req, res) => {
+        const { gone, stopping } = exchanges.begin(req as Request, res as Response) // Node's own will do
+        const head = await readPush(req, { limitBytes: 1e6, hold: () => undefined, signal: gone })
+        const conversation = {
+          service: 'git-receive-pack',
+          shown: ['refs/'],
+          version: 0,
+          signal: gone,
+          stopping,
+        } as const
+        await servePush({ dir: node.git.dir }, conversation, head, req, res, judge)
+      })
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+    })
+    afterEach(() => mock.timers.reset())
+    after(() => server.close())
+
+    it('hears every two seconds that it goes on, and is not cut for the service’s own silence', async () => {
+      const held = new Promise<void>((resolve) => {
+        judged = resolve
+      })
+      let isJudging = false
+      judge = async () => {
+        isJudging = true
+        await held
+        return { refused: new Map([['refs/heads/long', 'judged at last']]), lines: [] }
+      }
+      mock.timers.enable({ apis: ['setTimeout'] })
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // it listens
+      const one = openService({ url }, node, '', 'git-receive-pack')
+      one.end(Buffer.concat([command('refs/heads/long'), pack()]))
+      const heard = await hear(one)
+      await until(() => isJudging)
+      for (let minute = 0; minute < 50; minute++) mock.timers.tick(60_000)
+      await until(() => heard.text().includes('0005\x01'))
+      judged()
+      await heard.ended
+      expect(heard.text()).to.include('ng refs/heads/long judged at last')
+    })
+  })
+
+  it('while the service stops: one that ends soon is taken, one that does not is told, new ones are refused', async () => {
+    const open = (ref: string) => {
+      const one = openService(grove, node, ann.session.accessToken, 'git-receive-pack')
+      one.write(command(ref))
+      return one
+    }
+    const [soon, never] = [open('refs/heads/soon'), open('refs/heads/never')]
+    // A connection that was there before, with a request that has not begun to ask for anything.
+    const late = openService(grove, node, ann.session.accessToken, 'git-receive-pack')
+    late.flushHeaders()
+    never.write('PACK')
+    await until(async () => (await workingIn(grove.dataDir)).length >= 2)
+    const stopped = grove.stop()
+    const [refused] = (await once(late, 'response')) as [IncomingMessage]
+    expect(refused.statusCode).to.equal(503)
+    soon.end(pack())
+    const taken = await hear(soon)
+    await taken.ended
+    expect(taken.text()).to.include('ok refs/heads/soon')
+    const told = await hear(never)
+    await told.ended
+    expect(told.text()).to.match(/\x03The service is stopping; .*fetch before you push again\n0000$/)
+    expect(await stopped).to.equal(0)
+    expect(node.git.lines('for-each-ref', '--format=%(refname)', 'refs/heads')).to.deep.equal([
+      'refs/heads/main',
+      'refs/heads/soon',
+    ])
+  })
+})

@@ -1,0 +1,117 @@
+import { expect } from 'chai'
+import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
+import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { newNode, type TestNode } from '../support/node.ts'
+
+describe('git: a push of what is mistyped', function () {
+  this.timeout(60_000)
+  let grove: Grove
+  let ann: PersonClient
+  let node: TestNode
+  let other: TestNode
+  let desk: Desk
+  let REMOTE: string
+
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+    node = await newNode(grove, ann)
+    other = await newNode(grove, ann)
+    desk = await newDesk()
+    REMOTE = remoteUrl(grove, node.org, node.id, ann.session.accessToken)
+    await desk.done('git clone -q $REMOTE whales', { REMOTE })
+  })
+  afterEach(() => desk.done('cd whales; git checkout -q -f main; git reset -q --hard origin/main; git clean -q -f -d'))
+  after(async () => {
+    await desk.remove()
+    await grove.close()
+  })
+
+  /** The lines that git shows of a push of everything that `script` has made. */
+  async function refused(script: string): Promise<string[]> {
+    const head = node.git.head()
+    const { code, text } = await desk.sh(
+      `cd whales; ${script}; git add -A; git commit -q -m Bad; git push origin main`,
+      {
+        OTHER: other.id,
+        UPPER: other.id.toUpperCase(),
+      },
+    )
+    expect(code, text).to.equal(1)
+    expect(node.git.head()).to.equal(head)
+    return text.split('\n')
+  }
+
+  const noParent = 'is no parent: its name must be the id of a node, in lower case, and .json'
+  const noConnection = 'is no connection: its name must be 1 to 64 letters, digits, - or _, and .json'
+
+  for (const [name, reason] of [
+    ['parents/x.json', noParent],
+    ['parents/$OTHER', noParent],
+    ['parents/$UPPER.json', noParent],
+    ['parents/$OTHER.JSON', noParent],
+    ['connections/a b.json', noConnection],
+    ['connections/a.Json', noConnection],
+    ['connections/é.json', noConnection],
+  ] as const)
+    it(`is told that ${name} is no edge`, async () => {
+      const lines = await refused(`mkdir -p parents connections; echo '{}' > "${name}"`)
+      const path = name.replace('$UPPER', other.id.toUpperCase()).replace('$OTHER', other.id)
+      expect(lines).to.include(`remote: main: ${path}: ${reason}`)
+    })
+
+  it('is taken where it is no edge that somebody meant', async () => {
+    await desk.done(
+      `cd whales; mkdir -p parents/old connections; touch parents/README.md parents/old/x.json connections/index.ts
+       git add -A; git commit -q -m Files; git push -q origin main`,
+    )
+    expect((await ann.get(`${node.at}/tree/main`)).body.total).to.equal(4)
+  })
+
+  it('is told the same by REST', async () => {
+    const refusal = async (path: string) => {
+      const change = { action: 'put', path, content: '{}' }
+      const { status, body } = await ann.post(`${node.at}/tree/main/commits`, { message: 'Bad', changes: [change] })
+      return [status, body.detail[0].loc, body.detail[0].msg]
+    }
+    expect(await refusal('parents/x.json')).to.deep.equal([422, ['body', 'changes', 0], `parents/x.json: ${noParent}`])
+    expect(await refusal('connections/a b.json')).to.deep.equal([
+      422,
+      ['body', 'changes', 0],
+      `connections/a b.json: ${noConnection}`,
+    ])
+  })
+
+  it('may stay where it was before, and go', async () => {
+    const moved = await newNode(grove, ann)
+    const files = { 'connections/a b.json': '{}', 'parents/x.json': '{}' }
+    moved.git.point('main', moved.git.commit({ files, parents: [moved.git.head()] }))
+    await moved.commit('main', { 'a.txt': 'a' })
+    await moved.branch('draft')
+    await moved.commit('draft', { 'connections/a b.json': null })
+    await moved.commit('main', { 'parents/x.json': null, 'connections/a b.json': '{"another": "one"}' })
+  })
+
+  it('is told what of node.json would be lost, and where', async () => {
+    const lines = await refused(
+      `printf '{"id": 123456789012345678901, "a": {"b": 1, "b": 2}, "title": "a\\\\u0007b"}' > node.json`,
+    )
+    expect(lines).to.include.members([
+      'remote: main: node.json: id is a number that is not kept exactly: 123456789012345678901; write it as a text',
+      'remote: main: node.json: a.b is named twice',
+      'remote: main: node.json: title must be a text of 1 to 500 characters that is not blank, without control characters',
+    ])
+  })
+
+  it('is told 100 letters of a target or a path that is very long', async () => {
+    const [long, end] = ['t'.repeat(99_999), 'e'.repeat(60)]
+    const target = await refused(`mkdir -p connections; echo '{"target": "T${long}"}' > connections/a.json`)
+    expect(target).to.include(
+      `remote: main: connections/a.json: there is no node T${long.slice(0, 99)}… in this organisation`,
+    )
+    const folder = `${'d'.repeat(200)}/${'d'.repeat(200)}`
+    const path = await refused(`mkdir -p ${folder}; printf x > "$(printf '${folder}/\\a${end}')"`)
+    expect(path).to.include(`remote: main: ${'d'.repeat(100)}…: A path cannot contain control characters`)
+    for (const line of [...target, ...path]) expect(line.length).to.be.below(300)
+  })
+})

@@ -1,0 +1,46 @@
+/** What the tests of the public graph share: a service, and a published organisation for each test. */
+
+import {
+  type Answer,
+  type Client,
+  client,
+  type Grove,
+  type PersonClient,
+  signUp,
+  startGrove,
+} from '../support/grove.ts'
+import { expecting, newNode, type TestNode } from '../support/node.ts'
+
+export let grove: Grove
+
+export let ann: PersonClient
+
+export let anybody: Client
+
+export let atlas: PersonClient
+
+export let graph: string
+
+export function make(fields: object = {}): Promise<TestNode> {
+  return newNode(grove, atlas, fields)
+}
+
+export async function read(): Promise<Answer['body']> {
+  return (await anybody.get(graph).then(expecting(200))).body
+}
+
+/** A service of its own for each file. */
+export function useScene(): void {
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+    anybody = client(grove)
+  })
+  after(() => grove.close())
+
+  beforeEach(async () => {
+    const { body } = await ann.post('/orgs', { name: 'Atlas of the sea', published: true }).then(expecting(201))
+    atlas = { ...ann, org: body.id }
+    graph = `/public/orgs/${body.id}/graph`
+  })
+}

@@ -1,0 +1,63 @@
+/** Folders of Markdown to plan an import of, and short ways to ask what the plan says. */
+
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type Plan, type PlannedNode, planImport } from '../../server/import/plan.ts'
+
+export const org = '8f14e45f-ceea-467f-a1d3-0c6f9b1f2a11'
+
+const folders: string[] = []
+
+/** A folder `Garden` with these files. */
+export async function garden(files: Record<string, string | Buffer>): Promise<string> {
+  const temporary = await mkdtemp(join(tmpdir(), 'grove-import-'))
+  folders.push(temporary)
+  const folder = join(temporary, 'Garden')
+  await mkdir(folder)
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await writeFile(join(folder, path), content)
+  }
+  return folder
+}
+
+export async function plan(files: Record<string, string | Buffer>): Promise<Plan> {
+  return planImport(await garden(files), org)
+}
+
+export function at({ nodes }: Plan, path: string): PlannedNode {
+  const node = nodes.find((one) => one.path === path)
+  if (!node) throw new Error(`no node ${path} among ${nodes.map((one) => one.path).join(', ')}`)
+  return node
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever the node says
+export function nodeJson(node: PlannedNode): any {
+  return JSON.parse(node.files.get('node.json')?.toString() ?? '')
+}
+
+/** `type path "label"` of each connection, in order of the target's path. */
+export function connections(plan: Plan, path: string): string[] {
+  const files = [...at(plan, path).files].filter(([name]) => name.startsWith('connections/'))
+  return files
+    .map(([, bytes]) => JSON.parse(bytes.toString()))
+    .map(({ target, type, label }) => ({
+      type,
+      label,
+      path: plan.nodes.find((node) => node.id === target)?.path ?? '?',
+    }))
+    .map(({ type, label, path }) => [type, path, ...(label === undefined ? [] : [JSON.stringify(label)])].join(' '))
+    .sort((a, b) => a.localeCompare(b))
+}
+
+export function attachments(plan: Plan, path: string): string[] {
+  return [...at(plan, path).files.keys()].filter((name) => name.startsWith('attachments/'))
+}
+
+/** The folders go after each test. */
+export function useGardens(): void {
+  afterEach(async () => {
+    for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
+  })
+}

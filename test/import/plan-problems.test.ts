@@ -1,0 +1,225 @@
+/** The plan of an import: attachments, and whatever lies in a folder. */
+
+import { chmod, rm, symlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { planImport } from '../../server/import/plan.ts'
+import { at, attachments, connections, garden, nodeJson, org, plan, useGardens } from './garden.ts'
+
+/** Root may read everything, so it steps down for a while. */
+async function asNobody<T>(work: () => Promise<T>): Promise<T> {
+  const root = process.getuid?.() === 0
+  if (root) process.seteuid?.(65_534)
+  try {
+    return await work()
+  } finally {
+    if (root) process.seteuid?.(0)
+  }
+}
+
+describe('import: the plan', () => {
+  useGardens()
+
+  describe('attachments', () => {
+    it('go to every node that shows or links to them, else to their folder', async () => {
+      const planned = await plan({
+        'a.md': '![[map.png|200]]',
+        'b/b.md': '[the map](../img/map.png) <img src="../img/pin.svg">',
+        'img/map.png': 'map',
+        'img/pin.svg': 'pin',
+        'img/alone.png': 'alone',
+        'b/data.csv': '1,2',
+      })
+      expect(Object.fromEntries(planned.nodes.map(({ path }) => [path, attachments(planned, path)]))).to.deep.equal({
+        '.': ['attachments/img/alone.png'],
+        'a.md': ['attachments/img/map.png'],
+        'b/b.md': ['attachments/b/data.csv', 'attachments/img/map.png', 'attachments/img/pin.svg'],
+      })
+      expect(at(planned, 'a.md').files.get('attachments/img/map.png')?.toString()).to.equal('map')
+      expect(planned.counts.attachments).to.equal(4)
+    })
+
+    it('that no repository can hold are named', async () => {
+      const planned = await plan({ 'back\\slash.png': '', 'tab\t.png': '', 'git~1': '' })
+      expect(planned.problems.map(({ path }) => path)).to.deep.equal(['back\\slash.png', 'git~1', 'tab\t.png'])
+      expect(attachments(planned, '.')).to.deep.equal([])
+    })
+
+    it('whose names differ in case alone stay in different nodes; in one, the second is named', async () => {
+      const planned = await plan({
+        'a.md': '![](IMG/x.png) ![](img/y.png)',
+        'b.md': '![](img/y.png)',
+        'IMG/x.png': '',
+        'img/y.png': '',
+      })
+      expect([attachments(planned, 'a.md'), attachments(planned, 'b.md')]).to.deep.equal([
+        ['attachments/IMG/x.png'],
+        ['attachments/img/y.png'],
+      ])
+      expect(planned.problems).to.deep.equal([
+        { path: 'img/y.png', reason: 'not attached to a.md: but for case, IMG there has its name' },
+      ])
+    })
+  })
+
+  describe('what cannot be taken', () => {
+    it('above 10 MiB is named, Markdown or not', async () => {
+      const large = Buffer.alloc(10 * 1_048_576 + 1, 'x')
+      const planned = await plan({ 'large.md': large, 'large.bin': large })
+      expect(planned.problems).to.deep.equal([
+        { path: 'large.bin', reason: 'larger than 10 MiB (10.0 MiB)' },
+        { path: 'large.md', reason: 'larger than 10 MiB (10.0 MiB)' },
+      ])
+      expect(planned.nodes.map(({ path }) => path)).to.deep.equal(['.'])
+    })
+
+    it('as text, not being UTF-8, is named and kept as an attachment', async () => {
+      const planned = await plan({ 'latin.md': Buffer.from([0x63, 0x61, 0x66, 0xe9]), 'note.md': '[x](latin.md)' })
+      expect(planned.problems).to.deep.equal([{ path: 'latin.md', reason: 'not UTF-8: kept as an attachment' }])
+      expect(attachments(planned, 'note.md')).to.deep.equal(['attachments/latin.md'])
+    })
+
+    it('belongs to tools: dot names and node_modules', async () => {
+      const planned = await plan({
+        '.obsidian/app.json': '',
+        '.git/x.md': '',
+        'node_modules/p/README.md': '',
+        '.env': '',
+        'a.md': '',
+      })
+      expect([planned.nodes.length, planned.counts.files, planned.problems]).to.deep.equal([2, 1, []])
+    })
+
+    it('lies behind a symbolic link; one to an imported file is another name of it', async () => {
+      const folder = await garden({ 'README.md': '', 'docs/note.md': '[x](index.md)' })
+      await symlink('../README.md', join(folder, 'docs/index.md'))
+      await symlink('/etc/hostname', join(folder, 'outside.md'))
+      await symlink('..', join(folder, 'docs/loop'))
+      await symlink('nowhere', join(folder, 'broken.md'))
+      const planned = await planImport(folder, org)
+      expect(connections(planned, 'docs/note.md')).to.deep.equal(['links_to README.md "x"'])
+      expect(planned.problems).to.deep.equal(
+        ['broken.md', 'docs/loop', 'outside.md'].map((path) => ({
+          path,
+          reason: 'a symbolic link to no imported file: not followed',
+        })),
+      )
+    })
+
+    it('is unreadable', async () => {
+      const folder = await garden({ 'a.md': '', 'b/c.md': '' })
+      await chmod(dirname(folder), 0o755)
+      await chmod(join(folder, 'a.md'), 0)
+      await chmod(join(folder, 'b'), 0)
+      const { problems } = await asNobody(() => planImport(folder, org))
+      await chmod(join(folder, 'b'), 0o700)
+      expect(problems).to.deep.equal(
+        ['a.md', 'b/'].map((path) => ({ path, reason: 'cannot be read: EACCES: permission denied' })),
+      )
+    })
+
+    it('of a very long text is the links behind its first 2 MiB', async () => {
+      const planned = await plan({ 'a.md': '', 'note.md': `[[a]]\n\n${'word '.repeat(500_000)}\n\n[[gone]]` })
+      expect(connections(planned, 'note.md')).to.deep.equal(['links_to a.md'])
+      expect(planned.problems.map(({ reason }) => reason)).to.deep.equal([
+        'longer than 2 MiB: kept whole, but headings, links and tags are of its beginning',
+      ])
+    })
+  })
+
+  it('plans, whatever lies in the folder, a graph that the rules accept, and loses no file', async () => {
+    await fc.assert(fc.asyncProperty(gardens(), acceptable), { numRuns: 150 })
+  })
+})
+
+/** Small folders in which names, cases and links collide. */
+function gardens(): fc.Arbitrary<Record<string, string>> {
+  const name = fc.constantFrom(
+    'a',
+    'A',
+    'b',
+    'index',
+    'README',
+    'x y',
+    'é',
+    'e\u0301',
+    'node_modules',
+    '.dot',
+    'a.md',
+    'ß',
+    'SS',
+  )
+  const ending = fc.constantFrom('.md', '.md', '.mdx', '.MD', '.png', '')
+  const path = fc
+    .tuple(fc.array(name, { maxLength: 3 }), name, ending)
+    .map(([folders, file, end]) => [...folders, file + end].join('/'))
+  const word = fc.oneof(
+    fc.constantFrom(
+      '---\n',
+      'title: t\n',
+      'tags: [a, A]\n',
+      'aliases: b\n',
+      '# H\n',
+      '\n\n',
+      '```\n',
+      '#tag ',
+      '<!-- ',
+      '-->',
+    ),
+    path.map((target) => `[[${target}]] `),
+    path.map((target) => `![[${target}|w]] `),
+    path.map((target) => `[w](<../${target}>) `),
+    fc.string(),
+  )
+  return fc
+    .dictionary(
+      path,
+      fc.array(word, { maxLength: 8 }).map((words) => words.join('')),
+      { maxKeys: 12 },
+    )
+    .map(writable)
+}
+
+/** Without files that stand where others need a folder. */
+function writable(files: Record<string, string>): Record<string, string> {
+  const paths = Object.keys(files)
+  return Object.fromEntries(
+    Object.entries(files).filter(([path]) => !paths.some((other) => other.startsWith(`${path}/`))),
+  )
+}
+
+async function acceptable(files: Record<string, string>): Promise<void> {
+  const folder = await garden(files)
+  const planned = await planImport(folder, org)
+  expect(await planImport(folder, org)).to.deep.equal(planned)
+  const known = new Set<string>()
+  const ids = new Set(planned.nodes.map((node) => node.id))
+  expect(ids.size).to.equal(planned.nodes.length)
+  for (const node of planned.nodes) {
+    // Parents come before, so there is no cycle.
+    for (const parent of node.parents) expect(known.has(parent)).to.equal(true)
+    known.add(node.id)
+    const { title, tags } = nodeJson(node)
+    expect(title).to.equal(node.title).and.match(/\S/)
+    expect(tags).to.have.length.at.most(100)
+    for (const [path, bytes] of node.files) {
+      if (!path.startsWith('connections/')) continue
+      const { target, type } = JSON.parse(bytes.toString())
+      expect(path).to.match(/^connections\/[A-Za-z0-9_-]{1,64}\.json$/)
+      expect([ids.has(target), target === node.id, ['links_to', 'embeds'].includes(type)]).to.deep.equal([
+        true,
+        false,
+        true,
+      ])
+    }
+  }
+  const taken = new Set([
+    ...planned.nodes.map((node) => node.path),
+    ...planned.nodes.flatMap((node) => [...node.files.keys()].map((path) => path.replace('attachments/', ''))),
+    ...planned.problems.map(({ path }) => path),
+  ])
+  const lost = Object.keys(files).filter((path) => !/(^|\/)(\.|node_modules($|\/))/.test(path) && !taken.has(path))
+  expect(lost).to.deep.equal([])
+  await rm(folder, { recursive: true })
+}

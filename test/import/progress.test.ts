@@ -1,0 +1,35 @@
+/** How far an import says that it is. */
+
+import { expect } from 'chai'
+import { progressOn } from '../../server/import/progress.ts'
+
+describe('import: the progress', () => {
+  it('draws a bar over itself on a terminal, ten times a second at most', () => {
+    const { output, text } = screen({ isTTY: true, columns: 80 })
+    let now = 0
+    const progress = progressOn(output, 'Reading', () => now)
+    for (; now <= 200; now += 20) progress.at(now / 20, 10)
+    progress.end()
+    expect(text()).to.deep.equal([
+      `\r\x1b[KReading ${'░'.repeat(40)}   0 % 0/10`,
+      `\r\x1b[KReading ${'█'.repeat(20)}${'░'.repeat(20)}  50 % 5/10`,
+      `\r\x1b[KReading ${'█'.repeat(40)} 100 % 10/10`,
+      '\n',
+    ])
+  })
+
+  it('writes a line elsewhere, every 2 s and 10 % at most', () => {
+    const { output, text } = screen({})
+    let now = 0
+    const progress = progressOn(output, 'Reading', () => now)
+    for (let done = 0; done <= 1_000; done++, now += 10) progress.at(done, 1_000)
+    progress.end()
+    expect(text()).to.deep.equal(
+      ['10', '30', '50', '70', '90', '100'].map((part) => `Reading ${part} % ${part}0/1000\n`),
+    )
+  })
+})
+function screen(terminal: { isTTY?: boolean; columns?: number }) {
+  const written: string[] = []
+  return { output: { ...terminal, write: (text: string) => written.push(text) }, text: () => written }
+}

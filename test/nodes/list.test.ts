@@ -1,0 +1,88 @@
+/** The list of an organisation's nodes. */
+
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import type { Answer, PersonClient } from '../support/grove.ts'
+import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { ann, emptyOrg, grove, useScene } from './scene.ts'
+
+describe('nodes', () => {
+  useScene()
+
+  describe('the list', () => {
+    let atlas: PersonClient
+    let made: TestNode[]
+    const list = (query = '') => ann.get(`/orgs/${atlas.org}/nodes${query}`)
+    const idsOf = ({ body }: Answer): string[] => body.nodes.map((node: { id: string }) => node.id)
+
+    before(async () => {
+      atlas = await emptyOrg()
+      const oceans = await newNode(grove, atlas, { title: 'Oceans', tags: ['sea'] })
+      const whales = await newNode(grove, atlas, { title: 'Whales', tags: ['sea', 'mammal'], parents: [oceans.id] })
+      const bears = await newNode(grove, atlas, { title: 'Bears', tags: ['mammal'] })
+      const empty = await newNode(grove, atlas, { title: 'Empty', initialize: false })
+      made = [oceans, whales, bears, empty]
+    })
+
+    it('has the oldest first, each in short', async () => {
+      const answer = await list()
+      expect(idsOf(answer)).to.deep.equal(made.map((node) => node.id))
+      const { body: whales } = await ann.get(made[1]?.at ?? '')
+      const summary = ['id', 'org_id', 'title', 'tags', 'properties', 'created_at', 'updated_at', 'head']
+      expect(answer.body.nodes[1]).to.deep.equal(Object.fromEntries(summary.map((name) => [name, whales[name]])))
+      expect(answer.body).to.include({ total: 4, limit: 50, offset: 0 })
+      expect(answer.headers).to.not.have.property('link')
+    })
+
+    it('comes in pages with a link to the next, all parameters kept', async () => {
+      const first = await list('?tag=sea&limit=1')
+      expect([idsOf(first), first.body.total]).to.deep.equal([[made[0]?.id], 2])
+      const next = `/orgs/${atlas.org}/nodes?tag=sea&limit=1&offset=1`
+      expect(first.headers.link).to.equal(`<${next}>; rel="next"`)
+      const second = await ann.get(next)
+      expect(idsOf(second)).to.deep.equal([made[1]?.id])
+      expect(second.headers).to.not.have.property('link')
+    })
+
+    it('is empty past its end, with the true total', async () => {
+      expect(await list('?offset=4')).to.deep.equal({
+        status: 200,
+        body: { nodes: [], total: 4, limit: 50, offset: 4 },
+      })
+      expect((await list('?offset=9007199254740991')).body).to.include({ total: 4 })
+    })
+
+    it('refuses a limit and an offset out of bounds', async () => {
+      const answers = await Promise.all(['?limit=0', '?limit=201', '?offset=-1', '?limit=ten'].map(list))
+      expect(answers.map(({ status, body }) => [status, body.detail[0].loc, body.detail[0].type])).to.deep.equal([
+        [422, ['query', 'limit'], 'greater_than_equal'],
+        [422, ['query', 'limit'], 'less_than_equal'],
+        [422, ['query', 'offset'], 'greater_than_equal'],
+        [422, ['query', 'limit'], 'int_parsing'],
+      ])
+    })
+
+    it('is narrowed by tag and by parent, together where both are given', async () => {
+      const [oceans, whales, bears] = made.map((node) => node.id)
+      expect(idsOf(await list('?tag=mammal'))).to.deep.equal([whales, bears])
+      expect(idsOf(await list(`?parent_id=${oceans}`))).to.deep.equal([whales])
+      expect(idsOf(await list(`?parent_id=${oceans}&tag=mammal`))).to.deep.equal([whales])
+      expect(idsOf(await list(`?parent_id=${whales}&tag=mammal`))).to.deep.equal([])
+    })
+
+    it('is empty for a tag or a parent that is nowhere', async () => {
+      for (const query of ['?tag=Sea', '?tag=%25', `?parent_id=${randomUUID()}`, '?parent_id=nonsense']) {
+        expect((await list(query)).body, query).to.deep.equal({ nodes: [], total: 0, limit: 50, offset: 0 })
+      }
+    })
+
+    it('shows no children of a parent that is deleted', async () => {
+      const { org } = await emptyOrg()
+      const parent = await newNode(grove, { ...ann, org })
+      await newNode(grove, { ...ann, org }, { parents: [parent.id] })
+      await ann.delete(parent.at).then(expecting(204))
+      const { body } = await ann.get(`/orgs/${org}/nodes?parent_id=${parent.id}`)
+      expect(body).to.deep.equal({ nodes: [], total: 0, limit: 50, offset: 0 })
+    })
+  })
+})

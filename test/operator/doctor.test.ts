@@ -1,0 +1,187 @@
+/** `grove doctor`. */
+
+import { existsSync } from 'node:fs'
+import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { expect } from 'chai'
+import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { cli, folder, seed, useDesk } from './desk.ts'
+
+describe('the operator', () => {
+  useDesk()
+
+  describe('with doctor', () => {
+    let grove: Grove
+    let ann: PersonClient
+
+    before(async () => {
+      grove = await startGrove({ dataDir: await folder(), sweeps: false })
+      ann = await signUp(grove, 'Ann')
+      await seed(grove, ann)
+    })
+    after(() => grove.close())
+
+    it('hears that nothing is wrong, for people and as JSON', async () => {
+      const healthy = await cli(grove.dataDir, 'doctor')
+      expect(healthy.stdout).to.match(/^\S+: 2 organisations and \d+ nodes\nNothing is wrong\n$/)
+      expect(healthy.code).to.equal(0)
+      const { code, stdout } = await cli(grove.dataDir, 'doctor', '--json')
+      expect(code).to.equal(0)
+      expect(JSON.parse(stdout)).to.deep.include({
+        data_dir: grove.dataDir,
+        organisations: 2,
+        healthy: true,
+        findings: [],
+      })
+    })
+
+    it('hears which repository is damaged and how, all of them at once, and that nothing was touched', async () => {
+      const path = ({ org, id }: TestNode) => `${org}/${id}.git`
+      const nodes: TestNode[] = []
+      for (let n = 0; n < 6; n++) nodes.push(await newNode(grove, ann, { title: `Whale ${n}` }))
+      const [flipped, packed, emptied, lost, locked, hollow] = nodes as [
+        TestNode,
+        TestNode,
+        TestNode,
+        TestNode,
+        TestNode,
+        TestNode,
+      ]
+      const repair: (() => Promise<unknown>)[] = []
+      const damage = async (file: string, bytes: Buffer | null) => {
+        const was = await readFile(file)
+        repair.push(() => rm(file, { force: true }).then(() => writeFile(file, was)))
+        await rm(file)
+        if (bytes) await writeFile(file, bytes)
+      }
+      const blob = flipped.git.say('rev-parse', 'main:node.json')
+      const object = join(flipped.git.dir, 'objects', blob.slice(0, 2), blob.slice(2))
+      const bytes = await readFile(object)
+      await damage(object, Buffer.from(bytes.map((byte, at) => (at === bytes.length - 6 ? byte ^ 0xff : byte))))
+      packed.git.say('repack', '-a', '-d', '-q')
+      const [pack = ''] = (await readdir(join(packed.git.dir, 'objects/pack'))).filter((name) => name.endsWith('.pack'))
+      const packFile = join(packed.git.dir, 'objects/pack', pack)
+      await damage(packFile, (await readFile(packFile)).subarray(0, -40))
+      await damage(join(emptied.git.dir, 'refs/heads/main'), Buffer.alloc(0))
+      await damage(join(lost.git.dir, 'refs/grove/ledger'), null)
+      const tree = hollow.git.say('rev-parse', 'main^{tree}')
+      await damage(join(hollow.git.dir, 'objects', tree.slice(0, 2), tree.slice(2)), Buffer.alloc(0))
+      const lock = join(locked.git.dir, 'refs/heads/main.lock')
+      await writeFile(lock, '')
+      await utimes(lock, 1_000_000_000, 1_000_000_000)
+      repair.push(() => rm(lock))
+
+      const { code, stdout } = await cli(grove.dataDir, 'doctor')
+      expect(code, stdout).to.equal(1)
+      const lines = stdout.split(' wrong:\n')[1]?.split('\n').filter(Boolean) ?? []
+      const of = (node: TestNode) => lines.filter((line) => line.includes(node.id)).join('\n')
+      expect(of(flipped)).to.match(new RegExp(`^  ${path(flipped)}: git fsck: error: .*${blob.slice(2)}`))
+      expect(of(packed)).to.match(new RegExp(`^  ${path(packed)}: git fsck: error: .*${pack}`))
+      expect(of(emptied)).to.match(
+        new RegExp(`^  ${path(emptied)}: git fsck: error: refs/heads/main: invalid sha1 pointer 0{40}`),
+      )
+      expect(of(lost)).to.equal(`  ${path(lost)}: refs/grove/ledger is missing`)
+      expect(of(hollow)).to.match(new RegExp(`^  ${path(hollow)}: git fsck: error: object file .* is empty`))
+      expect(of(locked)).to.equal(`  ${path(locked)}/refs/heads/main.lock: a lock that nobody holds any more`)
+      expect(lines).to.have.length(6)
+      for (const undo of repair) await undo()
+      expect((await cli(grove.dataDir, 'doctor')).stdout).to.match(/\nNothing is wrong\n$/)
+    })
+
+    it('hears where the index says otherwise than the repositories, row by row, until it is made again', async () => {
+      const node = await newNode(grove, ann, { title: 'Drifting', tags: ['sea'] })
+      const kelp = await newNode(grove, ann, { title: 'Kelp' })
+      const [was, is] = ['1'.repeat(40), node.git.head()]
+      const db = new Sqlite(join(grove.dataDir, 'index.sqlite'))
+      try {
+        db.prepare("update branch set head = ? where node_id = ? and name = 'main'").run(was, node.id)
+        db.prepare('update node set title = ? where id = ?').run('Drifted', node.id)
+        db.prepare('delete from node_tag where node_id = ?').run(node.id)
+        db.prepare("insert into branch (node_id, name, head) values (?, 'phantom', ?)").run(kelp.id, was)
+      } finally {
+        db.close()
+      }
+      const { code, stdout } = await cli(grove.dataDir, 'doctor', '--json')
+      expect(code).to.equal(1)
+      const finding = (id: string, reason: string) => ({
+        kind: 'fault',
+        subject: 'index',
+        path: `${node.org}/${id}.git`,
+        reason,
+      })
+      expect(JSON.parse(stdout).findings).to.have.deep.members([
+        finding(node.id, 'node: title is "Drifting", the index has "Drifted"'),
+        finding(node.id, 'the index lacks node_tag sea'),
+        finding(node.id, `branch main: head is "${is}", the index has "${was}"`),
+        finding(kelp.id, 'the index has branch phantom, the repository has not'),
+      ])
+      expect((await cli(grove.dataDir, 'reindex')).code).to.equal(0)
+      expect((await cli(grove.dataDir, 'doctor')).code).to.equal(0)
+    })
+
+    it('hears of a branch that was moved by hand and writes nothing itself, until the node is read', async () => {
+      const node = await newNode(grove, ann, { title: 'By hand' })
+      const head = await node.proposal('topic')
+      await node.open('topic')
+      const ledger = node.git.say('rev-parse', 'refs/grove/ledger')
+      node.git.point('topic', null)
+      node.git.point('main', head)
+      const { code, stdout } = await cli(grove.dataDir, 'doctor')
+      expect(code).to.equal(1)
+      expect(stdout).to.contain(
+        `${node.org}/${node.id}.git: cannot be indexed: its branches were moved by hand, and its pull requests have not followed yet\n`,
+      )
+      expect(node.git.say('rev-parse', 'refs/grove/ledger')).to.equal(ledger)
+      expect((await node.pull(1)).status).to.equal('merged')
+      expect((await cli(grove.dataDir, 'doctor')).code).to.equal(0)
+    })
+
+    it('hears of a circle of parents', async () => {
+      const [a, b] = [await newNode(grove, ann, { title: 'A' }), await newNode(grove, ann, { title: 'B' })]
+      await ann.put(`${a.at}/parents/${b.id}`, {}).then(expecting(200))
+      const commit = b.git.commit({ parents: [b.git.head()], files: { [`parents/${a.id}.json`]: '{}\n' } })
+      b.git.point('main', commit)
+      await ann.get(b.at)
+      const { code, stdout } = await cli(grove.dataDir, 'doctor')
+      expect(code).to.equal(1)
+      expect(stdout).to.match(/: its edge to the parent \S+ closes a circle, and is hidden\n$/)
+      await ann.delete(`${a.at}/parents/${b.id}`)
+      expect((await cli(grove.dataDir, 'doctor')).code).to.equal(0)
+    })
+
+    it('hears of databases that are missing or damaged, and of a folder that is none', async () => {
+      const copy = await folder()
+      await cli(grove.dataDir, 'backup', join(copy, 'backup'))
+      const target = join(copy, 'target')
+      expect((await cli(target, 'restore', join(copy, 'backup'))).code).to.equal(0)
+      const names = await readdir(target)
+      expect((await cli(target, 'doctor')).code).to.equal(0)
+      expect(await readdir(target)).to.deep.equal(names)
+      for (const end of ['', '-wal', '-shm']) await rm(join(target, `index.sqlite${end}`), { force: true })
+      const missing = await cli(target, 'doctor')
+      expect({ code: missing.code, last: missing.stdout.split('\n').slice(1) }).to.deep.equal({
+        code: 0,
+        last: ['Nothing is wrong', '  (note) index.sqlite: is missing; the next start makes it again', ''],
+      })
+      expect(existsSync(join(target, 'index.sqlite'))).to.equal(false)
+      await writeFile(join(target, 'credentials.sqlite'), 'not a database at all '.repeat(100))
+      const damaged = await cli(target, 'doctor')
+      expect(damaged.code).to.equal(1)
+      expect(damaged.stdout).to.contain('\n  credentials.sqlite: file is not a database\n')
+      await rename(join(target, 'credentials.sqlite'), join(target, 'gone'))
+      expect((await cli(target, 'doctor')).stdout).to.contain(
+        '\n  credentials.sqlite: is missing, and with it all accounts\n',
+      )
+      const absent = join(copy, 'absent')
+      for (const args of [['doctor'], ['backup', join(copy, 'other')], ['purge']])
+        expect(await cli(absent, ...args)).to.deep.equal({
+          code: 2,
+          stdout: '',
+          stderr: `grove: ${absent} is not a folder\n`,
+        })
+      expect(existsSync(absent)).to.equal(false)
+    })
+  })
+})

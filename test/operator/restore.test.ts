@@ -1,0 +1,148 @@
+/** `grove restore` from mirrors that are damaged, missing or hostile. */
+
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { git } from '../support/data-folder.ts'
+import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { newNode } from '../support/node.ts'
+import { cli, folder, run, seed, useDesk } from './desk.ts'
+
+describe('the operator', () => {
+  useDesk()
+
+  describe('with backup and restore', () => {
+    let dataDir: string
+    let backup: string
+    let grove: Grove
+    let ann: PersonClient
+    let orgs: string[]
+
+    before(async () => {
+      dataDir = await folder()
+      backup = join(await folder(), 'backup')
+      grove = await startGrove({ dataDir })
+      ann = await signUp(grove, 'Ann')
+      await signUp(grove, 'Bob')
+      orgs = await seed(grove, ann)
+    })
+    after(() => grove.close())
+
+    it('puts one mirror in the place of a repository that is gone, older than what the index knows', async () => {
+      const node = await newNode(grove, ann, { title: 'Replaced' })
+      const head = node.git.head()
+      await cli(dataDir, 'backup', backup)
+      await node.proposal('topic')
+      await node.open('topic')
+      await node.commit('main', { 'a.txt': 'lost\n' })
+      await rm(node.git.dir, { recursive: true })
+      const mirror = join(backup, node.org, `${node.id}.git`)
+      await run('git', ['clone', '-q', '--mirror', '--no-local', mirror, node.git.dir])
+      expect((await ann.get(node.at)).body).to.deep.include({ head, title: 'Replaced' })
+      expect((await ann.get(`${node.at}/pull-requests?status=all`)).body.total).to.equal(0)
+      expect((await cli(dataDir, 'doctor')).code).to.equal(0)
+    })
+
+    it('leaves with a name what is no mirror, is there twice, or has lost its organisation', async () => {
+      const odd = await folder()
+      const [org = '', second = ''] = orgs
+      const path = (id: string, name: string) => join(dataDir, id, `${name}.git`)
+      const { nodes } = (await ann.get(`/orgs/${org}/nodes`)).body
+      const lonely = (await ann.get(`/orgs/${second}/nodes`)).body.nodes[0].id
+      const clone = (...args: string[]) => run('git', ['clone', '-q', '--no-local', ...args])
+      await clone('--mirror', path(org, 'org'), join(odd, 'the organisation'))
+      await clone('--mirror', path(org, nodes[0].id), join(odd, 'a/b'))
+      await clone('--mirror', path(org, nodes[0].id), join(odd, 'c.git'))
+      await clone('--bare', path(org, nodes[1].id), join(odd, 'd.git'))
+      await clone(path(org, nodes[1].id), join(odd, 'e'))
+      await clone('--mirror', path(second, lonely), join(odd, 'f.git'))
+      await clone('--mirror', path(org, nodes[2].id), join(odd, 'too/deep/a/b'))
+      await mkdir(join(odd, 'not git'))
+      const target = await folder()
+      const { code, stdout } = await cli(target, 'restore', odd)
+      expect(code).to.equal(1)
+      const no = 'not a mirror: it has no refs/grove/ledger and no org.json; git clone --mirror makes one'
+      expect(stdout.split('reset_token, within 7 days:\n')[0]).to.equal(
+        `1 organisations and 1 nodes restored from ${odd}\nWho is to set a password by POST /auth/password with this `,
+      )
+      expect(stdout.slice(stdout.indexOf('4 things'))).to.equal(`4 things are wrong:
+  c.git: left: a/b is a copy of the same
+  d.git: ${no}
+  e/.git: ${no}
+  f.git: left: its organisation ${second} is not among the copies
+`)
+      expect((await readdir(target)).filter((name) => !/^(index|credentials)\.sqlite/.test(name)).sort()).to.deep.equal(
+        [org, 'run'].sort(),
+      )
+    })
+
+    it('takes nothing of a mirror but refs and objects, from names that lead nowhere else', async () => {
+      const evil = await folder()
+      const [org = ''] = orgs
+      const { nodes } = (await ann.get(`/orgs/${org}/nodes`)).body
+      const mirror = join(evil, 'evil.git')
+      await run('git', ['clone', '-q', '--mirror', join(dataDir, org, 'org.git'), join(evil, 'org.git')])
+      await run('git', ['clone', '-q', '--mirror', '--no-local', join(dataDir, org, `${nodes[0].id}.git`), mirror])
+      const touch = `touch ${join(evil, 'pwned')}`
+      for (const name of [
+        'uploadpack.packObjectsHook',
+        'core.fsmonitor',
+        'core.sshCommand',
+        'core.alternateRefsCommand',
+      ])
+        await git(mirror, 'config', name, touch)
+      await git(mirror, 'config', 'transfer.hideRefs', 'refs/grove')
+      for (const hook of ['post-update', 'reference-transaction', 'pre-receive'])
+        await writeFile(join(mirror, 'hooks', hook), `#!/bin/sh\n${touch}\n`, { mode: 0o755 })
+
+      const ledger = await git(mirror, 'rev-parse', 'refs/grove/ledger')
+      await run('git', ['clone', '-q', '--mirror', mirror, join(evil, 'outside.git')])
+      const outside = join(evil, 'outside.git')
+      const index = { GIT_INDEX_FILE: join(evil, 'index'), GIT_DIR: outside }
+      await run('git', ['fetch', '-q', mirror, '+refs/*:refs/*'], { GIT_DIR: outside })
+      const record = JSON.stringify({ id: '../../../outside', org_id: org, title: 'x', created_at: '2026-01-01' })
+      await writeFile(join(evil, 'record.json'), record)
+      const blob = (await run('git', ['hash-object', '-w', join(evil, 'record.json')], index)).stdout.trim()
+      await run('git', ['update-index', '--add', '--cacheinfo', `100644,${blob},node.json`], index)
+      const tree = (await run('git', ['write-tree'], index)).stdout.trim()
+      const commit = await git(outside, 'commit-tree', tree, '-m', 'x')
+      await git(outside, 'update-ref', 'refs/grove/ledger', commit)
+
+      const target = await folder()
+      const { code, stdout } = await cli(target, 'restore', evil)
+      expect({ code, wrong: stdout.split(' wrong:\n')[1] }, stdout).to.deep.equal({
+        code: 1,
+        wrong:
+          '  outside.git: not a mirror: it has no refs/grove/ledger and no org.json; git clone --mirror makes one\n',
+      })
+      const restored = join(target, org, `${nodes[0].id}.git`)
+      expect(await git(restored, 'rev-parse', 'refs/grove/ledger')).to.equal(ledger)
+      expect(existsSync(join(evil, 'pwned'))).to.equal(false)
+      expect(await readFile(join(restored, 'config'), 'utf8')).to.equal(
+        await readFile(join(dataDir, org, 'org.git/config'), 'utf8'),
+      )
+      expect(existsSync(join(restored, 'hooks'))).to.equal(false)
+      expect(await readdir(target)).to.not.include('restoring')
+    })
+
+    it('never takes the place of a good backup for a data folder that was named by mistake', async () => {
+      const [empty, other] = [await folder(), await startGrove()]
+      const was = await readFile(join(backup, 'credentials.sqlite'))
+      const refused = (stderr: string) => ({ code: 2, stdout: '', stderr: `grove: ${stderr}\n` })
+      try {
+        await signUp(other, 'Zoe')
+        expect(await cli(other.dataDir, 'backup', backup)).to.deep.equal(
+          refused(`${backup} holds copies of another data folder: nothing in it is in ${other.dataDir}`),
+        )
+      } finally {
+        await other.close()
+      }
+      expect(await cli(empty, 'backup', backup)).to.deep.equal(
+        refused(`${empty} is not a data folder: it has no credentials.sqlite`),
+      )
+      expect(await readFile(join(backup, 'credentials.sqlite'))).to.deep.equal(was)
+      expect(await readdir(empty)).to.deep.equal([])
+    })
+  })
+})

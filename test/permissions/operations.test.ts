@@ -1,0 +1,45 @@
+/** Who may call which operation, by the table. */
+
+import { expect } from 'chai'
+import { callers } from '../support/cast.ts'
+import { attemptOf, expectedSecurity, expectedStatus, send, specOperations, table } from '../support/permissions.ts'
+import { hidden, open, useScene } from './scene.ts'
+
+describe('permissions', () => {
+  useScene()
+
+  describe('each operation', () => {
+    it('of the spec has a row in the table, and each row an operation', () => {
+      expect(Object.keys(table).sort()).to.deep.equal(specOperations.map(({ id }) => id).sort())
+    })
+
+    it('says in the spec what the table says of Authorization', () => {
+      const inSpec = specOperations.map(({ id, security }) => [id, security])
+      expect(inSpec).to.deep.equal(specOperations.map(({ id }) => [id, expectedSecurity(id)]))
+    })
+
+    for (const published of [false, true]) {
+      describe(`under ${published ? 'a published' : 'an unpublished'} organisation`, () => {
+        for (const operation of specOperations) {
+          const { id, path, success } = operation
+          if (published && !path.includes('{org_id}')) continue
+          const { need } = table[id]
+          const statuses = callers.map((caller) => [caller, expectedStatus(need, caller, published, success)] as const)
+
+          it(`${id} answers ${statuses.map(([caller, status]) => `${caller} ${status}`).join(', ')}`, async () => {
+            const world = published ? open : hidden
+            // Who may do it first does what the others were refused: had it happened all the same, it would not succeed.
+            let attempt = await attemptOf(id, world)
+            const answered: [string, number][] = []
+            for (const caller of callers) {
+              const { status } = await send(world.people[caller], operation, attempt)
+              answered.push([caller, status])
+              if (status === success) attempt = await attemptOf(id, world)
+            }
+            expect(answered).to.deep.equal(statuses)
+          })
+        }
+      })
+    }
+  })
+})

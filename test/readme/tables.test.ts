@@ -1,0 +1,176 @@
+/** What the tables of the README say is so. */
+
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { readConfig } from '../../server/config.ts'
+import { client, type Grove, startGrove } from '../support/grove.ts'
+
+const run = promisify(execFile)
+
+describe('the README', () => {
+  let readme: string
+  let grove: Grove
+
+  before(async () => {
+    readme = await readFile('README.md', 'utf8')
+    grove = await startGrove({ rateLimit: true })
+  })
+  after(() => grove.close())
+
+  describe('the tables', () => {
+    it('name each variable of the environment, with its default', async () => {
+      const source = await readFile('server/config.ts', 'utf8')
+      const variables = [...source.matchAll(/^ {2}([A-Z_]+): z\b/gm)].map((match) => match[1])
+      const { port, host, dataDir, logLevel, rateLimit, workers, ...rest } = readConfig({})
+      expect([dataDir, rest]).to.deep.equal([resolve('./repos'), {}])
+      const defaults = [String(port), host, './repos', '', '', logLevel, rateLimit ? 'on' : 'off', String(workers)]
+      expect(rows(readme, 'Configuration').map(([name, value]) => [name, value])).to.deep.equal(
+        variables.map((name, at) => [`\`${name}\``, defaults[at]]),
+      )
+    })
+
+    it('name each command, with its arguments and options', async () => {
+      const { stdout } = await run(process.execPath, ['dist/cli.js', '--help'])
+      const commands = [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([\w-]+)/gm)].map(
+        (match) => match[1],
+      )
+      const table = rows(readme, 'Commands').map(([usage = '']) => usage.replaceAll('`', ''))
+      expect(table.map((usage) => usage.split(' ')[0])).to.deep.equal(commands.filter((name) => name !== 'help'))
+      for (const usage of table) {
+        const help = await run(process.execPath, ['dist/cli.js', 'help', usage.split(' ')[0] ?? ''])
+        const words = (text: string, pattern: RegExp) => [...new Set(text.match(pattern) ?? [])].sort()
+        expect(words(usage, /--\w+/g)).to.deep.equal(words(help.stdout, /--(?!help)\w+/g))
+        const taken = /^Usage: grove [\w-]+ (.*)$/m.exec(help.stdout)?.[1]?.match(/(?<=<)\w+(?=>)/g) ?? []
+        expect(words(usage.replace(/\[.*\]|--\w+ \w+/g, ''), /\b[A-Z]+\b/g)).to.deep.equal(
+          taken.map((name) => name.toUpperCase()),
+        )
+      }
+    })
+
+    it('state the limits that the spec sets', async () => {
+      const { info, components } = JSON.parse(await readFile('spec/openapi.json', 'utf8'))
+      const {
+        Title,
+        EdgeLabel,
+        NodeTags,
+        CommitMessage,
+        DisplayName,
+        Password,
+        Email,
+        BranchName,
+        FileChange,
+        ...schemas
+      } = components.schemas
+      const { query, top_k: topK } = schemas.SearchRequest.properties
+      const { changes } = schemas.NewCommit.properties
+      const page = components.parameters.limit.schema
+      expect(CommitMessage.maxLength).to.equal(schemas.PullDescription.maxLength)
+      expect(rows(readme, 'Limits').slice(0, 13)).to.deep.equal([
+        [
+          'title; label; tag',
+          `${Title.maxLength}; ${EdgeLabel.maxLength}; ${NodeTags.items.maxLength} characters`,
+          '422',
+        ],
+        ['tags of a node', `${NodeTags.maxItems}`, '422'],
+        ['description, message', `${size(CommitMessage.maxLength)}, a message not blank`, '422'],
+        ['query', `${size(query.maxLength)}, not blank`, '422'],
+        ['`top_k`', `${topK.minimum}–${topK.maximum}`, '422'],
+        ['e-mail address', `${Email.maxLength} characters`, '422'],
+        [
+          'name of a person or an organisation; password',
+          `${DisplayName.minLength}–${DisplayName.maxLength}; ${Password.minLength}–${Password.maxLength} characters`,
+          '422',
+        ],
+        [
+          'personal access tokens',
+          told(info.description, 'personal access tokens', /\d+ of a person/),
+          told(info.description, 'personal access tokens', /409/),
+        ],
+        [
+          'branch; path of a file',
+          `${BranchName.maxLength}; ${grouped(FileChange.properties.path.maxLength)} bytes`,
+          '422',
+        ],
+        [
+          'changes of one commit; one file over REST',
+          `${grouped(changes.maxItems)}; ${size(schemas.NodeText?.maxLength ?? 0)}`,
+          '422',
+        ],
+        ['a body', told(info.description, 'request body', /\d+ MiB/), told(info.description, 'request body', /413/)],
+        ['a page', `${page.minimum}–${page.maximum}, ${page.default} unless asked`, '422'],
+        [
+          'an expanded search',
+          `${told(info.description, 'search', /\d+ nodes/)}, ${told(info.description, 'search', /\d+ MiB/)} of text`,
+          '`truncated: true`',
+        ],
+      ])
+    })
+
+    it('state the rate limits that the spec describes and the service announces', async () => {
+      const { info } = JSON.parse(await readFile('spec/openapi.json', 'utf8'))
+      const stated = rows(readme, 'Limits').slice(13)
+      expect(stated.map(([what, limit]) => [what, numbers(limit)])).to.deep.equal(
+        rows(info.description, 'Rate limits').map(([what, limit]) => [what, numbers(limit)]),
+      )
+      const announced = async (path: string, body?: object) => {
+        const { headers } = await (body ? client(grove).post(path, body) : client(grove).get(path))
+        return headers['ratelimit-policy']
+      }
+      const nobody = { email: 'nobody@example.org', password: 'not a password' }
+      expect([
+        await announced('/auth/signup', { ...nobody, email: 'somebody@example.org' }),
+        await announced('/auth/login', nobody),
+        await announced('/public/orgs/nobody/graph'),
+      ]).to.deep.equal([
+        `"signup";q=${numbers(stated[0]?.[1])[0]};w=3600`,
+        `"default";q=${numbers(stated[3]?.[1])[0]};w=60`,
+        `"default";q=${numbers(stated[3]?.[1])[0]};w=60`,
+      ])
+    })
+
+    it('name folders, files and scripts that are there', async () => {
+      const { scripts } = JSON.parse(await readFile('package.json', 'utf8'))
+      const linked = [...readme.replaceAll(/^```[\s\S]*?^```$/gm, '').matchAll(/\]\((?!https?:)([^)#]+)\)/g)].map(
+        (match) => match[1] ?? '',
+      )
+      const folders = rows(readme, 'Where things are').map(([name = '']) => name.replaceAll('`', ''))
+      for (const path of [...linked, ...folders]) expect(existsSync(path), path).to.equal(true)
+      for (const [, name = ''] of readme.matchAll(/npm (?:run (?:-s )?)?(?!(?:ci|run|pack|i)\b)(\w+)/g))
+        expect(scripts, `npm run ${name}`).to.have.property(name)
+    })
+  })
+})
+
+/** The cells of the table below a heading, without its head. */
+function rows(markdown: string, heading: string): string[][] {
+  const [, section = ''] = markdown.split(new RegExp(`^##+ ${heading}$`, 'm'))
+  const lines = section.slice(0, section.search(/^##/m)).match(/^\|.*\|$/gm) ?? []
+  return lines.slice(2).map((line) =>
+    line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim()),
+  )
+}
+
+/** What the spec's own table of limits says of something. */
+function told(description: string, what: string, pattern: RegExp): string {
+  const row = rows(description, 'Limits').find(([name]) => name === what)
+  return pattern.exec(row?.[1] ?? '')?.[0] ?? `${what} is not in the spec`
+}
+
+function numbers(text = ''): number[] {
+  return (text.replaceAll(',', '').match(/\d+/g) ?? []).map(Number)
+}
+
+function size(bytes: number): string {
+  return bytes >= 1_048_576 ? `${bytes / 1_048_576} MiB` : `${bytes / 1024} KiB`
+}
+
+function grouped(number: number): string {
+  return number.toLocaleString('en')
+}

@@ -1,0 +1,136 @@
+/** The tour of the README, run as it stands there in a clean clone. */
+
+import { execFileSync } from 'node:child_process'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { client } from '../support/grove.ts'
+import { clone, environment, jq, readme, run, service, startAgain, useClone } from './clone.ts'
+
+const address = 'http://127.0.0.1:3000'
+
+const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+
+describe('the README', () => {
+  useClone()
+
+  describe('the tour', () => {
+    let said: string[]
+
+    before(async () => {
+      said = await tour(readme, clone, service.url)
+    })
+
+    it('signs up, and prepares two short hands', () => {
+      expect(said.slice(0, 2)).to.deep.equal(['', ''])
+    })
+
+    it('makes a node, and another one below it', () => {
+      const [node, ...more] = jsonOf(said[2])
+      expect(more).to.deep.equal([])
+      expect(node.parents[0].id).to.match(new RegExp(`^${uuid}$`))
+      expect({ ...node, parents: node.parents.map((parent: { title: string }) => parent.title) }).to.deep.equal({
+        title: 'Blue whale',
+        parents: ['Whales'],
+        num_ancestors: 1,
+      })
+    })
+
+    it('clones a node, whose tree is its content', () => {
+      expect(said[3]).to.match(
+        /^Whales are marine mammals\.\n\{\n {2}"title": "Whales",\n[\s\S]*\n\}\n[0-9a-f]{7} Ann Create node\n$/,
+      )
+    })
+
+    it('proposes a change and merges it', () => {
+      const [head, modified, pull, merged, history] = jsonOf(said[4])
+      expect(head).to.match(/^[0-9a-f]{40}$/)
+      expect(modified.map((change: { entity_key: string }) => change.entity_key)).to.deep.equal(['content.md'])
+      expect([pull, merged, history]).to.deep.equal([
+        { number: 1, can_merge: true, merge_reason: 'mergeable' },
+        { status: 'merged', merged_by: 'Ann' },
+        { total: 2, messages: ['Dolphins too', 'Create node'] },
+      ])
+    })
+
+    it('shows git the same history', () => {
+      expect(said[5]).to.match(/^[0-9a-f]{7} Dolphins too\n[0-9a-f]{7} Create node\n$/)
+    })
+
+    it('pushes, merges by a push, and is told why another push is refused', () => {
+      expect(said[6]).to.match(
+        /^true\nremote: Pull request 2 is merged: And porpoises *\nremote: porpoises: node\.json: is not JSON: line 3: .*\nTo http.*\n ! \[remote rejected\] porpoises -> porpoises \(node\.json: is not JSON: line 3: .*\)\nerror: failed to push .*\n$/,
+      )
+    })
+
+    it('searches, and takes in what is linked with the matches', () => {
+      const [type, { matches, nodes, connections }] = jsonOf(said[7])
+      expect(type).to.equal('is_a')
+      expect(matches).to.have.length(1)
+      expect(matches[0]).to.include({ title: 'Blue whale' })
+      expect(matches[0].snippet).to.match(/^The largest animal known/)
+      expect(matches[0].score).to.be.above(0)
+      expect(nodes).to.deep.equal([
+        { title: 'Blue whale', relation: 'match' },
+        { title: 'Whales', relation: 'parent' },
+      ])
+      expect(connections).to.equal(2)
+    })
+
+    it('publishes the graph', () => {
+      expect(jsonOf(said[8])).to.deep.equal([true, { org_name: 'Ann', total_nodes: 2, total_edges: 2 }])
+    })
+
+    it('imports a folder, and finds nothing to do the second time', () => {
+      const summary = `notes \\(${uuid}\\): 4 nodes, 3 parent edges, 2 connections, 0 attachments\n`
+      expect(said[9]).to.match(
+        new RegExp(`^${summary}4 created, 0 updated, 0 unchanged\n${summary}0 created, 0 updated, 4 unchanged\n$`),
+      )
+    })
+
+    it('makes the index again from Git alone', () => {
+      expect(said[10]).to.equal('2 organisations and 6 nodes indexed\n"merged"\n')
+    })
+
+    it('has no further step', () => {
+      expect(said).to.have.length(11)
+    })
+
+    it('survives that index.sqlite is deleted: the next start makes it again', async () => {
+      const { accessToken, user } = JSON.parse(await readFile(join(clone, 'session.json'), 'utf8'))
+      const graph = `/public/orgs/${user.org_id}/graph`
+      const before = await client(service).get(graph)
+      await service.stop()
+      for (const end of ['', '-wal', '-shm']) await rm(join(clone, `repos/index.sqlite${end}`), { force: true })
+      await startAgain()
+      expect(before.status).to.equal(200)
+      expect(await client(service).get(graph)).to.deep.equal(before)
+      const nodes = await client(service, accessToken).get(`/orgs/${user.org_id}/nodes`)
+      const whales = nodes.body.nodes.find((node: { title: string }) => node.title === 'Whales')
+      const pull = await client(service, accessToken).get(`/orgs/${user.org_id}/nodes/${whales.id}/pull-requests/1`)
+      expect(pull.body.pr).to.include({ status: 'merged', merged_by: 'Ann' })
+    })
+  })
+})
+
+/** What each block of the tour prints, the tour run as one script; only the service's address is another. */
+async function tour(readme: string, folder: string, url: string): Promise<string[]> {
+  const section = readme.slice(readme.indexOf('## A tour'), readme.indexOf('\n## Git\n'))
+  const blocks = [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? '')
+  const script = blocks.map((block) => `${block}printf '${endOfBlock.replace('\n', '\\n')}'\n`).join('')
+  if (script.split(address).length !== 2) throw new Error(`the tour names ${address} once`)
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script.replace(address, url)], {
+    cwd: folder,
+    env: { ...environment(), PATH: `${join(folder, 'bin')}:${environment().PATH}` },
+  }).catch((error: { stdout: string; stderr: string }) => {
+    throw new Error(`the tour broke off:\n${error.stdout}\n${error.stderr}`)
+  })
+  return stdout.split(endOfBlock).slice(0, -1)
+}
+
+const endOfBlock = '=== end of block ===\n'
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever jq printed
+function jsonOf(text = ''): any[] {
+  return JSON.parse(execFileSync(process.execPath, [jq, '-s', '.'], { input: text }).toString())
+}

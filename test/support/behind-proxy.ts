@@ -1,0 +1,40 @@
+/** A service with its limits on, behind a proxy on this machine: whoever sends X-Forwarded-For comes from there. */
+
+import { rm } from 'node:fs/promises'
+import { pino } from 'pino'
+import { startService } from '../../server/service.ts'
+import { type Answer, client, type Grove, newDataDir, password } from './grove.ts'
+
+export interface BehindProxyOptions {
+  readonly now?: () => Date
+  readonly rateLimit?: boolean
+}
+
+export async function startBehindProxy({ now, rateLimit = true }: BehindProxyOptions = {}): Promise<Grove> {
+  const dataDir = await newDataDir()
+  const config = { port: 0, host: '127.0.0.1', dataDir, logLevel: 'error' as const, rateLimit, workers: 1 }
+  const service = await startService(
+    { ...config, trustProxy: ['loopback'] },
+    { log: pino({ level: 'silent' }), validateResponses: true, ...(now === undefined ? {} : { now }) },
+  )
+  const close = async () => {
+    await service.close()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+  return { url: service.url, dataDir, deps: service.deps, logged: () => '', close }
+}
+
+export function from(address: string): Record<string, string> {
+  return { 'x-forwarded-for': address }
+}
+
+export function login(grove: Grove, address: string, email: string, secret = password): Promise<Answer> {
+  return client(grove).post('/auth/login', { email, password: secret }, from(address))
+}
+
+/** As many wrong guesses, one after the other; the statuses of the answers. */
+export async function guess(grove: Grove, address: string, email: string, times: number): Promise<number[]> {
+  const statuses: number[] = []
+  for (let turn = 0; turn < times; turn++) statuses.push((await login(grove, address, email, 'a wrong guess')).status)
+  return statuses
+}

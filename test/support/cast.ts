@@ -1,0 +1,105 @@
+/** People with every role, and organisations and nodes to try their rights on. */
+
+import { type Answer, type Client, client, type PersonClient, signUp } from './grove.ts'
+
+/** The least first: whoever comes later in the list may do what those before may. */
+export const callers = ['anonymous', 'stranger', 'reader', 'editor', 'maintainer', 'owner'] as const
+export type Caller = (typeof callers)[number]
+
+/** Who is who. */
+export interface Cast {
+  readonly people: Readonly<Record<Caller, Client>>
+  readonly owner: PersonClient
+  readonly members: Readonly<Record<'reader' | 'editor' | 'maintainer', PersonClient>>
+  /** Has an account and is no member. */
+  readonly guest: PersonClient
+}
+
+/** An organisation with a member of each role, and a node that reads may share. */
+export interface World extends Cast {
+  readonly org: string
+  readonly published: boolean
+  /** A node with the branch `draft`, one commit ahead of main, and the pull request 1 for it. */
+  readonly node: string
+  readonly head: string
+  /** The blob of content.md on main. */
+  readonly blob: string
+}
+
+export async function castFor(grove: { readonly url: string }): Promise<Cast> {
+  const [owner, maintainer, editor, reader, stranger, guest] = [
+    await signUp(grove, 'Olga Owner'),
+    await signUp(grove, 'Max Maintainer'),
+    await signUp(grove, 'Eda Editor'),
+    await signUp(grove, 'Rob Reader'),
+    await signUp(grove, 'Sue Stranger'),
+    await signUp(grove, 'Gil Guest'),
+  ]
+  const people = { anonymous: client(grove), stranger, reader, editor, maintainer, owner }
+  return { owner, people, members: { reader, editor, maintainer }, guest }
+}
+
+export async function worldOf(cast: Cast, published: boolean): Promise<World> {
+  const { owner } = cast
+  const org = await makeOrg(cast, published)
+  const world = { ...cast, org, published, node: '', head: '', blob: '' }
+  const node = await makeProposal(world)
+  const entities = await made(owner.get(`/orgs/${org}/nodes/${node}/tree/main`))
+  const text = entities.entities.find((entity: { entity_key: string }) => entity.entity_key === 'content.md')
+  return { ...world, node, head: entities.commit_id, blob: text.object_id }
+}
+
+/** An organisation of the owner's, the others members by their roles. */
+export async function makeOrg(
+  { owner, members }: Pick<Cast, 'owner' | 'members'>,
+  published: boolean,
+): Promise<string> {
+  const { id } = await made(owner.post('/orgs', { name: 'Atlas', published }))
+  for (const [role, { user }] of Object.entries(members)) {
+    await made(owner.put(`/orgs/${id}/members/${user.email}`, { role }))
+  }
+  return id
+}
+
+/** The body of an answer that must be a success. @throws Error */
+// biome-ignore lint/suspicious/noExplicitAny: a test says what it expects
+export async function made(sent: Promise<Answer>): Promise<any> {
+  const { status, body } = await sent
+  if (status < 200 || status > 299) throw new Error(`${status} ${JSON.stringify(body)}`)
+  return body
+}
+
+type Makers = Pick<World, 'org' | 'owner'>
+
+export async function makeNode({ org, owner }: Makers, fields: object = {}): Promise<string> {
+  const text_content = 'Whales are mammals.'
+  return (await made(owner.post(`/orgs/${org}/nodes`, { title: 'Whales', text_content, ...fields }))).id
+}
+
+/** A node whose branch `draft` is one commit ahead of main. */
+export async function makeDraft(world: Makers): Promise<string> {
+  const node = await makeNode(world)
+  const at = `/orgs/${world.org}/nodes/${node}`
+  await made(world.owner.post(`${at}/branches`, { name: 'draft' }))
+  await made(world.owner.post(`${at}/tree/draft/commits`, writing('draft.md')))
+  return node
+}
+
+/** The same, with the pull request 1 for it. */
+export async function makeProposal(world: Makers): Promise<string> {
+  const node = await makeDraft(world)
+  await made(world.owner.post(`/orgs/${world.org}/nodes/${node}/pull-requests`, proposal))
+  return node
+}
+
+export async function makeConnected(world: World): Promise<string> {
+  const node = await makeNode(world)
+  await made(world.owner.post(`/orgs/${world.org}/nodes/${node}/connections`, { target: world.node, id: 'krill' }))
+  return node
+}
+
+export const proposal = { source_branch: 'draft', title: 'More' }
+
+export function writing(path: string) {
+  return { message: `Write ${path}`, changes: [{ action: 'put', path, content: 'Whales sing.' }] }
+}

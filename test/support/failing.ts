@@ -1,0 +1,37 @@
+/** File system calls that fail, as they do where files are short or a disk is ill, in this process. */
+import fs from 'node:fs'
+import promises from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+
+type AnyCall = (...args: unknown[]) => unknown
+
+/** Lets `name`, and its synchronous sister, fail with `code` for the one path while `work` runs. */
+export async function failing<T>(
+  name: 'readdir' | 'stat',
+  path: string,
+  code: 'EMFILE' | 'EIO' | 'EACCES' | 'ENOENT',
+  work: () => Promise<T>,
+): Promise<T> {
+  const asynchronous = promises as unknown as Record<string, AnyCall> // their overloads, all of which are calls
+  const synchronous = fs as unknown as Record<string, AnyCall> // the same
+  const sister = `${name}Sync`
+  const [first, second] = [asynchronous[name], synchronous[sister]]
+  if (!first || !second) throw new Error(`There is no ${name}`)
+  const fault = () => Object.assign(new Error(`${code}: ${name} '${path}'`), { code })
+  asynchronous[name] = async (...args) => {
+    if (args[0] === path) throw fault()
+    return first(...args)
+  }
+  synchronous[sister] = (...args) => {
+    if (args[0] === path) throw fault()
+    return second(...args)
+  }
+  syncBuiltinESMExports()
+  try {
+    return await work()
+  } finally {
+    asynchronous[name] = first
+    synchronous[sister] = second
+    syncBuiltinESMExports()
+  }
+}

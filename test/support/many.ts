@@ -1,0 +1,18 @@
+/** Many requests at the same time. */
+
+import type { Answer } from './grove.ts'
+import { expecting } from './node.ts'
+
+export function commitOf(message: string, path = `${message}.txt`, content = message) {
+  return { message, changes: [{ action: 'put', path, content }] }
+}
+
+/** The body of a 201. @throws Error with any other answer */
+export function created(answer: Answer): Answer['body'] {
+  return expecting(201)(answer).body
+}
+
+/** `count` at the same time. */
+export function times<T>(count: number, work: (n: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: count }, (_, n) => work(n)))
+}

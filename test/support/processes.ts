@@ -1,0 +1,48 @@
+/** Child processes end with the test file that started them, and with the process that runs it, also if that is killed. */
+
+import { type ChildProcess, type ChildProcessWithoutNullStreams, type SpawnOptions, spawn } from 'node:child_process'
+
+/** For `node`, whose standard input must be a pipe and have nothing to say. */
+export const endsWithParent = ['--require', new URL('ends-with-parent.cjs', import.meta.url).pathname] as const
+
+/** Before a script of bash that leads a group of processes: kills the group when standard input closes. */
+const endsGroupWithParent = `exec 3<&0 < /dev/null
+{ read -r _ <&3; kill -KILL 0; } > /dev/null 2>&1 &
+watch=$!
+exec 3<&-
+trap 'kill $watch' EXIT
+`
+
+/** Bash with the script. It and all that it starts end with this process, at the latest. */
+export function startShell(script: string, options: Pick<SpawnOptions, 'cwd' | 'env'>): ChildProcessWithoutNullStreams {
+  const words = ['-c', `${endsGroupWithParent}${script}`]
+  return endAfterFile(spawn('bash', words, { ...options, stdio: 'pipe', detached: true }))
+}
+
+const living = new Set<ChildProcess>()
+
+/** Kills the child with the others at the end of the file, unless it has ended. */
+export function endAfterFile<C extends ChildProcess>(child: C): C {
+  living.add(child)
+  child.once('exit', () => living.delete(child))
+  return child
+}
+
+/** What in this process ends otherwise than by itself: services. Each is closed once. */
+const open = new Set<() => Promise<void>>()
+
+/** A function that closes, and is called at the end of the file if nobody has called it. */
+export function closeAfterFile(close: () => Promise<void>): () => Promise<void> {
+  const once = () => {
+    open.delete(once)
+    return close()
+  }
+  open.add(once)
+  return once
+}
+
+/** Mocha calls it after each file of tests: run.ts. */
+export async function endAll(): Promise<void> {
+  for (const child of living) child.kill('SIGKILL')
+  await Promise.all([...open].map((close) => close().catch(() => undefined)))
+}

@@ -1,0 +1,59 @@
+/**
+ * What one run of the tests is given: a folder for everything temporary, which goes when the run ends. It lies in memory
+ * where there is room, because syncs cost nothing there: 100,000 of them are half of a run on a disk. Mocha loads this file.
+ */
+
+import { mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { endAll } from './processes.ts'
+
+const memory = '/dev/shm'
+/** What the largest files of tests take at the same time, doubled. */
+const neededBytes = 4 * 1024 ** 3
+const prefix = 'grove-run-'
+
+/** In the first process only; the workers that it starts inherit TMPDIR. */
+export function mochaGlobalSetup(): void {
+  const base = process.env.GROVE_TEST_DISK === 'yes' || !hasRoom() ? tmpdir() : memory
+  removeStale(base)
+  const folder = join(base, `${prefix}${process.pid}`)
+  mkdirSync(folder)
+  process.env.TMPDIR = folder
+  process.env.GROVE_RUN_FOLDER = folder
+  // However the run ends; where it is killed, the next run removes the folder.
+  process.once('exit', () => remove(folder))
+}
+
+export const mochaHooks = { afterAll: endAll }
+
+function hasRoom(): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(memory)
+    return bavail * bsize >= neededBytes
+  } catch {
+    return false
+  }
+}
+
+/** The folders of runs that were killed. */
+function removeStale(base: string): void {
+  for (const name of readdirSync(base)) {
+    const pid = Number(name.startsWith(prefix) ? name.slice(prefix.length) : NaN)
+    if (pid > 0 && !isAlive(pid)) remove(join(base, name))
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+/** Retried: a process that is being killed may still write. */
+function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+}
