@@ -12,6 +12,35 @@ const never = (name, comment, from, to) => ({
 
 const http = 'node_modules/(express|passport|express-openapi-validator)'
 
+/**
+ * The ladder of server/domain: a folder imports itself, those on the lines above its own, and the files that lie beside the
+ * folders. access.ts stands on the ladder too: whatever is below it knows nothing of who asks.
+ */
+const ladder = [
+  ['format'],
+  ['ledger'],
+  ['indexing'],
+  ['access.ts'],
+  ['branches'],
+  ['nodes', 'pulls', 'orgs', 'graph'],
+  ['search', 'accounts'],
+  ['pushes'],
+  ['background', 'operator'],
+]
+
+const climbs = ladder.flatMap((names, at) =>
+  names.map((name) => {
+    const others = [...names.filter((other) => other !== name), ...ladder.slice(at + 1).flat()]
+    const paths = others.map((other) => (other.endsWith('.ts') ? other.replace('.', '\\.') : `${other}/`)).join('|')
+    return never(
+      `ladder-${name.replace('.ts', '')}`,
+      'Imports go down the ladder.',
+      `^server/domain/${name.endsWith('.ts') ? name.replace('.', '\\.') : `${name}/`}`,
+      `^server/domain/(${paths})`,
+    )
+  }),
+)
+
 module.exports = {
   forbidden: [
     {
@@ -89,6 +118,7 @@ module.exports = {
       '^(server|index|gitstore/(?!native\\.ts$))',
       '^(node:)?child_process$',
     ),
+    ...climbs,
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

@@ -13,6 +13,6 @@ export interface Store {
   takeOver(process: string): { release(): void } | undefined
   /** Called with a broken transaction's note before its locks are removed, so that the index can catch up first. */
   recovered(note: string): Promise<void>
-  /** Called once a sync has failed in a repository, which is only read from now on (suspects.ts). */
+  /** Called once a sync has failed in a repository, which is only read from now on (refs/read-only.ts). */
   suspected(repo: Repo): void
 }

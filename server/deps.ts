@@ -1,14 +1,14 @@
 /** What every use case may need; made once, in service.ts. */
 
 import type { Logger } from 'pino'
-import type { Store } from '../gitstore/ref-transaction.ts'
-import type { Database } from '../index/database.ts'
+import type { Store } from '../gitstore/refs/ref-transaction.ts'
+import type { CredentialsSchema } from '../index/credentials/schema.ts'
 import type { IndexSchema } from '../index/derived/schema.ts'
-import type { CredentialsSchema } from '../index/records/schema.ts'
+import type { Database } from '../index/sqlite/database.ts'
 import type { Config } from './config.ts'
 import type { LimitSignIn } from './counters.ts'
 import type { Keys } from './domain/accounts/tokens.ts'
-import type { SearchCache } from './domain/search-memory.ts'
+import type { SearchCache } from './domain/search/search-memory.ts'
 
 export interface Deps {
   readonly config: Config

@@ -1,7 +1,7 @@
 /** What went wrong, for the operator's terminal: a sentence for what can be expected, the stack for anything else. */
 import { report } from 'node:process'
 import { codeOf, GitError } from '../gitstore/errors.ts'
-import { DatabaseFault } from '../index/database.ts'
+import { DatabaseFault } from '../index/sqlite/database.ts'
 import { ConfigError } from './config.ts'
 
 /** Files that the service has open before its first request. */

@@ -4,15 +4,15 @@ import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { createApp } from './app.ts'
+import { openDeps } from './bootstrap.ts'
 import type { Config } from './config.ts'
 import { counters } from './counters.ts'
 import type { Deps } from './deps.ts'
 import { limitedSignIns, unlimitedSignIns } from './domain/accounts/sign-ins.ts'
-import { maintainRepositories } from './domain/maintenance.ts'
-import { fillIndex, reporter, sweep } from './domain/sweep.ts'
+import { maintainRepositories } from './domain/background/maintenance.ts'
+import { fillIndex, reporter, sweep } from './domain/background/sweep.ts'
 import { newServer } from './http/connections.ts'
 import { createLog } from './http/requests.ts'
-import { openDeps } from './open.ts'
 
 /** Milliseconds that requests in flight get to end, once the service stops. */
 const patience = 8_000

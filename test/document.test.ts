@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isOneLine } from '../server/domain/texts.ts'
+import { isOneLine } from '../server/domain/format/texts.ts'
 import document from '../spec/openapi.json' with { type: 'json' }
 import { rights } from '../spec/rights.ts'
 import { takenNames } from './support/taken-names.ts'

@@ -2,7 +2,7 @@
 
 import { readdir, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { maintain } from '../gitstore/maintenance.ts'
+import { maintain } from '../gitstore/upkeep/maintenance.ts'
 import { expectSound, git, gitDid, gitLines } from './support/data-folder.ts'
 import { type Answer, newDataDir, type PersonClient, signUp, spawnGrove } from './support/grove.ts'
 import { newNode, type TestNode } from './support/node.ts'

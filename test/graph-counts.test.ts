@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { withoutCycles } from '../index/derived/acyclic.ts'
-import { countRelatives } from '../index/derived/graph-counts.ts'
+import { withoutCycles } from '../index/graph/acyclic.ts'
+import { countRelatives } from '../index/graph/graph-counts.ts'
 
 /** Sides of a square matrix of arcs: small enough for the walk, and no round number of words. */
 const size = 45

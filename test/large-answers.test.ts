@@ -2,9 +2,9 @@
 
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
-import { diffTrees } from '../gitstore/diff.ts'
-import { openDraft } from '../gitstore/draft.ts'
-import { listFiles, type TreeEntry } from '../gitstore/trees.ts'
+import { diffTrees } from '../gitstore/objects/diff.ts'
+import { openDraft } from '../gitstore/objects/object-batch.ts'
+import { listFiles, type TreeEntry } from '../gitstore/objects/trees.ts'
 import { newDesk, remoteUrl } from './support/desk.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from './support/grove.ts'
 import { expecting, newNode, type TestNode } from './support/node.ts'

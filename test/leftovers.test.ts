@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { listLeftovers } from '../gitstore/leftovers.ts'
+import { listLeftovers } from '../gitstore/upkeep/stale-files.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from './support/grove.ts'
 import { newNode, type TestNode } from './support/node.ts'
 

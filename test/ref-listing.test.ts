@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { listRefs } from '../gitstore/refs.ts'
+import { listRefs } from '../gitstore/refs/refs.ts'
 import type { Repo } from '../gitstore/repo.ts'
 import { environment } from './support/git.ts'
 

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { PullRecord } from '../server/domain/ledger.ts'
-import { movesBetween, questionsOf, type Settled, settle } from '../server/domain/pulls/settle.ts'
+import type { PullRecord } from '../server/domain/ledger/ledger.ts'
+import { movesBetween, questionsOf, type Settled, settle } from '../server/domain/ledger/settle.ts'
 
 const names = ['main', 'a', 'b', 'c', 'd'] as const
 const commits = 8

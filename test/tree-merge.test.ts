@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { openDraft } from '../gitstore/draft.ts'
+import { mergeTrees } from '../gitstore/history/tree-merge.ts'
+import { openDraft } from '../gitstore/objects/object-batch.ts'
 import type { Repo } from '../gitstore/repo.ts'
-import { mergeTrees } from '../gitstore/tree-merge.ts'
 import { environment } from './support/git.ts'
 
 /** Text that is long enough for git to see a rename, by its number. */

@@ -1,6 +1,6 @@
 /** Where two indexes say different things of the same repositories. */
 import type Sqlite from 'better-sqlite3'
-import { openToRead } from '../backup.ts'
+import { openToRead } from '../sqlite/backup.ts'
 
 export interface Difference {
   readonly orgId: string

@@ -1,7 +1,7 @@
 /** Queries on nodes. */
 import { type Kysely, type Selectable, sql } from 'kysely'
-import { compiledOnce } from '../compiled.ts'
 import type { Slice } from '../slice.ts'
+import { compiledOnce } from '../sqlite/compiled.ts'
 import type { IndexSchema, NodeTable } from './schema.ts'
 
 type Db = Kysely<IndexSchema>

@@ -1,7 +1,7 @@
 /** Queries on organisations and their members. */
 import { CompiledQuery, type Kysely, type Selectable, type Transaction } from 'kysely'
-import { compiledOnce } from '../compiled.ts'
 import type { Slice } from '../slice.ts'
+import { compiledOnce } from '../sqlite/compiled.ts'
 import type { IndexSchema, MemberTable, OrgTable, Role } from './schema.ts'
 
 type Db = Kysely<IndexSchema>

@@ -1,21 +1,21 @@
 /** Who may do what: rights are checked here, once, at the start of every use case. */
 
 import { GitError } from '../../gitstore/errors.ts'
-import type { History } from '../../gitstore/history.ts'
-import { listRefs, readRef } from '../../gitstore/refs.ts'
+import type { History } from '../../gitstore/history/history.ts'
+import { listRefs, readRef } from '../../gitstore/refs/refs.ts'
 import type { Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repos.ts'
-import { DatabaseFault } from '../../index/database.ts'
 import { findNode, type NodeRow } from '../../index/derived/node-queries.ts'
 import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
 import type { Role } from '../../index/derived/schema.ts'
+import { DatabaseFault } from '../../index/sqlite/database.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
 import type { Actor, Person } from './actor.ts'
-import { followNode, followOrg } from './follow.ts'
-import { historyOf } from './history.ts'
-import { agree, indexedBranches } from './indexed-branches.ts'
-import { isId, ledgerRef, main, nodeRepo, orgRepo } from './places.ts'
+import { historyOf } from './indexing/history.ts'
+import { followNode, followOrg } from './indexing/index-node.ts'
+import { agree, indexedBranches } from './indexing/indexed-branches.ts'
+import { isId, ledgerRef, main, nodeRepo, orgRepo } from './layout.ts'
 
 const rank: Record<Role, number> = { reader: 1, editor: 2, maintainer: 3, owner: 4 }
 

@@ -1,5 +1,5 @@
+import { findSigningKey } from '../../index/credentials/signing-key.ts'
 import { probeOrgs } from '../../index/derived/org-queries.ts'
-import { findSigningKey } from '../../index/records/signing-key.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
 

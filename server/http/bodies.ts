@@ -1,7 +1,7 @@
 /** Reads what was sent: JSON of bounded size and depth. */
 
 import type { Request, RequestHandler } from 'express'
-import { depthLimit, isTooDeep } from '../domain/limits.ts'
+import { depthLimit, isTooDeep } from '../domain/format/limits.ts'
 import { Invalid, Refusal } from '../errors.ts'
 import { contextOf } from './context.ts'
 import { badJson, readJson } from './json.ts'

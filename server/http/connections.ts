@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import { answerRaw } from './raw-answers.ts'
 import { toOriginForm } from './request-line.ts'
 
-/** Milliseconds for the headers of a request. Bodies have their own limits: bodies.ts, and gitstore/transport.ts of a push. */
+/** Milliseconds for the headers of a request. Bodies have their own limits: bodies.ts, and gitstore/transfer/smart-http.ts of a push. */
 const headersMs = 20_000
 /** Longer than proxies and clients keep a connection, so that none sends into one that is being closed. */
 const keepAliveMs = 75_000

@@ -4,7 +4,7 @@ import compression from 'compression'
 import cors from 'cors'
 import type { RequestHandler, Response } from 'express'
 import helmet from 'helmet'
-import { isPacked } from './packed.ts'
+import { isPacked } from './gzipped.ts'
 
 const exposed = ['ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id']
 

@@ -1,6 +1,6 @@
 /** What was sent, as the spec reads it: before its shape is judged by the validator. */
 
-import { canonicalId } from '../domain/places.ts'
+import { canonicalId } from '../domain/layout.ts'
 import type { Problem } from '../errors.ts'
 import { isLongText, matchesInSlices } from './long-texts.ts'
 import { extra, inputOf, mostProblems, tooManyItems } from './problems.ts'

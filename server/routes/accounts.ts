@@ -3,7 +3,7 @@ import * as tokens from '../domain/accounts/access-tokens.ts'
 import * as accounts from '../domain/accounts/accounts.ts'
 import * as sessions from '../domain/accounts/sessions.ts'
 import type { HandlersOf } from '../http/operations.ts'
-import { reply } from '../http/reply.ts'
+import { reply } from '../http/responses.ts'
 
 const secret = { 'Cache-Control': 'no-store' }
 

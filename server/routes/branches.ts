@@ -1,8 +1,8 @@
 /** Branches and tags. */
-import * as branches from '../domain/branches.ts'
-import * as tags from '../domain/tags.ts'
+import * as branches from '../domain/branches/branches.ts'
+import * as tags from '../domain/branches/tags.ts'
 import type { Handlers } from '../http/operations.ts'
-import { created } from '../http/reply.ts'
+import { created } from '../http/responses.ts'
 
 export const branchRoutes: Pick<Handlers, 'listBranches' | 'createBranch' | 'getBranch' | 'deleteBranch' | 'listTags'> =
   {

@@ -1,7 +1,7 @@
 /** Trees, files, objects, history, commits and comparison. */
-import * as contents from '../domain/contents.ts'
+import * as contents from '../domain/branches/contents.ts'
 import type { Handlers } from '../http/operations.ts'
-import { bytes, created } from '../http/reply.ts'
+import { bytes, created } from '../http/responses.ts'
 
 /** An object id names its bytes for ever. */
 const immutable = { 'Cache-Control': 'private, max-age=31536000, immutable' }

@@ -2,7 +2,7 @@
 import { openPublicGraph } from '../domain/graph/graph.ts'
 import type { PublicGraph } from '../domain/graph/graph-drawing.ts'
 import type { Handlers } from '../http/operations.ts'
-import { Packed } from '../http/reply.ts'
+import { Packed } from '../http/responses.ts'
 
 export const graphRoutes: Pick<Handlers, 'getPublicGraph'> = {
   getPublicGraph: async (deps, _actor, { path }) => {

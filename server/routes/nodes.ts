@@ -1,10 +1,11 @@
 /** Nodes, their parents and their connections. */
-import * as edges from '../domain/edges.ts'
-import { createNode } from '../domain/node-creation.ts'
-import * as nodes from '../domain/nodes.ts'
-import { cloneUrl } from '../domain/places.ts'
+
+import { cloneUrl } from '../domain/layout.ts'
+import * as edges from '../domain/nodes/edges.ts'
+import { createNode } from '../domain/nodes/node-creation.ts'
+import * as nodes from '../domain/nodes/nodes.ts'
 import type { Handlers } from '../http/operations.ts'
-import { created } from '../http/reply.ts'
+import { created } from '../http/responses.ts'
 
 export const nodeRoutes: Pick<
   Handlers,

@@ -2,7 +2,7 @@
 import { requireReady } from '../domain/health.ts'
 import { docsPage, docsPolicy } from '../http/docs.ts'
 import type { HandlersOf } from '../http/operations.ts'
-import { bytes } from '../http/reply.ts'
+import { bytes } from '../http/responses.ts'
 import { copyOfSpec } from '../http/spec.ts'
 
 const spec = copyOfSpec()

@@ -1,9 +1,9 @@
 /** Organisations and their members. */
-import * as members from '../domain/members.ts'
-import * as orgs from '../domain/orgs.ts'
-import * as repositories from '../domain/repositories.ts'
+import * as members from '../domain/orgs/members.ts'
+import * as orgs from '../domain/orgs/orgs.ts'
+import * as repositories from '../domain/orgs/repositories.ts'
 import type { Handlers } from '../http/operations.ts'
-import { type Bytes, bytes, created } from '../http/reply.ts'
+import { type Bytes, bytes, created } from '../http/responses.ts'
 
 export const orgRoutes: Pick<
   Handlers,

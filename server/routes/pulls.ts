@@ -3,7 +3,7 @@ import { updatePullBranch } from '../domain/pulls/branch-updates.ts'
 import * as merges from '../domain/pulls/merges.ts'
 import * as pulls from '../domain/pulls/pulls.ts'
 import type { Handlers } from '../http/operations.ts'
-import { created } from '../http/reply.ts'
+import { created } from '../http/responses.ts'
 
 export const pullRoutes: Pick<
   Handlers,

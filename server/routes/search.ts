@@ -1,5 +1,5 @@
 /** Retrieval. */
-import { retrieve } from '../domain/search.ts'
+import { retrieve } from '../domain/search/search.ts'
 import type { Handlers } from '../http/operations.ts'
 
 export const searchRoutes: Pick<Handlers, 'searchNodes'> = {

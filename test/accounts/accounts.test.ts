@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { generateKeyPair, type JWTPayload, SignJWT } from 'jose'
-import { followOrg } from '../../server/domain/follow.ts'
+import { followOrg } from '../../server/domain/indexing/index-node.ts'
 import { client, type Grove, password, signUp, startGrove } from '../support/grove.ts'
 import { claims, wrongCredentials } from './answers.ts'
 

@@ -1,7 +1,7 @@
 /** Sessions: refreshed, ended, and passwords changed. */
 
 import { expect } from 'chai'
-import { findAccountByEmail } from '../../index/records/accounts.ts'
+import { findAccountByEmail } from '../../index/credentials/accounts.ts'
 import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
 import { client, type Grove, password, signUp, startGrove } from '../support/grove.ts'
 import { wrongCredentials } from './answers.ts'

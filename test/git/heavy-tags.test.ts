@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { expect } from 'chai'
-import { hasObject, readInfo } from '../../gitstore/objects.ts'
+import { hasObject, readInfo } from '../../gitstore/objects/objects.ts'
 import { type Client, client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 

@@ -1,7 +1,7 @@
 /** What is hidden is not served by its id, nor told of, to a client that writes its own requests. */
 
 import { expect } from 'chai'
-import { delimiter, flush } from '../../gitstore/pkt-line.ts'
+import { delimiter, flush } from '../../gitstore/transfer/pkt-line.ts'
 import { askGit, type GitAnswer } from '../support/git-requests.ts'
 import { client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'

@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import { delimiter, flush, pktLine } from '../../gitstore/pkt-line.ts'
+import { delimiter, flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
 import { residentMemory } from '../bench/processes.ts'
 import { askGit, type GitRequest } from '../support/git-requests.ts'
 import {

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import type git from 'isomorphic-git'
-import { openDraft } from '../../gitstore/draft.ts'
 import { GitError } from '../../gitstore/errors.ts'
+import { openDraft } from '../../gitstore/objects/object-batch.ts'
+import { applyChanges } from '../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
-import { applyChanges } from '../../gitstore/trees.ts'
 
 export const ann = { name: 'Änn', email: 'ann@example.org', timestamp: 1_700_000_000, timezoneOffset: -60 }
 

@@ -13,7 +13,7 @@ import {
   treePathProblem,
 } from '../../gitstore/names.ts'
 import { runGit } from '../../gitstore/native.ts'
-import { emptyTree } from '../../gitstore/trees.ts'
+import { emptyTree } from '../../gitstore/objects/trees.ts'
 import { bareRepo, looseFile, useFolder } from './bare-repo.ts'
 
 describe('gitstore: names', () => {

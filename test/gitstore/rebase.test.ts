@@ -2,9 +2,9 @@
 
 import { readdir } from 'node:fs/promises'
 import { expect } from 'chai'
-import { readCommit } from '../../gitstore/commits.ts'
-import { rebase } from '../../gitstore/merge.ts'
-import { listFiles } from '../../gitstore/trees.ts'
+import { rebase } from '../../gitstore/history/rebase.ts'
+import { readCommit } from '../../gitstore/objects/commits.ts'
+import { listFiles } from '../../gitstore/objects/trees.ts'
 import { bareRepo, commitFiles, refusal, useFolder } from './bare-repo.ts'
 
 const ben = { name: 'Ben', email: 'ben@example.org', timestamp: 1_700_000_100, timezoneOffset: 0 }

@@ -2,11 +2,18 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type Change, diffTrees } from '../../gitstore/diff.ts'
-import { openDraft } from '../../gitstore/draft.ts'
+import { type Change, diffTrees } from '../../gitstore/objects/diff.ts'
+import { openDraft } from '../../gitstore/objects/object-batch.ts'
+import { comparePaths } from '../../gitstore/objects/tree-names.ts'
+import {
+  applyChanges,
+  emptyTree,
+  findEntry,
+  listFiles,
+  readTree,
+  type TreeEntry,
+} from '../../gitstore/objects/trees.ts'
 import type { Oid } from '../../gitstore/repo.ts'
-import { comparePaths } from '../../gitstore/tree-names.ts'
-import { applyChanges, emptyTree, findEntry, listFiles, readTree, type TreeEntry } from '../../gitstore/trees.ts'
 import { bareRepo, latin, name, refusal, useFolder } from './bare-repo.ts'
 
 const leaf = fc.record({

@@ -154,7 +154,7 @@ interface Left {
 
 let transactions = 0
 
-/** What a process leaves that dies in a transaction of the refs of `repo`, as gitstore/ref-transaction.ts writes it. */
+/** What a process leaves that dies in a transaction of the refs of `repo`, as gitstore/refs/ref-transaction.ts writes it. */
 async function leaveTransaction({ dataDir }: Grove, repo: string, left: Left): Promise<void> {
   const { process = randomUUID(), note = '', moves = {}, made = 0, locks = Object.keys(moves), lost } = left
   const transaction = String(++transactions)

@@ -1,6 +1,6 @@
 /** Requests to git's services, frame by frame, as a client that git itself would never be can send them. */
 
-import { pktLine } from '../../gitstore/pkt-line.ts'
+import { pktLine } from '../../gitstore/transfer/pkt-line.ts'
 
 export interface GitRequest {
   readonly service?: 'git-upload-pack' | 'git-receive-pack'

@@ -9,13 +9,13 @@ import {
   insertAccessToken,
   listAccessTokens,
   setAccessTokenUsed,
-} from '../../../index/records/access-tokens.ts'
-import type { AccessToken as Row } from '../../../index/records/schema.ts'
+} from '../../../index/credentials/access-tokens.ts'
+import type { AccessToken as Row } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
 import { nodeFor, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
-import { type Page, pageOf } from '../pages.ts'
+import { type Page, pageOf } from '../pagination.ts'
 import { findPerson } from './accounts.ts'
 import { hashOf, isAccessToken, newAccessToken } from './tokens.ts'
 

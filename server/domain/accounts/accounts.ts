@@ -1,7 +1,7 @@
 /** Accounts: signing up and signing in, and the sessions that follow. */
 
 import { v7 as newId } from 'uuid'
-import { deleteAccessTokens } from '../../../index/records/access-tokens.ts'
+import { deleteAccessTokens } from '../../../index/credentials/access-tokens.ts'
 import {
   findAccountByEmail,
   findAccountById,
@@ -9,13 +9,13 @@ import {
   insertAccount,
   type Profile,
   setPasswordHash,
-} from '../../../index/records/accounts.ts'
-import type { Account, CredentialsDb } from '../../../index/records/schema.ts'
-import { isResetToken, setSessionsRevoked, useResetToken } from '../../../index/records/sessions.ts'
+} from '../../../index/credentials/accounts.ts'
+import type { Account, CredentialsDb } from '../../../index/credentials/schema.ts'
+import { isResetToken, setSessionsRevoked, useResetToken } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../deps.ts'
 import { Invalid, Refusal } from '../../errors.ts'
 import type { Actor, Person } from '../actor.ts'
-import { ensurePersonalOrg } from '../orgs.ts'
+import { ensurePersonalOrg } from '../orgs/orgs.ts'
 import { defaultName, requireAuthorName, requireEmail } from './identity.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import { openSession, type Session, sessionAnswer } from './sessions.ts'

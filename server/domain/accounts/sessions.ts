@@ -1,8 +1,8 @@
 /** Sessions: a chain of refresh tokens, each of which works once. */
 
 import { v7 as newId } from 'uuid'
-import { findAccountById, type Profile } from '../../../index/records/accounts.ts'
-import { deleteAddressesUntil, setAddressSeen } from '../../../index/records/addresses.ts'
+import { findAccountById, type Profile } from '../../../index/credentials/accounts.ts'
+import { deleteAddressesUntil, setAddressSeen } from '../../../index/credentials/addresses.ts'
 import {
   deleteEndedSessions,
   findRefreshToken,
@@ -11,7 +11,7 @@ import {
   insertSession,
   setRefreshTokenUsed,
   setSessionRevoked,
-} from '../../../index/records/sessions.ts'
+} from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { addressLife } from './sign-ins.ts'

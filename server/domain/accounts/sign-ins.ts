@@ -1,9 +1,9 @@
 /** Who fails to sign in is slowed down: failures are counted, never successes, and nobody is kept out by those of others. */
 
 import { createHash } from 'node:crypto'
-import { emailKey } from '../../../index/records/accounts.ts'
-import { findAddress } from '../../../index/records/addresses.ts'
-import type { Account } from '../../../index/records/schema.ts'
+import { emailKey } from '../../../index/credentials/accounts.ts'
+import { findAddress } from '../../../index/credentials/addresses.ts'
+import type { Account } from '../../../index/credentials/schema.ts'
 import type { Attempt, Count, Counter, Limit, LimitSignIn, NewCounter } from '../../counters.ts'
 import type { Deps } from '../../deps.ts'
 import { RateLimited, Refusal } from '../../errors.ts'

@@ -3,9 +3,9 @@
 import { createCipheriv, createDecipheriv, createHash, createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
 import { v4 as randomUuid } from 'uuid'
-import type { Database } from '../../../index/database.ts'
-import type { CredentialsSchema } from '../../../index/records/schema.ts'
-import { findSigningKey, insertSigningKey } from '../../../index/records/signing-key.ts'
+import type { CredentialsSchema } from '../../../index/credentials/schema.ts'
+import { findSigningKey, insertSigningKey } from '../../../index/credentials/signing-key.ts'
+import type { Database } from '../../../index/sqlite/database.ts'
 import type { Person } from '../actor.ts'
 
 /** Seconds that access and id tokens live. */

@@ -1,6 +1,6 @@
 /** A person's account, without its secrets. */
 
-import type { Profile } from '../../../index/records/accounts.ts'
+import type { Profile } from '../../../index/credentials/accounts.ts'
 import type { Deps } from '../../deps.ts'
 import { findOrg } from '../access.ts'
 import type { Person } from '../actor.ts'

@@ -1,7 +1,8 @@
 /** The public graph as JSON, piece by piece, from the rows and the counts of one moment. */
-import { type Counted, countRelatives } from '../../../index/derived/graph-counts.ts'
-import type { GraphEdgeRow, GraphNodeRow, GraphRows } from '../../../index/derived/graph-rows.ts'
+
 import type { EdgeTable } from '../../../index/derived/schema.ts'
+import { type Counted, countRelatives } from '../../../index/graph/graph-counts.ts'
+import type { GraphEdgeRow, GraphNodeRow, GraphRows } from '../../../index/graph/graph-rows.ts'
 
 export interface GraphEdge {
   readonly id: string
@@ -112,7 +113,7 @@ function toGraphNode(row: GraphNodeRow, org_id: string, number: number, counted:
     org_id,
     title,
     description,
-    tags: JSON.parse(row.tags) as string[], // written by follow.ts
+    tags: JSON.parse(row.tags) as string[], // written by index-node.ts
     created_at,
     updated_at,
     num_parents: counted.parents[number] ?? 0,

@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import pLimit from 'p-limit'
-import { DatabaseFault } from '../../../index/database.ts'
-import type { Counted } from '../../../index/derived/graph-counts.ts'
+import type { Counted } from '../../../index/graph/graph-counts.ts'
+import { DatabaseFault } from '../../../index/sqlite/database.ts'
 
 /** Counts hold for one epoch and `graph_version` of an organisation. */
 interface KnownCounts {

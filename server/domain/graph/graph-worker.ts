@@ -2,9 +2,9 @@
 import { once } from 'node:events'
 import { parentPort } from 'node:worker_threads'
 import { createGzip } from 'node:zlib'
-import { DatabaseFault } from '../../../index/database.ts'
-import type { Counted } from '../../../index/derived/graph-counts.ts'
-import { readGraphRows } from '../../../index/derived/graph-rows.ts'
+import type { Counted } from '../../../index/graph/graph-counts.ts'
+import { readGraphRows } from '../../../index/graph/graph-rows.ts'
+import { DatabaseFault } from '../../../index/sqlite/database.ts'
 import { countNodes, drawGraph, numberNodes, versionOf } from './graph-drawing.ts'
 import type { Drawn, Order, Outcome } from './graph-thread.ts'
 

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { findPublishedState } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
-import { isId } from '../places.ts'
+import { isId } from '../layout.ts'
 import { versionOf } from './graph-drawing.ts'
 import { type Drawn, drawInThread } from './graph-thread.ts'
 

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { replaceFile } from '../../../gitstore/durable.ts'
 import { openRegular, readRegular } from '../../../gitstore/regular-files.ts'
 import { isOid } from '../../../gitstore/repo.ts'
-import { asJson } from '../authors.ts'
+import { asJson } from '../format/signatures.ts'
 
 const manifestSchema = z.object({
   format: z.literal(1, 'this version does not know its format'),

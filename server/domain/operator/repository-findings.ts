@@ -1,16 +1,16 @@
 /** What is wrong with one repository of a data folder, found without a change to it. */
 import { join, relative } from 'node:path'
 import { GitError } from '../../../gitstore/errors.ts'
-import { findDamage } from '../../../gitstore/fsck.ts'
-import { findOddEntry } from '../../../gitstore/hazards.ts'
-import { listLeftovers } from '../../../gitstore/leftovers.ts'
+import { findDamage } from '../../../gitstore/objects/fsck.ts'
 import { isTaken } from '../../../gitstore/presence.ts'
-import { listRefs } from '../../../gitstore/refs.ts'
+import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { readNodeRecord } from '../ledger.ts'
-import { readRecord } from '../org-record.ts'
-import { ledgerRef } from '../places.ts'
-import { identityRef, type RepositoryPlace } from './repositories.ts'
+import { findOddEntry } from '../../../gitstore/upkeep/hazards.ts'
+import { listLeftovers } from '../../../gitstore/upkeep/stale-files.ts'
+import { readRecord } from '../format/org-format.ts'
+import { identityRef, type RepositoryPlace } from '../indexing/stored-repositories.ts'
+import { ledgerRef } from '../layout.ts'
+import { readNodeRecord } from '../ledger/ledger.ts'
 
 export interface Finding {
   /** A fault is wrong; a note will be gone by itself or does no harm. */

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path'
 import { v7 as newId } from 'uuid'
 import { namesIn } from '../../../gitstore/presence.ts'
 import { moveRepo, repoExists, unfinished } from '../../../gitstore/repos.ts'
+import { hasPersonalOrg } from '../../../index/credentials/accounts.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import { deleteTombstones } from '../../../index/derived/nodes.ts'
-import { hasPersonalOrg } from '../../../index/records/accounts.ts'
 import type { Deps } from '../../deps.ts'
-import { followNode } from '../follow.ts'
-import { isId, ledgerRef, nodeRepo, orgRepo, trashFolder } from '../places.ts'
+import { followNode } from '../indexing/index-node.ts'
+import { isId, ledgerRef, nodeRepo, orgRepo, trashFolder } from '../layout.ts'
 
 /** Why a node does not come back: nothing of that name can, or, a `conflict`, another node has its id. */
 export interface NotRestored {

@@ -1,13 +1,13 @@
 /** The two branches of a request: they are there, they differ, and no other open request is about them. */
 import { asBranchName } from '../../../gitstore/names.ts'
-import { readRef } from '../../../gitstore/refs.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
 import type { NodeAccess } from '../access.ts'
-import { excerpt } from '../excerpt.ts'
-import type { PullRecord } from '../ledger.ts'
-import { openPullsAt } from './open-pulls.ts'
+import { excerpt } from '../format/excerpt.ts'
+import type { PullRecord } from '../ledger/ledger.ts'
+import { openPullsAt } from '../ledger/open-pulls.ts'
 
 type Pair = Pick<PullRecord, 'source_branch' | 'target_branch'>
 

@@ -1,15 +1,15 @@
 /** Whether a pull request can merge, and why not: exact, at once, from refs and history alone. */
-import { findCommit } from '../../../gitstore/commits.ts'
-import { readRef } from '../../../gitstore/refs.ts'
+import { findCommit } from '../../../gitstore/objects/commits.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
 import type { MergeRefusal } from '../../errors.ts'
 import type { NodeAccess } from '../access.ts'
-import { laterOf, timeOf } from '../authors.ts'
-import type { ContentProblem } from '../content-problem.ts'
-import { readContent } from '../entities.ts'
-import { contentProblems, graphProblems } from '../rules.ts'
+import { contentProblems, graphProblems } from '../branches/edge-rules.ts'
+import type { ContentProblem } from '../format/content-problem.ts'
+import { readContent } from '../format/node-format.ts'
+import { laterOf, timeOf } from '../format/signatures.ts'
 
 export type MergeReason = MergeRefusal | 'mergeable'
 

@@ -1,0 +1,98 @@
+/** Three-way merges of trees in this process, where no path was changed on both sides: most commits of a rebase. */
+import { GitError } from '../errors.ts'
+import { emptyTree, readTree, type TreeBuilder, type TreeEntry } from '../objects/trees.ts'
+import type { Oid } from '../repo.ts'
+
+export interface Trees {
+  readonly base: Oid
+  readonly ours: Oid
+  readonly theirs: Oid
+}
+
+/** Counts down the entries of trees that are read and written; one may serve several merges. */
+export interface Budget {
+  entries: number
+}
+
+const folder = '040000'
+
+/**
+ * The tree that `git merge-tree` makes, or undefined where only git can tell. That is where a path differs from the base on
+ * both sides, unless both wrote the same file there: a rename on one side matters to the other only if that touched the old
+ * or the new name, and a renamed folder only if the other changed something in it.
+ *
+ * @throws GitError limit_exceeded: the budget is used up; and as readTree
+ */
+export async function mergeTrees(draft: TreeBuilder, trees: Trees, budget: Budget): Promise<Oid | undefined> {
+  if (trees.ours === trees.theirs) return trees.ours
+  const merged = await mergeFolder(draft, trees, budget)
+  return merged === null ? draft.tree([]) : merged
+}
+
+/** Null for a folder in which nothing is left. */
+async function mergeFolder(
+  draft: TreeBuilder,
+  { base, ours, theirs }: Trees,
+  budget: Budget,
+): Promise<Oid | null | undefined> {
+  if (base === theirs) return ours
+  if (base === ours) return theirs
+  const [before, mine, others] = await entriesOf(draft, [base, ours, theirs], budget)
+  if (!before || !mine || !others) return undefined
+  const merged = new Map(mine)
+  let changed = false
+  for (const name of new Set([...before.keys(), ...others.keys()])) {
+    const [b, o, t] = [before.get(name), mine.get(name), others.get(name)]
+    if (isSame(b, t)) continue
+    const entry = isSame(b, o) ? { now: t } : await mergeEntry(draft, b, o, t, budget)
+    if (entry === undefined) return undefined
+    if (isSame(o, entry.now)) continue
+    changed = true
+    if (entry.now) merged.set(name, entry.now)
+    else merged.delete(name)
+  }
+  if (!changed) return ours
+  if (merged.size === 0) return null
+  spend(budget, merged.size)
+  return draft.tree([...merged.values()])
+}
+
+/** An entry that both sides have changed; undefined where git must look into it. */
+async function mergeEntry(
+  draft: TreeBuilder,
+  base: TreeEntry | undefined,
+  ours: TreeEntry | undefined,
+  theirs: TreeEntry | undefined,
+  budget: Budget,
+): Promise<{ readonly now: TreeEntry | undefined } | undefined> {
+  // What both have deleted, one of them may have renamed.
+  if (!ours || !theirs) return undefined
+  const folders = ours.mode === folder && theirs.mode === folder && (!base || base.mode === folder)
+  if (!folders) return isSame(ours, theirs) && ours.mode !== folder ? { now: ours } : undefined
+  const oid = await mergeFolder(draft, { base: base?.oid ?? emptyTree, ours: ours.oid, theirs: theirs.oid }, budget)
+  if (oid === undefined) return undefined
+  return { now: oid === null ? undefined : { ...ours, oid } }
+}
+
+function isSame(one: TreeEntry | undefined, other: TreeEntry | undefined): boolean {
+  return one?.oid === other?.oid && one?.mode === other?.mode
+}
+
+async function entriesOf(
+  draft: TreeBuilder,
+  oids: readonly Oid[],
+  budget: Budget,
+): Promise<ReadonlyMap<string, TreeEntry>[]> {
+  const maps: ReadonlyMap<string, TreeEntry>[] = []
+  for (const oid of oids) {
+    const entries = await readTree(draft.repo, oid)
+    spend(budget, entries.length)
+    maps.push(new Map(entries.map((entry) => [entry.name, entry])))
+  }
+  return maps
+}
+
+function spend(budget: Budget, entries: number): void {
+  budget.entries -= entries
+  if (budget.entries < 0) throw new GitError('limit_exceeded', 'The trees to merge have too many entries')
+}

@@ -1,0 +1,76 @@
+/** Which files differ between two trees. */
+
+import { GitError } from '../errors.ts'
+import { newPace } from '../pace.ts'
+import type { Oid, Repo } from '../repo.ts'
+import { compareEntries, type Mode, maxPathCharacters, readTree, type TreeEntry } from './trees.ts'
+
+interface Side {
+  readonly mode: Mode
+  readonly oid: Oid
+}
+
+export interface Change {
+  readonly path: string
+  /** null: the file is new. */
+  readonly old: Side | null
+  /** null: the file is gone. */
+  readonly new: Side | null
+}
+
+/** Twice what a tree may hold, so that any two can be compared; it stops trees whose 12 objects make 10^10 paths. */
+const maxEntries = 200_000
+const maxDepth = 128
+
+/**
+ * The files that differ, sorted by the bytes of the path: `git diff-tree -r --no-renames`. Only subtrees that differ are
+ * opened. A gitlink counts as a file; a file that became a directory is one deletion and its additions. null is no tree.
+ *
+ * @throws GitError limit_exceeded, and as readTree
+ */
+export async function diffTrees(repo: Repo, from: Oid | null, to: Oid | null, pace = newPace()): Promise<Change[]> {
+  const changes: Change[] = []
+  let opened = 0
+  let characters = 0
+  await compare(from, to, '', 1)
+  return changes
+
+  async function compare(from: Oid | null, to: Oid | null, prefix: string, depth: number) {
+    if (from === to) return
+    const before = from === null ? [] : await readTree(repo, from, pace)
+    const after = to === null ? [] : await readTree(repo, to, pace)
+    opened += before.length + after.length
+    if (opened > maxEntries)
+      throw new GitError('limit_exceeded', `More than ${maxEntries} entries differ`, { maxEntries })
+    if (depth > maxDepth) throw new GitError('limit_exceeded', `Deeper than ${maxDepth}`, { maxDepth })
+    for (const [a, b] of pairs(before, after)) {
+      if (pace.isDue(1)) await pace.turn()
+      if (a?.oid === b?.oid && a?.mode === b?.mode) continue
+      const path = prefix + (a?.name ?? b?.name)
+      characters += path.length
+      if (characters > maxPathCharacters)
+        throw new GitError('limit_exceeded', `Paths of over ${maxPathCharacters} characters`, { maxPathCharacters })
+      const [oldFile, newFile] = [fileSide(a), fileSide(b)]
+      if (oldFile || newFile) changes.push({ path, old: oldFile, new: newFile })
+      else await compare(a?.oid ?? null, b?.oid ?? null, `${path}/`, depth + 1)
+    }
+  }
+}
+
+/** Entries of the same name and kind, file or directory, beside one another, in git's order. */
+function* pairs(
+  before: readonly TreeEntry[],
+  after: readonly TreeEntry[],
+): Iterable<readonly [TreeEntry | undefined, TreeEntry | undefined]> {
+  for (let i = 0, j = 0; i < before.length || j < after.length; ) {
+    const [a, b] = [before[i], after[j]]
+    const order = a && b ? compareEntries(a, b) : a ? -1 : 1
+    yield [order <= 0 ? a : undefined, order >= 0 ? b : undefined]
+    if (order <= 0) i++
+    if (order >= 0) j++
+  }
+}
+
+function fileSide(entry: TreeEntry | undefined): Side | null {
+  return entry && entry.mode !== '040000' ? { mode: entry.mode, oid: entry.oid } : null
+}

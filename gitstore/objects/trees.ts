@@ -1,0 +1,299 @@
+/** Tree objects: parsed, searched, listed, and rebuilt along the paths that change. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import { GitError } from '../errors.ts'
+import { entriesPerTurn, newPace, type Pace } from '../pace.ts'
+import type { Oid, Repo } from '../repo.ts'
+import { readObject } from './objects.ts'
+import { comparePaths, decodeName, encodeName } from './tree-names.ts'
+
+export type Mode = '040000' | '100644' | '100755' | '120000' | '160000'
+
+export interface TreeEntry {
+  /**
+   * UTF-8 bytes that are not valid stand as lone surrogates U+DC80…U+DCFF, as in Python's PEP 383: every name has its own
+   * text and survives a rebuild. `pathProblem` refuses such names.
+   */
+  readonly name: string
+  readonly mode: Mode
+  readonly oid: Oid
+}
+
+export interface FileEntry {
+  readonly path: string
+  readonly mode: Mode
+  readonly oid: Oid
+}
+
+export const emptyTree: Oid = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
+
+/** Trees by folder and id, 6,000 of the small kind; they never change. Sizes are estimates of the heap. */
+const trees = new LRUCache<string, { readonly entries: readonly TreeEntry[]; readonly bytes: number }>({
+  maxSize: 6_000_000,
+  sizeCalculation: ({ bytes }) => bytes,
+})
+/** Bytes of heap for a tree and its key, and for each entry, beyond its content. Measured: 7,150 for 50 entries of 45. */
+const treeOverhead = 480
+const entryOverhead = 90
+
+/** Bytes of a tree, of some 5,000 entries, that are parsed at once. */
+const smallTree = 262_144
+
+/**
+ * The entries in git's order, also of a tree that was not written in it. Old modes such as 100664 read as git reads them, 100644.
+ * `pace` hears of a large tree before it is parsed.
+ *
+ * @throws GitError object_missing (also if `oid` is another kind of object), object_damaged, repo_missing; what `pace` throws
+ */
+export async function readTree(repo: Repo, oid: Oid, pace?: Pace): Promise<readonly TreeEntry[]> {
+  // Git knows it without having it.
+  if (oid === emptyTree) return []
+  const known = trees.get(`${repo.dir}:${oid}`)
+  if (known) return known.entries
+  const { type, content } = await readObject(repo, oid)
+  if (type !== 'tree') throw new GitError('object_missing', `Object ${oid} is a ${type}, not a tree`, { oid })
+  const entries = content.length > smallTree ? await parseLarge(oid, content, pace) : parseTree(oid, content)
+  if (!repo.pending?.has(oid)) remember(repo, oid, content, entries)
+  return entries
+}
+
+/** Keeps a small tree for `readTree`: for what is on disk alone. @throws GitError object_damaged */
+export function rememberTree(repo: Repo, oid: Oid, content: Buffer): void {
+  if (content.length <= smallTree) remember(repo, oid, content, parseTree(oid, content))
+}
+
+function remember(repo: Repo, oid: Oid, content: Buffer, entries: readonly TreeEntry[]): void {
+  const bytes = treeOverhead + content.length + entryOverhead * entries.length
+  trees.set(`${repo.dir}:${oid}`, { entries, bytes })
+}
+
+async function parseLarge(oid: Oid, content: Buffer, pace?: Pace): Promise<TreeEntry[]> {
+  // 45 bytes an entry, in most trees.
+  if (pace?.isDue(Math.floor(content.length / 45))) await pace.turn()
+  const entries: TreeEntry[] = []
+  for (let at = 0; at < content.length; ) {
+    at = parseEntries(oid, content, at, entries, entriesPerTurn)
+    await nextTurn()
+  }
+  return inOrder(entries)
+}
+
+function parseTree(oid: Oid, content: Buffer): TreeEntry[] {
+  const entries: TreeEntry[] = []
+  parseEntries(oid, content, 0, entries, Number.POSITIVE_INFINITY)
+  return inOrder(entries)
+}
+
+/** Adds `count` entries at most; where the next one begins. */
+function parseEntries(oid: Oid, content: Buffer, from: number, entries: TreeEntry[], count: number): number {
+  let at = from
+  for (let parsed = 0; at < content.length && parsed < count; parsed++) {
+    const space = content.indexOf(0x20, at)
+    const nul = content.indexOf(0, space)
+    if (space < 0 || nul < 0 || nul + 21 > content.length) {
+      throw new GitError('object_damaged', `Tree ${oid} ends in the middle of an entry`, { oid })
+    }
+    entries.push({
+      name: decodeName(content.subarray(space + 1, nul)),
+      mode: modeOf(Number.parseInt(content.toString('latin1', at, space), 8)),
+      oid: content.toString('hex', nul + 1, nul + 21),
+    })
+    at = nul + 21
+  }
+  return at
+}
+
+function inOrder(entries: TreeEntry[]): TreeEntry[] {
+  let before: TreeEntry | undefined
+  for (const entry of entries) {
+    if (before && compareEntries(before, entry) > 0) return entries.sort(compareEntries)
+    before = entry
+  }
+  return entries
+}
+
+/** As git orders the entries of a tree: a directory as if its name ended with `/`. Walks in this order come in order of paths. */
+export function compareEntries(a: TreeEntry, b: TreeEntry): number {
+  return comparePaths(keyOf(a), keyOf(b))
+}
+
+function keyOf({ name, mode }: TreeEntry): string {
+  return mode === '040000' ? `${name}/` : name
+}
+
+/** Source: git's canon_mode, object.h. */
+function modeOf(bits: number): Mode {
+  const kind = bits & 0o170000
+  if (kind === 0o100000) return bits & 0o100 ? '100755' : '100644'
+  if (kind === 0o040000) return '040000'
+  return kind === 0o120000 ? '120000' : '160000'
+}
+
+/**
+ * The content of a tree object, in git's order: byte for byte as isomorphic-git's writeTree has it, which cannot write names
+ * whose bytes are not UTF-8.
+ */
+export function treeContent(entries: readonly TreeEntry[]): Buffer {
+  const sorted = [...entries].sort(compareEntries)
+  const names = sorted.map(({ name }) => encodeName(name))
+  const modes = sorted.map(({ mode }) => `${mode.replace(/^0/, '')} `)
+  const size = sorted.reduce((sum, _, at) => sum + (modes[at]?.length ?? 0) + (names[at]?.length ?? 0) + 21, 0)
+  const content = Buffer.allocUnsafe(size)
+  let end = 0
+  for (const [at, { oid }] of sorted.entries()) {
+    end += content.write(modes[at] ?? '', end, 'latin1')
+    end += names[at]?.copy(content, end) ?? 0
+    end = content.writeUInt8(0, end)
+    end += content.write(oid, end, 'hex')
+  }
+  return content.subarray(0, end)
+}
+
+/** The entry at `path` below `tree`, a file or a directory. @throws GitError as readTree */
+export async function findEntry(repo: Repo, tree: Oid, path: string): Promise<TreeEntry | undefined> {
+  let entry: TreeEntry | undefined
+  for (const name of path.split('/')) {
+    if (entry && entry.mode !== '040000') return undefined
+    const entries: readonly TreeEntry[] = await readTree(repo, entry?.oid ?? tree)
+    entry = entries.find((candidate) => candidate.name === name)
+    if (!entry) return undefined
+  }
+  return entry
+}
+
+/** Characters of all paths of one list: names may be long, and every path repeats those above it. */
+export const maxPathCharacters = 16_777_216
+
+interface ListLimits {
+  readonly maxEntries?: number
+  readonly maxDepth?: number
+  readonly pace?: Pace
+}
+
+/**
+ * Every file, symlink and gitlink below `tree`, sorted by the bytes of the path. `maxEntries` counts directories too, since
+ * 12 objects can make 10^10 paths, with or without files at their ends.
+ *
+ * @throws GitError limit_exceeded, and as readTree
+ */
+export async function listFiles(
+  repo: Repo,
+  tree: Oid,
+  { maxEntries = 100_000, maxDepth = 64, pace = newPace() }: ListLimits = {},
+): Promise<FileEntry[]> {
+  const files: FileEntry[] = []
+  let seen = 0
+  let characters = 0
+  await walk(tree, '', 1)
+  return files
+
+  async function walk(oid: Oid, prefix: string, depth: number) {
+    const entries = await readTree(repo, oid, pace)
+    seen += entries.length
+    if (seen > maxEntries) throw new GitError('limit_exceeded', `More than ${maxEntries} entries`, { maxEntries })
+    if (depth > maxDepth && entries.length > 0)
+      throw new GitError('limit_exceeded', `Deeper than ${maxDepth}`, { maxDepth })
+    for (const { name, mode, oid } of entries) {
+      const path = prefix + name
+      characters += path.length
+      if (characters > maxPathCharacters)
+        throw new GitError('limit_exceeded', `Paths of over ${maxPathCharacters} characters`, { maxPathCharacters })
+      if (pace.isDue(1)) await pace.turn()
+      if (mode === '040000') await walk(oid, `${path}/`, depth + 1)
+      else files.push({ path, mode, oid })
+    }
+  }
+}
+
+/** What `applyChanges` needs of a draft. */
+export interface TreeBuilder {
+  readonly repo: Repo
+  tree(entries: readonly TreeEntry[]): Promise<Oid>
+}
+
+export interface PathChange {
+  readonly path: string
+  /** The file's new content; null removes the file, if there is one. */
+  readonly blob: Oid | null
+}
+
+/**
+ * The tree that results when the files change, as git's index would have it: only the directories on the way are rebuilt,
+ * empty ones vanish, an executable file stays one, anything else that is written becomes 100644. The last change of a path
+ * counts. A file may take a directory's place, or the reverse, only if the changes remove what stands there.
+ *
+ * @param onMissing hears of every path that is to be removed and where there is no file
+ * @returns the empty tree's id if nothing is left
+ * @throws GitError path_conflict (facts.path), and as readTree
+ */
+export async function applyChanges(
+  draft: TreeBuilder,
+  tree: Oid | null,
+  changes: readonly PathChange[],
+  onMissing: (path: string) => void = () => undefined,
+): Promise<Oid> {
+  const root: Branching = { below: new Map() }
+  for (const { path, blob } of changes) {
+    let node = root
+    for (const name of path.split('/')) {
+      if (name === '') throw new GitError('path_conflict', 'Not a path of a tree', { path })
+      const next: Branching = node.below.get(name) ?? { below: new Map() }
+      node.below.set(name, next)
+      node = next
+    }
+    node.blob = blob
+  }
+  return (await rebuild(draft, tree, root, '', onMissing)) ?? draft.tree([])
+}
+
+/** The changes of one directory, by name: of the entry itself and of what lies below it. */
+interface Branching {
+  blob?: Oid | null
+  readonly below: Map<string, Branching>
+}
+
+/** The directory's new tree, or null if it is empty. */
+async function rebuild(
+  draft: TreeBuilder,
+  tree: Oid | null,
+  { below }: Branching,
+  prefix: string,
+  onMissing: (path: string) => void,
+): Promise<Oid | null> {
+  const before = tree === null ? [] : await readTree(draft.repo, tree)
+  const entries = new Map(before.map((entry) => [entry.name, entry]))
+  let changed = false
+  for (const [name, change] of below) {
+    const old = entries.get(name)
+    if (change.blob === null && (!old || old.mode === '040000')) onMissing(prefix + name)
+    const entry = await changedEntry(draft, old, name, change, prefix + name, onMissing)
+    if (entry?.oid === old?.oid && entry?.mode === old?.mode) continue
+    changed = true
+    if (entry) entries.set(name, entry)
+    else entries.delete(name)
+  }
+  if (entries.size === 0) return null
+  return changed || tree === null ? draft.tree([...entries.values()]) : tree
+}
+
+async function changedEntry(
+  draft: TreeBuilder,
+  old: TreeEntry | undefined,
+  name: string,
+  change: Branching,
+  path: string,
+  onMissing: (path: string) => void,
+): Promise<TreeEntry | undefined> {
+  const oldDirectory = old?.mode === '040000' ? old : undefined
+  const oldFile = old?.mode === '040000' ? undefined : old
+  const directory =
+    change.below.size === 0
+      ? (oldDirectory?.oid ?? null)
+      : await rebuild(draft, oldDirectory?.oid ?? null, change, `${path}/`, onMissing)
+  const mode: Mode = oldFile?.mode === '100755' ? '100755' : '100644'
+  const file = change.blob === undefined ? oldFile : change.blob === null ? undefined : { name, mode, oid: change.blob }
+  if (directory !== null && file) throw new GitError('path_conflict', `${path} is a file and a directory`, { path })
+  if (directory !== null) return { name, mode: '040000', oid: directory }
+  return file
+}

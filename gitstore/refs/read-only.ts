@@ -1,0 +1,54 @@
+/** Repositories in which a sync has failed: they are only read, until everything in them has been read and synced again. */
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import pLimit from 'p-limit'
+import { syncDirectory, syncPath } from '../durable.ts'
+import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import { findDamage } from '../objects/fsck.ts'
+import { namesIn } from '../presence.ts'
+import type { Repo } from '../repo.ts'
+
+const suspects = new Set<string>()
+
+/** True if it was none before. */
+export function suspect({ dir }: Repo): boolean {
+  if (suspects.has(dir)) return false
+  suspects.add(dir)
+  return true
+}
+
+/** @throws GitError storage_error */
+export function refuseSuspect({ dir }: Repo): void {
+  if (suspects.has(dir))
+    throw new GitError('storage_error', 'A sync failed in this repository; it is only read until it has been checked')
+}
+
+/**
+ * Reads every object and syncs every file and folder; then the repository is written to again. True unless git finds a
+ * fault; also true where the repository is gone.
+ *
+ * @throws GitError storage_error where it still cannot be synced, native_failed
+ */
+export async function checkSuspect(repo: Repo): Promise<boolean> {
+  if ((await findDamage(repo, 'full')) && (await namesIn(repo.dir)).length > 0) return false
+  await syncFolder(repo.dir, pLimit(16))
+  suspects.delete(repo.dir)
+  return true
+}
+
+async function syncFolder(dir: string, limit: ReturnType<typeof pLimit>): Promise<void> {
+  const entries = await readdir(dir, { withFileTypes: true }).catch(unlessGone)
+  if (entries === undefined) return
+  await Promise.all(
+    entries.map((entry) => {
+      const path = join(dir, entry.name)
+      return entry.isDirectory() ? syncFolder(path, limit) : limit(() => syncPath(path).catch(unlessGone))
+    }),
+  )
+  await limit(() => syncDirectory(dir).catch(unlessGone))
+}
+
+/** Locks, temporary files and folders of objects come and go beside; all others are still to be synced. */
+function unlessGone(error: unknown): undefined {
+  if (codeOf(error) !== 'ENOENT') throw asStorageFault(error)
+}

@@ -1,0 +1,178 @@
+/** Git's own `<ref>.lock`, linked into place complete and owned, so that no kill leaves one that is empty or ownerless. */
+import { linkSync, readFileSync, type Stats, statSync, unlinkSync } from 'node:fs'
+import { mkdir, readdir, rmdir } from 'node:fs/promises'
+import { uptime } from 'node:os'
+import { dirname, join, relative, sep } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import { isThere } from '../presence.ts'
+import type { Repo } from '../repo.ts'
+import type { Store } from '../store.ts'
+
+/** Milliseconds that one owner may hold a lock before those who wait give up. */
+const patience = 1_000
+/** Milliseconds that a lock is only waited for, before its owner's life is asked after. */
+const benefitOfTheDoubt = 30
+
+/** Milliseconds after which nobody can hold a lock any more, which git does for moments. */
+const abandonedLock = 20 * 60_000
+
+export interface RefName {
+  readonly repo: Repo
+  /** In full: `refs/heads/main`. */
+  readonly ref: string
+}
+
+export function lockPath({ repo, ref }: RefName): string {
+  return `${join(repo.dir, ref)}.lock`
+}
+
+/** Whose a lock is, and what its owner was about to do. */
+export interface Ownership {
+  readonly process: string
+  readonly transaction: string
+  /** For `store.recovered`; may be empty. */
+  readonly note: string
+  /** Every lock that the transaction may hold: paths below the root. */
+  readonly locks: readonly string[]
+}
+
+/** Asks for the transactions of a dead process to be finished or undone, that of the lock `met` among them. */
+export type Recover = (met: Ownership) => Promise<void>
+
+/** What a lock says: a line for people, the rest for whoever recovers it. */
+export function tokenText({ process, transaction, note, locks }: Ownership): string {
+  return `grove ${process}/${transaction}\n${JSON.stringify({ note, locks })}\n`
+}
+
+/** What `tokenText` wrote; undefined for a lock of native git's, and for a token that was never whole and thus never linked. */
+export function parseToken(text: string): Ownership | undefined {
+  const match = /^grove ([\w-]+)\/([\w-]+)\n(.+)\n$/.exec(text)
+  if (!match?.[1] || !match[2] || !match[3]) return undefined
+  const intent = JSON.parse(match[3]) as Pick<Ownership, 'note' | 'locks'> // written by tokenText alone
+  return { process: match[1], transaction: match[2], ...intent }
+}
+
+/**
+ * Links `token` (a complete file, as `tokenText` has it) to `path`, waiting while others hold it.
+ *
+ * @throws GitError busy, repo_missing, ref_name_taken (a component of the name is a ref itself)
+ */
+export async function linkLock(store: Store, recover: Recover, token: string, path: string, repo: Repo): Promise<void> {
+  let owner = ''
+  let since = performance.now()
+  let foldersMade = 0
+  for (;;) {
+    try {
+      linkSync(token, path)
+      return
+    } catch (error) {
+      const code = codeOf(error)
+      if (code === 'ENOENT' && foldersMade++ < 20) await makeRefFolder(repo, dirname(path))
+      else if (code === 'ENOTDIR') throw new GitError('ref_name_taken', 'A branch of that name stands in the way')
+      else if (code !== 'EEXIST') throw asStorageFault(error)
+    }
+    const now = readLock(path)
+    if (now === undefined) continue
+    if (now !== owner) {
+      owner = now
+      since = performance.now()
+    }
+    const waited = performance.now() - since
+    if (waited > benefitOfTheDoubt && (await removeIfDead(store, recover, path, owner, token))) continue
+    if (waited > patience) throw new GitError('busy', 'Another process holds this ref; nothing was changed')
+    await sleep(1 + Math.random() * Math.min(10, 2 + waited / 10))
+  }
+}
+
+/** The text of a lock, or undefined where there is none. */
+export function readLock(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
+    throw asStorageFault(error)
+  }
+}
+
+/** Removes a lock that this process holds, or one of the dead while it holds their claim; false where it is still there. */
+export function removeLock(path: string): boolean {
+  try {
+    unlinkSync(path)
+    return true
+  } catch (error) {
+    // Its repository was moved away, and the lock with it.
+    return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'
+  }
+}
+
+/** Whether nobody can hold the lock, which names no owner, at the time `now` of the file system. */
+export function isAbandonedLock({ mtimeMs, size }: Pick<Stats, 'mtimeMs' | 'size'>, now: number): boolean {
+  const age = now - mtimeMs
+  // Older than the machine's start and empty: a power cut took what was in it and whoever held it.
+  return age > abandonedLock || (size === 0 && age > uptime() * 1000)
+}
+
+/**
+ * Removes the lock at `path`, which says `token`, if nobody holds it any more; true where it is gone.
+ *
+ * @param own a file that was made just now: its time is that of the file system's clock
+ */
+async function removeIfDead(
+  store: Store,
+  recover: Recover,
+  path: string,
+  token: string,
+  own: string,
+): Promise<boolean> {
+  const owner = parseToken(token)
+  if (owner?.process === store.process) return false
+  if (owner) {
+    const claim = store.takeOver(owner.process)
+    if (claim) {
+      try {
+        await recover(owner)
+      } finally {
+        claim.release()
+      }
+      return true
+    }
+  }
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (!found) return true
+  if (!isAbandonedLock(found, statSync(own).mtimeMs)) return false
+  if (owner && isThere(join(store.run, owner.process))) return false
+  removeLock(path)
+  return true
+}
+
+/**
+ * Makes the folders of a ref below `refs/`, never `refs/` itself: a repository that was moved away must not come back.
+ * `git pack-refs` removes empty folders meanwhile; whoever calls tries again.
+ */
+async function makeRefFolder(repo: Repo, folder: string): Promise<void> {
+  const parts = relative(repo.dir, folder).split(sep)
+  for (let depth = 2; depth <= parts.length; depth++) {
+    try {
+      await mkdir(join(repo.dir, ...parts.slice(0, depth)))
+    } catch (error) {
+      const code = codeOf(error)
+      if (code === 'ENOENT' && !isThere(join(repo.dir, 'refs')))
+        throw new GitError('repo_missing', 'The repository does not exist')
+      if (code === 'ENOTDIR') throw new GitError('ref_name_taken', 'A branch of that name stands in the way')
+      if (code !== 'EEXIST' && code !== 'ENOENT') throw asStorageFault(error)
+    }
+  }
+  if (parts.length < 2 && !isThere(folder)) throw new GitError('repo_missing', 'The repository does not exist')
+}
+
+/** Removes the empty folders that stand where a ref is to be written; one that is not empty stays. @throws GitError storage_*, busy */
+export async function removeEmptyFolders(path: string): Promise<void> {
+  try {
+    for (const child of await readdir(path, { withFileTypes: true }))
+      if (child.isDirectory()) await removeEmptyFolders(join(path, child.name))
+    await rmdir(path)
+  } catch (error) {
+    if (!['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error)))) throw asStorageFault(error)
+  }
+}

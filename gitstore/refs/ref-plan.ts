@@ -1,0 +1,210 @@
+/**
+ * The moves of a ref transaction: judged by name, written down, and carried out.
+ *
+ * The first move decides: after a crash the transaction is finished if it was made, else undone. It is durable before the
+ * second one. The last move, which is the ledger's, is made only once all others are durable; those in between are synced
+ * together, since recovery makes all of them again from the plan.
+ */
+
+import { closeSync, renameSync } from 'node:fs'
+import { unlink } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { allDone, ownTurn, syncDirectory, syncFile, syncPath, writeOpen, writeSynced } from '../durable.ts'
+import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import type { Oid } from '../repo.ts'
+import type { Store } from '../store.ts'
+import { removePackedRefs } from './packed-refs.ts'
+import { linkLock, lockPath, type Recover, type RefName, removeEmptyFolders, removeLock } from './ref-lock.ts'
+import { hasLooseBelow, hasPackedBelow, readPackedRefs, readRef } from './refs.ts'
+
+export interface Move extends RefName {
+  /** The new value; null deletes the ref. */
+  readonly to: Oid | null
+}
+
+/** A move as `moves.json` has it. */
+export interface Plan {
+  /** Of the repository, below the store's root. */
+  readonly dir: string
+  readonly ref: string
+  readonly to: Oid | null
+}
+
+/** A move with the path of the file that becomes the ref. */
+export interface Step extends Move {
+  readonly value: string
+}
+
+/** Files that are open at once, and names that are made between two turns of the event loop. */
+const atOnce = 64
+/** Milliseconds that a lock below a name is waited for. */
+const lockTimeoutMs = 1_000
+
+function planOf(store: Store, { repo, ref, to }: Move): Plan {
+  return { dir: relative(store.root, repo.dir), ref, to }
+}
+
+export function moveOf(store: Store, { dir, ref, to }: Plan): Move {
+  return { repo: { dir: join(store.root, dir) }, ref, to }
+}
+
+/** `refs/heads/a/b/c` → `refs/heads/a`, `refs/heads/a/b`: names that cannot be refs beside it. None of the service's own refs. */
+export function namesAbove(ref: string): string[] {
+  if (!/^refs\/(heads|tags)\//.test(ref)) return []
+  const parts = ref.split('/')
+  return parts.slice(3).map((_, at) => parts.slice(0, at + 3).join('/'))
+}
+
+/**
+ * `a` forbids `a/b` and the other way round, packed or loose, there or in the same transaction.
+ *
+ * @param locked paths of the locks that are held; a new ref needs those of the names above it
+ * @throws GitError ref_name_taken (facts.ref), busy (facts.ref: it was deleted while its lock was waited for)
+ */
+export async function refuseTakenNames(moves: readonly Move[], locked: readonly string[]): Promise<void> {
+  const held = new Set(locked)
+  const wanted = new Set(moves.flatMap((move) => (move.to === null ? [] : lockPath(move))))
+  for (const [at, move] of moves.entries()) {
+    if (at % atOnce === atOnce - 1) await ownTurn()
+    const { repo, ref, to } = move
+    if (to === null || readRef(repo, ref)) continue
+    const above = namesAbove(ref)
+    const taken = takenBy(move) ?? above.find((name) => wanted.has(lockPath({ repo, ref: name })))
+    if (taken) throw new GitError('ref_name_taken', `${taken} stands in the way`, { ref })
+    if (!above.every((name) => held.has(lockPath({ repo, ref: name }))))
+      throw new GitError('busy', 'The ref was deleted meanwhile; nothing was changed', { ref })
+  }
+}
+
+/** The ref that keeps a new one from its name; undefined where there is none. */
+export function takenBy({ repo, ref }: RefName): string | undefined {
+  const above = namesAbove(ref).find((name) => readRef(repo, name))
+  if (above) return above
+  return hasLooseBelow(repo, ref) || hasPackedBelow(repo, ref) ? `${ref}/` : undefined
+}
+
+/** Writes the new values, synced: all of some before the first is synced, so that the file system's journal takes them together. */
+export async function writeValues(steps: readonly Step[]): Promise<void> {
+  const files = steps.filter(({ to }) => to !== null)
+  for (let at = 0; at < files.length; at += atOnce) {
+    await ownTurn()
+    const open: number[] = []
+    try {
+      for (const { to, value } of files.slice(at, at + atOnce)) open.push(await writeOpen(value, `${to}\n`, 0o644))
+      await allDone(open.map(syncFile))
+    } finally {
+      for (const file of open) closeSync(file)
+    }
+  }
+}
+
+/** Writes the plan with its values, and makes durable the names by which it is found after a power cut: its folder's and its locks'. */
+export async function writePlan(store: Store, folder: string, steps: readonly Step[]): Promise<void> {
+  const plans = steps.map((step) => planOf(store, step))
+  const plan = writeSynced(join(folder, 'moves.json'), JSON.stringify(plans))
+  await allDone([writeValues(steps), plan, syncPath(join(folder, 'token'))])
+  await allDone([...[folder, dirname(folder), store.run].map(syncDirectory), syncRefFolders(steps)])
+}
+
+/** @throws GitError ref_name_taken (facts.ref), storage_* */
+export async function carryOut(folder: string, steps: readonly Step[]): Promise<void> {
+  const last = steps.length > 1 ? steps.slice(-1) : []
+  for (const group of [steps.slice(0, 1), steps.slice(1, steps.length - last.length), last]) {
+    if (group.length > 0) await carryOutGroup(folder, group)
+  }
+}
+
+async function carryOutGroup(folder: string, steps: readonly Step[]): Promise<void> {
+  for (const [at, step] of steps.filter(({ to }) => to !== null).entries()) {
+    if (at % atOnce === 0) await ownTurn()
+    await renameRef(step)
+  }
+  const deleted = steps.filter(({ to }) => to === null)
+  if (deleted.length > 0) await deleteRefs(folder, deleted)
+  await syncRefFolders(steps)
+}
+
+/** Gives a value its ref's name. @throws GitError ref_name_taken (facts.ref), storage_* */
+export async function renameRef({ repo, ref, value }: Step): Promise<void> {
+  const path = join(repo.dir, ref)
+  const taken = new GitError('ref_name_taken', `A branch beside ${ref} stands in the way`, { ref })
+  const began = performance.now()
+  for (let attempt = 0; ; attempt++) {
+    try {
+      renameSync(value, path)
+      return
+    } catch (error) {
+      if (codeOf(error) === 'ENOTDIR') throw taken
+      if (!inTheWay.includes(codeOf(error))) throw asStorageFault(error)
+    }
+    // Folders stay behind when a branch below is packed or deleted; one that is being deleted has its lock there.
+    await removeEmptyFolders(path)
+    if (hasLooseBelow(repo, ref) || performance.now() - began > lockTimeoutMs) throw taken
+    if (attempt > 0) await sleep(5)
+  }
+}
+
+const inTheWay: readonly unknown[] = ['EISDIR', 'ENOTEMPTY', 'EEXIST']
+
+/** The caller holds `packed-refs.lock` of each repository. */
+async function deleteRefs(folder: string, names: readonly RefName[]): Promise<void> {
+  for (const dir of new Set(names.map(({ repo }) => repo.dir))) {
+    const packed = readPackedRefs({ dir })
+    const refs = names.filter(({ repo, ref }) => repo.dir === dir && packed.get(ref)).map(({ ref }) => ref)
+    if (refs.length > 0) await removePackedRefs({ dir }, new Set(refs), join(folder, 'packed-refs'))
+  }
+  for (const { repo, ref } of names) {
+    await unlink(join(repo.dir, ref)).catch((error: unknown) => {
+      // A folder of that name is what is left of a branch below it.
+      if (!['ENOENT', 'EISDIR', 'ENOTDIR'].includes(String(codeOf(error)))) throw asStorageFault(error)
+    })
+  }
+}
+
+/**
+ * Syncs the folders of refs, each once. A ref in a folder of its own, `refs/heads/a/b`: the folders above may be new, and are
+ * synced too. One that has gone had nothing left in it after `git pack-refs`: the ref is in packed-refs.
+ */
+export async function syncRefFolders(names: readonly RefName[]): Promise<void> {
+  const folders = new Map<string, string>()
+  for (const { repo, ref } of names) {
+    const parts = ref.split('/')
+    for (let depth = parts.length - 1; depth >= Math.min(2, parts.length - 1); depth--)
+      folders.set(join(repo.dir, ...parts.slice(0, depth)), repo.dir)
+  }
+  const sync = ([path, dir]: readonly [string, string]) =>
+    syncDirectory(path).catch((error: unknown) => {
+      if (codeOf(error) !== 'ENOENT') throw error
+      return syncDirectory(dir)
+    })
+  const all = [...folders]
+  for (let at = 0; at < all.length; at += atOnce) await allDone(all.slice(at, at + atOnce).map(sync))
+}
+
+/**
+ * Holds `packed-refs.lock` wherever `moves` delete a ref, packed or not, until its loose file is gone too: a
+ * `git pack-refs` that has read the file would bring the ref back. False where such a lock could not be removed.
+ */
+export async function holdingPackedRefs(
+  store: Store,
+  recover: Recover,
+  token: string,
+  moves: readonly Move[],
+  work: () => Promise<void>,
+): Promise<boolean> {
+  const dirs = [...new Set(moves.filter(({ to }) => to === null).map(({ repo }) => repo.dir))].sort()
+  const locked: string[] = []
+  try {
+    for (const dir of dirs) {
+      const lock = join(dir, 'packed-refs.lock')
+      await linkLock(store, recover, token, lock, { dir })
+      locked.push(lock)
+    }
+    await work()
+  } catch (error) {
+    locked.forEach(removeLock)
+    throw error
+  }
+  return locked.map(removeLock).every(Boolean)
+}

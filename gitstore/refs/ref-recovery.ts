@@ -1,0 +1,121 @@
+/** What a dead process, or a file system that failed, left of ref transactions: finished or undone. */
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import type { Store } from '../store.ts'
+import { lockPath, type Ownership, parseToken, type Recover, readLock, removeLock, tokenText } from './ref-lock.ts'
+import { carryOut, holdingPackedRefs, moveOf, type Plan, type Step, takenBy, writeValues } from './ref-plan.ts'
+import { readRef } from './refs.ts'
+
+/** A transaction that its process did not end. */
+export interface Broken extends Ownership {
+  readonly folder: string
+}
+
+/**
+ * Finishes or undoes the transactions of a process that is dead; the caller holds the capability of `store.takeOver`.
+ * Those with a note come last: whoever is told may need the refs that the others lock. With `met`, the one whose lock is
+ * in the way, other notes are left to those who need what they lock: told from here, `store.recovered` might wait for
+ * the very transaction that waits for this. Repeatable: it may die itself anywhere.
+ *
+ * @throws what the first that failed threw; it kept no other from its recovery
+ */
+async function recover(store: Store, process: string, met?: Ownership): Promise<void> {
+  const home = join(store.run, process)
+  const broken: Broken[] = []
+  for (const name of await foldersIn(home)) {
+    const folder = join(home, name)
+    const ownership = parseToken(readLock(join(folder, 'token')) ?? '')
+    if (ownership) broken.push({ ...ownership, folder })
+  }
+  // A power cut may have taken the folder, whose name nothing syncs, and left the lock.
+  if (met && !broken.some(({ transaction }) => transaction === met.transaction))
+    broken.push({ ...met, folder: join(home, met.transaction) })
+  const noted = broken.filter(({ note }) => note)
+  const due = noted.filter(({ folder }) => met === undefined || folder === join(home, met.transaction))
+  const failures: unknown[] = []
+  for (const transaction of [...broken.filter(({ note }) => !note), ...due])
+    await recoverTransaction(store, transaction).catch((error: unknown) => failures.push(error))
+  if (failures.length > 0) throw failures[0]
+  // Retries: another process may be making a file in this folder, to see whether its owner lives.
+  if (due.length === noted.length) await rm(home, { recursive: true, force: true, maxRetries: 3 })
+}
+
+/** Recovers after every dead process whose folder is left below `run`; `onFailure` is told of each where that failed. */
+export async function recoverAll(store: Store, onFailure: (error: unknown) => void): Promise<void> {
+  const processes = await readdir(store.run).catch((error: unknown) => {
+    onFailure(asStorageFault(error))
+    return []
+  })
+  for (const process of processes) {
+    if (process === store.process) continue
+    try {
+      const claim = store.takeOver(process)
+      if (claim) await recover(store, process).finally(() => claim.release())
+    } catch (error) {
+      onFailure(error)
+    }
+  }
+}
+
+export function recoverFor(store: Store): Recover {
+  return (met) => recover(store, met.process, met)
+}
+
+/** Of a folder that is gone, none. @throws GitError storage_*, busy: what cannot be read is not nothing, and its plans must stay */
+async function foldersIn(path: string): Promise<string[]> {
+  const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return []
+    throw asStorageFault(error)
+  })
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+}
+
+/** @throws GitError storage_* and what `store.recovered` throws; it may be tried again */
+export async function recoverTransaction(store: Store, broken: Broken): Promise<void> {
+  const { folder, note, locks } = broken
+  const token = tokenText(broken)
+  const held = locks.map((lock) => join(store.root, lock)).filter((path) => readLock(path) === token)
+  const moves = (await readPlans(folder)).map((plan) => moveOf(store, plan))
+  const packed = [...new Set(moves.map(({ repo }) => join(repo.dir, 'packed-refs.lock')))]
+  removeHeld(packed.filter((path) => readLock(path) === token))
+  const isHeld = new Set(held)
+  // From the plan, under names of their own: so it may be done twice, the first move too.
+  const steps = moves.map((move, at): Step => ({ ...move, value: join(folder, String(moves.length + at)) }))
+  const [first] = moves
+  const due = steps.filter((step) => isHeld.has(lockPath(step)))
+  if (first && due.length > 0 && readRef(first.repo, first.ref) === first.to) await finish(store, folder, due)
+  if (note) await store.recovered(note)
+  removeHeld(held)
+  await rm(folder, { recursive: true, force: true })
+}
+
+async function finish(store: Store, folder: string, due: readonly Step[]): Promise<void> {
+  // Native git may have made `a/b` where the plan has `a`: that one move cannot be made any more.
+  const possible = due.filter((step) => step.to === null || readRef(step.repo, step.ref) || !takenBy(step))
+  const released = await holdingPackedRefs(store, recoverFor(store), join(folder, 'token'), possible, async () => {
+    for (const { value } of possible) await rm(value, { force: true })
+    await writeValues(possible)
+    await carryOut(folder, possible)
+  })
+  if (!released) throw lockStays()
+}
+
+/** @throws GitError storage_error where one stays: the folder that says whose it is must stay too */
+function removeHeld(paths: readonly string[]): void {
+  if (!paths.map(removeLock).every(Boolean)) throw lockStays()
+}
+
+function lockStays(): GitError {
+  return new GitError('storage_error', 'A lock could not be removed')
+}
+
+/** None where the transaction had not come so far as to write them whole. */
+async function readPlans(folder: string): Promise<Plan[]> {
+  try {
+    return JSON.parse(await readFile(join(folder, 'moves.json'), 'utf8')) as Plan[] // written by `writePlan` alone
+  } catch (error) {
+    if (error instanceof SyntaxError || codeOf(error) === 'ENOENT') return []
+    throw asStorageFault(error)
+  }
+}

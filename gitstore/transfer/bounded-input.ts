@@ -1,0 +1,74 @@
+/** What a client of git sends first, read before git starts: in a bounded number of bytes, frame by frame. */
+
+import type { Readable } from 'node:stream'
+import { codeOf, GitError } from '../errors.ts'
+import { type Pkt, pktBuffer } from './pkt-line.ts'
+
+export interface Reading {
+  /** Bytes of frames, inflated. */
+  readonly limitBytes: number
+  /** Hears of each chunk that is read; what it throws ends the reading. */
+  readonly hold: (bytes: number) => void
+  /** Ends the reading; its reason is thrown. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Hands the frames of `input` to `take`, until that answers true or `input` ends; the answer says which. What follows the
+ * last frame stays in `input`, which is paused, also where this throws: nothing more of it is inflated.
+ *
+ * @throws GitError limit_exceeded, malformed_request (a frame is cut off, or the compression is); what `take` and `hold`
+ *   throw; the reason of `signal`
+ */
+export function readFrames(
+  input: Readable,
+  { limitBytes, hold, signal }: Reading,
+  take: (pkt: Pkt) => boolean,
+): Promise<'taken' | 'ended'> {
+  const buffered = pktBuffer()
+  let size = 0
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      input.off('data', read).off('end', end).off('error', fail).off('close', cutOff)
+      signal.removeEventListener('abort', leave)
+    }
+    const fail = (error: unknown) => {
+      stop()
+      input.once('error', () => undefined).pause()
+      reject(isInflateError(error) ? new GitError('malformed_request', 'The body is not gzip') : error)
+    }
+    const leave = () => fail(signal.reason)
+    const cutOff = () => fail(new GitError('malformed_request', 'The request is cut off'))
+    const read = (chunk: Buffer) => {
+      size += chunk.length
+      try {
+        hold(chunk.length)
+        buffered.add(chunk)
+        for (let pkt = buffered.next(); pkt !== undefined; pkt = buffered.next()) {
+          if (!take(pkt)) continue
+          stop()
+          input.pause()
+          const rest = buffered.rest()
+          if (rest.length > 0) input.unshift(rest)
+          resolve('taken')
+          return
+        }
+        if (size > limitBytes) throw new GitError('limit_exceeded', `More than ${limitBytes} bytes`)
+      } catch (error) {
+        fail(error)
+      }
+    }
+    const end = () => {
+      if (buffered.rest().length > 0) return cutOff()
+      stop()
+      resolve('ended')
+    }
+    input.on('data', read).once('end', end).once('error', fail).once('close', cutOff)
+    signal.addEventListener('abort', leave, { once: true })
+    if (signal.aborted) leave()
+  })
+}
+
+function isInflateError(error: unknown): boolean {
+  return /^Z_/.test(String(codeOf(error)))
+}

@@ -1,0 +1,112 @@
+/** Git's frames: four hexadecimal digits of length, themselves included, then bytes; `0000` ends a list. Source: gitprotocol-common(5). */
+
+import { GitError } from '../errors.ts'
+
+export const flush = Buffer.from('0000')
+export const delimiter = Buffer.from('0001')
+
+/** The most that one frame holds. */
+const longest = 65_516
+
+/** @throws RangeError for more than 65,516 bytes */
+export function pktLine(content: string | Buffer): Buffer {
+  const bytes = Buffer.from(content)
+  if (bytes.length > longest) throw new RangeError(`${bytes.length} bytes are no pkt-line`)
+  return Buffer.concat([Buffer.from((bytes.length + 4).toString(16).padStart(4, '0')), bytes])
+}
+
+/** A frame: its bytes, or what separates lists: a flush (`0000`), a delimiter (`0001`), a response's end (`0002`). */
+export type Pkt = Buffer | 'flush' | 'delimiter' | 'end'
+
+const separators: Readonly<Record<number, Pkt>> = { 0: 'flush', 1: 'delimiter', 2: 'end' }
+
+/** The frame that begins at `offset`, and where the next one does; undefined where it is not whole yet. @throws GitError malformed_request */
+function pktAt(bytes: Buffer, offset: number): { readonly pkt: Pkt; readonly next: number } | undefined {
+  if (bytes.length < offset + 4) return undefined
+  const digits = bytes.toString('latin1', offset, offset + 4)
+  const length = /^[0-9a-f]{4}$/i.test(digits) ? Number.parseInt(digits, 16) : 3
+  const separator = separators[length]
+  if (separator !== undefined) return { pkt: separator, next: offset + 4 }
+  if (length < 4) throw new GitError('malformed_request', 'This is not the protocol of git: a frame has no length')
+  if (bytes.length < offset + length) return undefined
+  return { pkt: bytes.subarray(offset + 4, offset + length), next: offset + length }
+}
+
+export interface PktBuffer {
+  add(chunk: Buffer): void
+  /** The next frame; undefined where it is not whole yet. @throws GitError malformed_request */
+  next(): Pkt | undefined
+  /** What was added and is no part of a frame that was taken. */
+  rest(): Buffer
+}
+
+/** Cuts chunks into frames. Copies each byte a bounded number of times, however small the chunks are. */
+export function pktBuffer(): PktBuffer {
+  let chunks: Buffer[] = []
+  let size = 0
+  /** Bytes of the first chunk that were taken. */
+  let at = 0
+  /** Bytes that the next frame has at least. */
+  let needed = 4
+  const joined = () => {
+    const [first = Buffer.alloc(0), ...more] = chunks
+    if (at === 0 && more.length === 0) return first
+    const all = Buffer.concat([first.subarray(at), ...more])
+    chunks = [all]
+    at = 0
+    return all
+  }
+  return {
+    add: (chunk) => {
+      chunks.push(chunk)
+      size += chunk.length
+      if (chunks.length >= 64) joined()
+    },
+    next: () => {
+      if (size < needed) return undefined
+      const bytes = chunks.length === 1 ? (chunks[0] ?? joined()) : joined()
+      const found = pktAt(bytes, at)
+      if (found === undefined) {
+        needed = Number.parseInt(bytes.toString('latin1', at, at + 4), 16)
+        return undefined
+      }
+      size -= found.next - at
+      at = found.next
+      needed = 4
+      return found.pkt
+    },
+    rest: joined,
+  }
+}
+
+/** Follows a stream of frames that others read: how many bytes its last frame lacks, undefined within the length of one. */
+export function frameTail(): { add(chunk: Buffer): void; missing(): number | undefined } {
+  let lacking = 0
+  let digits = ''
+  return {
+    add: (chunk) => {
+      for (let at = 0; at < chunk.length; ) {
+        const skipped = Math.min(lacking, chunk.length - at)
+        lacking -= skipped
+        at += skipped
+        if (at === chunk.length) return
+        const more = chunk.toString('latin1', at, at + 4 - digits.length)
+        digits += more
+        at += more.length
+        if (digits.length < 4) return
+        lacking = Math.max(0, Number.parseInt(digits, 16) - 4)
+        digits = ''
+      }
+    },
+    missing: () => (digits === '' ? lacking : undefined),
+  }
+}
+
+/** The frames of a stream. It must be read to its end, or left: nothing behind the last frame asked for is kept. */
+export async function* readPkts(stream: AsyncIterable<Buffer>): AsyncGenerator<Pkt> {
+  const buffered = pktBuffer()
+  for await (const chunk of stream) {
+    buffered.add(chunk)
+    for (let pkt = buffered.next(); pkt !== undefined; pkt = buffered.next()) yield pkt
+  }
+}

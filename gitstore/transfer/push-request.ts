@@ -1,0 +1,68 @@
+/** What a client asks of receive-pack: the list of refs in front of a pack. */
+
+import { GitError } from '../errors.ts'
+import { flush, type Pkt, pktLine } from './pkt-line.ts'
+
+export interface PushHead {
+  /** The list as git reads it. */
+  readonly bytes: Buffer
+  /** None where git asks whether it is let in, before it sends much. */
+  readonly refs: readonly string[]
+  /** Whether the client understands a message in the middle of the answer. */
+  readonly bands: boolean
+  /** Whether it wants to hear what became of the refs. */
+  readonly reports: boolean
+}
+
+interface PushReader {
+  /** Whether the list is complete. @throws GitError malformed_request */
+  take(pkt: Pkt): boolean
+  /** `ended`: the body ended before the list did. @throws GitError malformed_request */
+  head(ended: boolean): PushHead
+}
+
+/** Bytes of a message in a frame, behind the number of its band. */
+const bandBytes = 65_515
+/** Bytes of a ref's name that is reported: of a longer one git says that nothing was. */
+const refBytes = 4_096
+
+/** The report of a push of which no ref is taken, whatever its pack holds: `refused` says why, by the refs' names. */
+export function refusalOf({ refs, bands, reports }: PushHead, refused: ReadonlyMap<string, string>): Buffer {
+  if (!reports) return Buffer.alloc(0)
+  const told = refs.filter((ref) => Buffer.byteLength(ref) <= refBytes)
+  const lines = told.map((ref) => pktLine(`ng ${ref} ${refused.get(ref)}\n`))
+  const report = Buffer.concat([pktLine('unpack ok\n'), ...lines, flush])
+  if (!bands) return report
+  const messages: Buffer[] = []
+  for (let at = 0; at < report.length; at += bandBytes)
+    messages.push(pktLine(Buffer.concat([Buffer.from([1]), report.subarray(at, at + bandBytes)])))
+  return Buffer.concat([...messages, flush])
+}
+
+/** Names of refs may be any bytes here: each is judged, and refused by its name. */
+export function pushReader(): PushReader {
+  const frames: Buffer[] = []
+  const refs: string[] = []
+  let bands = false
+  let reports = false
+  return {
+    take: (pkt) => {
+      if (pkt === 'flush') return true
+      const line = typeof pkt === 'string' ? pkt : pkt.toString('latin1')
+      if (typeof pkt === 'string' || !/^(shallow [0-9a-f]{40}\n?$|([0-9a-f]{40} ){2}[^\0])/i.test(line))
+        throw new GitError('malformed_request', `This is no line of a push: ${JSON.stringify(line.slice(0, 100))}`)
+      const [command = '', capabilities] = pkt.toString('utf8').replace(/\n$/, '').split('\0')
+      for (const capability of capabilities?.split(' ') ?? []) {
+        if (capability === 'side-band-64k') bands = true
+        if (/^report-status(-v2)?$/.test(capability)) reports = true
+      }
+      if (!line.startsWith('shallow ')) refs.push(command.slice(82))
+      frames.push(pktLine(pkt))
+      return false
+    },
+    head: (ended) => {
+      if (ended) throw new GitError('malformed_request', 'The push is cut off')
+      return { bytes: Buffer.concat([...frames, flush]), refs, bands, reports }
+    },
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * What a fetch may name, where some refs are hidden from the client. Upload-pack itself serves more: in v2 any object by its
+ * id, in v0 over HTTP any tree and blob; it acknowledges every object, resolves every ref, and takes the parents of every
+ * shallow commit for wanted.
+ */
+
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { GitError } from '../errors.ts'
+import { killGroup, runGitOrThrow, serviceNiceness, spawnGit, startFault } from '../native.ts'
+import type { Oid, Repo } from '../repo.ts'
+import { type Fetch, keeping } from './fetch-request.ts'
+
+const walkTimeoutMs = 60_000
+
+/**
+ * The request of a client that is shown `refs`, with what it may not know of left out; undefined where it wants such an
+ * object. A clone, which names tips only, costs nothing; else 3 ms a git, and the walks.
+ *
+ * @throws GitError not_offered: deepen-not names no ref, or several; native_failed, also after a minute
+ */
+export async function judgeFetch(
+  repo: Repo,
+  refs: ReadonlyMap<string, Oid>,
+  request: Fetch,
+): Promise<Fetch | undefined> {
+  const tips = [...new Set(refs.values())]
+  const deepenNot = resolveDeepenNot(refs, request)
+  if (!(await allReachable(repo, tips, request.wants))) return undefined
+  const named = new Set([...request.haves, ...request.shallow])
+  return keeping(request, await reachableCommits(repo, tips, named), deepenNot)
+}
+
+/** The request with the whole names of refs, of a client from which nothing is hidden. @throws GitError not_offered */
+export function withWholeNames(refs: ReadonlyMap<string, Oid>, request: Fetch): Fetch {
+  return { ...request, deepenNot: resolveDeepenNot(refs, request) }
+}
+
+/** As git's expand_ref, among these refs only. */
+function resolveDeepenNot(refs: ReadonlyMap<string, Oid>, { deepenNot }: Fetch): Set<string> {
+  const resolved = [...deepenNot].map((name) => {
+    const found = ['', 'refs/', 'refs/tags/', 'refs/heads/'].map((place) => place + name).filter((ref) => refs.has(ref))
+    const [ref] = found
+    if (ref === undefined || found.length > 1)
+      throw new GitError('not_offered', `deepen-not names no ref, or several: ${JSON.stringify(name.slice(0, 100))}`)
+    return ref
+  })
+  return new Set(resolved)
+}
+
+/** Whether each of `oids`, objects of any type, can be reached from `tips`. @throws GitError native_failed, also after a minute */
+async function allReachable(repo: Repo, tips: readonly Oid[], oids: ReadonlySet<Oid>): Promise<boolean> {
+  const missing = new Set(oids)
+  for (const tip of tips) missing.delete(tip)
+  if (missing.size === 0 || tips.length === 0) return missing.size === 0
+  for await (const oid of walk(repo, ['--objects', '--no-object-names'], tips)) {
+    if (missing.delete(oid) && missing.size === 0) return true
+  }
+  return false
+}
+
+/** Those of `oids` that are tips, or commits that can be reached from one. @throws GitError native_failed, also after a minute */
+async function reachableCommits(repo: Repo, tips: readonly Oid[], oids: ReadonlySet<Oid>): Promise<Set<Oid>> {
+  const reachable = new Set(tips.filter((tip) => oids.has(tip)))
+  const rest = [...oids].filter((oid) => !reachable.has(oid))
+  if (rest.length === 0 || tips.length === 0) return reachable
+  const types = await runGitOrThrow(repo, ['cat-file', '--batch-check=%(objecttype) %(objectname)'], {
+    input: textOf(rest),
+    timeoutMs: walkTimeoutMs,
+    niceness: serviceNiceness,
+  })
+  const commits = [...types.toString('latin1').matchAll(/^commit ([0-9a-f]{40})$/gm)].flatMap(([, oid]) => oid ?? [])
+  if (commits.length === 0) return reachable
+  const hidden = new Set<Oid>()
+  const asked = new Set(commits)
+  for await (const oid of walk(repo, [], [...commits, ...tips.map((tip) => `^${tip}`)]))
+    if (asked.has(oid)) hidden.add(oid)
+  for (const oid of commits) if (!hidden.has(oid)) reachable.add(oid)
+  return reachable
+}
+
+/** What `git rev-list` lists. @throws GitError native_failed, also after a minute */
+async function* walk(repo: Repo, options: readonly string[], revisions: readonly string[]): AsyncGenerator<Oid> {
+  const child = spawnGit(repo, ['rev-list', ...options, '--stdin'], {}, { niceness: serviceNiceness })
+  const closed = once(child, 'close').catch((cause: unknown) => {
+    throw startFault(cause)
+  })
+  closed.catch(() => undefined)
+  const timer = setTimeout(() => killGroup(child), walkTimeoutMs)
+  child.stdin.end(textOf(revisions))
+  child.stderr.resume()
+  try {
+    yield* createInterface({ input: child.stdout })
+    const [code] = await closed
+    if (code !== 0) throw new GitError('native_failed', 'git rev-list failed', { code })
+  } finally {
+    clearTimeout(timer)
+    killGroup(child)
+  }
+}
+
+function textOf(lines: readonly string[]): Buffer {
+  return Buffer.from(lines.map((line) => `${line}\n`).join(''))
+}

@@ -1,0 +1,56 @@
+/** What keeps a folder that others made from being read as a repository: git opens whatever lies or is named there. */
+import { lstat, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isAbsent } from '../presence.ts'
+import { kindOf, readRegular } from '../regular-files.ts'
+
+/** Bytes of a configuration that is looked through. */
+const configLimitBytes = 1_048_576
+
+/**
+ * Why the bare repository in `dir` must not be opened, in words for the operator; undefined where it holds nothing but files
+ * and folders and names no place outside of itself. Opens only regular files. About 20 µs an entry.
+ *
+ * @throws system errors
+ */
+export async function findHazard(dir: string): Promise<string | undefined> {
+  return (await findOddEntry(dir)) ?? (await findWayOut(dir))
+}
+
+/** The first entry below `dir` that is neither a file nor a folder; links count unless `linksToo` is false. */
+export async function findOddEntry(dir: string, linksToo = true): Promise<string | undefined> {
+  const pending = ['']
+  for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
+    for (const entry of await readdir(join(dir, folder), { withFileTypes: true })) {
+      if (entry.isDirectory()) pending.push(`${folder}${entry.name}/`)
+      else if (!entry.isFile() && (linksToo || !entry.isSymbolicLink()))
+        return `${folder}${entry.name} is ${kindOf(entry)}; a repository holds files and folders only`
+    }
+  }
+  return undefined
+}
+
+/** Files by which a repository names others, which would be read with it. */
+async function findWayOut(dir: string): Promise<string | undefined> {
+  if ((await sizeOf(join(dir, 'objects/info/alternates'))) > 0)
+    return 'it borrows objects from another folder (objects/info/alternates); git clone --mirror --no-local copies them'
+  if ((await sizeOf(join(dir, 'commondir'))) > 0) return 'it is a worktree of another repository (commondir)'
+  for (const name of ['config', 'config.worktree']) {
+    const config = await readRegular(join(dir, name), configLimitBytes)
+    if (typeof config === 'string') return `${name}: ${config}`
+    // Git knows the sections include and includeIf, anywhere in a line that began as a section.
+    if (config && /\[\s*include/i.test(config.toString('latin1')))
+      return `${name} includes other files; remove its [include] sections`
+  }
+  return undefined
+}
+
+/** 0 where there is none. */
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await lstat(path)).size
+  } catch (error) {
+    if (isAbsent(error)) return 0
+    throw error
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * Keeps a repository quick to read: loose objects into packs, small packs into larger ones, refs into packed-refs, a
+ * commit-graph. Nothing is ever pruned: what no ref reaches goes into packs with all the rest.
+ *
+ * Git's own `repack -d` deletes what it has replaced without syncing the names of what replaces it. Here every deletion
+ * comes after the sync. And what is young stays loose, unreachable as it may be: it may belong to a commit whose ref is
+ * about to move, and an operator's `git repack -ad` drops from packs whatever is not reachable at its start.
+ */
+
+import { readdir, stat, unlink } from 'node:fs/promises'
+import { syncDirectory } from '../durable.ts'
+import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import { backgroundNiceness, runGitOrThrow } from '../native.ts'
+import { isThere } from '../presence.ts'
+import { refuseSuspect } from '../refs/read-only.ts'
+import { readRef } from '../refs/refs.ts'
+import type { Oid, Repo } from '../repo.ts'
+import { largestPack, listPacks, orNone, type Pack, packsToMerge } from './packs.ts'
+
+/** Milliseconds for which a loose object is left alone: longer than any request or push, from its objects to its refs. */
+const young = 60 * 60_000
+/** Objects that are packed at once; the rest has its turn later. */
+const objectsAtOnce = 50_000
+const timeoutMs = 10 * 60_000
+
+/** What one git may hold in memory: 64 MiB to look for deltas, 32 for those found, 128 of packs; one core. */
+const modesty = [
+  'pack.threads=1',
+  'pack.windowMemory=64m',
+  'pack.deltaCacheSize=32m',
+  'core.packedGitWindowSize=16m',
+  'core.packedGitLimit=128m',
+  'core.deltaBaseCacheLimit=32m',
+  'core.bigFileThreshold=16m',
+].flatMap((setting) => ['-c', setting])
+
+/** Loose objects, packs that may be put together and loose refs from which on there is something to do. */
+const thresholds = { looseIn256th: 8, packs: 10, refs: 256 } as const
+/** Bytes of packs from which on a commit-graph pays, and milliseconds that one is good for. */
+const worthGraph = 1_048_576
+const graphAge = 60 * 60_000
+
+const main = 'refs/heads/main'
+
+export interface Needs {
+  readonly objects: boolean
+  readonly packs: boolean
+  readonly refs: boolean
+  readonly graph: boolean
+}
+
+/** Looks at four folders, in 1 ms. @throws GitError storage_* */
+export async function needsOf(repo: Repo): Promise<Needs> {
+  try {
+    // Ids are spread evenly: one folder stands for all 256. Source: too_many_loose_objects, builtin/gc.c.
+    const sample = await looseIn(repo, '17')
+    const packs = await listPacks(repo)
+    return {
+      objects: sample.length >= thresholds.looseIn256th,
+      packs: packs.length >= thresholds.packs && packsToMerge(packs).length > 0,
+      refs: (await looseRefs(repo)) >= thresholds.refs,
+      graph: await wantsGraph(repo, packs),
+    }
+  } catch (error) {
+    throw asStorageFault(error)
+  }
+}
+
+/**
+ * Does what is needed, in a git of low priority that `signal` kills. Whoever reads, writes, or runs `git gc` meanwhile need
+ * not know. Two at once would do the work twice and no harm.
+ *
+ * @throws GitError native_failed (also when killed), repo_missing, storage_* (facts.sync), and the system's errors
+ */
+export async function maintain(repo: Repo, needs: Needs, signal: AbortSignal): Promise<void> {
+  refuseSuspect(repo)
+  try {
+    if (needs.objects) await packLoose(repo, signal)
+    if (needs.packs) await mergePacks(repo, signal)
+    if (needs.refs) await packRefs(repo, signal)
+    if (needs.graph) await writeGraph(repo, signal)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') throw new GitError('repo_missing', 'The repository was deleted meanwhile')
+    throw asStorageFault(error)
+  }
+}
+
+interface Loose {
+  readonly oid: Oid
+  readonly path: string
+  readonly bytes: number
+}
+
+/** Old ones in one of the 256 folders. */
+async function looseIn(repo: Repo, fanOut: string): Promise<Loose[]> {
+  const folder = `${repo.dir}/objects/${fanOut}`
+  const names = (await readdir(folder).catch(orNone)).filter((name) => /^[0-9a-f]{38}$/.test(name))
+  const found: Loose[] = []
+  for (const name of names) {
+    const path = `${folder}/${name}`
+    const file = await old(path)
+    // An empty one was torn by a crash; whoever recovers it knows what to do.
+    if (file && file.size > 0) found.push({ oid: fanOut + name, path, bytes: file.size })
+  }
+  return found
+}
+
+async function old(path: string): Promise<{ size: number } | undefined> {
+  const [file] = await stat(path).then((found) => [found], orNone)
+  return file && Date.now() - file.mtimeMs > young ? file : undefined // the clock of files, as in object-batch.ts
+}
+
+async function packLoose(repo: Repo, signal: AbortSignal): Promise<void> {
+  const loose: Loose[] = []
+  let bytes = 0
+  for (const name of (await readdir(`${repo.dir}/objects`)).filter((one) => /^[0-9a-f]{2}$/.test(one))) {
+    if (loose.length >= objectsAtOnce || bytes >= largestPack || signal.aborted) break
+    const some = await looseIn(repo, name)
+    bytes += some.reduce((sum, one) => sum + one.bytes, 0)
+    loose.push(...some)
+  }
+  if (loose.length === 0) return
+  await packObjects(
+    repo,
+    [],
+    loose.map(({ oid }) => oid),
+    signal,
+  )
+  for (const { path } of loose) {
+    // Made young again since: somebody is about to use it.
+    if (await old(path)) await unlink(path).catch(orNone)
+  }
+}
+
+async function mergePacks(repo: Repo, signal: AbortSignal): Promise<void> {
+  const packs = packsToMerge(await listPacks(repo))
+  if (packs.length === 0) return
+  const made = await packObjects(
+    repo,
+    ['--stdin-packs'],
+    packs.map(({ name }) => `${name}.pack`),
+    signal,
+  )
+  for (const { name } of packs.filter((pack) => pack.name !== made)) await removePack(repo, name)
+}
+
+/** The name of the new pack, which is durable, and so is its name. @throws GitError native_failed, storage_error */
+async function packObjects(
+  repo: Repo,
+  options: string[],
+  lines: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
+  const folder = `${repo.dir}/objects/pack`
+  const args = [...modesty, 'pack-objects', '--quiet', '--delta-base-offset', ...options, `${folder}/pack`]
+  const input = Buffer.from(lines.map((line) => `${line}\n`).join(''))
+  const hash = (await runGitOrThrow(repo, args, { input, signal, timeoutMs, niceness: backgroundNiceness }))
+    .toString('latin1')
+    .trim()
+  const name = `pack-${hash}`
+  if (!/^pack-[0-9a-f]{40}$/.test(name)) throw new GitError('native_failed', 'git pack-objects made no pack', { hash })
+  // An operator's `git repack -ad` may have replaced it already: then nothing goes on its account.
+  await stat(`${folder}/${name}.idx`)
+  await syncDirectory(folder)
+  return name
+}
+
+/** The index first, as git does it: who finds none looks for no pack. */
+async function removePack(repo: Repo, name: string): Promise<void> {
+  for (const suffix of ['.idx', '.rev', '.bitmap', '.pack'])
+    await unlink(`${repo.dir}/objects/pack/${name}${suffix}`).catch(orNone)
+}
+
+async function looseRefs(repo: Repo): Promise<number> {
+  const names = await readdir(`${repo.dir}/refs`, { recursive: true, withFileTypes: true }).catch(orNone)
+  return names.filter((entry) => entry.isFile()).length
+}
+
+/** Packed and durable before the loose ones go. Git takes `packed-refs.lock` and each ref's own. */
+async function packRefs(repo: Repo, signal: AbortSignal): Promise<void> {
+  await runGitOrThrow(repo, ['pack-refs', '--all', '--no-prune'], { signal, timeoutMs, niceness: backgroundNiceness })
+  await syncDirectory(repo.dir)
+  await runGitOrThrow(repo, ['pack-refs', '--all', '--prune'], { signal, timeoutMs, niceness: backgroundNiceness })
+  await syncDirectory(repo.dir)
+}
+
+async function wantsGraph(repo: Repo, packs: readonly Pack[]): Promise<boolean> {
+  if (packs.reduce((sum, { bytes }) => sum + bytes, 0) < worthGraph || !readRef(repo, main)) return false
+  const info = `${repo.dir}/objects/info`
+  // A chain of them is an operator's.
+  if (isThere(`${info}/commit-graphs`)) return false
+  const [graph] = await stat(`${info}/commit-graph`).then((found) => [found], orNone)
+  if (!graph) return true
+  const { mtimeMs } = await stat(`${repo.dir}/objects/pack`)
+  return mtimeMs > graph.mtimeMs && Date.now() - graph.mtimeMs > graphAge
+}
+
+/**
+ * Of main alone, which nothing rewinds, and whole each time: git finds fault with a graph that names commits which are
+ * gone, such as those of a deleted branch after an operator's `git repack -ad`.
+ */
+async function writeGraph(repo: Repo, signal: AbortSignal): Promise<void> {
+  const input = Buffer.from(`${readRef(repo, main)}\n`)
+  const args = [...modesty, 'commit-graph', 'write', '--stdin-commits', '--no-progress']
+  await runGitOrThrow(repo, args, { input, signal, timeoutMs, niceness: backgroundNiceness })
+}

@@ -1,0 +1,60 @@
+/** The packs of a repository, and which of them to put together. */
+
+import { readdir, stat } from 'node:fs/promises'
+import { codeOf } from '../errors.ts'
+import type { Repo } from '../repo.ts'
+
+export interface Pack {
+  /** `pack-<hash>`. */
+  readonly name: string
+  /** Bytes of the `.pack` file. */
+  readonly bytes: number
+}
+
+/** Bytes of what packs are put together into; a pack that came larger stays as it is. */
+export const largestPack = 512 * 1024 * 1024
+
+/** What marks a pack that somebody keeps, fetches from elsewhere, or counts the days of. */
+const marks = ['.keep', '.promisor', '.mtimes']
+
+/** Those that maintenance may touch; none where an operator's index spans several packs. */
+export async function listPacks(repo: Repo): Promise<Pack[]> {
+  const folder = `${repo.dir}/objects/pack`
+  const names = new Set(await readdir(folder).catch(orNone))
+  if (names.has('multi-pack-index')) return []
+  const whole = [...names].flatMap((name) => (/^pack-[0-9a-f]{40}\.idx$/.test(name) ? [name.slice(0, -4)] : []))
+  const free = whole.filter((name) => !marks.some((mark) => names.has(name + mark)))
+  const sizes = await Promise.all(
+    free.map((name) =>
+      stat(`${folder}/${name}.pack`).then(
+        ({ size }) => [{ name, bytes: size }],
+        (error: unknown) => orNone(error),
+      ),
+    ),
+  )
+  return sizes.flat()
+}
+
+/** @throws what is not the absence of a file or folder */
+export function orNone(error: unknown): [] {
+  if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return []
+  throw error
+}
+
+/**
+ * The smallest packs, as many as it takes for each that is left to be twice as large as all below it: so every object is
+ * written again about as often as the size of the repository doubles. Source: `git repack --geometric=2`.
+ */
+export function packsToMerge(packs: readonly Pack[]): Pack[] {
+  const sorted = [...packs].sort((a, b) => a.bytes - b.bytes)
+  let sum = 0
+  let count = 0
+  let fitting = 0
+  for (const [at, { bytes }] of sorted.entries()) {
+    if (at > 0 && bytes < 2 * sum) count = at + 1
+    sum += bytes
+    if (sum <= largestPack) fitting = at + 1
+  }
+  const merged = Math.min(count, fitting)
+  return merged < 2 ? [] : sorted.slice(0, merged)
+}

@@ -1,0 +1,106 @@
+/** What a power cut, or a full disk under git's own hands, leaves empty in a repository: found and put right. */
+import { randomBytes } from 'node:crypto'
+import { linkSync, readFileSync, renameSync, statSync, unlinkSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { replaceFile, syncDirectory } from '../durable.ts'
+import { codeOf } from '../errors.ts'
+import { isThere } from '../presence.ts'
+import { holding, type RefName } from '../refs/ref-transaction.ts'
+import type { Oid, Repo } from '../repo.ts'
+import { config, head } from '../repos.ts'
+import type { Store } from '../store.ts'
+import { entriesOf } from './stale-files.ts'
+
+/**
+ * Removes loose objects of no bytes: under its final name nobody's object is ever empty, and one hides the same object in a
+ * pack. Whoever needs one that is nowhere else hears that it is missing.
+ */
+export async function removeEmptyObjects({ dir }: Repo): Promise<Oid[]> {
+  const removed: Oid[] = []
+  for (const fanOut of entriesOf(join(dir, 'objects'))) {
+    if (!/^[0-9a-f]{2}$/.test(fanOut.name)) continue
+    const before = removed.length
+    for (const { name, path } of entriesOf(fanOut.path))
+      if (/^[0-9a-f]{38}$/.test(name) && sizeOf(path) === 0 && removeEmpty(path)) removed.push(fanOut.name + name)
+    if (removed.length > before) await syncDirectory(fanOut.path)
+  }
+  return removed
+}
+
+/** Moves it away before it looks again: a writer may have put the whole object there just now. */
+function removeEmpty(path: string): boolean {
+  const aside = join(dirname(path), `tmp_obj_${randomBytes(8).toString('hex')}`)
+  try {
+    renameSync(path, aside)
+    const isEmpty = sizeOf(aside) === 0
+    if (!isEmpty && !isThere(path)) linkSync(aside, path)
+    unlinkSync(aside)
+    return isEmpty
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+function sizeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.size
+}
+
+/** Loose refs that hold nothing, or nothing but the zeros of blocks that were never written; in full. */
+export function listEmptyRefs(repo: Repo): string[] {
+  const found: string[] = []
+  const look = (folder: string): void => {
+    for (const { name, path, isFolder } of entriesOf(folder)) {
+      if (isFolder) look(path)
+      else if (!name.startsWith('.') && !name.endsWith('.lock') && isBlank(path)) found.push(relative(repo.dir, path))
+    }
+  }
+  look(join(repo.dir, 'refs'))
+  return found
+}
+
+/**
+ * Points an empty ref at `oid`, under its lock and durably; false where it is not empty any more.
+ *
+ * @throws GitError busy, repo_missing, storage_*
+ */
+export async function restoreRef(store: Store, name: RefName, oid: Oid): Promise<boolean> {
+  const path = join(name.repo.dir, name.ref)
+  return holding(store, name, '', async () => {
+    if (!isBlank(path)) return false
+    await replaceFile(path, `${oid}\n`)
+    return true
+  })
+}
+
+/** What must be in it, in whatever way an operator has changed it since. */
+const frame = [
+  { name: 'HEAD', text: head, form: /^(ref: refs\/\S+|[0-9a-f]{40})\s*$/ },
+  { name: 'config', text: config, form: /^\s*repositoryformatversion\s*=\s*\d/m },
+] as const
+
+/** Writes HEAD and config anew, which are the same in every repository, where they are gone or garbage; which of them it was. */
+export async function restoreFrame({ dir }: Repo): Promise<string[]> {
+  const restored: string[] = []
+  for (const { name, text, form } of frame) {
+    if (form.test(readText(join(dir, name)) ?? '')) continue
+    await replaceFile(join(dir, name), text)
+    restored.push(name)
+  }
+  return restored
+}
+
+/** False where there is no such file. */
+function isBlank(path: string): boolean {
+  return /^[\0\s]*$/.test(readText(path) ?? 'nothing')
+}
+
+/** Undefined where there is no such file. */
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR' || codeOf(error) === 'EISDIR') return undefined
+    throw error
+  }
+}

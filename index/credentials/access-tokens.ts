@@ -1,0 +1,63 @@
+/** Personal access tokens. Each function is one statement. */
+
+import type { Kysely } from 'kysely'
+import { compiledOnce } from '../sqlite/compiled.ts'
+import type { AccessToken, CredentialsSchema } from './schema.ts'
+
+type Db = Kysely<CredentialsSchema>
+
+export async function findAccessToken(db: Db, hash: string): Promise<AccessToken | undefined> {
+  return (await accessTokenByHash(db, hash))[0]
+}
+
+const accessTokenByHash = compiledOnce(1, (db: Db, hash: string) =>
+  db.selectFrom('access_token').selectAll().where('hash', '=', hash),
+)
+
+/** The oldest first. */
+export function listAccessTokens(
+  db: Db,
+  accountId: string,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<AccessToken[]> {
+  return db
+    .selectFrom('access_token')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+export async function countAccessTokens(db: Db, accountId: string): Promise<number> {
+  const { total } = await db
+    .selectFrom('access_token')
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .where('account_id', '=', accountId)
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+export async function insertAccessToken(db: Db, token: AccessToken): Promise<void> {
+  await db.insertInto('access_token').values(token).execute()
+}
+
+export async function setAccessTokenUsed(db: Db, id: string, last_used_at: string): Promise<void> {
+  await db.updateTable('access_token').set({ last_used_at }).where('id', '=', id).execute()
+}
+
+/** False if the account has no such token. */
+export async function deleteAccessToken(db: Db, accountId: string, id: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('access_token')
+    .where('id', '=', id)
+    .where('account_id', '=', accountId)
+    .executeTakeFirstOrThrow()
+  return numDeletedRows === 1n
+}
+
+export async function deleteAccessTokens(db: Db, accountId: string): Promise<void> {
+  await db.deleteFrom('access_token').where('account_id', '=', accountId).execute()
+}

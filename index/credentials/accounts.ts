@@ -1,0 +1,54 @@
+/** Accounts: who may sign in. Each function is one statement. */
+
+import type { Kysely } from 'kysely'
+import { compiledOnce } from '../sqlite/compiled.ts'
+import type { Account, CredentialsSchema } from './schema.ts'
+
+type Db = Kysely<CredentialsSchema>
+
+/** What two spellings of one address have in common: NFC, lower case. */
+export function emailKey(email: string): string {
+  return email.normalize('NFC').toLowerCase().normalize('NFC')
+}
+
+export function findAccountByEmail(db: Db, email: string): Promise<Account | undefined> {
+  return db.selectFrom('account').selectAll().where('email_key', '=', emailKey(email)).executeTakeFirst()
+}
+
+export function findAccountById(db: Db, id: string): Promise<Account | undefined> {
+  return db.selectFrom('account').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** False if the address, whatever its case, already has an account. */
+export async function insertAccount(db: Db, account: Omit<Account, 'email_key'>): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('account')
+    .values({ ...account, email_key: emailKey(account.email) })
+    .onConflict((conflict) => conflict.column('email_key').doNothing())
+    .executeTakeFirstOrThrow()
+  return numInsertedOrUpdatedRows === 1n
+}
+
+export async function setPasswordHash(db: Db, accountId: string, hash: string): Promise<void> {
+  await db.updateTable('account').set({ password_hash: hash }).where('id', '=', accountId).execute()
+}
+
+export type Profile = Pick<Account, 'id' | 'email' | 'name' | 'created_at' | 'org_id'>
+
+/** Without the password hash; asked by every request with an access token. */
+export async function findProfile(db: Db, id: string): Promise<Profile | undefined> {
+  return (await profileById(db, id))[0]
+}
+
+const profileById = compiledOnce(1, (db: Db, id: string) =>
+  db.selectFrom('account').select(['id', 'email', 'name', 'created_at', 'org_id']).where('id', '=', id),
+)
+
+/** Whether the organisation came with an account. */
+export async function hasPersonalOrg(db: Db, orgId: string): Promise<boolean> {
+  return (await db.selectFrom('account').select('id').where('org_id', '=', orgId).executeTakeFirst()) !== undefined
+}
+
+export async function hasAccounts(db: Db): Promise<boolean> {
+  return (await db.selectFrom('account').select('id').limit(1).executeTakeFirst()) !== undefined
+}

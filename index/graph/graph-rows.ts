@@ -1,0 +1,85 @@
+/** What the public graph is drawn from: all rows of one moment, read at one go by a thread that may be held. */
+import Sqlite from 'better-sqlite3'
+import type { EdgeTable, NodeTable } from '../derived/schema.ts'
+import { DatabaseFault } from '../sqlite/database-fault.ts'
+
+export type GraphNodeRow = Pick<NodeTable, 'id' | 'title' | 'description' | 'tags' | 'created_at' | 'updated_at'>
+
+interface GraphOrgRow {
+  readonly id: string
+  readonly name: string
+  readonly epoch: string
+  readonly version: number
+  readonly graph_version: number
+}
+
+export interface GraphRows {
+  readonly org: GraphOrgRow
+  /** By `created_at`, then `id`. */
+  readonly nodes: readonly GraphNodeRow[]
+  /** By holder, type and key; an end may lie outside of `nodes`. */
+  readonly edges: readonly GraphEdgeRow[]
+}
+
+/** A tuple, because 200,000 rows as objects take half a second more. */
+export type GraphEdgeRow = readonly [
+  holder: string,
+  type: EdgeTable['edge_type'],
+  key: string,
+  source: string,
+  target: string,
+  connectionType: string,
+  label: string,
+]
+
+/** Milliseconds that SQLite waits for others; WAL lets readers through, so only a recovery takes them. */
+const patience = 10_000
+
+/**
+ * The published organisation's rows, from one read transaction over a connection of its own; undefined where there is
+ * none. Synchronous: 0.7 s for 100,000 nodes and 200,000 edges.
+ *
+ * @throws DatabaseFault busy, storage_error
+ */
+export function readGraphRows(file: string, orgId: string): GraphRows | undefined {
+  try {
+    const db = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: patience })
+    try {
+      return db.transaction(() => selectRows(db, orgId))()
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    throw asFault(error)
+  }
+}
+
+function selectRows(db: Sqlite.Database, orgId: string): GraphRows | undefined {
+  const org = db
+    .prepare<[string], GraphOrgRow>(
+      'select id, name, epoch, version, graph_version from org where id = ? and published = 1',
+    )
+    .get(orgId)
+  if (org === undefined) return undefined
+  const nodes = db
+    .prepare<[string], GraphNodeRow>(
+      `select id, title, description, tags, created_at, updated_at from node
+       where org_id = ? order by created_at, id`,
+    )
+    .all(orgId)
+  const edges = db
+    .prepare<[string], GraphEdgeRow>(
+      `select holder, edge_type, key, source, target, connection_type, label from edge
+       where org_id = ? order by holder, edge_type, key`,
+    )
+    .raw()
+    .all(orgId)
+  return { org, nodes, edges }
+}
+
+function asFault(error: unknown): unknown {
+  if (!(error instanceof Sqlite.SqliteError)) return error
+  if (error.code.startsWith('SQLITE_BUSY')) return new DatabaseFault('busy', 'The database is busy', { cause: error })
+  if (!/^SQLITE_(IOERR|CANTOPEN|CORRUPT|NOTADB)/.test(error.code)) return error
+  return new DatabaseFault('storage_error', 'The file system failed', { cause: error })
+}

@@ -1,0 +1,66 @@
+/** A database: anyone may read at any time, one transaction writes at a time. */
+
+import { basename } from 'node:path'
+import { Kysely, type Migration, type Transaction } from 'kysely'
+import { openConnection, sqliteDialect } from './driver.ts'
+import { migrate } from './migrate.ts'
+
+export { DatabaseFault, isDuplicate } from './database-fault.ts'
+
+export interface Database<S> {
+  /** Sees what is committed; each query is a snapshot of its own. Cannot write. */
+  readonly read: Kysely<S>
+  /**
+   * Runs `work` in one transaction, alone among all processes, and commits what it wrote, or nothing if it throws.
+   * Nothing but the transaction's own statements may be awaited in it, not even `read`'s.
+   *
+   * @throws DatabaseFault: busy after 10 s of waiting for its turn, storage_* where the storage fails
+   */
+  write<R>(work: (trx: Transaction<S>) => Promise<R>): Promise<R>
+  /** After the transaction that runs has ended. */
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  /** FULL where the rows are the truth, NORMAL where they can be made again. */
+  readonly synchronous: 'FULL' | 'NORMAL'
+  /** Reads the whole file first, about 0.2 s for 100 MB, so that damage shows at the start. */
+  readonly check?: boolean
+  /** Called for each statement that finds the file damaged. */
+  readonly onDamage?: () => void
+}
+
+/**
+ * Opens the database in `file`, made if it is not there, with every migration applied.
+ *
+ * @throws DatabaseFault, too_new where the file was made by a newer version
+ */
+export async function openDatabase<S>(
+  file: string,
+  migrations: Record<string, Migration>,
+  options: DatabaseOptions,
+): Promise<Database<S>> {
+  const { synchronous, check = false, onDamage } = options
+  const writing = await openConnection(file, { synchronous, check, role: 'write' })
+  const writer = new Kysely<S>({ dialect: sqliteDialect(writing, 'write', onDamage) })
+  const write: Database<S>['write'] = (work) => writer.transaction().execute(work)
+  try {
+    await write((trx) => migrate(trx, migrations, basename(file)))
+    const reading = await openConnection(file, { synchronous, role: 'read' })
+    const read = new Kysely<S>({ dialect: sqliteDialect(reading, 'read', onDamage) })
+    return {
+      read,
+      write,
+      close: async () => {
+        await writer.destroy()
+        await read.destroy()
+        // Kysely destroys only a driver that it has used.
+        writing.close()
+        reading.close()
+      },
+    }
+  } catch (error) {
+    writing.close()
+    throw error
+  }
+}

@@ -1,0 +1,122 @@
+/** Opens a data folder: what the service and the commands have in common. */
+
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { syncDirectory } from '../gitstore/durable.ts'
+import { codeOf } from '../gitstore/errors.ts'
+import { endCatFiles } from '../gitstore/objects/cat-file.ts'
+import { recoverAll, type Store } from '../gitstore/refs/ref-transaction.ts'
+import { credentialsMigrations } from '../index/credentials/migrations.ts'
+import type { CredentialsSchema } from '../index/credentials/schema.ts'
+import { indexMigrations } from '../index/derived/migrations.ts'
+import type { IndexSchema } from '../index/derived/schema.ts'
+import { type Database, DatabaseFault, openDatabase } from '../index/sqlite/database.ts'
+import { registerProcess, takeOver } from '../index/sqlite/file-lock.ts'
+import { type DerivedDatabase, openDerivedDatabase } from '../index/sqlite/rebuildable-database.ts'
+import type { Config } from './config.ts'
+import { makeDataFolder } from './data-folder.ts'
+import type { Deps } from './deps.ts'
+import { unlimitedSignIns } from './domain/accounts/sign-ins.ts'
+import { loadKeys } from './domain/accounts/tokens.ts'
+import { checkUntilSound } from './domain/background/read-only.ts'
+import { followNote } from './domain/indexing/index-node.ts'
+import { isId } from './domain/layout.ts'
+import { credentialsFile } from './domain/operator/backup.ts'
+import { openSearches } from './domain/search/search-memory.ts'
+
+export interface OpenOptions {
+  readonly log: Logger
+  readonly now?: () => Date
+  readonly draining?: AbortSignal
+}
+
+export interface Opened {
+  /** Its index serves whether everything is in it or not, and sign-ins are not limited. */
+  readonly deps: Deps
+  readonly index: DerivedDatabase<IndexSchema>
+  close(): Promise<void>
+}
+
+/** Everything that use cases need, with the work of dead processes finished or undone. What is open is closed on failure. */
+export async function openDeps(config: Config, options: OpenOptions): Promise<Opened> {
+  const { log, now = () => new Date(), draining = new AbortController().signal } = options
+  const closing: (() => unknown)[] = []
+  const close = async () => {
+    for (const one of closing.reverse()) await one()
+  }
+  try {
+    const root = config.dataDir
+    const run = join(root, 'run')
+    await makeDataFolder(root)
+    const alive = await registerProcess(run)
+    closing.push(() => alive.close(), endCatFiles)
+    // A lock that survives a power cut leads to a folder that survives it.
+    await syncDirectory(run)
+    const credentials = await openCredentials(root)
+    closing.push(() => credentials.close())
+    const index = await openDerivedDatabase<IndexSchema>(join(root, 'index.sqlite'), indexMigrations, {
+      turns: join(run, 'index'),
+      closing: draining,
+      tell: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
+    })
+    closing.push(() => index.close())
+    const store: Store = {
+      root,
+      run,
+      process: alive.id,
+      takeOver: (id) => takeOver(run, id),
+      recovered: (note) => followNote(deps, note),
+      suspected: (repo) => void checkUntilSound(deps, repo),
+    }
+    const keys = await loadKeys(credentials, config.publicUrl, now())
+    const deps: Deps = {
+      config,
+      now,
+      log,
+      credentials,
+      index,
+      store,
+      keys,
+      searches: openSearches(),
+      limitSignIn: unlimitedSignIns,
+      draining,
+    }
+    await recoverAll(store, (error) => {
+      log.error(
+        { err: error },
+        'a transaction of a dead process could not be finished; whoever meets its locks tries again',
+      )
+    })
+    return { deps, index, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/**
+ * Accounts cannot be made again: what is damaged is never written to, and where they are gone nobody signs up beside them.
+ *
+ * @throws DatabaseFault damaged, in words for the operator
+ */
+async function openCredentials(root: string): Promise<Database<CredentialsSchema>> {
+  const file = join(root, credentialsFile)
+  const advice = "put the backup's copy in its place and remove credentials.sqlite-wal and -shm"
+  const found = await stat(file).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  })
+  if ((found?.size ?? 0) === 0 && (await readdir(root)).some(isId)) {
+    const what = found ? 'is empty' : 'is missing'
+    throw new DatabaseFault('damaged', `${credentialsFile} ${what}, though there are organisations: ${advice}`)
+  }
+  return openDatabase<CredentialsSchema>(file, credentialsMigrations, { synchronous: 'FULL', check: true }).catch(
+    (error: unknown) => {
+      if (!(error instanceof DatabaseFault) || error.code !== 'damaged') throw error
+      throw new DatabaseFault('damaged', `${credentialsFile} is damaged and was left as it is: ${advice}`, {
+        cause: error,
+      })
+    },
+  )
+}

@@ -1,0 +1,148 @@
+/** How a branch gets a new head: under its lock, after every rule, with the index following (laws 3 and 4). */
+
+import type { BranchName } from '../../../gitstore/names.ts'
+import { readCommit } from '../../../gitstore/objects/commits.ts'
+import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
+import { holding, transact } from '../../../gitstore/refs/ref-transaction.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { Deps } from '../../deps.ts'
+import { Invalid, Refusal } from '../../errors.ts'
+import { type NodeAccess, requireStill } from '../access.ts'
+import type { Person } from '../actor.ts'
+import type { ContentProblem } from '../format/content-problem.ts'
+import { excerpt } from '../format/excerpt.ts'
+import { refuseLongText } from '../format/limits.ts'
+import { readContent } from '../format/node-format.ts'
+import { signature } from '../format/signatures.ts'
+import { withLineFeeds } from '../format/texts.ts'
+import { followSoon, noteOf } from '../indexing/index-node.ts'
+import { graphRef, main, orgRepo } from '../layout.ts'
+import { contentProblems, graphProblems, newParents } from './edge-rules.ts'
+
+export interface CommitRequest {
+  readonly branch: BranchName
+  readonly message: string
+  /** The head that the caller has seen; null: none yet; undefined: whatever it is. */
+  readonly expectedHead?: string | null | undefined
+  /** Whether the change can add a parent edge: the graph is then held against other such changes. */
+  readonly addsParents: boolean
+  /** Builds the new tree on the draft from the head's (null: none). */
+  readonly build: (draft: Draft, tree: Oid | null) => Promise<Oid>
+  /** Where in the request a problem of that path stands. */
+  readonly locate: (path: string) => readonly (string | number)[]
+}
+
+/**
+ * Commits to a branch by compare-and-swap under its lock. The answer comes after the index followed.
+ *
+ * @throws Refusal head_moved, branch_not_found, no_changes, pull_request_required, forbidden; Invalid: content that breaks a rule, a long message
+ */
+export async function commitToBranch(
+  deps: Deps,
+  actor: Person,
+  access: NodeAccess,
+  request: CommitRequest,
+): Promise<Oid> {
+  const ref = `refs/heads/${request.branch}`
+  const { repo, org, node } = access
+  refuseLongText(['body', 'message'], request.message)
+  await readAhead(repo, ref)
+  return whileHeld(deps, access, ref === main && request.addsParents, () =>
+    transact(deps.store, [{ repo, ref }], async (current) => {
+      const head = current({ repo, ref })
+      requireHead(head, request.expectedHead, ref)
+      if (ref === main && head !== null && org.require_pull_requests) refuseDirectMove()
+      await requireStill(deps, actor, org.id, 'editor')
+      const draft = openDraft(repo)
+      const before = head === null ? null : (await readCommit(repo, head)).tree
+      const tree = await request.build(draft, before)
+      if (tree === before) throw new Refusal('no_changes', 'The branch already has exactly this content')
+      refuseProblems(await problemsOf(deps, access, draft.repo, ref, before, tree), request.locate)
+      const person = signature(actor, deps.now())
+      const parents = head === null ? [] : [head]
+      const message = withLineFeeds(request.message)
+      const oid = await draft.commit({ tree, parents, author: person, committer: person, message })
+      return { moves: [{ repo, ref, to: oid }], value: oid, save: draft.save }
+    }),
+  ).then(async (oid) => {
+    await followSoon(deps, org.id, node.id)
+    return oid
+  })
+}
+
+/** Reads the head's content before the branch is locked, which takes seconds where it has thousands of edges; it is kept. */
+async function readAhead(repo: Repo, ref: string): Promise<void> {
+  const head = readRef(repo, ref)
+  if (head !== null) await readContent(repo, (await readCommit(repo, head)).tree)
+}
+
+/** Runs `work` with the graph held, if `held`; the index follows before it is let go. */
+export async function whileHeld<T>(
+  deps: Deps,
+  { org, node }: Pick<NodeAccess, 'org' | 'node'>,
+  held: boolean,
+  work: () => Promise<T>,
+): Promise<T> {
+  return held ? whileGraphHeld(deps, org.id, node.id, work) : work()
+}
+
+export async function whileGraphHeld<T>(deps: Deps, orgId: string, nodeId: string, work: () => Promise<T>): Promise<T> {
+  const graph = { repo: orgRepo(deps.store, orgId), ref: graphRef }
+  return holding(deps.store, graph, noteOf(orgId, nodeId), async () => {
+    const value = await work()
+    await followSoon(deps, orgId, nodeId)
+    return value
+  })
+}
+
+/** What of the tree breaks the rules of that branch, which is at `before`: syntax anywhere, the graph on main. */
+export async function problemsOf(
+  deps: Deps,
+  { org, node }: Pick<NodeAccess, 'org' | 'node'>,
+  repo: Repo,
+  ref: string,
+  before: Oid | null,
+  after: Oid,
+): Promise<ContentProblem[]> {
+  const content = await readContent(repo, after)
+  const known = await readContent(repo, before)
+  const problems = contentProblems(known, content)
+  if (ref !== main) return problems
+  return [...problems, ...(await graphProblems(deps.index.read, org.id, node.id, known, content))]
+}
+
+/** Whether moving main from one tree to another adds a parent edge. */
+export async function addsParents(repo: Repo, before: Oid | null, after: Oid): Promise<boolean> {
+  return newParents(await readContent(repo, before), await readContent(repo, after)).length > 0
+}
+
+export function refuseDirectMove(): never {
+  throw new Refusal('pull_request_required', 'main of this organisation moves only by merging a pull request')
+}
+
+function requireHead(head: Oid | null, expected: string | null | undefined, ref: string): void {
+  if (expected !== undefined && expected !== head) {
+    throw new Refusal(
+      'head_moved',
+      'The branch is not at the expected head; nothing was changed',
+      head ? { current_head: head } : {},
+    )
+  }
+  if (head !== null || (expected === null && ref === main)) return
+  const hint =
+    ref === main ? 'The node has no commit yet; send "expected_head": null to make the first' : 'Branch not found'
+  throw new Refusal('branch_not_found', hint)
+}
+
+export function refuseProblems(problems: readonly ContentProblem[], locate: CommitRequest['locate']): void {
+  if (problems.length === 0) return
+  throw new Invalid(
+    problems.map(({ path, reason }) => ({
+      loc: locate(path),
+      msg: `${excerpt(path)}: ${reason}`,
+      type: 'value_error',
+      ctx: { path, reason },
+    })),
+  )
+}

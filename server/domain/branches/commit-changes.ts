@@ -1,0 +1,120 @@
+/** The changes of one commit as a client sends them: judged, and applied to a tree. */
+
+import { GitError } from '../../../gitstore/errors.ts'
+import { pathProblem } from '../../../gitstore/names.ts'
+import type { Draft } from '../../../gitstore/objects/object-batch.ts'
+import { applyChanges } from '../../../gitstore/objects/trees.ts'
+import type { Oid } from '../../../gitstore/repo.ts'
+import { Invalid, invalid, type Problem } from '../../errors.ts'
+import { excerpt } from '../format/excerpt.ts'
+import { textLimit } from '../format/node-format.ts'
+import { collisionsOf } from './collisions.ts'
+
+export interface Change {
+  readonly action: 'put' | 'delete'
+  readonly path: string
+  readonly content?: string
+  readonly encoding?: 'utf-8' | 'base64'
+}
+
+/** A change with its bytes; null deletes. */
+export interface FileChange {
+  readonly path: string
+  readonly bytes: Buffer | null
+}
+
+/** @throws Invalid: a path that git forbids or that is named twice, content that is missing, not base64 or over 10 MiB */
+export function fileChanges(changes: readonly Change[]): FileChange[] {
+  const problems: Problem[] = []
+  const seen = new Set<string>()
+  const files = changes.map((change, at): FileChange => {
+    const loc = ['body', 'changes', at]
+    const problem = pathProblem(change.path) ?? (seen.has(change.path) ? 'is named twice' : undefined)
+    if (problem)
+      problems.push({ loc: [...loc, 'path'], msg: `path ${problem}`, type: 'value_error', input: change.path })
+    seen.add(change.path)
+    return {
+      path: change.path,
+      bytes: change.action === 'delete' ? null : contentOf(change, [...loc, 'content'], problems),
+    }
+  })
+  if (problems.length > 0) throw new Invalid(problems)
+  return files
+}
+
+/**
+ * The tree with the changes made.
+ *
+ * @throws Invalid: a path to delete that is not there, a file where a folder stands, names that differ in case only
+ */
+export async function applyFileChanges(draft: Draft, tree: Oid | null, files: readonly FileChange[]): Promise<Oid> {
+  const changes: { path: string; blob: Oid | null }[] = []
+  for (const { path, bytes } of files) changes.push({ path, blob: bytes === null ? null : await draft.blob(bytes) })
+  const missing = new Set<string>()
+  try {
+    const after = await applyChanges(draft, tree, changes, (path) => missing.add(path))
+    refuseMissing(files, missing)
+    await refuseCollisions(draft, tree, after, files)
+    return after
+  } catch (error) {
+    if (!(error instanceof GitError) || error.code !== 'path_conflict') throw error
+    const inTheWay = `${error.facts.path}/`
+    const at = files.findIndex((file) => file.bytes !== null && `${file.path}/`.startsWith(inTheWay))
+    throw invalid(
+      ['body', 'changes', Math.max(at, 0), 'path'],
+      'a file and a folder cannot have the same path',
+      files[at]?.path,
+    )
+  }
+}
+
+function refuseMissing(files: readonly FileChange[], missing: ReadonlySet<string>): void {
+  const at = files.findIndex(({ path }) => missing.has(path))
+  if (at >= 0) throw invalid(['body', 'changes', at, 'path'], 'there is no file at this path', files[at]?.path)
+}
+
+async function refuseCollisions(
+  draft: Draft,
+  before: Oid | null,
+  after: Oid,
+  files: readonly FileChange[],
+): Promise<void> {
+  const put = files.filter((file) => file.bytes !== null).map(({ path }) => path)
+  const [collision] = await collisionsOf(draft.repo, before, after, put)
+  if (!collision) return
+  const { path, names } = collision
+  const folder = path.slice(0, -names[1].length)
+  const at = files.findIndex(
+    (file) => file.bytes !== null && names.some((name) => `${file.path}/`.startsWith(`${folder}${name}/`)),
+  )
+  throw invalid(
+    ['body', 'changes', Math.max(at, 0), 'path'],
+    `${names.map(excerpt).join(' and ')} differ in case only`,
+    files[at]?.path,
+  )
+}
+
+function contentOf(change: Change, loc: readonly (string | number)[], problems: Problem[]): Buffer {
+  if (change.content === undefined) {
+    problems.push({ loc, msg: 'Field required', type: 'missing' })
+    return Buffer.alloc(0)
+  }
+  const bytes = Buffer.from(change.content, change.encoding === 'base64' ? 'base64' : 'utf8')
+  if (change.encoding === 'base64' && !isBase64(change.content))
+    problems.push({ loc, msg: 'content is not base64', type: 'value_error' })
+  if (change.encoding !== 'base64' && /\p{Surrogate}/u.test(change.content)) {
+    problems.push({ loc, msg: 'content holds half of a surrogate pair; send it as base64', type: 'value_error' })
+  }
+  if (bytes.length > textLimit)
+    problems.push({
+      loc,
+      msg: 'a file may have 10 MiB over REST',
+      type: 'string_too_long',
+      ctx: { max_length: textLimit },
+    })
+  return bytes
+}
+
+function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)
+}

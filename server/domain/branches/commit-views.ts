@@ -1,0 +1,137 @@
+/** Commits and differences as answers. */
+import { type Commit as GitCommit, readCommit, readMessage } from '../../../gitstore/objects/commits.ts'
+import { diffTrees } from '../../../gitstore/objects/diff.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { cutText } from '../format/limits.ts'
+import { type EntityType, entityAt } from '../format/node-format.ts'
+import { timeOf } from '../format/signatures.ts'
+import { largeRead } from './large-reads.ts'
+
+export interface Commit {
+  readonly id: Oid
+  readonly node_id: string
+  readonly message: string
+  /** There where `message` is not the whole. */
+  readonly message_truncated?: true
+  readonly author: string
+  readonly author_email: string | null
+  readonly created_at: string
+  readonly parent_commits: Oid[]
+  /** There where `parent_commits` are not all. */
+  readonly parents_truncated?: true
+}
+
+interface DiffEntity {
+  readonly entity_type: EntityType
+  readonly entity_id: string
+  readonly entity_key: string | null
+  readonly object_id: Oid | null
+  readonly old_object_id: Oid | null
+  readonly new_object_id: Oid | null
+}
+
+export interface CommitDiff {
+  readonly node_id: string
+  readonly base_commit_id: Oid | null
+  readonly target_commit_id: Oid
+  readonly added: DiffEntity[]
+  readonly removed: DiffEntity[]
+  readonly modified: DiffEntity[]
+}
+
+export interface CommitDetails extends Commit {
+  readonly changes: CommitDiff
+}
+
+/** Parents that a list tells of one commit. */
+const listedParents = 1_000
+/** Bytes of all messages of one page. */
+const pageBytes = 4 * 1_048_576
+
+/** By the commit as gitstore remembers it: of one repository, hence of one node. */
+const views = new WeakMap<GitCommit, Commit>()
+
+/** As lists have it: with at most 64 KiB of its message. */
+function toCommit(nodeId: string, commit: GitCommit): Commit {
+  const known = views.get(commit)
+  if (known?.node_id === nodeId) return known
+  const view: Commit = {
+    id: commit.oid,
+    node_id: nodeId,
+    ...shownMessage(commit),
+    author: commit.author.name,
+    author_email: commit.author.email || null,
+    created_at: timeOf(commit.committer),
+    parent_commits: commit.parents.slice(0, listedParents),
+    ...(commit.parents.length > listedParents ? { parents_truncated: true } : {}),
+  }
+  views.set(commit, view)
+  return view
+}
+
+/** What of a commit's message a row of a list tells. */
+export function shownMessage({ message, messageIsCut }: GitCommit): Pick<Commit, 'message' | 'message_truncated'> {
+  return messageIsCut ? { message, message_truncated: true } : { message: message.replace(/\n$/, '') }
+}
+
+/** A page of commits. */
+export async function readCommits(repo: Repo, nodeId: string, oids: readonly Oid[]): Promise<Commit[]> {
+  return withinPage(await Promise.all(oids.map(async (oid) => toCommit(nodeId, await readCommit(repo, oid)))))
+}
+
+/** The rows of a page; where their messages are too long together, none is longer than its even share. */
+export function withinPage<Row extends { message: string }>(rows: Row[]): Row[] {
+  const bytes = rows.reduce((sum, { message }) => sum + Buffer.byteLength(message), 0)
+  if (bytes <= pageBytes) return rows
+  const share = Math.floor(pageBytes / rows.length)
+  return rows.map((row) => {
+    const message = cutText(row.message, share)
+    return message === row.message ? row : { ...row, message, message_truncated: true }
+  })
+}
+
+/** A commit, whole, with what it changed against its first parent. */
+export async function readDetails(repo: Repo, nodeId: string, oid: Oid, read = largeRead): Promise<CommitDetails> {
+  const commit = await readCommit(repo, oid)
+  const { message_truncated, parents_truncated, ...view } = toCommit(nodeId, commit)
+  return {
+    ...view,
+    message: message_truncated ? (await readMessage(repo, oid)).replace(/\n$/, '') : view.message,
+    parent_commits: [...commit.parents],
+    changes: await readDiff(repo, nodeId, commit.parents[0] ?? null, oid, read),
+  }
+}
+
+const tooMuchDiffers =
+  'More differs than one answer holds: over 200,000 files and folders, or paths of over 16 MiB; clone the node and use git diff'
+
+/** What changed between two commits; from null everything is added. @throws Refusal too_large, busy */
+export async function readDiff(
+  repo: Repo,
+  nodeId: string,
+  base: Oid | null,
+  target: Oid,
+  read = largeRead,
+): Promise<CommitDiff> {
+  const from = base === null ? null : (await readCommit(repo, base)).tree
+  const to = (await readCommit(repo, target)).tree
+  const diff: CommitDiff = {
+    node_id: nodeId,
+    base_commit_id: base,
+    target_commit_id: target,
+    added: [],
+    removed: [],
+    modified: [],
+  }
+  await read(tooMuchDiffers, async (pace) => {
+    for (const { path, old, new: now } of await diffTrees(repo, from, to, pace)) {
+      const entity = { ...entityAt(path, nodeId), entity_key: path }
+      if (old && now)
+        diff.modified.push({ ...entity, object_id: now.oid, old_object_id: old.oid, new_object_id: now.oid })
+      else if (now) diff.added.push({ ...entity, object_id: now.oid, old_object_id: null, new_object_id: null })
+      else if (old) diff.removed.push({ ...entity, object_id: old.oid, old_object_id: null, new_object_id: null })
+      if (pace.isDue(1)) await pace.turn()
+    }
+  })
+  return diff
+}

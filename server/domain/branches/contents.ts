@@ -1,0 +1,262 @@
+/** What branches hold: trees, files, objects, history, commits, comparison. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { GitError } from '../../../gitstore/errors.ts'
+import { asBranchName, type BranchName } from '../../../gitstore/names.ts'
+import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
+import { readBlob } from '../../../gitstore/objects/objects.ts'
+import { type FileEntry, findEntry, listFiles } from '../../../gitstore/objects/trees.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
+import type { Deps } from '../../deps.ts'
+import { invalid, Refusal } from '../../errors.ts'
+import { type NodeAccess, nodeFor } from '../access.ts'
+import type { Actor, Person } from '../actor.ts'
+import { excerpt } from '../format/excerpt.ts'
+import { entityAt } from '../format/node-format.ts'
+import { readBack } from '../indexing/index-node.ts'
+import { type Page, pageOf, slice } from '../pagination.ts'
+import { commitToBranch } from './branch-moves.ts'
+import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
+import { type CommitDetails, readCommits, readDetails, readDiff } from './commit-views.ts'
+import { lasting, lengthOf } from './immutable-answers.ts'
+import { largeRead, readOfChange } from './large-reads.ts'
+import { isPublicBlob } from './public-blobs.ts'
+import { commitOfTag, visibleHeads } from './tags.ts'
+
+/** Bytes of a file that is answered as JSON, which takes five times as many while it is made. */
+const fileLimit = 16 * 1_048_576
+
+/** Tips that are asked for a commit before others have their turn. */
+const tipsPerTurn = 100
+
+const tooManyFiles =
+  'This tree has more than 100,000 files and folders, more than 64 levels, or paths of over 16 MiB; clone the node and use git ls-tree'
+
+interface BranchPlace {
+  readonly orgId: string
+  readonly nodeId: string
+  readonly branch: string
+}
+
+/** The head of a branch that the caller may see; null for main of a node without a commit. @throws Refusal branch_not_found */
+export function headFor(access: NodeAccess, branch: string): Oid | null {
+  const head = findHead(access, branch)
+  if (head || branch === 'main') return head
+  throw new Refusal('branch_not_found', 'Branch not found')
+}
+
+/** The head of a branch, else the commit of a tag. Otherwise as headFor. */
+async function revisionFor(access: NodeAccess, revision: string): Promise<Oid | null> {
+  const head = findHead(access, revision)
+  if (head || revision === 'main') return head
+  const name = asBranchName(revision)
+  const tagged = name && (await commitOfTag(access.repo, name))
+  if (tagged) return tagged
+  throw new Refusal('branch_not_found', 'Branch not found')
+}
+
+function findHead({ repo, role }: NodeAccess, branch: string): Oid | null {
+  const name = asBranchName(branch)
+  return name && (role !== null || name === 'main') ? readRef(repo, `refs/heads/${name}`) : null
+}
+
+export async function listEntities(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, page: Page) {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+  const head = await revisionFor(access, branch)
+  const files = head === null ? [] : await listTree(access.repo, head)
+  const entities = slice(files, page).map(({ path, oid, mode }) => ({
+    ...entityAt(path, nodeId),
+    entity_key: path,
+    object_id: oid,
+    mode,
+  }))
+  return {
+    node_id: nodeId,
+    branch,
+    ...(head === null ? {} : { commit_id: head }),
+    entities,
+    ...pageOf(page, files.length),
+  }
+}
+
+async function listTree(repo: Repo, head: Oid): Promise<FileEntry[]> {
+  const { tree } = await readCommit(repo, head)
+  return largeRead(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
+}
+
+/** A file with its content as a commit would put it: text where it is UTF-8, else base64. */
+export async function readFile(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, path: string) {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+  const head = await revisionFor(access, branch)
+  const entry =
+    head === null ? undefined : await findEntry(access.repo, (await readCommit(access.repo, head)).tree, path)
+  if (!head || !entry || entry.mode === '040000' || entry.mode === '160000')
+    throw new Refusal('file_not_found', 'File not found')
+  const content = await readBlob(access.repo, entry.oid, fileLimit)
+  const text = asText(content)
+  return {
+    node_id: nodeId,
+    branch,
+    commit_id: head,
+    path,
+    ...entityAt(path, nodeId),
+    object_id: entry.oid,
+    mode: entry.mode,
+    size: content.length,
+    ...(text === undefined
+      ? { encoding: 'base64' as const, content: content.toString('base64') }
+      : { encoding: 'utf-8' as const, content: text }),
+  }
+}
+
+/** The bytes of a blob; the public sees those that main or a tag holds. */
+export async function readBytes(
+  deps: Deps,
+  actor: Actor,
+  place: Omit<BranchPlace, 'branch'>,
+  objectId: string,
+): Promise<Buffer> {
+  const access = await nodeFor(deps, actor, place.orgId, place.nodeId, 'public')
+  const missing = new Refusal('object_not_found', 'Object not found')
+  if (!isOid(objectId)) throw missing
+  if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access.repo, false), objectId)))
+    throw missing
+  return readBlob(access.repo, objectId).catch((error: unknown) => {
+    throw error instanceof GitError && error.code === 'object_missing' ? missing : error
+  })
+}
+
+/** History in `git log`'s order. */
+export async function listCommits(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, page: Page) {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+  const head = await revisionFor(access, branch)
+  if (head === null) return { node_id: nodeId, history: [], ...pageOf(page, 0) }
+  return lasting(
+    `history ${nodeId} ${head} ${page.offset} ${page.limit}`,
+    ({ history }) => lengthOf(history),
+    async () => {
+      const { total, oids } = await access.history.page(head, page.offset, page.limit)
+      return { node_id: nodeId, history: await readCommits(access.repo, nodeId, oids), ...pageOf(page, total) }
+    },
+  )
+}
+
+/** @throws Refusal commit_not_found (unknown, or not of this branch); Invalid: an abbreviation that names several */
+export async function readBranchCommit(
+  deps: Deps,
+  actor: Actor,
+  { orgId, nodeId, branch }: BranchPlace,
+  commitId: string,
+): Promise<CommitDetails> {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+  const head = await revisionFor(access, branch)
+  const missing = new Refusal('commit_not_found', 'Commit not found on this branch')
+  if (head === null || !/^[0-9a-f]{7,40}$/.test(commitId)) throw missing
+  if (isOid(commitId)) {
+    if (!(await access.history.contains(head, commitId))) throw missing
+    return details(access, commitId)
+  }
+  const [found, another] = await access.history.named(head, commitId)
+  if (!found) throw missing
+  if (another)
+    throw invalid(['path', 'commit_id'], 'names more than one commit of this branch; send more characters', commitId)
+  return details(access, found)
+}
+
+function details({ node, repo }: NodeAccess, oid: Oid): Promise<CommitDetails> {
+  const sizeOf = ({ changes, ...commit }: CommitDetails) =>
+    lengthOf([commit]) + 400 * (changes.added.length + changes.removed.length + changes.modified.length)
+  return lasting(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid))
+}
+
+export interface CommitInput {
+  readonly message: string
+  readonly changes: readonly Change[]
+  readonly expected_head?: string | null
+}
+
+export async function createCommit(
+  deps: Deps,
+  actor: Person,
+  { orgId, nodeId, branch }: BranchPlace,
+  input: CommitInput,
+): Promise<CommitDetails> {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  const files = fileChanges(input.changes)
+  const oid = await commitToBranch(deps, actor, access, {
+    branch: knownBranch(branch),
+    message: input.message,
+    expectedHead: input.expected_head,
+    addsParents: files.some((file) => file.bytes !== null && file.path.startsWith('parents/')),
+    build: (draft, tree) => applyFileChanges(draft, tree, files),
+    locate: (path) => {
+      const at = files.findIndex((file) => file.path === path)
+      return at < 0 ? ['body', 'changes'] : ['body', 'changes', at]
+    },
+  })
+  return readBack(deps, () => readDetails(access.repo, nodeId, oid, readOfChange))
+}
+
+/** Two branches, tags or commits: where they parted, how far each went, and what `head` changed since. */
+export async function compare(
+  deps: Deps,
+  actor: Actor,
+  orgId: string,
+  nodeId: string,
+  query: { base: string; head: string },
+) {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+  const base = await commitNamed(access, query.base)
+  const head = await commitNamed(access, query.head)
+  const fork = (await access.history.mergeBase(base, head)) ?? null
+  const { ahead, behind } = await access.history.divergence(base, head)
+  return {
+    node_id: nodeId,
+    base: query.base,
+    head: query.head,
+    base_commit: base,
+    head_commit: head,
+    merge_base: fork,
+    commits_ahead: ahead,
+    commits_behind: behind,
+    changes: await readDiff(access.repo, nodeId, fork, head),
+  }
+}
+
+/** The commit that a branch, a tag or an id names, among those that the caller may see; undefined where it is none. */
+export async function findNamedCommit(access: NodeAccess, name: string): Promise<Oid | undefined> {
+  const { repo, role, history } = access
+  const head = findHead(access, name)
+  if (head) return head
+  const branch = asBranchName(name)
+  if (branch) {
+    const tagged = await commitOfTag(repo, branch)
+    if (tagged) return tagged
+  }
+  if (!isOid(name) || !(await findCommit(repo, name))) return undefined
+  const tips = await visibleHeads(repo, role !== null)
+  if (tips.includes(name)) return name
+  for (const [at, tip] of tips.entries()) {
+    if (at % tipsPerTurn === tipsPerTurn - 1) await nextTurn()
+    if (await history.contains(tip, name)) return name
+  }
+  return undefined
+}
+
+/** @throws Refusal branch_not_found, where the path names a branch that no repository can have */
+export function knownBranch(branch: string): BranchName {
+  const name = asBranchName(branch)
+  if (!name) throw new Refusal('branch_not_found', 'Branch not found')
+  return name
+}
+
+async function commitNamed(access: NodeAccess, name: string): Promise<Oid> {
+  const oid = await findNamedCommit(access, name)
+  if (!oid) throw new Refusal('branch_not_found', `There is no branch, tag or commit ${excerpt(name)}`)
+  return oid
+}
+
+function asText(bytes: Buffer): string | undefined {
+  const text = bytes.toString('utf8')
+  return Buffer.from(text, 'utf8').equals(bytes) ? text : undefined
+}

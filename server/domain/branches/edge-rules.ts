@@ -1,0 +1,65 @@
+/** The graph's rules, checked where main moves: a DAG within one organisation, no dangling new edge. */
+import { newPace } from '../../../gitstore/pace.ts'
+import { isAncestor } from '../../../index/derived/edges.ts'
+import { findNode } from '../../../index/derived/node-queries.ts'
+import type { IndexDb } from '../../../index/derived/schema.ts'
+import type { ContentProblem } from '../format/content-problem.ts'
+import { excerpt } from '../format/excerpt.ts'
+import type { NodeContent } from '../format/node-format.ts'
+
+/** Problems of one tree that are told; who has more has one mistake in many files. */
+const mostTold = 100
+
+/**
+ * What of `after` cannot be taken, given that the branch now says `before`: of rules that are younger than some
+ * repositories only what they are broken by more than before.
+ */
+export function contentProblems(before: NodeContent, after: NodeContent): ContentProblem[] {
+  const borne = new Map(before.problems.map(({ path, reason, excess }) => [`${path}\0${reason}`, excess]))
+  return after.problems
+    .filter(({ path, reason, excess }) => excess === undefined || excess > (borne.get(`${path}\0${reason}`) ?? -1))
+    .slice(0, mostTold)
+    .map(({ path, reason }) => ({ path, reason }))
+}
+
+/**
+ * What of `after` would break the graph, given that main now says `before`: only edges that are new are judged, so that
+ * a neighbour deleted meanwhile never locks a repository.
+ */
+export async function graphProblems(
+  db: IndexDb,
+  orgId: string,
+  nodeId: string,
+  before: NodeContent,
+  after: NodeContent,
+): Promise<ContentProblem[]> {
+  const problems: ContentProblem[] = []
+  const pace = newPace()
+  for (const { id } of newParents(before, after)) {
+    if (problems.length >= mostTold) return problems
+    await pace.turn()
+    const path = `parents/${id}.json`
+    if (id === nodeId) problems.push({ path, reason: 'a node cannot be its own parent' })
+    else if (!(await findNode(db, orgId, id)))
+      problems.push({ path, reason: `there is no node ${id} in this organisation` })
+    else if (await isAncestor(db, nodeId, id))
+      problems.push({ path, reason: `node ${id} is a descendant of this node: a cycle` })
+  }
+  const known = new Map(before.connections.map((connection) => [connection.id, connection.target]))
+  for (const { id, target } of after.connections) {
+    if (problems.length >= mostTold) return problems
+    const path = `connections/${id}.json`
+    if (known.get(id) === target) continue
+    // A look into the index costs as much as 25 entries of a tree.
+    if (pace.isDue(25)) await pace.turn()
+    if (target === nodeId) problems.push({ path, reason: 'a node cannot be connected to itself' })
+    else if (!(await findNode(db, orgId, target)))
+      problems.push({ path, reason: `there is no node ${excerpt(target)} in this organisation` })
+  }
+  return problems
+}
+
+export function newParents(before: NodeContent, after: NodeContent): NodeContent['parents'] {
+  const known = new Set(before.parents.map((parent) => parent.id))
+  return after.parents.filter((parent) => !known.has(parent.id))
+}

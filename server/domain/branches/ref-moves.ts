@@ -1,0 +1,175 @@
+/** Moves several refs of a node together, and settles its pull requests, in one transaction: the way of a push and of a deleted branch. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { GitError } from '../../../gitstore/errors.ts'
+import { type Current, type Decision, type Move, transact } from '../../../gitstore/refs/ref-transaction.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { RefCommand } from '../../../gitstore/transfer/smart-http.ts'
+import { listOpenPulls } from '../../../index/derived/pulls.ts'
+import type { Deps } from '../../deps.ts'
+import { type NodeAccess, nodeFor, requireStill } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { ledgerRef, main, pinRef } from '../layout.ts'
+import { openPullsAt } from '../ledger/open-pulls.ts'
+import type { BranchMove, Settled } from '../ledger/settle.ts'
+import { judgeMoves, pinMoves, writeEvents } from '../ledger/settlement.ts'
+import { addsParents, whileHeld } from './branch-moves.ts'
+import { roomFor, tooMany } from './ref-limits.ts'
+import { judge, judgeLocked, Rejected, treeOf } from './ref-rules.ts'
+
+export interface NodePlace {
+  readonly orgId: string
+  readonly nodeId: string
+}
+
+export interface Moved {
+  /** Why refs stayed where they are, by name. */
+  readonly refused: ReadonlyMap<string, unknown>
+  /** What it meant for pull requests. */
+  readonly events: readonly Settled[]
+}
+
+/** Whether a ref that is refused leaves the others alone, or keeps all of them from moving. */
+export type Together = 'each that may' | 'all or none'
+
+/** Refs whose lock is held by others and that are left behind; after as many the rest is not tried. */
+const busyAtMost = 5
+/** Refs that are judged or compared between two turns of the event loop. */
+const refsAtOnce = 200
+
+/**
+ * Moves the refs of `commands`, which have no `refProblem` and none of which is a folder of another. The caller lets the
+ * index follow.
+ *
+ * @throws what is no fault of a single ref: Refusal as nodeFor; GitError busy, repo_missing, storage_*
+ */
+export async function moveRefs(
+  deps: Deps,
+  person: Person,
+  place: NodePlace,
+  commands: readonly RefCommand[],
+  together: Together,
+): Promise<Moved> {
+  const { orgId, nodeId } = place
+  const refused = new Map<string, unknown>()
+  const judged = new Set<RefCommand>()
+  for (let busy = 0; ; ) {
+    const rest = commands.filter(({ ref }) => !refused.has(ref))
+    if (rest.length === 0 || (together === 'all or none' && refused.size > 0)) return { refused, events: [] }
+    const access = await nodeFor(deps, person, orgId, nodeId, 'editor')
+    try {
+      const events = await whileHeld(deps, access, await movesParents(access, rest), async () => {
+        await judgeAll({ deps, person, access }, rest, { refused, judged, together })
+        return attempt(deps, person, access, commands, { refused, together })
+      })
+      if (events !== 'again') return { refused, events }
+    } catch (error) {
+      const culprit = culpritOf(error, rest)
+      if (culprit === undefined) throw error
+      if (error instanceof GitError && error.code === 'busy' && ++busy > busyAtMost) throw error
+      refused.set(culprit, error)
+    }
+  }
+}
+
+/** The ref that could not be locked or named. */
+function culpritOf(error: unknown, commands: readonly RefCommand[]): string | undefined {
+  if (!(error instanceof GitError) || (error.code !== 'busy' && error.code !== 'ref_name_taken')) return undefined
+  return commands.find(({ ref }) => ref === error.facts.ref)?.ref
+}
+
+interface Verdicts {
+  readonly refused: Map<string, unknown>
+  readonly together: Together
+}
+
+async function judgeAll(
+  place: Parameters<typeof judge>[0],
+  commands: readonly RefCommand[],
+  { refused, judged, together }: Verdicts & { readonly judged: Set<RefCommand> },
+): Promise<void> {
+  for (const command of commands) {
+    if (judged.has(command)) continue
+    await judge(place, command).catch((error: unknown) => refused.set(command.ref, error))
+    if (refused.size > 0 && together === 'all or none') return
+    // What main may hold depends on the graph, which is held for this attempt only.
+    if (command.ref !== main) judged.add(command)
+    if (judged.size % refsAtOnce === 0) await nextTurn()
+  }
+}
+
+/** `again` where a request was opened meanwhile whose head must be kept. */
+async function attempt(
+  deps: Deps,
+  person: Person,
+  access: NodeAccess,
+  commands: readonly RefCommand[],
+  { refused, together }: Verdicts,
+): Promise<readonly Settled[] | 'again'> {
+  const { repo, node, org, history } = access
+  const allowed = () => (together === 'all or none' && refused.size > 0 ? [] : commands.filter(isLeft))
+  const isLeft = ({ ref }: RefCommand) => !refused.has(ref)
+  const group = allowed()
+  if (group.length === 0) return []
+  const ledger = { repo, ref: ledgerRef }
+  const numbers = await touchedBy(deps, node.id, group)
+  const names = [ledger, ...group.map(({ ref }) => ({ repo, ref })), ...numbers.map((n) => ({ repo, ref: pinRef(n) }))]
+  const decide = async (current: Current): Promise<Decision<readonly Settled[] | 'again'>> => {
+    const before = current(ledger)
+    if (!before) return { moves: [], value: 'again' }
+    await requireStill(deps, person, org.id, 'editor')
+    const open = await openPullsAt(deps.index.read, { repo, nodeId: node.id }, before)
+    for (const [at, command] of group.entries()) {
+      const locked = { deps, person, access, current, open }
+      await judgeLocked(locked, command).catch((error: unknown) => refused.set(command.ref, error))
+      if (at % refsAtOnce === refsAtOnce - 1) await nextTurn()
+    }
+    refuseBeyondLimit(repo, allowed(), refused)
+    const left = allowed()
+    const headOf = (branch: string): Oid | null => readRef(repo, `refs/heads/${branch}`)
+    const by = { name: person.name, email: person.email }
+    const situation = { open, moves: branchMoves(left), headOf }
+    const { events, pins } = await judgeMoves(access, situation, by, deps.now().toISOString())
+    if (pins.some(({ number }) => !numbers.includes(number))) return { moves: [], value: 'again' }
+    const to = await writeEvents({ repo, history }, before, events)
+    const moves: Move[] = [...(await pinMoves(repo, pins)), ...left.map((command) => ({ repo, ...command }))]
+    if (to !== before) moves.push({ ...ledger, to })
+    return { moves, value: events }
+  }
+  return transact(deps.store, names, decide)
+}
+
+/** Refuses the last of the new refs, where there would be too many branches or tags. */
+function refuseBeyondLimit(repo: Repo, commands: readonly RefCommand[], refused: Map<string, unknown>): void {
+  for (const kind of ['heads', 'tags'] as const) {
+    const made = commands.filter(({ ref, from, to }) => ref.startsWith(`refs/${kind}/`) && from === null && to !== null)
+    if (made.length === 0) continue
+    const gone = commands.filter(({ ref, to }) => ref.startsWith(`refs/${kind}/`) && to === null).length
+    for (const { ref } of made.slice(Math.max(roomFor(repo, kind) + gone, 0)))
+      refused.set(ref, new Rejected(`it ${tooMany(kind)}`))
+  }
+}
+
+function branchMoves(commands: readonly RefCommand[]): Map<string, BranchMove> {
+  const heads = 'refs/heads/'
+  const branches = commands.filter(({ ref }) => ref.startsWith(heads))
+  return new Map(branches.map(({ ref, from, to }) => [ref.slice(heads.length), { before: from, after: to }]))
+}
+
+/** The numbers of requests from or into a branch that is deleted. */
+async function touchedBy({ index }: Deps, nodeId: string, commands: readonly RefCommand[]): Promise<number[]> {
+  const deleted = new Set(commands.flatMap(({ ref, to }) => (to === null ? ref : [])))
+  if (deleted.size === 0) return []
+  const open = await listOpenPulls(index.read, nodeId)
+  const isTouched = (branch: string) => deleted.has(`refs/heads/${branch}`)
+  return open
+    .filter(({ source_branch, target_branch }) => isTouched(source_branch) || isTouched(target_branch))
+    .map(({ number }) => number)
+}
+
+async function movesParents({ repo }: NodeAccess, commands: readonly RefCommand[]): Promise<boolean> {
+  const move = commands.find(({ ref }) => ref === main)
+  if (!move?.to) return false
+  const after = await treeOf(repo, move.to)
+  return after !== null && addsParents(repo, await treeOf(repo, move.from), after)
+}

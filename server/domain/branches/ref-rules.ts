@@ -1,0 +1,133 @@
+/** What a push may do to a ref: what it brings is judged before any lock is taken, where the ref is under its lock. */
+
+import { branchNameProblem, treePathProblem } from '../../../gitstore/names.ts'
+import { findCommit } from '../../../gitstore/objects/commits.ts'
+import { diffTrees } from '../../../gitstore/objects/diff.ts'
+import { hasObject } from '../../../gitstore/objects/objects.ts'
+import { newPace } from '../../../gitstore/pace.ts'
+import type { Current } from '../../../gitstore/refs/ref-transaction.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { RefCommand } from '../../../gitstore/transfer/smart-http.ts'
+import type { Deps } from '../../deps.ts'
+import { type NodeAccess, requireStill } from '../access.ts'
+import type { Person } from '../actor.ts'
+import type { ContentProblem } from '../format/content-problem.ts'
+import { excerpt } from '../format/excerpt.ts'
+import { main } from '../layout.ts'
+import type { PullRecord } from '../ledger/ledger.ts'
+import { problemsOf } from './branch-moves.ts'
+import { collisionsOf } from './collisions.ts'
+
+/** Why a ref stays where it is: in one line for git's report, in several for the person. */
+export class Rejected extends Error {
+  readonly problems: readonly ContentProblem[]
+
+  constructor(reason: string, problems: readonly ContentProblem[] = []) {
+    super(reason)
+    this.name = 'Rejected'
+    this.problems = problems
+  }
+}
+
+/** The ref is not where the pusher saw it. */
+export class HasMoved extends Rejected {
+  constructor() {
+    super('it has moved meanwhile; fetch first')
+  }
+}
+
+/** What judges a push beside the push itself. */
+export interface PushPlace {
+  readonly deps: Deps
+  readonly person: Person
+  readonly access: NodeAccess
+}
+
+/** The same under the locks of the refs and of the ledger. */
+export interface LockedPlace extends PushPlace {
+  readonly current: Current
+  /** Every open request of the node. */
+  readonly open: readonly PullRecord[]
+}
+
+/** Why the ref cannot be pushed, whatever it points at. */
+export function refProblem(ref: string): string | undefined {
+  const [, kind, name = ''] = /^refs\/(heads|tags)\/(.+)$/s.exec(ref) ?? []
+  if (kind === undefined) return 'only branches and tags can be pushed, below refs/heads/ and refs/tags/'
+  const problem = branchNameProblem(name)
+  return kind === 'tags' ? problem?.replace('branch', 'tag') : problem
+}
+
+/** What the ref is to point at, before anything is locked: a ref without a `refProblem`. @throws Rejected, HasMoved */
+export async function judge(place: PushPlace, command: RefCommand): Promise<void> {
+  const { ref, from, to } = command
+  if (readRef(place.access.repo, ref) !== from) throw new HasMoved()
+  if (ref.startsWith('refs/heads/')) await judgeBranch(place, command)
+  else if (to !== null && !(await hasObject(place.access.repo, to))) throw new Rejected('the tag names no object')
+}
+
+/** What may have changed since `judge`. @throws Rejected, HasMoved; Refusal forbidden */
+export async function judgeLocked(place: LockedPlace, { ref, from, to }: RefCommand): Promise<void> {
+  const { deps, person, access, current, open } = place
+  if (current({ repo: access.repo, ref }) !== from) throw new HasMoved()
+  if (ref !== main || from === null || to === null || !access.org.require_pull_requests) return
+  if (!open.some((record) => isHeadOf(place, record, to)))
+    throw new Rejected('main of this organisation moves only to the head of an open pull request')
+  await requireStill(deps, person, access.org.id, 'maintainer')
+}
+
+async function judgeBranch({ deps, access }: PushPlace, { ref, from, to }: RefCommand): Promise<void> {
+  const { repo, history } = access
+  if (to === null) {
+    if (ref === main) throw new Rejected('main cannot be deleted')
+    return
+  }
+  const commit = await findCommit(repo, to)
+  if (!commit) throw new Rejected('a branch points at a commit')
+  if (ref === main && from !== null && !(await history.contains(to, from)))
+    throw new Rejected('main only moves forward: rebase onto it, or merge it')
+  const before = await treeOf(repo, from ?? readRef(repo, main))
+  const paths = await pathProblems(repo, before, commit.tree)
+  const content = await problemsOf(deps, access, repo, ref, before, commit.tree)
+  const problems = [...paths, ...content]
+  const [first] = problems
+  if (first) throw new Rejected(`${excerpt(first.path)}: ${first.reason}`, problems)
+}
+
+function isHeadOf({ access, current }: LockedPlace, { is_draft, source_branch, target_branch }: PullRecord, to: Oid) {
+  const source = current({ repo: access.repo, ref: `refs/heads/${source_branch}` })
+  return !is_draft && `refs/heads/${target_branch}` === main && source === to
+}
+
+/** Null where there is no commit of that id. */
+export async function treeOf(repo: Repo, oid: Oid | null): Promise<Oid | null> {
+  return oid === null ? null : ((await findCommit(repo, oid))?.tree ?? null)
+}
+
+/**
+ * Paths that are new against `before` and that no tree may hold, or that fold together with another of their folder. A
+ * repository that moves in whole (`before` is null) keeps names that fold together: its history has them already.
+ */
+async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise<ContentProblem[]> {
+  const pace = newPace()
+  const changes = await diffTrees(repo, before, after, pace)
+  const added = changes.filter((change) => change.old === null).map(({ path }) => path)
+  const problems: ContentProblem[] = []
+  for (const path of added) {
+    const reason = treePathProblem(path)
+    if (reason !== undefined) problems.push({ path, reason })
+    if (pace.isDue(1)) await pace.turn()
+  }
+  if (before === null) return problems
+  const collisions = (await collisionsOf(repo, before, after, added)).map(({ path, names: [other] }) => ({
+    path,
+    reason: `differs from ${excerpt(other)} in case only`,
+  }))
+  return [...problems, ...collisions]
+}
+
+/** A name for a terminal, which must not obey what is in it. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Surrogate}]/gu, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}

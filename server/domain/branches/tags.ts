@@ -1,0 +1,83 @@
+/** Tags, plain and annotated, and the tips that each audience may see. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import pLimit from 'p-limit'
+import { readInfo, readObject } from '../../../gitstore/objects/objects.ts'
+import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { Deps } from '../../deps.ts'
+import { nodeFor } from '../access.ts'
+import type { Actor } from '../actor.ts'
+import { main } from '../layout.ts'
+import { type Page, pageOf, slice } from '../pagination.ts'
+
+/** How many tag objects may point at one another before the chain counts as none. */
+const chainLimit = 8
+/** Bytes of a tag object that is read. */
+const tagLimitBytes = 1_048_576
+/** Tags looked up at once in this process. */
+const turn = pLimit(8)
+/** Tags of one request that are looked up before others have their turn. */
+const tagsPerTurn = 200
+
+/** What tags lead to, by folder and id; null: to no commit. It never changes. About 300 bytes each. */
+const peeled = new LRUCache<string, { readonly commit: Oid | null }>({ max: 20_000 })
+
+/** By name; `commit_id` is what an annotated tag points at in the end, absent where that is no commit. */
+export async function listTags(deps: Deps, actor: Actor, orgId: string, nodeId: string, page: Page) {
+  const { repo } = await nodeFor(deps, actor, orgId, nodeId, 'public')
+  const refs = [...listRefs(repo, 'refs/tags/')]
+  const tags = await Promise.all(
+    slice(refs, page).map(async ([ref, object_id]) => {
+      const commit_id = await peel(repo, object_id)
+      return { name: ref.slice('refs/tags/'.length), object_id, ...(commit_id ? { commit_id } : {}) }
+    }),
+  )
+  return { tags, ...pageOf(page, refs.length) }
+}
+
+export async function commitOfTag(repo: Repo, name: string): Promise<Oid | undefined> {
+  const oid = readRef(repo, `refs/tags/${name}`)
+  return oid ? peel(repo, oid) : undefined
+}
+
+/** The tips that reach what may be seen: main and tags for the public, all branches and closed requests for members. */
+export async function visibleHeads(repo: Repo, asMember: boolean): Promise<Oid[]> {
+  const branches = asMember ? [...listRefs(repo, 'refs/heads/').values()] : [readRef(repo, main)]
+  const pins = asMember ? listRefs(repo, 'refs/grove/pulls/').values() : []
+  const tagged = await peelAll(repo, [...listRefs(repo, 'refs/tags/').values()])
+  return [...new Set([...branches, ...tagged, ...pins].filter((oid): oid is Oid => typeof oid === 'string'))]
+}
+
+async function peelAll(repo: Repo, oids: readonly Oid[]): Promise<(Oid | undefined)[]> {
+  const commits: (Oid | undefined)[] = []
+  for (let at = 0; at < oids.length; at += tagsPerTurn) {
+    if (at > 0) await nextTurn()
+    commits.push(...(await Promise.all(oids.slice(at, at + tagsPerTurn).map((oid) => peel(repo, oid)))))
+  }
+  return commits
+}
+
+/** The commit to which a tag leads, found without reading what it may be instead, of any size. */
+async function peel(repo: Repo, oid: Oid): Promise<Oid | undefined> {
+  const key = `${repo.dir}:${oid}`
+  const known = peeled.get(key)
+  if (known) return known.commit ?? undefined
+  const commit = await turn(() => findTarget(repo, oid))
+  peeled.set(key, { commit })
+  return commit ?? undefined
+}
+
+async function findTarget(repo: Repo, oid: Oid): Promise<Oid | null> {
+  let at = oid
+  for (let depth = 0; depth < chainLimit; depth++) {
+    const { type, size } = await readInfo(repo, at)
+    if (type === 'commit') return at
+    if (type !== 'tag' || size > tagLimitBytes) return null
+    const { content } = await readObject(repo, at)
+    const target = /^object ([0-9a-f]{40})\n/.exec(content.toString('latin1', 0, 48))?.[1]
+    if (!target) return null
+    at = target
+  }
+  return null
+}

@@ -1,0 +1,39 @@
+/** Limits that no schema can state: of bytes, where it counts characters, and of depth. */
+import { Invalid } from '../../errors.ts'
+
+/** Bytes of UTF-8 of a commit's message and of a pull request's description; of a search query. */
+const textLimit = 65_536
+const queryLimit = 16_384
+
+/** Bytes of a node's properties as JSON on one line: a page of nodes has 200 of them. */
+export const propertiesLimit = 65_536
+
+/** @throws Invalid string_too_long */
+export function refuseLongText(loc: readonly string[], text: string): void {
+  refuseBeyond(textLimit, loc, text)
+}
+
+/** @throws Invalid string_too_long */
+export function refuseLongQuery(query: string): void {
+  refuseBeyond(queryLimit, ['body', 'query'], query)
+}
+
+function refuseBeyond(bytes: number, loc: readonly string[], text: string): void {
+  if (Buffer.byteLength(text) <= bytes) return
+  const msg = `String should have at most ${bytes} bytes`
+  throw new Invalid([{ loc, msg, type: 'string_too_long', ctx: { max_length: bytes } }])
+}
+
+/** The first `bytes` of a text as UTF-8, without half a character at the end. */
+export function cutText(text: string, bytes: number): string {
+  if (Buffer.byteLength(text) <= bytes) return text
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from(text).subarray(0, bytes), { stream: true })
+}
+
+/** Levels of JSON: deeper makes recursive readers, ours and others', run out of stack. */
+export const depthLimit = 100
+
+export function isTooDeep(json: unknown, levels: number = depthLimit): boolean {
+  if (typeof json !== 'object' || json === null) return false
+  return levels === 0 || Object.values(json).some((inner) => isTooDeep(inner, levels - 1))
+}

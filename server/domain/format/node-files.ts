@@ -1,0 +1,69 @@
+/** The files of a node that Grove writes itself: node.json and content.md. */
+import { Invalid, invalid } from '../../errors.ts'
+import { membersOf } from './json-text.ts'
+import { isTitle, jsonLimit, textLimit } from './node-format.ts'
+import { asJson } from './signatures.ts'
+
+/** What node.json says of a node. */
+export interface NodeFields {
+  readonly title: string
+  readonly tags?: readonly string[]
+  readonly properties?: Readonly<Record<string, unknown>>
+}
+
+/** The bytes of a new node.json; on one line where they would be too many otherwise. */
+export function nodeJson({ title, tags = [], properties = {} }: NodeFields): Buffer {
+  const json = { title, tags: [...new Set(tags)], properties }
+  const bytes = asJson(json)
+  return bytes.length <= jsonLimit ? bytes : Buffer.from(`${JSON.stringify(json)}\n`)
+}
+
+/** The bytes of node.json, `before` is a JSON object, with some of its members changed and every other letter as it stands. */
+export function changedJson(before: Buffer, fields: Partial<NodeFields>): Buffer {
+  const text = new TextDecoder().decode(before)
+  const { tags, ...others } = fields
+  const changes = Object.entries(tags ? { ...others, tags: [...new Set(tags)] } : others)
+  const indented = Buffer.from(withMembers(text, changes, 2))
+  return indented.length <= jsonLimit ? indented : Buffer.from(withMembers(text, changes, 0))
+}
+
+/** Where a name stands twice, the last counts and those before it go. */
+function withMembers(text: string, changes: readonly [string, unknown][], spaces: number): string {
+  let changed = text
+  for (const [name, value] of changes) {
+    const members = membersOf(changed)
+    const [first] = members
+    if (!first) return asJson(Object.fromEntries(changes)).toString()
+    const space = changed.slice(changed.indexOf('{') + 1, first.start)
+    const margin = spaces > 0 && space.includes('\n') ? space.slice(space.lastIndexOf('\n')) : ''
+    const written = JSON.stringify(value, null, margin === '' ? 0 : spaces).replaceAll('\n', margin)
+    const at = members.findLastIndex((member) => member.name === name)
+    const { from, to } = members[at] ?? { from: members.at(-1)?.to ?? 0, to: members.at(-1)?.to ?? 0 }
+    const isSame = at >= 0 && JSON.stringify(JSON.parse(changed.slice(from, to))) === JSON.stringify(value)
+    if (!isSame) {
+      const added = at < 0 ? `,${margin}${JSON.stringify(name)}:${margin === '' ? '' : ' '}` : ''
+      changed = changed.slice(0, from) + added + written + changed.slice(to)
+    }
+    for (let earlier = at - 1; earlier >= 0; earlier--) {
+      const { name: other, start } = members[earlier] ?? first
+      if (other === name) changed = changed.slice(0, start) + changed.slice(members[earlier + 1]?.start)
+    }
+  }
+  return changed
+}
+
+/** @throws Invalid, as a push of such a title is refused */
+export function requireTitle(title: string): void {
+  if (!isTitle(title))
+    throw invalid(['body', 'title'], 'is blank, or holds a control character or half of a surrogate pair')
+}
+
+/** The bytes of content.md. @throws Invalid over 10 MiB, or what UTF-8 cannot hold */
+export function textBytes(text: string): Buffer {
+  const loc = ['body', 'text_content']
+  if (/\p{Surrogate}/u.test(text)) throw invalid(loc, 'holds half of a surrogate pair')
+  const bytes = Buffer.from(text, 'utf8')
+  if (bytes.length <= textLimit) return bytes
+  const msg = 'A text has at most 10 MiB as UTF-8'
+  throw new Invalid([{ loc, msg, type: 'string_too_long', ctx: { max_length: textLimit } }])
+}

@@ -1,0 +1,274 @@
+/** What a node's tree says: the public format of a repository, read and judged. */
+import { LRUCache } from 'lru-cache'
+import { GitError } from '../../../gitstore/errors.ts'
+import { readBlob } from '../../../gitstore/objects/objects.ts'
+import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { ContentProblem } from './content-problem.ts'
+import { readEdgeFolder } from './edge-folders.ts'
+import { lossesOf } from './json-text.ts'
+import { depthLimit, isTooDeep, propertiesLimit } from './limits.ts'
+import { isOneLine } from './texts.ts'
+
+export type EntityType = 'node' | 'content' | 'edge' | 'connection' | 'file'
+
+export interface ParentEntity {
+  readonly id: string
+  readonly label: string
+}
+
+export interface ConnectionEntity {
+  readonly id: string
+  readonly target: string
+  readonly type: string
+  readonly label: string
+}
+
+export interface NodeContent {
+  /** The blob of node.json; undefined where it is missing or holds no JSON object. */
+  readonly jsonBlob: Oid | undefined
+  /** Undefined where node.json is missing or has none: the title given at creation holds. */
+  readonly title: string | undefined
+  readonly tags: readonly string[]
+  readonly properties: Readonly<Record<string, unknown>>
+  /** The blob of content.md, or of the root's README.md. */
+  readonly textBlob: Oid | undefined
+  readonly parents: readonly ParentEntity[]
+  readonly connections: readonly ConnectionEntity[]
+  /** What cannot be read; a branch with any is refused. */
+  readonly problems: readonly ContentProblem[]
+}
+
+const connectionType = /^[a-z][a-z0-9_]{0,63}$/
+export const defaultConnectionType = 'related_to'
+
+const parentPath = /^parents\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.json$/
+const connectionPath = /^connections\/([A-Za-z0-9_-]{1,64})\.json$/
+/** Bytes; node.json and the edges are read whole at every commit. */
+export const jsonLimit = 1_048_576
+/** Of one file, what JavaScript would lose. */
+const mostLosses = 20
+export const textLimit = 10 * 1_048_576
+
+export function entityAt(path: string, nodeId: string): { entity_type: EntityType; entity_id: string } {
+  if (path === 'node.json') return { entity_type: 'node', entity_id: nodeId }
+  if (path === 'content.md') return { entity_type: 'content', entity_id: path }
+  const parent = parentPath.exec(path)?.[1]
+  if (parent) return { entity_type: 'edge', entity_id: parent }
+  const connection = connectionPath.exec(path)?.[1]
+  if (connection) return { entity_type: 'connection', entity_id: connection }
+  return { entity_type: 'file', entity_id: path }
+}
+
+/**
+ * What roots of trees say, by folder and id; 4 MB of heap in all. JSON takes three times its characters, four where it is
+ * short texts; measured: 1,400 bytes for an ordinary node with its key.
+ */
+const contents = new LRUCache<string, NodeContent>({
+  maxSize: 4_000_000,
+  sizeCalculation: ({ tags, properties, parents, connections, problems }) =>
+    600 + 3 * JSON.stringify([tags, properties]).length + 300 * (parents.length + connections.length + problems.length),
+})
+
+/** Reads a tree (null: no commit yet) without judging the graph; what is unreadable is a problem, never an error. */
+export async function readContent(repo: Repo, tree: Oid | null): Promise<NodeContent> {
+  if (tree === null) return nothing
+  const key = `${repo.dir}:${tree}`
+  const known = contents.get(key)
+  if (known) return known
+  const content = await parseContent(repo, await readTree(repo, tree))
+  contents.set(key, content)
+  return content
+}
+
+/** The text of a node, or '' where there is none or it is too long to index. */
+export async function readText(repo: Repo, content: NodeContent): Promise<string> {
+  if (!content.textBlob) return ''
+  const bytes = await readWithin(repo, content.textBlob, textLimit)
+  return bytes ? decodeText(bytes) : ''
+}
+
+/** Undefined for a blob that is larger, which is not read. */
+function readWithin(repo: Repo, oid: Oid, maxBytes?: number): Promise<Buffer | undefined> {
+  return readBlob(repo, oid, maxBytes).catch((error: unknown) => {
+    if (error instanceof GitError && error.code === 'limit_exceeded') return undefined
+    throw error
+  })
+}
+
+const nothing: NodeContent = {
+  jsonBlob: undefined,
+  title: undefined,
+  tags: [],
+  properties: {},
+  textBlob: undefined,
+  parents: [],
+  connections: [],
+  problems: [],
+}
+
+async function parseContent(repo: Repo, root: readonly TreeEntry[]): Promise<NodeContent> {
+  const problems: ContentProblem[] = []
+  const at = (name: string): TreeEntry | undefined => root.find((entry) => entry.name === name)
+  const node = await parseNode(repo, at('node.json'), problems)
+  const text = at('content.md') ?? at('README.md')
+  const plainText = text && isPlain(text) ? text : undefined
+  if (at('content.md')) await checkText(repo, at('content.md'), problems)
+  const parents = await parseEdges(repo, at('parents'), parentPath, problems, readParent)
+  const connections = await parseEdges(repo, at('connections'), connectionPath, problems, readConnection)
+  return { ...node, textBlob: plainText?.oid, parents, connections, problems }
+}
+
+type NodeFields = Pick<NodeContent, 'jsonBlob' | 'title' | 'tags' | 'properties'>
+
+async function parseNode(repo: Repo, entry: TreeEntry | undefined, problems: ContentProblem[]): Promise<NodeFields> {
+  const path = 'node.json'
+  const json = entry && (await readJson(repo, entry, path, problems))
+  if (!json) return { jsonBlob: undefined, title: undefined, tags: [], properties: {} }
+  const problem = (reason: string): void => void problems.push({ path, reason })
+  const { title, tags = [], properties = {} } = json
+  const titleHolds = typeof title === 'string' && isTitle(title)
+  if (title !== undefined && !titleHolds)
+    problem('title must be a text of 1 to 500 characters that is not blank, without control characters')
+  const tagsHold = isTags(tags)
+  if (!tagsHold)
+    problem('tags must be an array of at most 100 texts of 1 to 100 characters, without control characters')
+  if (!isRecord(properties)) problem('properties must be an object')
+  const excess = Buffer.byteLength(JSON.stringify(properties)) - propertiesLimit
+  if (excess > 0) problems.push({ path, reason: 'properties are larger than 64 KiB as JSON on one line', excess })
+  return {
+    jsonBlob: entry.oid,
+    title: titleHolds ? title : undefined,
+    tags: tagsHold ? [...new Set(tags)] : [],
+    properties: isRecord(properties) ? properties : {},
+  }
+}
+
+async function parseEdges<T extends object>(
+  repo: Repo,
+  folder: TreeEntry | undefined,
+  pattern: RegExp,
+  problems: ContentProblem[],
+  read: (id: string, json: Record<string, unknown>) => T | string,
+): Promise<readonly T[]> {
+  const name = pattern === parentPath ? 'parents' : 'connections'
+  const found = await readEdgeFolder<T>(repo, name, folder, async (entry) => {
+    const path = `${name}/${entry.name}`
+    const id = pattern.exec(path)?.[1]
+    if (!id) {
+      const reason = edgeNameProblem(name, entry)
+      return reason === undefined ? undefined : { problems: [{ path, reason, excess: 0 }] }
+    }
+    const own: ContentProblem[] = []
+    const json = await readJson(repo, entry, path, own)
+    const edge = json && read(id, json)
+    if (typeof edge === 'string') own.push({ path, reason: edge })
+    return edge === undefined || typeof edge === 'string' ? { problems: own } : { edge, problems: own }
+  })
+  for (const problem of found.problems) problems.push(problem)
+  return found.edges
+}
+
+/** Why what lies beside the edges is none, though it is named like one; undefined: it is a file of another kind. */
+function edgeNameProblem(folder: string, { name }: TreeEntry): string | undefined {
+  if (folder === 'parents') {
+    const isMeant = /\.json$/i.test(name) || /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.test(name)
+    return isMeant ? 'is no parent: its name must be the id of a node, in lower case, and .json' : undefined
+  }
+  if (!/\.json$/i.test(name)) return undefined
+  return 'is no connection: its name must be 1 to 64 letters, digits, - or _, and .json'
+}
+
+function readParent(id: string, { label = '' }: Record<string, unknown>): ParentEntity | string {
+  return isLabel(label) ? { id, label } : labelRule
+}
+
+function readConnection(id: string, json: Record<string, unknown>): ConnectionEntity | string {
+  const { target, type = defaultConnectionType, label = '' } = json
+  if (typeof target !== 'string') return 'target must be a node id'
+  if (typeof type !== 'string' || !connectionType.test(type)) return `type must match ${connectionType.source}`
+  return isLabel(label) ? { id, target, type, label } : labelRule
+}
+
+const labelRule = 'label must be a text of at most 500 characters, without control characters'
+
+async function checkText(repo: Repo, entry: TreeEntry | undefined, problems: ContentProblem[]): Promise<void> {
+  if (!entry) return
+  if (!isPlain(entry)) {
+    problems.push({ path: entry.name, reason: 'must be a regular file' })
+    return
+  }
+  try {
+    // One that is too large to be read is stored all the same.
+    utf8.decode(await readWithin(repo, entry.oid))
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    problems.push({ path: entry.name, reason: 'is not UTF-8' })
+  }
+}
+
+async function readJson(
+  repo: Repo,
+  entry: TreeEntry,
+  path: string,
+  problems: ContentProblem[],
+): Promise<Record<string, unknown> | undefined> {
+  const refuse = (reason: string): undefined => void problems.push({ path, reason })
+  if (!isPlain(entry)) return refuse('must be a regular file')
+  const bytes = await readWithin(repo, entry.oid, jsonLimit)
+  if (!bytes) return refuse('is larger than 1 MiB')
+  try {
+    const text = utf8.decode(bytes)
+    const json: unknown = JSON.parse(text)
+    if (isTooDeep(json)) return refuse(`is nested deeper than ${depthLimit} levels`)
+    if (!isRecord(json)) return refuse('must hold a JSON object')
+    for (const reason of lossesOf(text, mostLosses)) problems.push({ path, reason, excess: 0 })
+    return json
+  } catch (error) {
+    return refuse(error instanceof SyntaxError ? `is not JSON: ${withLine(error.message, bytes)}` : 'is not UTF-8')
+  }
+}
+
+/** `… at position 17` with the line that this is, which V8 tells from Node 22 on. */
+function withLine(message: string, bytes: Buffer): string {
+  const position = / at position (\d+)$/.exec(message)?.[1]
+  if (position === undefined) return message
+  const line = bytes.toString().slice(0, Number(position)).split('\n').length
+  return `line ${line}: ${message}`
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function decodeText(bytes: Buffer): string {
+  return new TextDecoder('utf-8').decode(bytes)
+}
+
+function isPlain(entry: TreeEntry): boolean {
+  return entry.mode === '100644'
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isTags(value: unknown): value is string[] {
+  return (
+    Array.isArray(value) &&
+    value.length <= 100 &&
+    value.every((tag) => typeof tag === 'string' && tag !== '' && isText(tag, 100))
+  )
+}
+
+export function isTitle(text: string): boolean {
+  return isText(text, 500) && text.trim() !== ''
+}
+
+function isLabel(value: unknown): value is string {
+  return typeof value === 'string' && isText(value, 500)
+}
+
+/** One line of at most `limit` characters (code points, as in the spec). */
+function isText(text: string, limit: number): boolean {
+  const fits = text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit)
+  return fits && isOneLine(text)
+}

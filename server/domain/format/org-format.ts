@@ -1,0 +1,195 @@
+/** `org.git`: the organisation and its members as files, read and written. */
+import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
+import { GitError } from '../../../gitstore/errors.ts'
+import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
+import { openDraft } from '../../../gitstore/objects/object-batch.ts'
+import { readBlob } from '../../../gitstore/objects/objects.ts'
+import { applyChanges, readTree } from '../../../gitstore/objects/trees.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { Role } from '../../../index/derived/schema.ts'
+import type { Person } from '../actor.ts'
+import { isId } from '../layout.ts'
+import { asJson, laterOf, signature, timeOf } from './signatures.ts'
+
+/** `org.json`. */
+interface OrgFile {
+  readonly id: string
+  readonly name: string
+  readonly published: boolean
+  readonly require_pull_requests: boolean
+  readonly created_at: string
+}
+
+/** `members/<user id>.json`. */
+interface MemberFile {
+  readonly email: string
+  readonly name: string
+  readonly role: Role
+  readonly created_at: string
+}
+
+export interface OrgRecord {
+  readonly org: OrgFile
+  /** By user id. */
+  readonly members: ReadonlyMap<string, MemberFile>
+  /** Files of members that cannot be read: these people are no members until their files are mended. */
+  readonly damaged?: readonly { readonly path: string; readonly reason: string }[]
+}
+
+/** Keys that a newer version writes are kept. */
+const orgSchema = z.looseObject({
+  id: z.string().refine(isId, 'it is not a UUID'),
+  name: z.string().min(1).max(200),
+  published: z.boolean(),
+  require_pull_requests: z.boolean(),
+  created_at: z.iso.datetime(),
+})
+const memberSchema = z.looseObject({
+  email: z.string().min(1).max(254),
+  name: z.string().min(1).max(200),
+  role: z.enum(['reader', 'editor', 'maintainer', 'owner']),
+  created_at: z.iso.datetime(),
+})
+
+/** Bytes of `org.json`, and of a member's file. */
+const fileLimitBytes = 65_536
+
+/** The organisation as columns of the index; `before`: a commit whose members the index has. */
+export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
+  const record = await readRecord(repo, head)
+  const { committer } = await readCommit(repo, head)
+  const known = before === null ? undefined : await findEarlier(repo, before)
+  const { org, members } = record
+  const rows = [...members].filter(([id, member]) => known?.members.get(id) !== member)
+  return {
+    org: {
+      id: org.id,
+      name: org.name,
+      published: Number(org.published),
+      require_pull_requests: Number(org.require_pull_requests),
+      created_at: org.created_at,
+      updated_at: laterOf(timeOf(committer), org.created_at),
+    },
+    members: {
+      put: rows.map(([user_id, { email, name, role, created_at }]) => ({ user_id, email, name, role, created_at })),
+      /** Ids; null: everybody who is not among `put`. */
+      gone: known ? [...known.members.keys()].filter((id) => !members.has(id)) : null,
+    },
+    damaged: record.damaged ?? [],
+  }
+}
+
+/** Writes what `record` says otherwise than the commit `before` as the next one of a draft on `repo`, saved. */
+export async function commitOrg(
+  repo: Repo,
+  before: Oid | null,
+  record: OrgRecord,
+  by: Person,
+  at: Date,
+  message: string,
+): Promise<Oid> {
+  const draft = openDraft(repo)
+  const known = before === null ? undefined : await readRecord(repo, before)
+  const changes: { path: string; blob: Oid | null }[] = []
+  if (record.org !== known?.org) changes.push({ path: 'org.json', blob: await draft.blob(asJson(record.org)) })
+  for (const [id, member] of record.members)
+    if (known?.members.get(id) !== member)
+      changes.push({ path: `members/${id}.json`, blob: await draft.blob(asJson(member)) })
+  for (const id of known?.members.keys() ?? [])
+    if (!record.members.has(id)) changes.push({ path: `members/${id}.json`, blob: null })
+  const person = signature(by, at)
+  const oid = await draft.commit({
+    tree: await applyChanges(draft, before === null ? null : (await readCommit(repo, before)).tree, changes),
+    parents: before === null ? [] : [before],
+    author: person,
+    committer: person,
+    message,
+  })
+  await draft.save()
+  return oid
+}
+
+interface KeptFile {
+  readonly oid: Oid
+  readonly read: Checked<MemberFile>
+}
+
+interface Kept {
+  readonly head: Oid
+  readonly record: OrgRecord
+  readonly orgFile: Oid
+  /** By user id: what a file that has not changed said. */
+  readonly files: ReadonlyMap<string, KeptFile>
+}
+
+/** The last two of an organisation that were read, by repository; 50,000 members in all, of about 300 bytes each. */
+const records = new LRUCache<string, readonly Kept[]>({
+  maxSize: 50_000,
+  sizeCalculation: (kept) => kept.reduce((sum, { files }) => sum + files.size, 4),
+})
+
+/**
+ * What org.git says at `head`; undefined where it has no `org.json`. A member's file that cannot be read is named in
+ * `damaged` and hides nothing else. A member whose file has not changed since it was read last is the same object.
+ *
+ * @throws GitError object_damaged: `org.json` is not what Grove writes; and as readObject
+ */
+export async function findRecord(repo: Repo, head: Oid): Promise<OrgRecord | undefined> {
+  const kept = records.get(repo.dir) ?? []
+  const same = kept.find((one) => one.head === head)
+  if (same) return same.record
+  const known = kept[0]
+  const root = await readTree(repo, (await readCommit(repo, head)).tree)
+  const orgFile = root.find(({ name, mode }) => name === 'org.json' && mode !== '040000')
+  if (!orgFile) return undefined
+  const org: Checked<OrgFile> =
+    known?.orgFile === orgFile.oid ? { value: known.record.org } : await readFileAs(repo, orgFile.oid, orgSchema)
+  if ('reason' in org) throw new GitError('object_damaged', `org.json is not what Grove writes: ${org.reason}`)
+  const folder = root.find(({ name, mode }) => name === 'members' && mode === '040000')
+  const files = new Map<string, KeptFile>()
+  const members = new Map<string, MemberFile>()
+  const damaged: { path: string; reason: string }[] = []
+  for (const { name, oid, mode } of folder ? await readTree(repo, folder.oid) : []) {
+    const id = /^(.+)\.json$/.exec(name)?.[1] ?? ''
+    if (!isId(id) || mode === '040000') continue
+    const before = known?.files.get(id)
+    const file = before?.oid === oid ? before : { oid, read: await readFileAs(repo, oid, memberSchema) }
+    files.set(id, file)
+    if ('reason' in file.read) damaged.push({ path: `members/${name}`, reason: file.read.reason })
+    else members.set(id, file.read.value)
+  }
+  const record: OrgRecord = { org: org.value, members, ...(damaged.length > 0 && { damaged }) }
+  records.set(repo.dir, [{ head, record, orgFile: orgFile.oid, files }, ...kept.slice(0, 1)])
+  return record
+}
+
+/** @throws GitError as findRecord; object_damaged too where there is no `org.json` */
+export async function readRecord(repo: Repo, head: Oid): Promise<OrgRecord> {
+  const record = await findRecord(repo, head)
+  if (!record) throw new GitError('object_damaged', 'org.git has no org.json')
+  return record
+}
+
+/** Undefined where that commit is gone, or cannot be read as one any more. */
+async function findEarlier(repo: Repo, head: Oid): Promise<OrgRecord | undefined> {
+  return (await findCommit(repo, head)) && findRecord(repo, head)
+}
+
+type Checked<T> = { readonly value: T } | { readonly reason: string }
+
+/** The file's content, or why it is not of that shape. @throws GitError as readObject */
+async function readFileAs<T>(repo: Repo, oid: Oid, schema: z.ZodType<T>): Promise<Checked<T>> {
+  try {
+    const { success, data, error } = schema.safeParse(
+      JSON.parse((await readBlob(repo, oid, fileLimitBytes)).toString()),
+    )
+    if (success) return { value: data }
+    const [issue] = error.issues
+    return { reason: [...(issue?.path ?? []), issue?.message.replace(/^Invalid input: /, '')].join(': ') }
+  } catch (error) {
+    if (error instanceof SyntaxError) return { reason: error.message }
+    if (error instanceof GitError && error.code === 'limit_exceeded') return { reason: 'it is larger than 64 KiB' }
+    throw error
+  }
+}

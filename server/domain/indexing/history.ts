@@ -1,0 +1,78 @@
+/** A node's history: what gitstore asks of Git, upon the logs that the index has laid out. */
+import {
+  AncestryReader,
+  historyOf as gitHistory,
+  type History,
+  type Unfolded,
+  unfold,
+} from '../../../gitstore/history/history.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { chainsOf, knownLogs, layLogs, layLongLog } from '../../../index/derived/history.ts'
+import type { Deps } from '../../deps.ts'
+
+/** Entries above which a log is laid out by itself, before the rows that need it. */
+const long = 1_000
+/** Short logs that are laid out beside other rows, at most. */
+const many = 100
+
+export function historyOf(deps: Pick<Deps, 'index'>, nodeId: string, repo: Repo): History {
+  return gitHistory(repo, knownLogs(deps.index.read, nodeId))
+}
+
+/**
+ * The logs of `heads` that are not laid out, each upon one that is or that comes before it; long ones are laid out on the way.
+ * Undefined where others were faster: one starts over.
+ */
+export async function logsToLay(
+  deps: Pick<Deps, 'index'>,
+  nodeId: string,
+  repo: Repo,
+  heads: readonly Oid[],
+): Promise<Unfolded[] | undefined> {
+  const stored = knownLogs(deps.index.read, nodeId)
+  const plans: Unfolded[] = []
+  const planned = new Map<Oid, Unfolded>()
+  const known = {
+    tips: stored.tips,
+    isCut: async (oid: Oid) => planned.has(oid) || stored.isCut(oid),
+    holdsAny: async (cut: Oid, oids: readonly Oid[]): Promise<boolean | undefined> => {
+      const plan = planned.get(cut)
+      if (!plan) return stored.holdsAny(cut, oids)
+      const asked = new Set(oids)
+      const from = plan.entries.findIndex(({ oid }) => oid === cut)
+      if (plan.entries.some(({ oid }, at) => at >= from && asked.has(oid))) return true
+      return plan.base === undefined ? false : known.holdsAny(plan.base, oids)
+    },
+  }
+  let chains = await chainsOf(deps.index.read, nodeId)
+  const reader = new AncestryReader(repo, stored)
+  await reader.prepare(heads)
+  for (const head of heads) {
+    const plan = await unfold(repo, head, known, reader)
+    if (plan.entries.length === 0) continue
+    plans.push(plan)
+    if (heads.length > 1) reader.learn(plan.entries)
+    if (plan.entries.length <= long && plans.length < many) {
+      for (const { oid, cut } of plan.entries) if (cut) planned.set(oid, plan)
+      continue
+    }
+    const laid = await layAll(deps, nodeId, chains, plans.splice(0))
+    if (laid === undefined) return undefined
+    chains = laid
+    planned.clear()
+  }
+  return plans
+}
+
+async function layAll(
+  { index }: Pick<Deps, 'index'>,
+  nodeId: string,
+  chains: string,
+  plans: readonly Unfolded[],
+): Promise<string | undefined> {
+  const last = plans.at(-1)
+  const isLong = last && last.entries.length > long
+  const short = isLong ? plans.slice(0, -1) : plans
+  const laid = short.length > 0 ? await layLogs(index.write, nodeId, chains, short) : chains
+  return isLong && laid !== undefined ? layLongLog(index.write, nodeId, laid, last) : laid
+}

@@ -1,0 +1,228 @@
+/**
+ * The one way in: whatever moved a ref, the index follows here (law 4). Idempotent; safe beside itself in any number of
+ * processes, since every change of a node's rows is a compare-and-swap of `node.version`.
+ */
+
+import { GitError, type GitErrorCode } from '../../../gitstore/errors.ts'
+import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
+import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { repoExists } from '../../../gitstore/repos.ts'
+import type { NodeRow } from '../../../index/derived/node-queries.ts'
+import { deleteNodeRows, findNodeState, Outrun, replaceNodeRows } from '../../../index/derived/nodes.ts'
+import { deleteOrgRow, findOrgHead } from '../../../index/derived/org-queries.ts'
+import { replaceOrgRows } from '../../../index/derived/orgs.ts'
+import { listOpenPulls, listPullNumbers } from '../../../index/derived/pulls.ts'
+import { isDuplicate } from '../../../index/sqlite/database.ts'
+import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
+import { type NodeContent, readContent, readText } from '../format/node-format.ts'
+import { readOrgRecord } from '../format/org-format.ts'
+import { laterOf, timeOf } from '../format/signatures.ts'
+import { isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
+import { changedPulls, readNodeRecord } from '../ledger/ledger.ts'
+import { stillOpen } from '../ledger/open-pulls.ts'
+import { fromRow, toRow } from '../ledger/pull-ledger.ts'
+import { movesBetween } from '../ledger/settle.ts'
+import { settleFound } from '../ledger/settlement.ts'
+import { historyOf, logsToLay } from './history.ts'
+import { agree, indexedBranches, keepBranches } from './indexed-branches.ts'
+
+/** Rounds of compare-and-swap before it is given up; each means that somebody else made progress. */
+const rounds = 50
+
+/** Brings the rows of a node up to its refs, and its ledger up to its branches. */
+export async function followNode(deps: Deps, orgId: string, nodeId: string): Promise<void> {
+  const repo = nodeRepo(deps.store, orgId, nodeId)
+  for (let round = 0; round < rounds; round++) {
+    if (await followOnce(deps, orgId, nodeId, repo)) return
+  }
+  throw new GitError('busy', 'The node changes faster than it can be indexed; nothing is lost')
+}
+
+/** Follows, and leaves to the sweep what fails: the change itself is committed and answered. */
+export async function followSoon(deps: Deps, orgId: string, nodeId: string): Promise<void> {
+  await followNode(deps, orgId, nodeId).catch((error: unknown) => {
+    deps.log.error({ err: error, orgId, nodeId }, 'the index is behind this node; the next read tries again')
+  })
+}
+
+/**
+ * Reads what a change has made, for its answer: the change stands, whatever fails here.
+ *
+ * @throws Refusal outcome_unknown, or what `read` refuses
+ */
+export async function readBack<T>({ log }: Pick<Deps, 'log'>, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    log.error({ err: error }, 'a change was made and could not be read back')
+    throw new Refusal(
+      'outcome_unknown',
+      'The change is made, but could not be read back; read again before you repeat it',
+    )
+  }
+}
+
+/**
+ * True when the rows are those of the refs read here. The rows are read first, then the ledger, the heads last: a request
+ * that is known is then never older than the branches that it is judged by.
+ */
+async function followOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo): Promise<boolean> {
+  const row = await findNodeState(deps.index.read, nodeId)
+  if (row && row.org_id !== orgId) return true
+  if (!repoExists(repo)) return row ? deps.index.write((trx) => deleteNodeRows(trx, row)) : true
+  const indexed = row ? await indexedBranches(deps.index.read, row) : new Map<string, Oid>()
+  const known = (await listOpenPulls(deps.index.read, nodeId)).map(fromRow)
+  const ledger = readRef(repo, ledgerRef)
+  if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
+  const branches = listRefs(repo, 'refs/heads/')
+  if (row?.ledger === ledger && agree(row, indexed, branches)) return true
+  const { records, gone } =
+    row?.ledger === ledger
+      ? { records: [], gone: [] }
+      : await changedPulls(repo, row?.ledger ?? null, ledger, await listPullNumbers(deps.index.read, nodeId))
+  const moved = [...branches].filter(([ref, oid]) => indexed.get(ref) !== oid)
+  const heads = moved.sort(([a], [b]) => Number(b === main) - Number(a === main)).map(([, oid]) => oid)
+  const logs = await logsToLay(deps, nodeId, repo, [...new Set(heads)])
+  if (!logs) return false
+  const place = { nodeId, repo, ledger, version: row?.version, history: historyOf(deps, nodeId, repo) }
+  const open = stillOpen(known, records, gone)
+  const headOf = (branch: string) => branches.get(`refs/heads/${branch}`) ?? null
+  if (await settleFound(deps, place, { open, moves: movesBetween(indexed, branches, open), headOf })) return false
+  const fields = await nodeFields(repo, row, ledger, branches.get(main) ?? null)
+  const change = {
+    row,
+    orgId,
+    nodeId,
+    ledger,
+    branches,
+    indexed,
+    logs,
+    pulls: records.map((record) => toRow(nodeId, record)),
+    pullsGone: gone,
+    ...fields,
+  }
+  try {
+    const written = await deps.index.write((trx) => replaceNodeRows(trx, change))
+    if (written && row) keepBranches({ ...row, ...written }, branches)
+    return written !== undefined
+  } catch (error) {
+    if (isDuplicate(error) || error instanceof Outrun) return false
+    if (await orgIsBehind(deps, orgId)) return false
+    throw error
+  }
+}
+
+/** A node's first row needs its organisation's. */
+async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
+  if ((await findOrgHead(deps.index.read, orgId)) || !repoExists(orgRepo(deps.store, orgId))) return false
+  await followOrg(deps, orgId)
+  return true
+}
+
+async function nodeFields(repo: Repo, row: NodeRow | undefined, ledger: Oid, head: Oid | null) {
+  if (row && row.head === head) return { node: undefined }
+  const record = await readNodeRecord(repo, ledger)
+  const commit = head === null ? null : await readCommit(repo, head)
+  const content = await readContent(repo, commit?.tree ?? null)
+  const text = await readText(repo, content)
+  return {
+    node: {
+      title: content.title ?? record.title,
+      description: describe(content, text),
+      tags: JSON.stringify(content.tags),
+      properties: JSON.stringify(content.properties),
+      created_at: record.created_at,
+      updated_at: commit ? laterOf(timeOf(commit.committer), record.created_at) : record.created_at,
+      head,
+    },
+    text,
+    tags: content.tags,
+    ...((await hasEdgesOf(repo, row?.head, content)) ? {} : { edges: edgesOf(record.id, content) }),
+  }
+}
+
+/** Whether the commit that the rows are of has the same edges: then they are there. */
+async function hasEdgesOf(repo: Repo, head: Oid | null | undefined, content: NodeContent): Promise<boolean> {
+  const commit = head ? await findCommit(repo, head) : undefined
+  if (!commit) return false
+  const { parents, connections } = await readContent(repo, commit.tree)
+  return parents === content.parents && connections === content.connections
+}
+
+/** The property `description`, else the beginning of the text. */
+function describe({ properties: { description } }: NodeContent, text: string): string {
+  if (typeof description === 'string') return description
+  return text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200)
+}
+
+function edgesOf(nodeId: string, content: NodeContent) {
+  const parents = content.parents
+    .filter((parent) => parent.id !== nodeId)
+    .map(({ id, label }) => ({
+      edge_type: 'parent_child' as const,
+      key: id,
+      source: id,
+      target: nodeId,
+      connection_type: '',
+      label,
+    }))
+  const connections = content.connections
+    .filter((connection) => connection.target !== nodeId)
+    .map(({ id, target, type, label }) => ({
+      edge_type: 'connection' as const,
+      key: id,
+      source: nodeId,
+      target,
+      connection_type: type,
+      label,
+    }))
+  return [...parents, ...connections]
+}
+
+/** Brings the rows of an organisation and its members up to org.git. */
+export async function followOrg(deps: Deps, orgId: string): Promise<void> {
+  if (!isId(orgId)) return
+  const repo = orgRepo(deps.store, orgId)
+  for (let round = 0; round < rounds; round++) {
+    const before = (await findOrgHead(deps.index.read, orgId)) ?? null
+    const head = repoExists(repo) ? readRef(repo, main) : null
+    if (head === null && repoExists(repo)) throw new GitError('ref_damaged', `${main} is missing`, { ref: main })
+    if (before === head) return
+    if (head === null) {
+      await deps.index.write((trx) => deleteOrgRow(trx, orgId))
+      return
+    }
+    const { org, members, damaged } = await readOrgRecord(repo, head, before)
+    if (damaged.length > 0)
+      deps.log.error(
+        { orgId, damaged },
+        'files of members cannot be read; these people are left out of the organisation',
+      )
+    await deps.index.write((trx) => replaceOrgRows(trx, before, { ...org, head }, members))
+  }
+}
+
+/** The note of a ref transaction that holds the graph: which node to follow should its process die. */
+export function noteOf(orgId: string, nodeId: string): string {
+  return `${orgId}/${nodeId}`
+}
+
+/** Follows the node that a broken transaction's note names. One that is damaged keeps nobody waiting but its own readers. */
+export async function followNote(deps: Deps, note: string): Promise<void> {
+  const [orgId = '', nodeId = ''] = note.split('/')
+  if (!isId(orgId) || !isId(nodeId)) return
+  await followNode(deps, orgId, nodeId).catch((error: unknown) => {
+    if (!isDamage(error)) throw error
+    deps.log.error({ err: error, orgId, nodeId }, 'a node that a dead process was changing cannot be read')
+  })
+}
+
+const damage: ReadonlySet<GitErrorCode> = new Set(['ref_damaged', 'object_missing', 'object_damaged'])
+
+/** Whether a repository does not hold what its refs promise. */
+export function isDamage(error: unknown): error is GitError {
+  return error instanceof GitError && damage.has(error.code)
+}

@@ -1,0 +1,78 @@
+/** Which nodes have moved while nobody looked: every ref is read, whatever the times of files say. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid } from '../../../gitstore/repo.ts'
+import { repoExists } from '../../../gitstore/repos.ts'
+import { countBranchesOf, readBranchesOf } from '../../../index/derived/branches.ts'
+import { listNodeStates } from '../../../index/derived/node-queries.ts'
+import type { Deps } from '../../deps.ts'
+import { ledgerRef, nodeRepo } from '../layout.ts'
+import { agree, keptBranches, type RowState } from './indexed-branches.ts'
+
+/** Branches that are compared between two turns of the event loop, at most those of one node: 10 ms. */
+const branchesAtOnce = 2_000
+
+/**
+ * Those of `nodes` whose refs are not what the index has, or cannot be read; a node of neither place is no difference.
+ * A few queries for all of them, 50 µs each for reading their refs.
+ */
+export async function listMoved(deps: Deps, orgId: string, nodes: readonly string[]): Promise<string[]> {
+  const db = deps.index.read
+  const rows = await listNodeStates(db, nodes)
+  const rowOf = new Map(rows.map((row) => [row.id, row]))
+  const moved = new Set<string>()
+  const comparable: (typeof rows)[number][] = []
+  for (const id of nodes) {
+    const row = rowOf.get(id)
+    if (row && row.org_id !== orgId) continue
+    if (!row) {
+      if (repoExists(nodeRepo(deps.store, orgId, id))) moved.add(id)
+    } else comparable.push(row)
+  }
+  const counts = await countBranchesOf(db, nodes)
+  for (const group of inGroups(comparable, counts)) {
+    const unknown = group.filter((row) => keptBranches(row) === undefined).map(({ id }) => id)
+    const read = unknown.length > 0 ? await readBranchesOf(db, unknown) : new Map<string, Map<string, Oid>>()
+    for (const row of group) {
+      const indexed = keptBranches(row) ?? read.get(row.id) ?? new Map<string, Oid>()
+      if (hasMoved(deps, orgId, row, indexed)) moved.add(row.id)
+    }
+    await nextTurn()
+  }
+  return nodes.filter((id) => moved.has(id))
+}
+
+/** Of at most `branchesAtOnce` branches, or of one node. */
+function* inGroups<R extends { readonly id: string }>(
+  rows: readonly R[],
+  counts: ReadonlyMap<string, number>,
+): Iterable<readonly R[]> {
+  let group: R[] = []
+  let sum = 0
+  for (const row of rows) {
+    const count = counts.get(row.id) ?? 0
+    if (group.length > 0 && sum + count > branchesAtOnce) {
+      yield group
+      group = []
+      sum = 0
+    }
+    group.push(row)
+    sum += count
+  }
+  if (group.length > 0) yield group
+}
+
+function hasMoved(
+  deps: Deps,
+  orgId: string,
+  row: RowState & { readonly ledger: Oid },
+  indexed: ReadonlyMap<string, Oid>,
+): boolean {
+  const repo = nodeRepo(deps.store, orgId, row.id)
+  try {
+    if (!repoExists(repo) || readRef(repo, ledgerRef) !== row.ledger) return true
+    return !agree(row, indexed, listRefs(repo, 'refs/heads/', 'afresh'))
+  } catch {
+    return true // indexing it says why
+  }
+}

@@ -1,0 +1,104 @@
+/** Everything but credentials and events, made again from the repositories. */
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { listRepos } from '../../../gitstore/repos.ts'
+import { deleteAllLogs } from '../../../index/derived/history.ts'
+import { listNodeIds } from '../../../index/derived/node-queries.ts'
+import { deleteAllOrgs, findOrgHead, listOrgIds } from '../../../index/derived/org-queries.ts'
+import { declareFilled } from '../../../index/sqlite/rebuildable-database.ts'
+import type { Deps } from '../../deps.ts'
+import { isId, orgFolder } from '../layout.ts'
+import { followNode, followOrg } from './index-node.ts'
+import { listMoved } from './moved-nodes.ts'
+
+export interface Reindexed {
+  readonly orgs: number
+  readonly nodes: number
+  /** Repositories that could not be read; all others are served. */
+  readonly failed: readonly Unreadable[]
+}
+
+export interface Unreadable {
+  /** Below the data folder: `<org id>/<node id>.git`, or `<org id>`. */
+  readonly path: string
+  readonly reason: string
+  readonly error: unknown
+}
+
+/** Brings the rows of a node, or of an organisation, up to its repository. */
+export type Follow = (deps: Deps, orgId: string, nodeId?: string) => Promise<void>
+
+export const followOne: Follow = (deps, orgId, nodeId) =>
+  nodeId === undefined ? followOrg(deps, orgId) : followNode(deps, orgId, nodeId)
+
+/** Nodes that are compared with the index at once. */
+const batch = 100
+
+/** Forgets the index and follows every repository. */
+export async function reindex(deps: Deps, onProgress?: (done: number, total: number) => void): Promise<Reindexed> {
+  await deps.index.write(async (trx) => {
+    await declareFilled(trx, false)
+    await deleteAllOrgs(trx)
+    await deleteAllLogs(trx)
+  })
+  const done = await followAll(deps, onProgress)
+  if (!deps.draining.aborted) await deps.index.write((trx) => declareFilled(trx, true))
+  return done
+}
+
+/**
+ * Follows every repository below the data folder that has moved, and forgets the rows of those that are gone. What has not
+ * moved costs about 0.1 ms; the event loop is never held for more than some 10 ms.
+ */
+export async function followAll(
+  deps: Deps,
+  onProgress: (done: number, total: number) => void = () => {},
+  one: Follow = followOne,
+): Promise<Reindexed> {
+  const failed: Unreadable[] = []
+  const attempt = async (path: string, work: () => Promise<void>): Promise<boolean> => {
+    try {
+      await work()
+      return true
+    } catch (error) {
+      failed.push({ path, reason: error instanceof Error ? error.message : String(error), error })
+      return false
+    }
+  }
+  const orgs = [...new Set([...(await orgFolders(deps)), ...(await listOrgIds(deps.index.read))])].sort()
+  const nodesOf = new Map<string, string[]>()
+  for (const org of orgs) {
+    if (deps.draining.aborted) break
+    if (!(await attempt(org, () => one(deps, org))) || !(await isIndexed(deps, org))) continue
+    const known = await listNodeIds(deps.index.read, org)
+    const names = (await listRepos(orgFolder(deps.store, org))).filter(isId)
+    nodesOf.set(org, [...new Set([...names, ...known])])
+  }
+  const total = [...nodesOf.values()].reduce((sum, nodes) => sum + nodes.length, 0)
+  let done = 0
+  for (const [org, nodes] of nodesOf) {
+    for (let at = 0; at < nodes.length && !deps.draining.aborted; at += batch) {
+      const some = nodes.slice(at, at + batch)
+      const moved = await listMoved(deps, org, some)
+      done += some.length - moved.length
+      for (const node of moved) {
+        if (deps.draining.aborted) break
+        await attempt(join(org, `${node}.git`), () => one(deps, org, node))
+        onProgress(++done, total)
+      }
+      onProgress(done, total)
+      await nextTurn()
+    }
+  }
+  return { orgs: orgs.length, nodes: total, failed }
+}
+
+/** The nodes of an organisation without a row have nothing to belong to. */
+async function isIndexed(deps: Deps, orgId: string): Promise<boolean> {
+  return (await findOrgHead(deps.index.read, orgId)) !== undefined
+}
+
+async function orgFolders(deps: Deps): Promise<string[]> {
+  return (await readdir(deps.store.root)).filter(isId)
+}

@@ -1,0 +1,29 @@
+/** Every repository of a data folder, as its names say it. */
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { listRepos } from '../../../gitstore/repos.ts'
+import { isId, ledgerRef, main } from '../layout.ts'
+
+export interface RepositoryPlace {
+  /** Below the data folder: `<org id>/<node id>.git`, `<org id>/org.git`. */
+  readonly path: string
+  readonly orgId: string
+  /** Undefined: the organisation's own. */
+  readonly nodeId: string | undefined
+}
+
+/** By path. An organisation's own repository is always named, even where it is missing. */
+export async function listRepositories(root: string): Promise<RepositoryPlace[]> {
+  const found: RepositoryPlace[] = []
+  for (const orgId of (await readdir(root)).filter(isId).sort()) {
+    for (const nodeId of (await listRepos(join(root, orgId))).filter(isId))
+      found.push({ path: join(orgId, `${nodeId}.git`), orgId, nodeId })
+    found.push({ path: join(orgId, 'org.git'), orgId, nodeId: undefined })
+  }
+  return found
+}
+
+/** The ref without which the repository does not say what it is. */
+export function identityRef({ nodeId }: Pick<RepositoryPlace, 'nodeId'>): string {
+  return nodeId === undefined ? main : ledgerRef
+}

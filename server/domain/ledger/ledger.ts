@@ -1,0 +1,152 @@
+/** `refs/grove/ledger`: what happened to a node, as JSON files in commits. */
+
+import { GitError } from '../../../gitstore/errors.ts'
+import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
+import { diffTrees } from '../../../gitstore/objects/diff.ts'
+import { openDraft } from '../../../gitstore/objects/object-batch.ts'
+import { readBlob } from '../../../gitstore/objects/objects.ts'
+import { applyChanges, findEntry } from '../../../gitstore/objects/trees.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { type Author, asJson, signature } from '../format/signatures.ts'
+
+/** `node.json` of the ledger: what was said of the node when it was made. */
+export interface NodeRecord {
+  readonly id: string
+  readonly org_id: string
+  readonly title: string
+  readonly created_at: string
+}
+
+/** `pulls/<n div 10000>/<n div 100 mod 100>/<n>.json`: a pull request as its last event left it. */
+export interface PullRecord {
+  readonly id: string
+  readonly number: number
+  readonly title: string
+  readonly description: string
+  readonly source_branch: string
+  readonly target_branch: string
+  readonly status: 'open' | 'merged' | 'closed'
+  readonly is_draft: boolean
+  readonly author: Author
+  readonly created_at: string
+  /** Who made the last event, and when; both names are empty where nobody is known, as of what was moved by hand. */
+  readonly by: Author
+  readonly at: string
+  /** Who merged or closed it, and when: what is edited later leaves it alone. Absent while it is open. */
+  readonly ended?: { readonly by: Author; readonly at: string }
+  /** The source's head: as the event saw it; final once the request has ended. */
+  readonly source_commit: Oid
+  /** The target's head before the merge, or as the event saw it. */
+  readonly target_before: Oid
+  readonly commits_ahead: number
+  readonly commits_behind: number
+}
+
+export type PullEvent = 'open' | 'edit' | 'merge' | 'close' | 'reopen'
+
+function pullPath(number: number): string {
+  return `pulls/${Math.floor(number / 10_000)}/${Math.floor(number / 100) % 100}/${number}.json`
+}
+
+/** The first commit of a ledger, saved. */
+export async function startLedger(repo: Repo, record: NodeRecord, by: Author): Promise<Oid> {
+  const draft = openDraft(repo)
+  const changes = [
+    { path: 'node.json', blob: await draft.blob(asJson(record)) },
+    { path: 'last', blob: await draft.blob(Buffer.from('0\n')) },
+  ]
+  const person = signature(by, record.created_at)
+  const tree = await applyChanges(draft, null, changes)
+  const oid = await draft.commit({ tree, parents: [], author: person, committer: person, message: 'create' })
+  await draft.save()
+  return oid
+}
+
+/** Appends one event; the caller holds the ledger's lock, so that numbers are unique and without gaps. Saves the objects. */
+export function appendPull(repo: Repo, ledger: Oid, event: PullEvent, record: PullRecord): Promise<Oid> {
+  return appendPulls(repo, ledger, [{ event, record }])
+}
+
+/** As appendPull, one commit an event; all objects are saved at once. */
+export async function appendPulls(
+  repo: Repo,
+  ledger: Oid,
+  events: readonly { readonly event: PullEvent; readonly record: PullRecord }[],
+): Promise<Oid> {
+  const draft = openDraft(repo)
+  let tip = ledger
+  let { tree } = await readCommit(repo, ledger)
+  for (const { event, record } of events) {
+    const changes = [{ path: pullPath(record.number), blob: await draft.blob(asJson(record)) }]
+    if (event === 'open') changes.push({ path: 'last', blob: await draft.blob(Buffer.from(`${record.number}\n`)) })
+    const person = signature(record.by, record.at)
+    tree = await applyChanges(draft, tree, changes)
+    const message = `${event} ${record.number}`
+    tip = await draft.commit({ tree, parents: [tip], author: person, committer: person, message })
+  }
+  await draft.save()
+  return tip
+}
+
+export async function readNodeRecord(repo: Repo, ledger: Oid): Promise<NodeRecord> {
+  const record = await readJsonAt<NodeRecord>(repo, ledger, 'node.json')
+  if (typeof record.title === 'string' && typeof record.created_at === 'string') return record
+  throw new GitError('object_damaged', 'The ledger does not say what the node is')
+}
+
+/** The highest number given so far; 0 before the first. */
+export async function readLastNumber(repo: Repo, ledger: Oid): Promise<number> {
+  return Number((await readFileAt(repo, ledger, 'last')).toString())
+}
+
+export async function readPull(repo: Repo, ledger: Oid, number: number): Promise<PullRecord> {
+  return readJsonAt<PullRecord>(repo, ledger, pullPath(number))
+}
+
+export interface ChangedPulls {
+  /** As the later ledger has them. */
+  readonly records: readonly PullRecord[]
+  /** Numbers that it has not any more: an older copy of the repository took its place, or a hand moved the ledger back. */
+  readonly gone: readonly number[]
+}
+
+/** The pull requests that changed from `before` on; all of them from null, and where there is no such commit any more. */
+export async function changedPulls(
+  repo: Repo,
+  before: Oid | null,
+  after: Oid,
+  known: readonly number[],
+): Promise<ChangedPulls> {
+  const base = before === null ? undefined : await findCommit(repo, before)
+  const changes = await diffTrees(repo, base?.tree ?? null, (await readCommit(repo, after)).tree)
+  const records: PullRecord[] = []
+  for (const { path, new: entry } of changes) {
+    if (entry && path.startsWith('pulls/')) records.push(parse<PullRecord>(await readBlob(repo, entry.oid)))
+  }
+  const numbers = new Set(records.map(({ number }) => number))
+  const removed = new Set(
+    changes.flatMap(({ path, new: entry }) => (entry ? [] : [Number(/\/(\d+)\.json$/.exec(path)?.[1])])),
+  )
+  return { records, gone: known.filter((number) => !numbers.has(number) && (!base || removed.has(number))) }
+}
+
+async function readJsonAt<T extends object>(repo: Repo, ledger: Oid, path: string): Promise<T> {
+  return parse<T>(await readFileAt(repo, ledger, path))
+}
+
+async function readFileAt(repo: Repo, ledger: Oid, path: string): Promise<Buffer> {
+  const entry = await findEntry(repo, (await readCommit(repo, ledger)).tree, path)
+  if (!entry) throw new GitError('object_damaged', `The ledger has no ${path}`)
+  return readBlob(repo, entry.oid)
+}
+
+/** @throws GitError object_damaged: somebody wrote to the ledger by hand, or the disk lost it */
+function parse<T extends object>(bytes: Buffer): T {
+  try {
+    const json: unknown = JSON.parse(bytes.toString())
+    if (typeof json === 'object' && json !== null) return json as T // the service writes the ledger by this file alone
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  throw new GitError('object_damaged', 'The ledger holds what Grove did not write')
+}

@@ -1,0 +1,168 @@
+/**
+ * What moved and deleted branches mean for open pull requests. Pure: the current heads and every question of ancestry come
+ * in as answers, so that a push, a merge, a deleted branch and a repository changed outside the service share one rule.
+ *
+ * - A target that moved merges each request whose head it did not reach before and reaches now; never a draft.
+ * - A request whose source is gone closes.
+ * - A request whose target is gone goes to main. It closes where main does not exist, is its source, or already has an open
+ *   request from its source.
+ *
+ * Settled requests stay settled: the same moves, judged against the requests as they are afterwards, cause no event.
+ */
+import type { Oid } from '../../../gitstore/repo.ts'
+import type { Author } from '../format/signatures.ts'
+import type { PullRecord } from './ledger.ts'
+
+/** The branch that requests fall back to. */
+const fallback = 'main'
+
+/** A branch before and after; null: it does not exist. */
+export interface BranchMove {
+  readonly before: Oid | null
+  readonly after: Oid | null
+}
+
+/** Branches by their short names. */
+type BranchMoves = ReadonlyMap<string, BranchMove>
+
+/** What is open, and what happened to branches. */
+export interface Situation {
+  /** Every open request of the node. */
+  readonly open: readonly PullRecord[]
+  /** Branches that moved, appeared or are gone. All others exist and stayed where they are. */
+  readonly moves: BranchMoves
+  /** The head of a branch that is not among `moves`, or null. */
+  readonly headOf: (branch: string) => Oid | null
+}
+
+type SettledKind = 'merge' | 'close' | 'edit'
+
+/** One event of the ledger. */
+export interface Settled {
+  readonly kind: SettledKind
+  /** The request as it is afterwards; its counts of commits are still those of the last event. */
+  readonly record: PullRecord
+}
+
+/** A ref that keeps the head of a closed request. */
+export interface Pin {
+  readonly number: number
+  readonly head: Oid
+}
+
+export interface Outcome {
+  /** In the order in which they belong into the ledger. */
+  readonly events: readonly Settled[]
+  readonly pins: readonly Pin[]
+}
+
+export interface Judgement extends Situation {
+  /** Whether the move of `target` brought in `head`; asked only of what `questionsOf` lists. */
+  readonly tookIn: (target: string, head: Oid) => boolean
+  /** Whom an event is recorded as made by. */
+  readonly by: (kind: SettledKind, target: string) => Author
+  /** ISO 8601. */
+  readonly at: string
+}
+
+/** The heads that may have come in with the move of a branch, by branch: what `tookIn` must be able to answer. */
+export function questionsOf({ open, moves, headOf }: Situation): Map<string, Set<Oid>> {
+  const questions = new Map<string, Set<Oid>>()
+  for (const record of open) {
+    if (record.is_draft) continue
+    const target = isGone(moves, record.target_branch) ? fallback : record.target_branch
+    const { before, after } = moves.get(target) ?? unmoved
+    const head = before && after && before !== after ? lastHead(moves, headOf, record) : null
+    if (head !== null) questions.set(target, (questions.get(target) ?? new Set()).add(head))
+  }
+  return questions
+}
+
+/** The events that the moves cause, and the heads that must be kept reachable. */
+export function settle({ open, moves, headOf, tookIn, by, at }: Judgement): Outcome {
+  const events: Settled[] = []
+  const pins: Pin[] = []
+  const inOrder = [...open].sort((a, b) => a.number - b.number)
+  const left = new Map(inOrder.map((record) => [record.number, record]))
+  /** Sources that have an open request into main. */
+  const intoMain = new Set(inOrder.flatMap((record) => (record.target_branch === fallback ? record.source_branch : [])))
+
+  const end = (record: PullRecord, status: 'merged' | 'closed', source: Oid, target: Oid): void => {
+    const kind = status === 'merged' ? 'merge' : 'close'
+    const person = by(kind, record.target_branch)
+    const heads = { source_commit: source, target_before: target }
+    events.push({ kind, record: { ...record, ...heads, status, by: person, at, ended: { by: person, at } } })
+    if (status === 'closed') pins.push({ number: record.number, head: source })
+    left.delete(record.number)
+    if (record.target_branch === fallback) intoMain.delete(record.source_branch)
+  }
+
+  const mergeIfTaken = (record: PullRecord): void => {
+    const { before, after } = moves.get(record.target_branch) ?? unmoved
+    if (record.is_draft || !before || !after || before === after) return
+    const head = lastHead(moves, headOf, record)
+    if (tookIn(record.target_branch, head)) end(record, 'merged', head, before)
+  }
+
+  const close = (record: PullRecord): void => {
+    const move = moves.get(record.target_branch)
+    const target = move ? (move.after ?? move.before) : headOf(record.target_branch)
+    end(record, 'closed', lastHead(moves, headOf, record), target ?? record.target_before)
+  }
+
+  const retarget = (record: PullRecord, main: Oid): void => {
+    const source = lastHead(moves, headOf, record)
+    const change = { target_branch: fallback, source_commit: source, target_before: main }
+    const moved = { ...record, ...change, by: by('edit', fallback), at }
+    events.push({ kind: 'edit', record: moved })
+    left.set(record.number, moved)
+    intoMain.add(record.source_branch)
+    mergeIfTaken(moved)
+  }
+
+  for (const record of [...left.values()]) mergeIfTaken(record)
+  for (const record of [...left.values()]) {
+    const { source_branch, target_branch } = record
+    const sourceIsGone = isGone(moves, source_branch)
+    if (!sourceIsGone && !isGone(moves, target_branch)) continue
+    const main = moves.has(fallback) ? (moves.get(fallback)?.after ?? null) : headOf(fallback)
+    if (sourceIsGone || main === null || source_branch === fallback || intoMain.has(source_branch)) close(record)
+    else retarget(record, main)
+  }
+  return { events, pins }
+}
+
+const unmoved: BranchMove = { before: null, after: null }
+
+function isGone(moves: BranchMoves, branch: string): boolean {
+  return moves.get(branch)?.after === null
+}
+
+/** The source's head, or its last one. */
+function lastHead(moves: BranchMoves, headOf: Situation['headOf'], record: PullRecord): Oid {
+  const move = moves.get(record.source_branch)
+  return (move ? (move.after ?? move.before) : headOf(record.source_branch)) ?? record.source_commit
+}
+
+const heads = 'refs/heads/'
+
+/**
+ * How branches differ between two states, both by full ref names, and which of those that open requests name are in
+ * neither.
+ */
+export function movesBetween(
+  before: ReadonlyMap<string, Oid>,
+  after: ReadonlyMap<string, Oid>,
+  open: readonly PullRecord[],
+): Map<string, BranchMove> {
+  const moves = new Map<string, BranchMove>()
+  for (const [ref, oid] of before) {
+    const now = after.get(ref) ?? null
+    if (now !== oid) moves.set(ref.slice(heads.length), { before: oid, after: now })
+  }
+  for (const [ref, oid] of after) if (!before.has(ref)) moves.set(ref.slice(heads.length), { before: null, after: oid })
+  for (const { source_branch, target_branch } of open)
+    for (const branch of [source_branch, target_branch])
+      if (!after.has(heads + branch) && !moves.has(branch)) moves.set(branch, unmoved)
+  return moves
+}

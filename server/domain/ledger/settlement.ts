@@ -1,0 +1,110 @@
+/** Settles open requests after moves of branches: answers the questions of `settle`, and writes its events to the ledger. */
+
+import type { History } from '../../../gitstore/history/history.ts'
+import { findCommit } from '../../../gitstore/objects/commits.ts'
+import { type Move, transact } from '../../../gitstore/refs/ref-transaction.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { findNodeVersion } from '../../../index/derived/node-queries.ts'
+import type { Deps } from '../../deps.ts'
+import type { Author } from '../format/signatures.ts'
+import { ledgerRef, pinRef } from '../layout.ts'
+import { appendPulls, readPull } from './ledger.ts'
+import { withHeads } from './pull-ledger.ts'
+import { type Outcome, type Pin, questionsOf, type Settled, type Situation, settle } from './settle.ts'
+import { takenIn } from './taken-in.ts'
+
+export interface SettlePlace {
+  readonly repo: Repo
+  readonly history: History
+}
+
+/** Nobody knows who moved a branch outside the service. */
+const unknown: Author = { name: '', email: '' }
+
+/**
+ * What the moves mean for the open requests; nothing is written.
+ *
+ * @param by who moved the branches; undefined where that is not known: then whoever committed a target's head merges
+ */
+export async function judgeMoves(
+  place: SettlePlace,
+  situation: Situation,
+  by: Author | undefined,
+  at: string,
+): Promise<Outcome> {
+  const taken = new Map<string, ReadonlySet<Oid>>()
+  const committers = new Map<string, Author>()
+  for (const [target, heads] of questionsOf(situation)) {
+    const { before, after } = situation.moves.get(target) ?? {}
+    if (!before || !after) continue
+    const found = await takenIn(place, before, after, heads)
+    taken.set(target, found)
+    const commit = by === undefined && found.size > 0 ? await findCommit(place.repo, after) : undefined
+    if (commit) committers.set(target, { name: commit.committer.name, email: commit.committer.email })
+  }
+  return settle({
+    ...situation,
+    tookIn: (target, head) => taken.get(target)?.has(head) === true,
+    by: (kind, target) => by ?? (kind === 'merge' ? committers.get(target) : undefined) ?? unknown,
+    at,
+  })
+}
+
+/** Appends the events to the ledger's commit `ledger`, with the counts of commits as they are; the new commit, which no ref names yet. */
+export async function writeEvents(place: SettlePlace, ledger: Oid, events: readonly Settled[]): Promise<Oid> {
+  if (events.length === 0) return ledger
+  const written = []
+  for (const { kind, record } of events) {
+    // On top of what the ledger has: it may hold fields that the index does not know.
+    const before = await readPull(place.repo, ledger, record.number)
+    written.push({ event: kind, record: { ...before, ...(await withCounts(place, record)) } })
+  }
+  return appendPulls(place.repo, ledger, written)
+}
+
+/** The counts stay as they were where a commit is missing. */
+async function withCounts({ repo, history }: SettlePlace, record: Settled['record']): Promise<Settled['record']> {
+  const { source_commit: source, target_before: target } = record
+  const isThere = (await findCommit(repo, source)) && (await findCommit(repo, target))
+  return isThere ? withHeads(history, record, source, target) : record
+}
+
+/** The moves that keep the heads of closed requests; a head that is missing cannot be kept. */
+export async function pinMoves(repo: Repo, pins: readonly Pin[]): Promise<Move[]> {
+  const moves: Move[] = []
+  for (const { number, head } of pins) {
+    if (await findCommit(repo, head)) moves.push({ repo, ref: pinRef(number), to: head })
+  }
+  return moves
+}
+
+export interface IndexedPlace extends SettlePlace {
+  readonly nodeId: string
+  /** Of the node's row that the moves are worked out from; undefined where there is none yet. */
+  readonly version: number | undefined
+  /** The ledger's commit that the open requests are of. */
+  readonly ledger: Oid
+}
+
+/**
+ * Settles what was moved outside the service, as indexing finds it. True if the ledger was written, here or by another:
+ * indexing then starts over.
+ */
+export async function settleFound(deps: Deps, place: IndexedPlace, situation: Situation): Promise<boolean> {
+  const { repo, nodeId, version } = place
+  const { events, pins } = await judgeMoves(place, situation, undefined, deps.now().toISOString())
+  if (events.length === 0) return false
+  const ledger = { repo, ref: ledgerRef }
+  await transact(
+    deps.store,
+    [ledger, ...pins.map(({ number }) => ({ repo, ref: pinRef(number) }))],
+    async (current) => {
+      const row = await findNodeVersion(deps.index.read, nodeId)
+      const isSame = current(ledger) === place.ledger && row?.version === version
+      if (!isSame) return { moves: [], value: undefined }
+      const to = await writeEvents(place, place.ledger, events)
+      return { moves: [...(await pinMoves(repo, pins)), { ...ledger, to }], value: undefined }
+    },
+  )
+  return true
+}

@@ -1,0 +1,211 @@
+/** Parents and connections as operations of their own: each is one commit on main of the node that holds the edge. */
+
+import { randomBytes } from 'node:crypto'
+import type { Draft } from '../../../gitstore/objects/object-batch.ts'
+import { applyChanges } from '../../../gitstore/objects/trees.ts'
+import type { Oid } from '../../../gitstore/repo.ts'
+import type { Connection } from '../../../index/derived/neighbours.ts'
+import { findNode } from '../../../index/derived/node-queries.ts'
+import type { Deps } from '../../deps.ts'
+import { invalid, Refusal } from '../../errors.ts'
+import { type NodeAccess, nodeFor } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { commitToBranch } from '../branches/branch-moves.ts'
+import { knownBranch } from '../branches/contents.ts'
+import {
+  type ConnectionEntity,
+  defaultConnectionType,
+  type NodeContent,
+  type ParentEntity,
+  readContent,
+} from '../format/node-format.ts'
+import { asJson } from '../format/signatures.ts'
+import { readBack } from '../indexing/index-node.ts'
+import { isId } from '../layout.ts'
+import { readNode } from './nodes.ts'
+
+interface Expectation {
+  readonly expected_head?: string | null
+}
+
+/** Adds or relabels the edge; nothing changes where it stands as asked. */
+export async function putParent(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  nodeId: string,
+  parentId: string,
+  input: { label?: string } & Expectation,
+) {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  if (!(await findNode(deps.index.read, orgId, parentId)))
+    throw new Refusal('parent_not_found', 'There is no such node to be the parent')
+  await changeEdge(deps, actor, access, input.expected_head, {
+    message: `Add parent ${parentId}`,
+    folder: 'parents',
+    id: parentId,
+    bytes: (before) => {
+      const label = input.label ?? before?.label ?? ''
+      return asJson(label === '' ? {} : { label })
+    },
+    locate: () => ['path', 'parent_id'],
+  }).catch(unlessUnchanged)
+  return readBack(deps, () => readNode(deps, actor, orgId, nodeId))
+}
+
+export async function removeParent(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  nodeId: string,
+  parentId: string,
+  input: Expectation,
+): Promise<void> {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  await changeEdge(deps, actor, access, input.expected_head, {
+    message: `Remove parent ${parentId}`,
+    folder: 'parents',
+    id: parentId,
+    bytes: (before) => (before ? null : fail(new Refusal('parent_not_found', 'The node has no such parent'))),
+    locate: () => ['path', 'parent_id'],
+  })
+}
+
+export interface ConnectionInput extends Expectation {
+  readonly target: string
+  readonly type?: string
+  readonly label?: string
+  readonly id?: string
+}
+
+/** Two ids that differ in case only would be one file to some file systems. @throws Refusal connection_exists */
+export async function addConnection(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  nodeId: string,
+  input: ConnectionInput,
+): Promise<Connection> {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  const { id = randomBytes(9).toString('base64url'), target, type = defaultConnectionType, label = '' } = input
+  requireTarget(target)
+  await changeEdge(deps, actor, access, input.expected_head, {
+    message: `Connect to ${target}`,
+    folder: 'connections',
+    id,
+    bytes: (_before, { connections }) => {
+      const taken = connections.some((other) => other.id.toLowerCase() === id.toLowerCase())
+      if (taken) throw new Refusal('connection_exists', 'A connection with this id exists')
+      return connectionJson({ target, type, label })
+    },
+    locate: () => ['body', 'target'],
+  })
+  return asConnection(nodeId, { id, target, type, label })
+}
+
+export async function updateConnection(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  nodeId: string,
+  id: string,
+  input: Partial<ConnectionInput>,
+): Promise<Connection> {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  let connection: ConnectionEntity | undefined
+  await changeEdge(deps, actor, access, input.expected_head, {
+    message: `Edit connection ${id}`,
+    folder: 'connections',
+    id,
+    bytes: (before) => {
+      if (!before || !('target' in before)) throw connectionMissing()
+      const { target = before.target, type = before.type, label = before.label } = input
+      requireTarget(target)
+      connection = { id, target, type, label }
+      return connectionJson(connection)
+    },
+    locate: () => ['body', 'target'],
+  }).catch(unlessUnchanged)
+  if (!connection) throw connectionMissing()
+  return asConnection(nodeId, connection)
+}
+
+export async function removeConnection(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  nodeId: string,
+  id: string,
+  input: Expectation,
+): Promise<void> {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  await changeEdge(deps, actor, access, input.expected_head, {
+    message: `Remove connection ${id}`,
+    folder: 'connections',
+    id,
+    bytes: (before) => (before ? null : fail(connectionMissing())),
+    locate: () => ['path', 'connection_id'],
+  })
+}
+
+interface EdgeChange {
+  readonly message: string
+  readonly folder: 'parents' | 'connections'
+  /** As it was sent: of any form where the edge must be there already. */
+  readonly id: string
+  /** The new file, or null to delete it, from what the head says of this edge and of the node. */
+  readonly bytes: (before: ParentEntity | ConnectionEntity | undefined, content: NodeContent) => Buffer | null
+  readonly locate: () => readonly (string | number)[]
+}
+
+async function changeEdge(
+  deps: Deps,
+  actor: Person,
+  access: NodeAccess,
+  expectedHead: string | null | undefined,
+  { message, folder, id, bytes, locate }: EdgeChange,
+): Promise<Oid> {
+  const build = async (draft: Draft, tree: Oid | null): Promise<Oid> => {
+    const content = await readContent(draft.repo, tree)
+    const edges: readonly (ParentEntity | ConnectionEntity)[] = content[folder]
+    const file = bytes(
+      edges.find((edge) => edge.id === id),
+      content,
+    )
+    const blob = file === null ? null : await draft.blob(file)
+    return applyChanges(draft, tree, [{ path: `${folder}/${id}.json`, blob }])
+  }
+  const request = {
+    branch: knownBranch('main'),
+    message,
+    expectedHead,
+    addsParents: folder === 'parents',
+    build,
+    locate,
+  }
+  return commitToBranch(deps, actor, access, request)
+}
+
+function connectionMissing(): Refusal {
+  return new Refusal('connection_not_found', 'The node holds no such connection')
+}
+
+function requireTarget(target: string): void {
+  if (!isId(target)) throw invalid(['body', 'target'], 'there is no such node in this organisation', target)
+}
+
+function connectionJson({ target, type, label }: Omit<ConnectionEntity, 'id'>): Buffer {
+  return asJson({ target, type, ...(label === '' ? {} : { label }) })
+}
+
+function asConnection(nodeId: string, { id, target, type, label }: ConnectionEntity): Connection {
+  return { id, node_id: nodeId, source: nodeId, target, type, label }
+}
+
+function unlessUnchanged(error: unknown): void {
+  if (!(error instanceof Refusal) || error.code !== 'no_changes') throw error
+}
+
+function fail(error: Error): never {
+  throw error
+}

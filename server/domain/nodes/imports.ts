@@ -1,0 +1,168 @@
+/** A planned folder becomes nodes: what is new is made, what differs gets one commit, what is the same is left alone. */
+
+import { GitError } from '../../../gitstore/errors.ts'
+import { readCommit } from '../../../gitstore/objects/commits.ts'
+import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
+import { applyChanges, listFiles } from '../../../gitstore/objects/trees.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { findNode, listNodeProperties } from '../../../index/derived/node-queries.ts'
+import type { Deps } from '../../deps.ts'
+import { Invalid, Refusal } from '../../errors.ts'
+import { nodeFor, orgFor } from '../access.ts'
+import type { Person } from '../actor.ts'
+import { commitToBranch } from '../branches/branch-moves.ts'
+import { knownBranch } from '../branches/contents.ts'
+import { followNode } from '../indexing/index-node.ts'
+import { main } from '../layout.ts'
+import { createNodeFrom, type NodeFiles } from './node-creation.ts'
+
+export interface ImportedNode {
+  readonly id: string
+  /** Relative to the folder: for messages. */
+  readonly path: string
+  readonly title: string
+  /** The node's whole tree. */
+  readonly files: NodeFiles
+}
+
+export interface Imported {
+  readonly created: number
+  readonly updated: number
+  readonly unchanged: number
+  /** Nodes that an earlier import made and this folder no longer has; they are kept. */
+  readonly missing: { id: string; title: string; path: string }[]
+  readonly problems: { path: string; reason: string }[]
+}
+
+/**
+ * Makes each node's main equal to the plan: the folder wins, what was there stays in the history. A new node comes
+ * without its edges to nodes that are not there yet; they follow when all are. What is refused is a problem of its node
+ * and stops no other; running it again completes what was interrupted.
+ *
+ * @param nodes parents before children
+ * @throws Refusal org_not_found, forbidden; GitError storage_*, DatabaseFault; the reason of `deps.draining`
+ */
+export async function importNodes(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  nodes: readonly ImportedNode[],
+  onProgress: (done: number, total: number) => void,
+): Promise<Imported> {
+  await orgFor(deps, actor, orgId, 'editor')
+  const there = new Set((await listNodeProperties(deps.index.read, orgId)).map((row) => row.id))
+  const [created, whole] = [new Set<string>(), new Set<string>()]
+  const counts = { created: 0, updated: 0, unchanged: 0 }
+  const problems: { path: string; reason: string }[] = []
+  const attempt = async (node: ImportedNode, work: () => Promise<void>): Promise<void> => {
+    await work().catch((error: unknown) => problems.push({ path: node.path, reason: reasonOf(error) }))
+  }
+  const total = nodes.length * 2
+  for (const [done, node] of nodes.entries()) {
+    deps.draining.throwIfAborted()
+    if (!there.has(node.id)) {
+      await attempt(node, async () => {
+        const files = withEdgesTo(there, node.files)
+        if (await create(deps, actor, orgId, { ...node, files })) {
+          created.add(node.id)
+          if (files.size === node.files.size) whole.add(node.id)
+        }
+        there.add(node.id)
+      })
+    }
+    onProgress(done + 1, total)
+  }
+  for (const [done, node] of nodes.entries()) {
+    deps.draining.throwIfAborted()
+    if (there.has(node.id) && !whole.has(node.id)) {
+      await attempt(node, async () => {
+        const files = withEdgesTo(there, node.files)
+        const lost = node.files.size - files.size
+        if (lost > 0)
+          problems.push({ path: node.path, reason: `${lost} of its edges lead to what could not be placed` })
+        const moved = await replaceTree(deps, actor, orgId, { ...node, files })
+        if (!created.has(node.id)) counts[moved ? 'updated' : 'unchanged']++
+      })
+    }
+    onProgress(nodes.length + done + 1, total)
+  }
+  return { ...counts, created: created.size, missing: await missingNodes(deps, orgId, nodes), problems }
+}
+
+/** @throws what is nobody's to mend in this node: then the import ends */
+function reasonOf(error: unknown): string {
+  if (error instanceof Invalid) return error.problems.map((problem) => problem.msg).join('; ')
+  if (error instanceof Refusal) return error.message
+  if (error instanceof GitError && !error.code.startsWith('storage_')) return error.message
+  throw error
+}
+
+/** Without the edges to nodes that are not among `there`. */
+function withEdgesTo(there: ReadonlySet<string>, files: NodeFiles): NodeFiles {
+  return new Map(
+    [...files].filter(([path, bytes]) => {
+      const other = otherEnd(path, bytes)
+      return other === undefined || there.has(other)
+    }),
+  )
+}
+
+/** The node that the file connects with, if it is an edge. */
+function otherEnd(path: string, bytes: Buffer): string | undefined {
+  const [folder, name = ''] = path.split('/')
+  if (folder === 'parents') return name.replace(/\.json$/, '')
+  if (folder !== 'connections') return undefined
+  return (JSON.parse(bytes.toString()) as { target: string }).target // the plan's own words
+}
+
+/** False if it is there: made by a run that was interrupted before the index followed, or by one beside this. */
+async function create(deps: Deps, actor: Person, orgId: string, node: ImportedNode): Promise<boolean> {
+  const { id, path, title, files } = node
+  const seed = { id, title, files, message: `Import ${path}`, locate: (file: string) => [file] }
+  try {
+    await createNodeFrom(deps, actor, orgId, seed)
+    return true
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'node_exists') throw error
+    await followNode(deps, orgId, id)
+    if (!(await findNode(deps.index.read, orgId, id))) throw error
+    return false
+  }
+}
+
+/** True if a commit was needed. */
+async function replaceTree(deps: Deps, actor: Person, orgId: string, node: ImportedNode): Promise<boolean> {
+  const access = await nodeFor(deps, actor, orgId, node.id, 'editor')
+  const head = readRef(access.repo, main)
+  if (head !== null && (await isTree(access.repo, (await readCommit(access.repo, head)).tree, node.files))) return false
+  await commitToBranch(deps, actor, access, {
+    branch: knownBranch('main'),
+    message: `Import ${node.path}`,
+    expectedHead: head,
+    addsParents: [...node.files.keys()].some((path) => path.startsWith('parents/')),
+    build: (draft, tree) => treeOf(draft, tree, node.files),
+    locate: (path) => [path],
+  })
+  return true
+}
+
+/** Whether `tree` is exactly these files: found out without a lock, for a second import finds it of nearly every node. */
+async function isTree(repo: Repo, tree: Oid, files: NodeFiles): Promise<boolean> {
+  return (await treeOf(openDraft(repo), tree, files)) === tree
+}
+
+async function treeOf(draft: Draft, tree: Oid | null, files: NodeFiles): Promise<Oid> {
+  const before = tree === null ? [] : await listFiles(draft.repo, tree)
+  const gone = before.filter(({ path }) => !files.has(path)).map(({ path }) => ({ path, blob: null }))
+  const wanted = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))
+  return applyChanges(draft, tree, [...gone, ...wanted])
+}
+
+async function missingNodes(deps: Deps, orgId: string, nodes: readonly ImportedNode[]): Promise<Imported['missing']> {
+  const planned = new Set(nodes.map((node) => node.id))
+  return (await listNodeProperties(deps.index.read, orgId)).flatMap(({ id, title, properties }) => {
+    const { source_path: path } = JSON.parse(properties) as Record<string, unknown> // written by index-node.ts
+    return typeof path === 'string' && !planned.has(id) ? [{ id, title, path }] : []
+  })
+}

@@ -1,0 +1,141 @@
+/** Nodes: read, listed, edited and moved to the trash. */
+import { unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { makeFolder } from '../../../gitstore/durable.ts'
+import type { Draft } from '../../../gitstore/objects/object-batch.ts'
+import { readBlob } from '../../../gitstore/objects/objects.ts'
+import { applyChanges } from '../../../gitstore/objects/trees.ts'
+import { transact } from '../../../gitstore/refs/ref-transaction.ts'
+import type { Oid } from '../../../gitstore/repo.ts'
+import { moveRepo } from '../../../gitstore/repos.ts'
+import { countsOf, readConnections, readNeighbours } from '../../../index/derived/neighbours.ts'
+import { listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
+import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
+import { nodeFor, orgFor, requireStill } from '../access.ts'
+import type { Actor, Person } from '../actor.ts'
+import { commitToBranch } from '../branches/branch-moves.ts'
+import { knownBranch } from '../branches/contents.ts'
+import { changedJson, type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
+import { readContent } from '../format/node-format.ts'
+import { followNode, readBack } from '../indexing/index-node.ts'
+import { ledgerRef, trashFolder } from '../layout.ts'
+import { type Page, pageOf } from '../pagination.ts'
+
+export interface NodePatch extends Partial<NodeFields> {
+  readonly text_content?: string
+  readonly message?: string
+  readonly expected_head?: string | null
+}
+
+/** Oldest first. */
+export async function listNodes(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  query: Page & { tag?: string; parent_id?: string },
+) {
+  await orgFor(deps, actor, orgId, 'reader')
+  const { rows, total } = await listNodeRows(deps.index.read, orgId, query, listedProperties)
+  const nodes = []
+  for (const { properties, ...row } of rows) {
+    // Each of these takes about 1 ms.
+    if (properties !== null && properties.length > listedProperties / 8) await nextTurn()
+    nodes.push({ ...toSummary({ ...row, properties: properties ?? '{}' }), ...(properties === null ? omitted : {}) })
+  }
+  return { nodes, ...pageOf(query, total) }
+}
+
+/** Bytes of the properties of a node that a list tells; nothing of those that are longer. */
+const listedProperties = 65_536
+const omitted = { properties_omitted: true as const }
+
+export async function readNode(deps: Deps, actor: Actor, orgId: string, nodeId: string) {
+  const { node } = await nodeFor(deps, actor, orgId, nodeId, 'public')
+  return {
+    ...toSummary(node),
+    text_content: await readNodeText(deps.index.read, nodeId),
+    ...(await readNeighbours(deps.index.read, orgId, nodeId)),
+  }
+}
+
+/** Those that the node holds and those that lead to it. */
+export async function listConnections(deps: Deps, actor: Actor, orgId: string, nodeId: string, page: Page) {
+  await nodeFor(deps, actor, orgId, nodeId, 'public')
+  const { num_connections } = await countsOf(deps.index.read, orgId, nodeId)
+  const connections = await readConnections(deps.index.read, orgId, nodeId, page)
+  return { connections, ...pageOf(page, num_connections) }
+}
+
+/** One commit on main, or none if nothing changes. */
+export async function updateNode(deps: Deps, actor: Person, orgId: string, nodeId: string, patch: NodePatch) {
+  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  if (patch.title !== undefined) requireTitle(patch.title)
+  await commitToBranch(deps, actor, access, {
+    branch: knownBranch('main'),
+    message: patch.message ?? 'Edit node',
+    expectedHead: patch.expected_head,
+    addsParents: false,
+    build: (draft, tree) => patchTree(draft, tree, access.node, patch),
+    locate: () => ['body'],
+  }).catch((error: unknown) => {
+    if (!(error instanceof Refusal) || error.code !== 'no_changes') throw error
+  })
+  return readBack(deps, () => readNode(deps, actor, orgId, nodeId))
+}
+
+/** Renames the repository into the trash under the ledger's lock; the row follows. */
+export async function deleteNode(deps: Deps, actor: Person, orgId: string, nodeId: string): Promise<void> {
+  const { repo } = await nodeFor(deps, actor, orgId, nodeId, 'maintainer')
+  const folder = join(trashFolder(deps.store), orgId)
+  await makeFolder(folder)
+  const trashed = join(folder, `${nodeId}.${deps.now().getTime()}.git`)
+  await transact(deps.store, [{ repo, ref: ledgerRef }], async () => {
+    await requireStill(deps, actor, orgId, 'maintainer')
+    await moveRepo(repo.dir, trashed)
+    await unlink(join(trashed, `${ledgerRef}.lock`))
+    return { moves: [], value: undefined }
+  })
+  await followNode(deps, orgId, nodeId).catch((error: unknown) => {
+    deps.log.error({ err: error, orgId, nodeId }, 'the index still has a deleted node')
+    throw new Refusal('outcome_unknown', 'The node is deleted, but not everywhere yet; read again')
+  })
+}
+
+type SummaryRow = Pick<
+  NodeRow,
+  'id' | 'org_id' | 'title' | 'tags' | 'properties' | 'created_at' | 'updated_at' | 'head'
+>
+
+function toSummary(node: SummaryRow) {
+  return {
+    id: node.id,
+    org_id: node.org_id,
+    title: node.title,
+    tags: JSON.parse(node.tags) as string[], // written by index-node.ts
+    properties: JSON.parse(node.properties) as Record<string, unknown>, // written by index-node.ts
+    created_at: node.created_at,
+    updated_at: node.updated_at,
+    ...(node.head === null ? {} : { head: node.head }),
+  }
+}
+
+async function patchTree(draft: Draft, tree: Oid | null, node: NodeRow, patch: NodePatch): Promise<Oid> {
+  const changes: { path: string; blob: Oid }[] = []
+  const { title, tags, properties, text_content } = patch
+  if (title !== undefined || tags || properties) {
+    const fields = {
+      ...(title === undefined ? {} : { title }),
+      ...(tags && { tags }),
+      ...(properties && { properties }),
+    }
+    const { jsonBlob } = await readContent(draft.repo, tree)
+    const json = jsonBlob && (await readBlob(draft.repo, jsonBlob))
+    // One that cannot be read is made anew.
+    const bytes = json ? changedJson(json, fields) : nodeJson({ title: node.title, ...fields })
+    changes.push({ path: 'node.json', blob: await draft.blob(bytes) })
+  }
+  if (text_content !== undefined) changes.push({ path: 'content.md', blob: await draft.blob(textBytes(text_content)) })
+  return applyChanges(draft, tree, changes)
+}

@@ -1,0 +1,122 @@
+/** Organisations: tenants, each with a repository of its own. */
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { v7 as newId } from 'uuid'
+import { makeFolder } from '../../../gitstore/durable.ts'
+import { GitError } from '../../../gitstore/errors.ts'
+import { namesIn } from '../../../gitstore/presence.ts'
+import { createRepo, moveRepo, unfinished } from '../../../gitstore/repos.ts'
+import type { OrgRow } from '../../../index/derived/org-queries.ts'
+import { listOrgsOf } from '../../../index/derived/org-queries.ts'
+import type { Role } from '../../../index/derived/schema.ts'
+import type { Deps } from '../../deps.ts'
+import { findOrg, orgFor } from '../access.ts'
+import type { Actor, Person } from '../actor.ts'
+import { commitOrg } from '../format/org-format.ts'
+import { followOrg } from '../indexing/index-node.ts'
+import { main, orgFolder, trashFolder } from '../layout.ts'
+import { type Page, pageOf } from '../pagination.ts'
+import { changeOrg, orgIsGone, requireOwner } from './org-changes.ts'
+
+export interface Org {
+  readonly id: string
+  readonly name: string
+  readonly published: boolean
+  readonly require_pull_requests: boolean
+  readonly created_at: string
+  readonly updated_at: string
+  /** The caller's; absent for the public. */
+  readonly role?: Role
+}
+
+export interface OrgInput {
+  readonly name: string
+  readonly published?: boolean
+  readonly require_pull_requests?: boolean
+}
+
+/**
+ * The folder's rename is the commit point: a crash before it leaves nothing, after it the index follows.
+ *
+ * @throws GitError repo_exists, for an id that is given and was used
+ */
+export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: string = newId()): Promise<Org> {
+  const now = deps.now()
+  const created_at = now.toISOString()
+  const making = join(deps.store.root, `${unfinished}${newId()}`)
+  const record = {
+    org: {
+      id,
+      name: input.name,
+      published: input.published ?? false,
+      require_pull_requests: input.require_pull_requests ?? false,
+      created_at,
+    },
+    members: new Map([[actor.id, { email: actor.email, name: actor.name, role: 'owner' as const, created_at }]]),
+  }
+  await mkdir(making)
+  await createRepo(
+    join(making, 'org.git'),
+    async (repo) => new Map([[main, await commitOrg(repo, null, record, actor, now, 'create')]]),
+  )
+  await moveRepo(making, orgFolder(deps.store, id)).catch(async (error: unknown) => {
+    await rm(making, { recursive: true, force: true })
+    throw error
+  })
+  await followOrg(deps, id)
+  return readOrg(deps, actor, id)
+}
+
+/** Makes the personal organisation of an account whose sign-up a crash cut short; one that was deleted stays so. */
+export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
+  if (await findOrg(deps, orgId)) return
+  const trash = await namesIn(trashFolder(deps.store))
+  if (trash.some((name) => name.startsWith(`${orgId}.`))) return
+  await createOrg(deps, actor, { name: actor.name }, orgId).catch((error: unknown) => {
+    // Another process was quicker.
+    if (!(error instanceof GitError) || error.code !== 'repo_exists') throw error
+  })
+}
+
+/** The caller's organisations, the oldest first. */
+export async function listOrgs(deps: Deps, actor: Person, page: Page) {
+  const { rows, total } = await listOrgsOf(deps.index.read, actor.id, page)
+  return { orgs: rows.map((row) => toOrg(row, row.role)), ...pageOf(page, total) }
+}
+
+export async function readOrg(deps: Deps, actor: Actor, orgId: string): Promise<Org> {
+  const { org, role } = await orgFor(deps, actor, orgId, 'public')
+  return toOrg(org, role)
+}
+
+export async function updateOrg(deps: Deps, actor: Person, orgId: string, input: Partial<OrgInput>): Promise<Org> {
+  await orgFor(deps, actor, orgId, 'owner')
+  await changeOrg(deps, orgId, actor, 'edit', (record) => {
+    requireOwner(record, actor)
+    const org = { ...record.org, ...input }
+    return JSON.stringify(org) === JSON.stringify(record.org) ? record : { ...record, org }
+  })
+  return readOrg(deps, actor, orgId)
+}
+
+/** Everything goes to the trash in one rename; a commit in flight finds its folder gone. @throws Refusal org_not_found */
+export async function deleteOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
+  await orgFor(deps, actor, orgId, 'owner')
+  const trash = trashFolder(deps.store)
+  await makeFolder(trash)
+  await moveRepo(orgFolder(deps.store, orgId), join(trash, `${orgId}.${deps.now().getTime()}`)).catch(orgIsGone)
+  await followOrg(deps, orgId)
+}
+
+function toOrg(row: OrgRow, role: Role | null): Org {
+  const { id, name, published, require_pull_requests, created_at, updated_at } = row
+  return {
+    id,
+    name,
+    published: published === 1,
+    require_pull_requests: require_pull_requests === 1,
+    created_at,
+    updated_at,
+    ...(role ? { role } : {}),
+  }
+}

@@ -1,0 +1,24 @@
+/** What a pusher should hear beside what became of each ref. */
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Repo } from '../../../gitstore/repo.ts'
+import type { RefCommand } from '../../../gitstore/transfer/smart-http.ts'
+import { main } from '../layout.ts'
+
+/** Lines for the terminal; `refused` by the refs' names. @throws GitError repo_missing, ref_damaged */
+export function adviceFor(
+  repo: Repo,
+  commands: readonly RefCommand[],
+  refused: ReadonlyMap<string, string>,
+): readonly string[] {
+  const branches = commands
+    .filter(({ ref, to }) => to !== null && ref.startsWith('refs/heads/') && !refused.has(ref))
+    .map(({ ref }) => ref.slice('refs/heads/'.length))
+  if (branches.length === 0 || readRef(repo, main) !== null) return []
+  const [first = ''] = ['master', 'trunk'].filter((name) => branches.includes(name)).concat(branches)
+  // The line may be copied into a shell.
+  const name = /^[\w./-]+$/.test(first) ? first : '<branch>'
+  return [
+    'This node has no branch main yet: its clones check out nothing, and graph and search do not see it.',
+    `Push one: git push origin ${name}:main`,
+  ]
+}

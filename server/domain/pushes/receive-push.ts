@@ -1,0 +1,190 @@
+/** A push: each ref is judged and moved by itself, or all together, by the transaction that REST uses (law 4). */
+import { GitError } from '../../../gitstore/errors.ts'
+import { withFaults } from '../../../gitstore/refs/ref-transaction.ts'
+import { type Push, type PushReport, type RefCommand, syncReceived } from '../../../gitstore/transfer/smart-http.ts'
+import type { Deps } from '../../deps.ts'
+import { Invalid, Refusal } from '../../errors.ts'
+import type { Person } from '../actor.ts'
+import { moveRefs } from '../branches/ref-moves.ts'
+import { printable, Rejected, refProblem } from '../branches/ref-rules.ts'
+import { excerpt } from '../format/excerpt.ts'
+import { followSoon } from '../indexing/index-node.ts'
+import { main, nodeRepo } from '../layout.ts'
+import type { Settled } from '../ledger/settle.ts'
+import { adviceFor } from './push-advice.ts'
+
+/** Refs of one push; a repository with more moves in by several. */
+const mostRefs = 2_000
+/**
+ * Refs that move in one transaction, unless the push is atomic: their locks, the ledger's among them, are held for 0.2 s.
+ * Others wait for a lock for at most a second.
+ */
+const mostMoved = 250
+/** Problems that are told of one ref. */
+const toldProblems = 20
+
+/**
+ * What the pusher's refs come to. `main` goes last: what else is pushed may be the head of a request that main takes in.
+ * The index has followed when this returns. It throws only what is no fault of the push.
+ */
+export async function receivePush(
+  deps: Deps,
+  person: Person,
+  orgId: string,
+  nodeId: string,
+  { commands, atomic }: Push,
+): Promise<PushReport> {
+  const repo = nodeRepo(deps.store, orgId, nodeId)
+  try {
+    await withFaults(deps.store, [{ repo }], () => syncReceived(repo))
+  } catch (error) {
+    const { reason, lines } = explain(deps, error)
+    return { refused: new Map(commands.map(({ ref }) => [ref, reason])), lines }
+  }
+  const refused = refusedNames(commands)
+  const lines: string[] = []
+  if (atomic) {
+    for (const ref of relatedRefs(commands)) if (!refused.has(ref)) refused.set(ref, sentences.ref_name_taken ?? '')
+    refuseRest(refused, commands)
+  }
+  const named = commands.filter(({ ref }) => !refused.has(ref))
+  const place = { orgId, nodeId }
+  for (const group of atomic ? [sorted(named)] : groupsOf(named)) {
+    try {
+      const outcome = await moveRefs(deps, person, place, group, atomic ? 'all or none' : 'each that may')
+      lines.push(...linesOf(outcome.events))
+      for (const [ref, cause] of outcome.refused) {
+        const told = explain(deps, cause)
+        refused.set(ref, told.reason)
+        lines.push(...told.lines.map((line) => `${printable(excerpt(shortName(ref)))}: ${line}`))
+      }
+      if (atomic) refuseRest(refused, group)
+    } catch (error) {
+      const told = explain(deps, error)
+      for (const { ref } of group) if (!refused.has(ref)) refused.set(ref, told.reason)
+      lines.push(...told.lines)
+    }
+  }
+  await followSoon(deps, orgId, nodeId)
+  lines.push(...adviceFor(repo, commands, refused))
+  return { refused, lines }
+}
+
+/** `main` last: what else is pushed may be the head of a request that main takes in. */
+function sorted(commands: readonly RefCommand[]): RefCommand[] {
+  return [...commands].sort((a, b) => Number(a.ref === main) - Number(b.ref === main))
+}
+
+/**
+ * Refs that move together: those that do not depend on one another. Where one is a folder of another, `a` and `a/b`, each moves
+ * by itself, deletions first.
+ */
+function groupsOf(commands: readonly RefCommand[]): RefCommand[][] {
+  const related = relatedRefs(commands)
+  const isSingle = ({ ref }: RefCommand) => ref === main || related.has(ref)
+  const independent = commands.filter((command) => !isSingle(command))
+  const single = commands.filter(isSingle)
+  const ordered = sorted(single.sort((a, b) => Number(a.to !== null) - Number(b.to !== null)))
+  const groups: RefCommand[][] = []
+  for (let at = 0; at < independent.length; at += mostMoved) groups.push(independent.slice(at, at + mostMoved))
+  return [...groups, ...ordered.map((command) => [command])]
+}
+
+/** Those of which one is a folder of another. */
+function relatedRefs(commands: readonly RefCommand[]): Set<string> {
+  const names = new Set(commands.map(({ ref }) => ref))
+  const above = commands.flatMap(({ ref }) => foldersOf(ref).filter((folder) => names.has(folder)))
+  const below = commands.filter(({ ref }) => foldersOf(ref).some((folder) => names.has(folder)))
+  return new Set([...above, ...below.map(({ ref }) => ref)])
+}
+
+/** `refs/heads/a/b` → `refs`, `refs/heads`, `refs/heads/a`. */
+function foldersOf(ref: string): string[] {
+  const parts = ref.split('/')
+  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('/'))
+}
+
+/** By name, before a lock's path is made of it. */
+function refusedNames(commands: readonly RefCommand[]): Map<string, string> {
+  const refused = new Map<string, string>()
+  const seen = new Set<string>()
+  for (const { ref } of commands) {
+    const problem =
+      commands.length > mostRefs
+        ? `a push has at most ${mostRefs} refs`
+        : seen.has(ref)
+          ? 'named twice'
+          : refProblem(ref)
+    if (problem !== undefined) refused.set(ref, problem)
+    seen.add(ref)
+  }
+  return refused
+}
+
+/** Of an atomic push, where one ref is refused. */
+function refuseRest(refused: Map<string, string>, commands: readonly RefCommand[]): void {
+  const [culprit] = refused.keys()
+  if (culprit === undefined) return
+  const reason = `${printable(excerpt(culprit))} was refused, and the push is atomic`
+  for (const { ref } of commands) if (!refused.has(ref)) refused.set(ref, reason)
+}
+
+interface Explanation {
+  readonly reason: string
+  readonly lines: readonly string[]
+}
+
+/** In words for the person who pushes; what is ours goes to the log. */
+function explain(deps: Deps, error: unknown): Explanation {
+  if (error instanceof Rejected) {
+    const told = error.problems
+      .slice(0, toldProblems)
+      .map(({ path, reason }) => printable(`${excerpt(path)}: ${reason}`))
+    const more = error.problems.length - told.length
+    return { reason: printable(error.message), lines: more > 0 ? [...told, `and ${more} more`] : told }
+  }
+  if (error instanceof Refusal) return { reason: error.message, lines: [] }
+  if (error instanceof Invalid) return { reason: error.message, lines: [] }
+  if (error instanceof GitError && faults.includes(error.code)) deps.log.error({ err: error }, 'a push met a fault')
+  if (error instanceof GitError && error.code in sentences) return { reason: sentences[error.code] ?? '', lines: [] }
+  deps.log.error({ err: error }, 'a ref of a push could not be moved')
+  return { reason: `the service failed; ${look}`, lines: [] }
+}
+
+/** A fault may come after the ref has moved, and before that is durable. */
+const look = 'fetch before you push again'
+
+const sentences: Partial<Record<GitError['code'], string>> = {
+  busy: 'others are writing; push again',
+  ref_name_taken: 'another ref stands in the way of this name',
+  limit_exceeded: 'it holds more than the service reads',
+  object_missing: 'an object is missing',
+  object_damaged: 'an object is damaged',
+  ref_damaged: 'this repository is damaged',
+  repo_missing: 'the repository was deleted meanwhile',
+  storage_full: `the disk is full; ${look}`,
+  storage_readonly: `the storage is read-only; ${look}`,
+  storage_error: `the storage failed; ${look}`,
+}
+
+/** What the operator hears of, too. */
+const faults: readonly GitError['code'][] = [
+  'object_missing',
+  'object_damaged',
+  'ref_damaged',
+  'storage_full',
+  'storage_readonly',
+  'storage_error',
+]
+
+/** What became of pull requests, for the person at the terminal. */
+function linesOf(events: readonly Settled[]): string[] {
+  const ended = events.filter(({ kind }) => kind !== 'edit')
+  return ended.map(({ record: { number, status, title } }) =>
+    printable(`Pull request ${number} is ${status}: ${excerpt(title)}`),
+  )
+}
+
+function shortName(ref: string): string {
+  return ref.replace(/^refs\/(heads|tags)\//, '')
+}

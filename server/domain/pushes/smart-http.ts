@@ -1,0 +1,172 @@
+/** Nodes as git's remotes: who may fetch from and push to one, and which refs they are shown. */
+import type { Readable, Writable } from 'node:stream'
+import { GitError } from '../../../gitstore/errors.ts'
+import { refuseSuspect } from '../../../gitstore/refs/read-only.ts'
+import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { Reading } from '../../../gitstore/transfer/bounded-input.ts'
+import type { FetchRequest } from '../../../gitstore/transfer/fetch-request.ts'
+import { refusalOf } from '../../../gitstore/transfer/push-request.ts'
+import { judgeFetch, withWholeNames } from '../../../gitstore/transfer/reachability.ts'
+import {
+  advertise,
+  type Conversation,
+  type Judge,
+  readFetch,
+  readPush,
+  sayError,
+  serveFetch,
+  servePush,
+} from '../../../gitstore/transfer/smart-http.ts'
+import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
+import { nodeFor, orgFor } from '../access.ts'
+import { type Credential, isWithin } from '../accounts/access-tokens.ts'
+import { anonymous } from '../actor.ts'
+import { refProblem } from '../branches/ref-rules.ts'
+import { main, orgRepo } from '../layout.ts'
+import { receivePush } from './receive-push.ts'
+
+export type Service = Conversation['service']
+
+/** How the client and the service speak, and what ends it. */
+type Wire = Pick<Conversation, 'version' | 'signal' | 'stopping'>
+
+/** Writes the answer. */
+type Answer = (output: Writable, wire: Wire) => Promise<void>
+
+export interface Remote {
+  /** Whether the caller is shown what anybody is shown. */
+  readonly isPublic: boolean
+  /** The answer to `info/refs`. */
+  readonly advertise: Answer
+  /**
+   * Reads what the client asks, of a push up to its pack; `input` is the body as git wrote it. No git runs yet.
+   *
+   * @throws GitError limit_exceeded, malformed_request; the reason of `signal`; what `hold` throws
+   */
+  read(input: Readable, wire: Wire, hold: Reading['hold']): Promise<Answer>
+}
+
+/** The repository that holds the organisation itself, among the names of nodes. */
+const orgName = 'org'
+
+type Audience = 'owner' | 'member' | 'public'
+
+/** Bytes of what a fetch asks, 50 an object; of the refs of a push. */
+const fetchLimitBytes: Readonly<Record<Audience, number>> = { public: 2 ** 20, member: 2 ** 22, owner: 2 ** 22 }
+const pushLimitBytes = 2 ** 22
+
+/**
+ * The repository, if the caller may use the service on it.
+ *
+ * @throws Refusal unauthenticated, org_not_found, node_not_found, forbidden, token_scope; GitError as nodeFor
+ */
+export async function openRemote(
+  deps: Deps,
+  credential: Credential | undefined,
+  orgId: string,
+  name: string,
+  service: Service,
+): Promise<Remote> {
+  if (credential?.scope !== undefined) requireScope(credential.scope, orgId, name, service)
+  const actor = credential?.person ?? anonymous
+  if (name === orgName) {
+    if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to see this')
+    await orgFor(deps, actor, orgId, 'owner')
+    if (service === 'git-receive-pack') throw new Refusal('forbidden', 'org.git is written by the service alone')
+    return fetched(orgRepo(deps.store, orgId), 'owner')
+  }
+  if (service === 'git-receive-pack') {
+    if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to push')
+    const { repo } = await nodeFor(deps, actor, orgId, name, 'editor')
+    refuseSuspect(repo)
+    return pushed(repo, (push) => receivePush(deps, actor, orgId, name, push))
+  }
+  const { repo, role } = await nodeFor(deps, actor, orgId, name, 'public')
+  return fetched(repo, role === null ? 'public' : role === 'owner' ? 'owner' : 'member')
+}
+
+function requireScope(scope: NonNullable<Credential['scope']>, orgId: string, name: string, service: Service): void {
+  if (!isWithin(scope, orgId, name)) throw new Refusal('token_scope', 'This token is for another repository')
+  if (service === 'git-receive-pack' && scope.access === 'read')
+    throw new Refusal('token_scope', 'This token may only read')
+}
+
+/** What each audience is shown: these refs, and all below them. Without main, nothing may lie below `refs/heads/main`. */
+function shownTo(repo: Repo, audience: Audience): readonly string[] {
+  if (audience === 'owner') return ['refs/']
+  if (audience === 'member') return ['refs/heads', 'refs/tags']
+  return readRef(repo, main) ? [main, 'refs/tags'] : ['refs/tags']
+}
+
+function fetched(repo: Repo, audience: Audience): Remote {
+  const conversation = (wire: Wire) =>
+    ({ ...wire, service: 'git-upload-pack', shown: shownTo(repo, audience) }) satisfies Conversation
+  const answer = async (request: FetchRequest, output: Writable, wire: Wire): Promise<void> => {
+    const talk = conversation(wire)
+    if (request.command === 'nothing') return void output.end()
+    if (request.command === 'ls-refs') return serveFetch(repo, talk, request, output)
+    const refs = listShown(repo, talk.shown)
+    const judged = audience === 'owner' ? withWholeNames(refs, request) : await judgeFetch(repo, refs, request)
+    if (judged === undefined)
+      throw new Refusal(
+        'forbidden',
+        `This asks for what is not ${audience === 'public' ? 'published' : 'on a branch or a tag'}`,
+      )
+    await serveFetch(repo, talk, judged, output)
+  }
+  return {
+    isPublic: audience === 'public',
+    advertise: (output, wire) => advertise(repo, conversation(wire), output),
+    read: async (input, wire, hold) => {
+      const reading = { signal: wire.signal, hold, limitBytes: fetchLimitBytes[audience] }
+      const asked = await inWords(() => readFetch(input, wire.version, reading))
+      if (typeof asked === 'string') return async (output) => sayError(output, asked)
+      return async (output, later) => {
+        const refused = await inWords(() => answer(asked, output, later))
+        if (refused !== undefined) sayError(output, refused)
+      }
+    },
+  }
+}
+
+/** What git shows to the person is said in git's protocol, not by a status. */
+async function inWords<T>(work: () => Promise<T>): Promise<T | string> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof GitError && error.code === 'not_offered') return error.message
+    throw error
+  }
+}
+
+function listShown(repo: Repo, shown: readonly string[]): Map<string, Oid> {
+  const isShown = (ref: string) => shown.some((place) => ref === place || ref.startsWith(place.replace(/\/?$/, '/')))
+  const refs = new Map([...listRefs(repo, 'refs/')].filter(([ref]) => isShown(ref)))
+  const head = refs.get(main)
+  return head === undefined ? refs : refs.set('HEAD', head)
+}
+
+/** Then its pack would only fill the disk. */
+function isRefusedWhole(refused: ReadonlyMap<string, string | undefined>): refused is ReadonlyMap<string, string> {
+  return [...refused.values()].every((problem) => problem !== undefined)
+}
+
+function pushed(repo: Repo, judge: Judge): Remote {
+  const conversation = (wire: Wire) =>
+    ({ ...wire, service: 'git-receive-pack', shown: shownTo(repo, 'member') }) satisfies Conversation
+  return {
+    isPublic: false,
+    advertise: (output, wire) => advertise(repo, conversation(wire), output),
+    read: async (input, wire, hold) => {
+      const head = await readPush(input, { signal: wire.signal, hold, limitBytes: pushLimitBytes })
+      if (head.refs.length === 0) return async (output) => void output.end()
+      const refused = new Map(head.refs.map((ref) => [ref, refProblem(ref)] as const))
+      return async (output, later) =>
+        isRefusedWhole(refused)
+          ? void output.end(refusalOf(head, refused))
+          : servePush(repo, conversation(later), head, input, output, judge)
+    },
+  }
+}
