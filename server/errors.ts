@@ -80,8 +80,8 @@ export class Refusal extends Error {
   readonly code: RefusalCode
   readonly facts: Readonly<Record<string, unknown>>
 
-  constructor(code: RefusalCode, detail: string, facts: Record<string, unknown> = {}) {
-    super(detail)
+  constructor(code: RefusalCode, detail: string, facts: Record<string, unknown> = {}, options?: ErrorOptions) {
+    super(detail, options)
     this.name = 'Refusal'
     this.code = code
     this.facts = facts

@@ -1,6 +1,7 @@
 /** A push: each ref is judged and moved by itself, or all together, by the transaction that REST uses (law 4). */
 import { GitError } from '../../../gitstore/errors.ts'
 import { withFaults } from '../../../gitstore/refs/ref-transaction.ts'
+import type { Repo } from '../../../gitstore/repo.ts'
 import { type Push, type PushReport, type RefCommand, syncReceived } from '../../../gitstore/transfer/smart-http.ts'
 import type { Deps } from '../../deps.ts'
 import { Invalid, Refusal } from '../../errors.ts'
@@ -66,8 +67,22 @@ export async function receivePush(
     }
   }
   await followSoon(deps, orgId, nodeId)
-  lines.push(...adviceFor(repo, commands, refused))
-  return { refused, lines }
+  return { refused, lines: [...lines, ...advice(deps, repo, commands, refused)] }
+}
+
+/** None where it cannot be read: the refs have moved, and the report of that is not lost with it. */
+function advice(
+  deps: Deps,
+  repo: Repo,
+  commands: readonly RefCommand[],
+  refused: ReadonlyMap<string, string>,
+): readonly string[] {
+  try {
+    return adviceFor(repo, commands, refused)
+  } catch (error) {
+    deps.log.warn({ err: error }, 'a push was carried out, and there was no advice for it')
+    return []
+  }
 }
 
 /** `main` last: what else is pushed may be the head of a request that main takes in. */

@@ -166,7 +166,27 @@ function pushed(repo: Repo, judge: Judge): Remote {
       return async (output, later) =>
         isRefusedWhole(refused)
           ? void output.end(refusalOf(head, refused))
-          : servePush(repo, conversation(later), head, input, output, judge)
+          : carriedOut(judge, (watched) => servePush(repo, conversation(later), head, input, output, watched))
     },
+  }
+}
+
+/**
+ * Tells a push whose refs may have moved, and of which git could not say so any more, from one that was refused before.
+ *
+ * @throws Refusal outcome_unknown; before `judge` was asked, what `serve` throws
+ */
+async function carriedOut(judge: Judge, serve: (judge: Judge) => Promise<void>): Promise<void> {
+  let asked = false
+  const watched: Judge = (push) => {
+    asked = true
+    return judge(push)
+  }
+  try {
+    await serve(watched)
+  } catch (error) {
+    if (!asked) throw error
+    const told = 'The push may have been carried out; fetch before you push again'
+    throw new Refusal('outcome_unknown', told, {}, { cause: error })
   }
 }
