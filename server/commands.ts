@@ -56,7 +56,7 @@ export async function importFolder(call: Call, folder: string, options: ImportOp
     })
     reading.end()
     const writing = progressFor('Writing')
-    const done = await importNodes(deps, person, org.id, plan.nodes, writing.at)
+    const done = await importNodes(deps, person, { orgId: org.id }, { nodes: plan.nodes, onProgress: writing.at })
     writing.end()
     const { counts } = plan
     say(
@@ -273,7 +273,7 @@ async function personFor(deps: Deps, email: string): Promise<Person> {
 
 /** The organisation that is named, else the person's own of the folder's name, else a new one of that name. */
 async function orgForImport(deps: Deps, person: Person, id: string | undefined, name: string): Promise<Org> {
-  if (id !== undefined) return readOrg(deps, person, id)
+  if (id !== undefined) return readOrg(deps, person, { orgId: id })
   const { orgs } = await listOrgs(deps, person, { limit: 10_000, offset: 0 })
   return orgs.find((org) => org.name === name && org.role !== 'reader') ?? createOrg(deps, person, { name })
 }

@@ -5,6 +5,7 @@ import { createGunzip } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
 import type { Deps } from '../deps.ts'
 import type { Credential } from '../domain/accounts/access-tokens.ts'
+import type { RepositoryAt } from '../domain/at.ts'
 import { canonicalId } from '../domain/layout.ts'
 import { openRemote, type Service } from '../domain/pushes/smart-http.ts'
 import { Refusal } from '../errors.ts'
@@ -15,9 +16,7 @@ import { answerLfs, isLfsRequest } from './git-lfs.ts'
 import { newHold, takeSlot } from './git-slots.ts'
 import type { CountRequest } from './rate-limits.ts'
 
-interface Route {
-  readonly orgId: string
-  readonly name: string
+interface Route extends RepositoryAt {
   readonly rest: string
 }
 
@@ -44,7 +43,7 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
     const service = serviceOf(req, res, route)
     const credential = await credentialOf(req, findCredential)
     await count(req, res, credential?.person.id)
-    const remote = await openRemote(deps, credential, route.orgId, route.name, service)
+    const remote = await openRemote(deps, credential, route, service)
     const caller = {
       key: credential === undefined ? `address ${networkOf(req)}` : `person ${credential.person.id}`,
       isAnonymous: credential === undefined,

@@ -11,6 +11,7 @@ import type { Deps } from '../../deps.ts'
 import { Invalid, Refusal } from '../../errors.ts'
 import { nodeFor, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
+import type { OrgAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-moves.ts'
 import { knownBranch } from '../branches/contents.ts'
 import { followNode } from '../indexing/index-node.ts'
@@ -35,22 +36,27 @@ export interface Imported {
   readonly problems: { path: string; reason: string }[]
 }
 
+export interface ImportInput {
+  /** Parents before children. */
+  readonly nodes: readonly ImportedNode[]
+  readonly onProgress: (done: number, total: number) => void
+}
+
 /**
  * Makes each node's main equal to the plan: the folder wins, what was there stays in the history. A new node comes
  * without its edges to nodes that are not there yet; they follow when all are. What is refused is a problem of its node
  * and stops no other; running it again completes what was interrupted.
  *
- * @param nodes parents before children
  * @throws Refusal org_not_found, forbidden; GitError storage_*, DatabaseFault; the reason of `deps.draining`
  */
 export async function importNodes(
   deps: Deps,
   actor: Person,
-  orgId: string,
-  nodes: readonly ImportedNode[],
-  onProgress: (done: number, total: number) => void,
+  at: OrgAt,
+  { nodes, onProgress }: ImportInput,
 ): Promise<Imported> {
-  await orgFor(deps, actor, orgId, 'editor')
+  const { orgId } = at
+  await orgFor(deps, actor, at, 'editor')
   const there = new Set((await listNodeProperties(deps.index.read, orgId)).map((row) => row.id))
   const [created, whole] = [new Set<string>(), new Set<string>()]
   const counts = { created: 0, updated: 0, unchanged: 0 }
@@ -121,7 +127,8 @@ async function create(deps: Deps, actor: Person, orgId: string, node: ImportedNo
   const { id, path, title, files } = node
   const seed = { id, title, files, message: `Import ${path}`, locate: (file: string) => [file] }
   try {
-    await createNodeFrom(deps, actor, orgId, seed)
+    // Asked for each node: an import takes minutes.
+    await createNodeFrom(deps, actor, await orgFor(deps, actor, { orgId }, 'editor'), seed)
     return true
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'node_exists') throw error
@@ -133,7 +140,7 @@ async function create(deps: Deps, actor: Person, orgId: string, node: ImportedNo
 
 /** True if a commit was needed. */
 async function replaceTree(deps: Deps, actor: Person, orgId: string, node: ImportedNode): Promise<boolean> {
-  const access = await nodeFor(deps, actor, orgId, node.id, 'editor')
+  const access = await nodeFor(deps, actor, { orgId, nodeId: node.id }, 'editor')
   const head = readRef(access.repo, main)
   if (head !== null && (await isTree(access.repo, (await readCommit(access.repo, head)).tree, node.files))) return false
   await commitToBranch(deps, actor, access, {
