@@ -13,7 +13,7 @@ import { isId } from './domain/layout.ts'
 import { importNodes } from './domain/nodes/imports.ts'
 import { backUp, findMistake, type Trouble } from './domain/operator/backup.ts'
 import { examine, type Step } from './domain/operator/doctor.ts'
-import { createAccounts, findOccupant, place } from './domain/operator/restore.ts'
+import { createAccounts, findOccupant, putIntoPlace } from './domain/operator/restore.ts'
 import { stage } from './domain/operator/staging.ts'
 import { purge, restoreNode, type Trashed } from './domain/operator/trash.ts'
 import { createOrg, listOrgs, type Org, readOrg } from './domain/orgs/orgs.ts'
@@ -163,7 +163,7 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
   const staged = await stage(root, dir, call.signal, copying.at)
   copying.end()
   const problems: Trouble[] = [...staged.problems]
-  const hasCredentials = await place(root, dir, staged, problems)
+  const hasCredentials = await putIntoPlace(root, dir, staged, problems)
   return withDeps(call, async (deps) => {
     const indexing = progressFor('Indexing')
     const { failed } = await followAll(deps, indexing.at)

@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts'
 import type { Credential } from '../domain/accounts/access-tokens.ts'
 import type { RepositoryAt } from '../domain/at.ts'
 import { canonicalId } from '../domain/layout.ts'
-import { openRemote, type Service } from '../domain/pushes/smart-http.ts'
+import { type GitService, openRemote } from '../domain/pushes/smart-http.ts'
 import { Refusal } from '../errors.ts'
 import { networkOf } from './addresses.ts'
 import type { FindCredential } from './authentication.ts'
@@ -20,7 +20,7 @@ interface Route extends RepositoryAt {
   readonly rest: string
 }
 
-const services: readonly Service[] = ['git-upload-pack', 'git-receive-pack']
+const services: readonly GitService[] = ['git-upload-pack', 'git-receive-pack']
 
 export function isGitRequest(req: Request): boolean {
   return req.originalUrl.startsWith('/git/')
@@ -83,7 +83,7 @@ function routeOf(req: Request): Route {
   return { orgId: canonicalId(orgId), name: canonicalId(name), rest }
 }
 
-function serviceOf(req: Request, res: Response, { rest }: Route): Service {
+function serviceOf(req: Request, res: Response, { rest }: Route): GitService {
   const method = rest === 'info/refs' ? 'GET' : 'POST'
   if (req.method !== method) {
     res.set('Allow', method)

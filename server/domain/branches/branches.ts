@@ -16,6 +16,7 @@ import { followNode, followSoon, readBack } from '../indexing/index-node.ts'
 import { main } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { problemsOf, refuseProblems } from './branch-moves.ts'
+import { readTree } from './commit-trees.ts'
 import { shownMessage, withinPage } from './commit-views.ts'
 import { findNamedCommit, headFor } from './contents.ts'
 import { roomFor, tooMany } from './ref-limits.ts'
@@ -62,7 +63,7 @@ export async function createBranch(
   const from = await findNamedCommit(access, input.from ?? 'main')
   if (!from) throw invalid(['body', 'from'], 'names no branch or commit of this node', input.from ?? 'main')
   const ref = `refs/heads/${name}`
-  const { tree } = await readCommit(repo, from)
+  const tree = await readTree(repo, from)
   // What the node has already may have another name.
   refuseProblems(await problemsOf(deps, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
   await transact(deps.store, [{ repo, ref }], async (current) => {

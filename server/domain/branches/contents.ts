@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GitError } from '../../../gitstore/errors.ts'
 import { asBranchName, type BranchName } from '../../../gitstore/names.ts'
-import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
+import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { type FileEntry, findEntry, listFiles } from '../../../gitstore/objects/trees.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -18,6 +18,7 @@ import { readBack } from '../indexing/index-node.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { commitToBranch } from './branch-moves.ts'
 import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
+import { readTree } from './commit-trees.ts'
 import { type CommitDetails, readCommits, readDetails, readDiff } from './commit-views.ts'
 import { lasting, lengthOf } from './immutable-answers.ts'
 import { largeRead, readOfChange } from './large-reads.ts'
@@ -76,7 +77,7 @@ export async function listEntities(deps: Deps, actor: Actor, at: BranchAt, page:
 }
 
 async function listTree(repo: Repo, head: Oid): Promise<FileEntry[]> {
-  const { tree } = await readCommit(repo, head)
+  const tree = await readTree(repo, head)
   return largeRead(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
 }
 
@@ -85,8 +86,7 @@ export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
   const { nodeId, branch, path } = at
   const access = await nodeFor(deps, actor, at, 'public')
   const head = await revisionFor(access, branch)
-  const entry =
-    head === null ? undefined : await findEntry(access.repo, (await readCommit(access.repo, head)).tree, path)
+  const entry = head === null ? undefined : await findEntry(access.repo, await readTree(access.repo, head), path)
   if (!head || !entry || entry.mode === '040000' || entry.mode === '160000')
     throw new Refusal('file_not_found', 'File not found')
   const content = await readBlob(access.repo, entry.oid, fileLimit)

@@ -14,8 +14,9 @@ import { openPullsAt } from '../ledger/open-pulls.ts'
 import type { BranchMove, Settled } from '../ledger/settle.ts'
 import { judgeMoves, pinMoves, writeEvents } from '../ledger/settlement.ts'
 import { addsParents, whileHeld } from './branch-moves.ts'
+import { findTree } from './commit-trees.ts'
 import { roomFor, tooMany } from './ref-limits.ts'
-import { judge, judgeLocked, Rejected, treeOf } from './ref-rules.ts'
+import { judge, judgeLocked, Rejected } from './ref-rules.ts'
 
 export interface Moved {
   /** Why refs stayed where they are, by name. */
@@ -79,13 +80,13 @@ interface Verdicts {
 }
 
 async function judgeAll(
-  place: Parameters<typeof judge>[0],
+  context: Parameters<typeof judge>[0],
   commands: readonly RefCommand[],
   { refused, judged, together }: Verdicts & { readonly judged: Set<RefCommand> },
 ): Promise<void> {
   for (const command of commands) {
     if (judged.has(command)) continue
-    await judge(place, command).catch((error: unknown) => refused.set(command.ref, error))
+    await judge(context, command).catch((error: unknown) => refused.set(command.ref, error))
     if (refused.size > 0 && together === 'all or none') return
     // What main may hold depends on the graph, which is held for this attempt only.
     if (command.ref !== main) judged.add(command)
@@ -165,6 +166,6 @@ async function touchedBy({ index }: Deps, nodeId: string, commands: readonly Ref
 async function movesParents({ repo }: NodeAccess, commands: readonly RefCommand[]): Promise<boolean> {
   const move = commands.find(({ ref }) => ref === main)
   if (!move?.to) return false
-  const after = await treeOf(repo, move.to)
-  return after !== null && addsParents(repo, await treeOf(repo, move.from), after)
+  const after = await findTree(repo, move.to)
+  return after !== null && addsParents(repo, await findTree(repo, move.from), after)
 }

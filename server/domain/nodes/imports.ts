@@ -1,9 +1,7 @@
 /** A planned folder becomes nodes: what is new is made, what differs gets one commit, what is the same is left alone. */
 
 import { GitError } from '../../../gitstore/errors.ts'
-import { readCommit } from '../../../gitstore/objects/commits.ts'
-import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
-import { applyChanges, listFiles } from '../../../gitstore/objects/trees.ts'
+import { openDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findNode, listNodeProperties } from '../../../index/derived/node-queries.ts'
@@ -13,10 +11,11 @@ import { nodeFor, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-moves.ts'
+import { readTree } from '../branches/commit-trees.ts'
 import { knownBranch } from '../branches/contents.ts'
 import { followNode } from '../indexing/index-node.ts'
 import { main } from '../layout.ts'
-import { createNodeFrom, type NodeFiles } from './node-creation.ts'
+import { buildTree, createNodeFrom, type NodeFiles } from './node-creation.ts'
 
 export interface ImportedNode {
   readonly id: string
@@ -142,13 +141,13 @@ async function create(deps: Deps, actor: Person, orgId: string, node: ImportedNo
 async function replaceTree(deps: Deps, actor: Person, orgId: string, node: ImportedNode): Promise<boolean> {
   const access = await nodeFor(deps, actor, { orgId, nodeId: node.id }, 'editor')
   const head = readRef(access.repo, main)
-  if (head !== null && (await isTree(access.repo, (await readCommit(access.repo, head)).tree, node.files))) return false
+  if (head !== null && (await isTree(access.repo, await readTree(access.repo, head), node.files))) return false
   await commitToBranch(deps, actor, access, {
     branch: knownBranch('main'),
     message: `Import ${node.path}`,
     expectedHead: head,
     addsParents: [...node.files.keys()].some((path) => path.startsWith('parents/')),
-    build: (draft, tree) => treeOf(draft, tree, node.files),
+    build: (draft, tree) => buildTree(draft, tree, node.files),
     locate: (path) => [path],
   })
   return true
@@ -156,14 +155,7 @@ async function replaceTree(deps: Deps, actor: Person, orgId: string, node: Impor
 
 /** Whether `tree` is exactly these files: found out without a lock, for a second import finds it of nearly every node. */
 async function isTree(repo: Repo, tree: Oid, files: NodeFiles): Promise<boolean> {
-  return (await treeOf(openDraft(repo), tree, files)) === tree
-}
-
-async function treeOf(draft: Draft, tree: Oid | null, files: NodeFiles): Promise<Oid> {
-  const before = tree === null ? [] : await listFiles(draft.repo, tree)
-  const gone = before.filter(({ path }) => !files.has(path)).map(({ path }) => ({ path, blob: null }))
-  const wanted = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))
-  return applyChanges(draft, tree, [...gone, ...wanted])
+  return (await buildTree(openDraft(repo), tree, files)) === tree
 }
 
 async function missingNodes(deps: Deps, orgId: string, nodes: readonly ImportedNode[]): Promise<Imported['missing']> {

@@ -2,7 +2,7 @@
 import { v7 as newId } from 'uuid'
 import { GitError } from '../../../gitstore/errors.ts'
 import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
-import { applyChanges } from '../../../gitstore/objects/trees.ts'
+import { applyChanges, listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { createRepo } from '../../../gitstore/repos.ts'
 import { findNodeById, type NodeRow } from '../../../index/derived/node-queries.ts'
@@ -92,7 +92,7 @@ export async function createNodeFrom(
       const refs = new Map<string, Oid>()
       if (seed.files) {
         const draft = openDraft(repo)
-        const tree = await treeOf(draft, seed.files)
+        const tree = await buildTree(draft, null, seed.files)
         const node = { id } as NodeRow // only the id of a node that has no row yet is read
         refuseProblems(await problemsOf(deps, { org, node }, draft.repo, main, null, tree), seed.locate)
         const person = signature(actor, created_at)
@@ -117,9 +117,12 @@ export async function createNodeFrom(
   return id
 }
 
-async function treeOf(draft: Draft, files: NodeFiles): Promise<Oid> {
-  const changes = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))
-  return applyChanges(draft, null, changes)
+/** The tree of exactly these files, made on the draft from `before` (null: from nothing). */
+export async function buildTree(draft: Draft, before: Oid | null, files: NodeFiles): Promise<Oid> {
+  const old = before === null ? [] : await listFiles(draft.repo, before)
+  const gone = old.filter(({ path }) => !files.has(path)).map(({ path }) => ({ path, blob: null }))
+  const wanted = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))
+  return applyChanges(draft, before, [...gone, ...wanted])
 }
 
 async function refuseKnown(deps: Deps, orgId: string, id: string): Promise<void> {

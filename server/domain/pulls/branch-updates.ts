@@ -10,11 +10,12 @@ import { type NodeAccess, nodeFor, requireStill } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
 import { addsParents, problemsOf, refuseDirectMove, refuseProblems, whileHeld } from '../branches/branch-moves.ts'
+import { readTree } from '../branches/commit-trees.ts'
 import { signature } from '../format/signatures.ts'
 import { followSoon } from '../indexing/index-node.ts'
 import { main } from '../layout.ts'
 import { openSlots } from '../slots.ts'
-import { sentence, treeOf } from './merges.ts'
+import { sentence } from './merges.ts'
 import { type PullRequest, toPull } from './pull-views.ts'
 import { pullAfter, rowFor } from './pulls.ts'
 
@@ -62,7 +63,7 @@ export async function updatePullBranch(
     throw tooMany(`The target lacks ${ahead} commits of the source, and at most ${commitsAtMost} are rebased here`)
   const head = await inSlot(actor.id, signal, () => rebased(deps, actor, access, { from, onto, signal }))
   signal.throwIfAborted()
-  const adds = source.ref === main && (await addsParents(repo, await treeOf(repo, from), await treeOf(repo, head)))
+  const adds = source.ref === main && (await addsParents(repo, await readTree(repo, from), await readTree(repo, head)))
   await whileHeld(deps, access, adds, () =>
     transact(deps.store, [source], async (current) => {
       if (current(source) !== from)
@@ -73,7 +74,7 @@ export async function updatePullBranch(
         )
       await requireStill(deps, actor, at.orgId, 'editor')
       refuseProblems(
-        await problemsOf(deps, access, repo, source.ref, await treeOf(repo, from), await treeOf(repo, head)),
+        await problemsOf(deps, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head)),
         () => ['body'],
       )
       return { moves: [{ ...source, to: head }], value: undefined }

@@ -1,5 +1,4 @@
 /** Merging is a fast-forward of the target to the source's head; updating a branch is a rebase onto its target. */
-import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { type Decision, type RefName, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -11,6 +10,7 @@ import { type NodeAccess, nodeFor, requireRole, requireStill, reread } from '../
 import type { Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
 import { addsParents, whileHeld } from '../branches/branch-moves.ts'
+import { readTree } from '../branches/commit-trees.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { followSoon } from '../indexing/index-node.ts'
 import { ledgerRef, main } from '../layout.ts'
@@ -68,7 +68,11 @@ async function attempt(
     if (record.status === 'merged') return repeated(record, input)
     await requireStill(deps, actor, org.id, roleToMerge(access, row))
     const { from, to } = await mergeable(deps, access, record, input)
-    if (target.ref === main && !held && (await addsParents(repo, await treeOf(repo, from), await treeOf(repo, to)))) {
+    if (
+      target.ref === main &&
+      !held &&
+      (await addsParents(repo, await readTree(repo, from), await readTree(repo, to)))
+    ) {
       return { moves: [], value: false }
     }
     const situation = {
@@ -132,7 +136,3 @@ export const sentence = {
   draft: 'The pull request is a draft',
   mergeable: 'The pull request can be merged',
 } as const
-
-export async function treeOf(repo: NodeAccess['repo'], oid: Oid): Promise<Oid> {
-  return (await readCommit(repo, oid)).tree
-}

@@ -28,7 +28,7 @@ import { refProblem } from '../branches/ref-rules.ts'
 import { main, orgRepo } from '../layout.ts'
 import { receivePush } from './receive-push.ts'
 
-export type Service = Conversation['service']
+export type GitService = Conversation['service']
 
 /** How the client and the service speak, and what ends it. */
 type Wire = Pick<Conversation, 'version' | 'signal' | 'stopping'>
@@ -67,7 +67,7 @@ export async function openRemote(
   deps: Deps,
   credential: Credential | undefined,
   at: RepositoryAt,
-  service: Service,
+  service: GitService,
 ): Promise<Remote> {
   const { orgId, name } = at
   if (credential?.scope !== undefined) requireScope(credential.scope, at, service)
@@ -89,7 +89,11 @@ export async function openRemote(
   return fetched(repo, role === null ? 'public' : role === 'owner' ? 'owner' : 'member')
 }
 
-function requireScope(scope: NonNullable<Credential['scope']>, { orgId, name }: RepositoryAt, service: Service): void {
+function requireScope(
+  scope: NonNullable<Credential['scope']>,
+  { orgId, name }: RepositoryAt,
+  service: GitService,
+): void {
   if (!isWithin(scope, orgId, name)) throw new Refusal('token_scope', 'This token is for another repository')
   if (service === 'git-receive-pack' && scope.access === 'read')
     throw new Refusal('token_scope', 'This token may only read')
