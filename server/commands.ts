@@ -13,7 +13,7 @@ import { isId } from './domain/layout.ts'
 import { importNodes } from './domain/nodes/imports.ts'
 import { backUp, findMistake, type Trouble } from './domain/operator/backup.ts'
 import { examine, type Step } from './domain/operator/doctor.ts'
-import { createAccounts, findOccupant, place } from './domain/operator/restore.ts'
+import { createAccounts, findOccupant, putIntoPlace } from './domain/operator/restore.ts'
 import { stage } from './domain/operator/staging.ts'
 import { purge, restoreNode, type Trashed } from './domain/operator/trash.ts'
 import { createOrg, listOrgs, type Org, readOrg } from './domain/orgs/orgs.ts'
@@ -56,7 +56,7 @@ export async function importFolder(call: Call, folder: string, options: ImportOp
     })
     reading.end()
     const writing = progressFor('Writing')
-    const done = await importNodes(deps, person, org.id, plan.nodes, writing.at)
+    const done = await importNodes(deps, person, { orgId: org.id }, { nodes: plan.nodes, onProgress: writing.at })
     writing.end()
     const { counts } = plan
     say(
@@ -163,7 +163,7 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
   const staged = await stage(root, dir, call.signal, copying.at)
   copying.end()
   const problems: Trouble[] = [...staged.problems]
-  const hasCredentials = await place(root, dir, staged, problems)
+  const hasCredentials = await putIntoPlace(root, dir, staged, problems)
   return withDeps(call, async (deps) => {
     const indexing = progressFor('Indexing')
     const { failed } = await followAll(deps, indexing.at)
@@ -273,7 +273,7 @@ async function personFor(deps: Deps, email: string): Promise<Person> {
 
 /** The organisation that is named, else the person's own of the folder's name, else a new one of that name. */
 async function orgForImport(deps: Deps, person: Person, id: string | undefined, name: string): Promise<Org> {
-  if (id !== undefined) return readOrg(deps, person, id)
+  if (id !== undefined) return readOrg(deps, person, { orgId: id })
   const { orgs } = await listOrgs(deps, person, { limit: 10_000, offset: 0 })
   return orgs.find((org) => org.name === name && org.role !== 'reader') ?? createOrg(deps, person, { name })
 }

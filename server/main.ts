@@ -7,7 +7,7 @@ import cluster from 'node:cluster'
 import { codeOf } from '../gitstore/errors.ts'
 import { ConfigError, isSweeper, readConfig } from './config.ts'
 import { explainFault } from './faults.ts'
-import { type Service, startService } from './service.ts'
+import { type RunningService, startService } from './service.ts'
 import { startWorkers, WorkerFailed } from './workers.ts'
 
 /** Milliseconds after which the process ends whatever still runs; it may be killed at any moment, so it may do this too. */
@@ -30,7 +30,7 @@ try {
 }
 
 /** A worker is asked by signals, once or twice, and by the end of the process that started it. */
-function stopWhenAsked(service: Pick<Service, 'close'>): void {
+function stopWhenAsked(service: Pick<RunningService, 'close'>): void {
   let stopping = false
   const stop = () => {
     if (stopping) return

@@ -19,7 +19,7 @@ const patience = 8_000
 /** Milliseconds that an index which is being made keeps the service from listening: 1,000 nodes. Then it answers 503 `busy`. */
 const longestSilence = 5_000
 
-export interface Service {
+export interface RunningService {
   readonly url: string
   readonly deps: Deps
   /** Takes no more requests, ends those in flight, closes everything. */
@@ -38,7 +38,7 @@ export interface Overrides {
 }
 
 /** Listens when this resolves; what is missing in the index, or moved since, is made good in the background. @throws the system's error where the port cannot be had */
-export async function startService(config: Config, overrides: Overrides = {}): Promise<Service> {
+export async function startService(config: Config, overrides: Overrides = {}): Promise<RunningService> {
   const {
     now,
     log = createLog(config.logLevel),

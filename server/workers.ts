@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { RateLimiterClusterMaster } from 'rate-limiter-flexible'
 import { type Config, workerEnvironment } from './config.ts'
 import { createLog } from './http/requests.ts'
-import { type Service, urlOf } from './service.ts'
+import { type RunningService, urlOf } from './service.ts'
 
 /** Milliseconds until workers that do not stop are killed: a second before this process ends in any case. */
 const longestStop = 13_000
@@ -27,7 +27,7 @@ export class WorkerFailed extends Error {
 }
 
 /** Resolves once all `config.workers` listen. @throws WorkerFailed, with no worker left */
-export async function startWorkers(config: Config): Promise<Pick<Service, 'url' | 'close'>> {
+export async function startWorkers(config: Config): Promise<Pick<RunningService, 'url' | 'close'>> {
   const log = createLog(config.logLevel)
   const listening = new Set<Worker>()
   const stopping = new AbortController()

@@ -1,4 +1,4 @@
-/** Who may do what: rights are checked here, once, at the start of every use case. */
+/** Who may do what. Each use case asks once, at its start, and hands the access on. */
 
 import { GitError } from '../../gitstore/errors.ts'
 import type { History } from '../../gitstore/history/history.ts'
@@ -12,6 +12,7 @@ import { DatabaseFault } from '../../index/sqlite/database.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
 import type { Actor, Person } from './actor.ts'
+import type { NodeAt, OrgAt } from './at.ts'
 import { historyOf } from './indexing/history.ts'
 import { followNode, followOrg } from './indexing/index-node.ts'
 import { agree, indexedBranches } from './indexing/indexed-branches.ts'
@@ -39,8 +40,8 @@ export interface NodeAccess extends OrgAccess {
  *
  * @throws Refusal unauthenticated (anonymous, not published or unknown), org_not_found, forbidden
  */
-export async function orgFor(deps: Deps, actor: Actor, orgId: string, need: Need): Promise<OrgAccess> {
-  const access = await visibleOrg(deps, actor, orgId)
+export async function orgFor(deps: Deps, actor: Actor, at: OrgAt, need: Need): Promise<OrgAccess> {
+  const access = await visibleOrg(deps, actor, at.orgId)
   requireRole(access, need)
   return access
 }
@@ -50,19 +51,26 @@ export async function orgFor(deps: Deps, actor: Actor, orgId: string, need: Need
  *
  * @throws Refusal as orgFor, node_not_found before forbidden; GitError repo_missing, ref_damaged
  */
-export async function nodeFor(
-  deps: Deps,
-  actor: Actor,
-  orgId: string,
-  nodeId: string,
-  need: Need,
-): Promise<NodeAccess> {
-  const access = await visibleOrg(deps, actor, orgId)
+export async function nodeFor(deps: Deps, actor: Actor, at: NodeAt, need: Need): Promise<NodeAccess> {
+  return nodeIn(deps, await visibleOrg(deps, actor, at.orgId), at.nodeId, need)
+}
+
+/**
+ * A node of an organisation to which the access is known: a node just made, or the same node after a change.
+ *
+ * @throws as nodeFor, but for the organisation's refusals
+ */
+export async function nodeIn(deps: Deps, access: OrgAccess, nodeId: string, need: Need): Promise<NodeAccess> {
   const node = await findFollowed(deps, access.org, nodeId, need)
   if (!node) throw new Refusal('node_not_found', 'Node not found')
   requireRole(access, need)
-  const repo = nodeRepo(deps.store, orgId, nodeId)
-  return { ...access, node, repo, history: historyOf(deps, nodeId, repo) }
+  const repo = nodeRepo(deps.store, access.org.id, nodeId)
+  return { org: access.org, role: access.role, node, repo, history: historyOf(deps, nodeId, repo) }
+}
+
+/** The access with the node's row as it is now. The index has followed. @throws as nodeIn */
+export function reread(deps: Deps, access: NodeAccess, need: Need): Promise<NodeAccess> {
+  return nodeIn(deps, access, access.node.id, need)
 }
 
 /** The role once more, under a lock: a long request outlives a removal. @throws Refusal forbidden */

@@ -69,9 +69,9 @@ export function authenticate(findCredential: FindCredential): RequestHandler {
  * nothing of what is there.
  */
 export const limitTokens: RequestHandler = (req, _res, next) => {
-  const { operation, place, scope } = contextOf(req)
+  const { operation, match, scope } = contextOf(req)
   if (scope !== undefined) {
-    const { org_id, node_id } = place.parameters
+    const { org_id, node_id } = match.parameters
     if (operation.token === 'none') throw beyond('This takes the token of a login, not a personal access token')
     if (operation.token === 'write' && scope.access === 'read') throw beyond('This token only reads')
     if (!isWithin(scope, org_id, node_id)) throw beyond('This token is for something else')

@@ -12,7 +12,7 @@ import { hideSecrets, mostProblems } from './problems.ts'
 import { setLimitHeaders } from './rate-limits.ts'
 import { requestId } from './requests.ts'
 import { readBySchema } from './sent-values.ts'
-import { findPlace, type Place } from './spec.ts'
+import { findPath, type PathMatch } from './spec.ts'
 
 /** The codes that the spec tells clients of, but for those of what no operation got to see. */
 type DocumentedCode = Exclude<components['schemas']['KnownErrorCode'], 'headers_too_large' | 'internal_error'>
@@ -112,21 +112,21 @@ const retryAfter: Partial<Record<RefusalCode, number>> = {
 
 /** Finds the operation that is asked for: 404 for unknown paths, 405 for methods that a path does not have. */
 export const findOperation: RequestHandler = (req, res, next) => {
-  const place = findPlace(req.url.split('?', 1)[0] ?? '')
-  if (place === undefined) throw new Refusal('not_found', 'There is nothing here')
-  const methods = [...place.operations.keys()]
+  const match = findPath(req.url.split('?', 1)[0] ?? '')
+  if (match === undefined) throw new Refusal('not_found', 'There is nothing here')
+  const methods = [...match.operations.keys()]
   const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
   if (req.method === 'OPTIONS') {
     res.status(204).set('Allow', allow).end()
     return
   }
-  const operation = place.operations.get(req.method === 'HEAD' ? 'GET' : req.method)
+  const operation = match.operations.get(req.method === 'HEAD' ? 'GET' : req.method)
   if (operation === undefined) {
     res.set('Allow', allow)
     throw new Refusal('method_not_allowed', `${req.method} is not possible here`)
   }
-  const parameters = readBySchema(operation.pathSchema, place.parameters) as Place['parameters'] // an object of the same texts
-  setOperation(req, operation, { ...place, parameters })
+  const parameters = readBySchema(operation.pathSchema, match.parameters) as PathMatch['parameters'] // an object of the same texts
+  setOperation(req, operation, { ...match, parameters })
   next()
 }
 

@@ -51,7 +51,7 @@ function newRation(total: number): Ration {
 }
 
 const slots = newRation(running)
-const places = newRation(waiting)
+const queueRation = newRation(waiting)
 const bytes = newRation(heldBytes)
 
 interface Waiter {
@@ -94,12 +94,12 @@ export function newHold(caller: Caller): { readonly hold: (amount: number) => vo
 }
 
 function turn(caller: Caller, signal: AbortSignal): Promise<void> {
-  if (!places.fits(caller)) throw tooMany()
-  places.take(caller)
+  if (!queueRation.fits(caller)) throw tooMany()
+  queueRation.take(caller)
   return new Promise((resolve, reject) => {
     const settle = (outcome: () => void) => {
       if (!queue.delete(waiter)) return
-      places.give(caller)
+      queueRation.give(caller)
       clearTimeout(timer)
       signal.removeEventListener('abort', leave)
       outcome()

@@ -5,8 +5,9 @@ import { createGunzip } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
 import type { Deps } from '../deps.ts'
 import type { Credential } from '../domain/accounts/access-tokens.ts'
+import type { RepositoryAt } from '../domain/at.ts'
 import { canonicalId } from '../domain/layout.ts'
-import { openRemote, type Service } from '../domain/pushes/smart-http.ts'
+import { type GitService, openRemote } from '../domain/pushes/smart-http.ts'
 import { Refusal } from '../errors.ts'
 import { networkOf } from './addresses.ts'
 import type { FindCredential } from './authentication.ts'
@@ -15,13 +16,11 @@ import { answerLfs, isLfsRequest } from './git-lfs.ts'
 import { newHold, takeSlot } from './git-slots.ts'
 import type { CountRequest } from './rate-limits.ts'
 
-interface Route {
-  readonly orgId: string
-  readonly name: string
+interface Route extends RepositoryAt {
   readonly rest: string
 }
 
-const services: readonly Service[] = ['git-upload-pack', 'git-receive-pack']
+const services: readonly GitService[] = ['git-upload-pack', 'git-receive-pack']
 
 export function isGitRequest(req: Request): boolean {
   return req.originalUrl.startsWith('/git/')
@@ -44,7 +43,7 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
     const service = serviceOf(req, res, route)
     const credential = await credentialOf(req, findCredential)
     await count(req, res, credential?.person.id)
-    const remote = await openRemote(deps, credential, route.orgId, route.name, service)
+    const remote = await openRemote(deps, credential, route, service)
     const caller = {
       key: credential === undefined ? `address ${networkOf(req)}` : `person ${credential.person.id}`,
       isAnonymous: credential === undefined,
@@ -84,7 +83,7 @@ function routeOf(req: Request): Route {
   return { orgId: canonicalId(orgId), name: canonicalId(name), rest }
 }
 
-function serviceOf(req: Request, res: Response, { rest }: Route): Service {
+function serviceOf(req: Request, res: Response, { rest }: Route): GitService {
   const method = rest === 'info/refs' ? 'GET' : 'POST'
   if (req.method !== method) {
     res.set('Allow', method)

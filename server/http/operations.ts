@@ -96,11 +96,11 @@ export type HandlersOf<K extends OperationId> = Pick<Handlers, K>
 /** Calls the handler of the operation that was asked for and sends what it answers. */
 export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler {
   return async (req, res) => {
-    const { operation, place, actor } = contextOf(req)
+    const { operation, match, actor } = contextOf(req)
     // Here the types of the spec meet what the validator has found to agree with it.
     const handler = handlers[operation.id] as (deps: Deps, actor: Actor, input: unknown) => unknown
     const { body = {} } = req
-    const path = withNumbers(operation.pathSchema, place.parameters)
+    const path = withNumbers(operation.pathSchema, match.parameters)
     const query = readBySchema(operation.querySchema, req.query)
     const base = baseUrl(deps.config.publicUrl, req)
     const from = networkOf(req)

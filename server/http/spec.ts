@@ -26,7 +26,7 @@ export interface Operation {
 }
 
 /** What a path names: its operations by method, and the decoded parameters. */
-export interface Place {
+export interface PathMatch {
   readonly operations: ReadonlyMap<string, Operation>
   readonly parameters: Readonly<Record<string, string>>
 }
@@ -65,7 +65,7 @@ export function copyOfSpec(): typeof document {
 const templates: readonly Template[] = Object.entries(document.paths).map(([path, item]) => toTemplate(path, item))
 
 /** Undefined if nothing in the spec has that path, or if it is not percent-encoded UTF-8. `path` is as it was sent. */
-export function findPlace(path: string): Place | undefined {
+export function findPath(path: string): PathMatch | undefined {
   const sent = path.split('/').slice(1)
   if (sent.length > 1 && sent.at(-1) === '') sent.pop()
   for (const template of templates) {

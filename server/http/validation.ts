@@ -49,10 +49,10 @@ function makeValidator(answersToo: boolean): RequestHandler {
   const known = inTurn(stepsNamed(steps, answersToo ? [requestStep, answerStep] : [requestStep]))
   const findings = new Map<OperationId, NonNullable<OpenApiRequest['openapi']>>()
   return (req: OpenApiRequest, res, next) => {
-    const { operation, place } = contextOf(req)
+    const { operation, match } = contextOf(req)
     const { bodySchema, querySchema, pathSchema } = operation
     const problems = [
-      ...pathProblems(operation, place.parameters),
+      ...pathProblems(operation, match.parameters),
       ...queryProblems(operation, req.query),
       ...problemsBefore(bodySchema, req.body),
     ]
@@ -64,7 +64,7 @@ function makeValidator(answersToo: boolean): RequestHandler {
     // It finds the operation by compiling and trying a regular expression for each path of the spec, 0.1 ms a request,
     // so what it once found is told to it from then on.
     const found = findings.get(operation.id)
-    if (found !== undefined) req.openapi = { ...found, pathParams: { ...place.parameters } }
+    if (found !== undefined) req.openapi = { ...found, pathParams: { ...match.parameters } }
     const check = found === undefined ? all : known
     check(req, res, (error?: unknown) => {
       req.method = method
@@ -75,7 +75,7 @@ function makeValidator(answersToo: boolean): RequestHandler {
       }
       if (found === undefined) findings.set(operation.id, req.openapi)
       const { body, query } = req
-      const sent = { body, query, params: place.parameters }
+      const sent = { body, query, params: match.parameters }
       const schemas = { body: bodySchema, query: querySchema, params: pathSchema }
       next(hasFindings(error) ? new Invalid(problemsOf(error.errors, sent, schemas)) : error)
     })

@@ -15,6 +15,7 @@ import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
 import { nodeFor, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
+import type { TokenAt } from '../at.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { findPerson } from './accounts.ts'
 import { hashOf, isAccessToken, newAccessToken } from './tokens.ts'
@@ -67,21 +68,21 @@ export interface NewAccessToken {
  */
 export async function createAccessToken(
   deps: Deps,
-  person: Person,
+  actor: Person,
   { name, access, org_id, node_id, expires_at }: NewAccessToken,
 ): Promise<AccessToken & { readonly token: string }> {
   if (node_id !== undefined && org_id === undefined) throw invalid(['body', 'node_id'], 'A node needs its org_id')
   const now = deps.now()
   const expiry = expires_at === undefined ? null : expiryOf(expires_at, now)
   if (org_id !== undefined) {
-    if (node_id === undefined) await orgFor(deps, person, org_id, 'public')
-    else await nodeFor(deps, person, org_id, node_id, 'public')
+    if (node_id === undefined) await orgFor(deps, actor, { orgId: org_id }, 'public')
+    else await nodeFor(deps, actor, { orgId: org_id, nodeId: node_id }, 'public')
   }
   const token = newAccessToken()
   const row: Row = {
     id: newId(),
     hash: hashOf(token),
-    account_id: person.id,
+    account_id: actor.id,
     name,
     access,
     org_id: org_id ?? null,
@@ -92,7 +93,7 @@ export async function createAccessToken(
     last_used_at: null,
   }
   await deps.credentials.write(async (trx) => {
-    if ((await countAccessTokens(trx, person.id)) >= mostTokens) {
+    if ((await countAccessTokens(trx, actor.id)) >= mostTokens) {
       throw new Refusal('too_many_tokens', `You have ${mostTokens} tokens; revoke one that you no longer use`)
     }
     await insertAccessToken(trx, row)
@@ -101,15 +102,15 @@ export async function createAccessToken(
 }
 
 /** The oldest first. */
-export async function listMyAccessTokens(deps: Deps, person: Person, page: Page) {
+export async function listMyAccessTokens(deps: Deps, actor: Person, page: Page) {
   const { read } = deps.credentials
-  const rows = await listAccessTokens(read, person.id, page)
-  return { tokens: rows.map(toAccessToken), ...pageOf(page, await countAccessTokens(read, person.id)) }
+  const rows = await listAccessTokens(read, actor.id, page)
+  return { tokens: rows.map(toAccessToken), ...pageOf(page, await countAccessTokens(read, actor.id)) }
 }
 
 /** From the next request on, in every process. @throws Refusal token_not_found, of another's token too */
-export async function revokeAccessToken(deps: Deps, person: Person, id: string): Promise<void> {
-  const deleted = await deps.credentials.write((trx) => deleteAccessToken(trx, person.id, id))
+export async function revokeAccessToken(deps: Deps, actor: Person, { tokenId }: TokenAt): Promise<void> {
+  const deleted = await deps.credentials.write((trx) => deleteAccessToken(trx, actor.id, tokenId))
   if (!deleted) throw new Refusal('token_not_found', 'Token not found')
 }
 

@@ -23,7 +23,13 @@ import { attemptOn } from './sign-ins.ts'
 import { hashOf } from './tokens.ts'
 import { personOf, type User, userOf } from './users.ts'
 
-export interface NewAccount {
+/** Of each use case of sign-ins. */
+interface AskedFrom {
+  /** The caller's address, or network. */
+  readonly from: string
+}
+
+export interface NewAccount extends AskedFrom {
   readonly email: string
   readonly password: string
   /** Default: the e-mail's part before the @. */
@@ -37,11 +43,11 @@ export interface FirstSession extends Session {
 
 /**
  * The account's row comes first, for it alone can be refused; should the organisation then fail, the next login makes it
- * under the id that the row has. `from`, here and below: the address that is asked from.
+ * under the id that the row has.
  *
  * @throws Invalid email, name; Refusal email_taken, rate_limited
  */
-export async function signup(deps: Deps, from: string, { email, password, name }: NewAccount): Promise<FirstSession> {
+export async function signup(deps: Deps, { email, password, name, from }: NewAccount): Promise<FirstSession> {
   requireEmail(email)
   if (name !== undefined) requireAuthorName(name)
   if (await findAccountByEmail(deps.credentials.read, email)) throw emailTaken()
@@ -66,8 +72,7 @@ function emailTaken(): Refusal {
 /** @throws Refusal invalid_credentials, for an unknown address as for a wrong password; rate_limited */
 export async function login(
   deps: Deps,
-  from: string,
-  { email, password }: { email: string; password: string },
+  { email, password, from }: { email: string; password: string } & AskedFrom,
 ): Promise<Session> {
   const account = await findAccountByEmail(deps.credentials.read, email)
   const attempt = await attemptOn(deps, from, account, email)
@@ -79,7 +84,7 @@ export async function login(
   })
 }
 
-export interface PasswordChange {
+export interface PasswordChange extends AskedFrom {
   readonly old_password?: string
   readonly reset_token?: string
   readonly new_password: string
@@ -91,8 +96,8 @@ export interface PasswordChange {
  *
  * @throws Invalid unless there is exactly one proof; Refusal unauthenticated, invalid_credentials, invalid_token, rate_limited
  */
-export async function changePassword(deps: Deps, actor: Actor, from: string, input: PasswordChange): Promise<Session> {
-  const { old_password, reset_token, new_password } = input
+export async function changePassword(deps: Deps, actor: Actor, input: PasswordChange): Promise<Session> {
+  const { old_password, reset_token, new_password, from } = input
   if ((old_password === undefined) === (reset_token === undefined)) throw eitherProof()
   if (old_password === undefined) {
     return deps.limitSignIn({ from }, () => changeBy(deps, from, new_password, byResetToken(deps, reset_token ?? '')))
@@ -164,8 +169,8 @@ function byResetToken(deps: Deps, token: string): Proof {
 }
 
 /** @throws Refusal invalid_token if the account is gone */
-export async function readMe(deps: Deps, person: Person): Promise<User> {
-  return userOf(deps, await readAccount(deps, person.id))
+export async function readMe(deps: Deps, actor: Person): Promise<User> {
+  return userOf(deps, await readAccount(deps, actor.id))
 }
 
 /** Who an access token speaks for; undefined if the account is gone. */

@@ -79,7 +79,10 @@ export async function sessionAnswer(
  *
  * @throws Refusal invalid_token
  */
-export async function refresh(deps: Deps, from: string, token: string): Promise<Session> {
+export async function refresh(
+  deps: Deps,
+  { refreshToken: token, from }: { refreshToken: string; from: string },
+): Promise<Session> {
   const now = deps.now()
   const fresh = newToken('refresh')
   const hash = hashOf(token)
@@ -106,9 +109,9 @@ export async function refresh(deps: Deps, from: string, token: string): Promise<
 }
 
 /** Ends the session of the token; one that is unknown or void opens nothing anyway. */
-export async function logout(deps: Deps, token: string): Promise<void> {
+export async function logout(deps: Deps, { refreshToken }: { refreshToken: string }): Promise<void> {
   await deps.credentials.write(async (trx) => {
-    const row = await findRefreshToken(trx, hashOf(token))
+    const row = await findRefreshToken(trx, hashOf(refreshToken))
     if (row !== undefined) await setSessionRevoked(trx, row.session_id, deps.now().toISOString())
   })
 }

@@ -24,7 +24,7 @@ export const addressLife = 30 * 24 * 3600 * 1000
 export const unlimitedSignIns: LimitSignIn = (_attempt, work) => work()
 
 /** What an attempt is counted under. */
-interface Place {
+interface AttemptCounter {
   readonly what: string
   readonly counter: Counter
   readonly key: string
@@ -42,18 +42,18 @@ interface Pending {
 }
 
 export function limitedSignIns(newCounter: NewCounter): LimitSignIn {
-  const places = (id: string, what: string, limit: Limit, doubles = true) => {
+  const countedBy = (id: string, what: string, limit: Limit, doubles = true) => {
     const counter = newCounter(id, limit)
-    const pending: Place['pending'] = new Map()
-    return (key: string): Place => ({ what, counter, key, doubles, pending })
+    const pending: AttemptCounter['pending'] = new Map()
+    return (key: string): AttemptCounter => ({ what, counter, key, doubles, pending })
   }
-  const address = places('sign-in by address', 'from this address', byAddress)
-  const known = places('sign-in from a known address', 'to this account', byAccount)
-  const strange = places('sign-in', 'to this account', byAccount)
-  const strangeInADay = places('sign-in in a day', 'to this account', byAccountInADay, false)
+  const address = countedBy('sign-in by address', 'from this address', byAddress)
+  const known = countedBy('sign-in from a known address', 'to this account', byAccount)
+  const strange = countedBy('sign-in', 'to this account', byAccount)
+  const strangeInADay = countedBy('sign-in in a day', 'to this account', byAccountInADay, false)
   const excesses = newCounter('sign-in excesses', { ...byAddress, windowSeconds: pauses.forgottenAfter })
 
-  const tooMany = async ({ what, counter, key, doubles }: Place, { limit, taken, waitMs }: Count) => {
+  const tooMany = async ({ what, counter, key, doubles }: AttemptCounter, { limit, taken, waitMs }: Count) => {
     let seconds = Math.ceil(waitMs / 1000)
     if (doubles && taken === limit.quota + 1) {
       const { taken: times } = await excesses.take(key)
@@ -67,7 +67,7 @@ export function limitedSignIns(newCounter: NewCounter): LimitSignIn {
     // Who comes back is not kept out by others behind the same address.
     const asked = account?.isKnownFrom === true ? [known(`${account.key} ${from}`)] : [address(from)]
     if (account?.isKnownFrom === false) asked.push(strange(account.key), strangeInADay(account.key))
-    const entered: Place[] = []
+    const entered: AttemptCounter[] = []
     let decide = () => {}
     const decided = new Promise<void>((resolve) => {
       decide = resolve
@@ -94,7 +94,7 @@ export function limitedSignIns(newCounter: NewCounter): LimitSignIn {
 }
 
 /** One too many waits for those that are not decided: they may be right, and then do not count. */
-async function take({ counter, key, pending }: Place): Promise<Count> {
+async function take({ counter, key, pending }: AttemptCounter): Promise<Count> {
   for (;;) {
     const count = await counter.take(key)
     const others = pending.get(key)
@@ -106,13 +106,13 @@ async function take({ counter, key, pending }: Place): Promise<Count> {
   }
 }
 
-function enter({ pending, key }: Place, decided: Promise<void>): void {
+function enter({ pending, key }: AttemptCounter, decided: Promise<void>): void {
   const others = pending.get(key) ?? { undecided: new Set(), waiting: 0 }
   others.undecided.add(decided)
   pending.set(key, others)
 }
 
-function leave({ pending, key }: Place, decided: Promise<void>): void {
+function leave({ pending, key }: AttemptCounter, decided: Promise<void>): void {
   const others = pending.get(key)
   others?.undecided.delete(decided)
   if (others?.undecided.size === 0) pending.delete(key)

@@ -6,7 +6,7 @@ import { holding } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
 import type { Deps } from '../../deps.ts'
-import { listRepositories } from '../indexing/stored-repositories.ts'
+import { listStoredRepositories } from '../indexing/stored-repositories.ts'
 
 /** Milliseconds from the start to the first look at every repository, and between two looks. */
 const pauses = { first: 5_000, other: 60_000 } as const
@@ -36,7 +36,7 @@ interface Failure {
 }
 
 async function maintainAll(deps: Deps, failures: Map<string, Failure>): Promise<void> {
-  for (const { path } of await listRepositories(deps.store.root)) {
+  for (const { path } of await listStoredRepositories(deps.store.root)) {
     if (deps.draining.aborted) return
     const failure = failures.get(path)
     if (failure && performance.now() < failure.until) continue

@@ -10,7 +10,7 @@ import { forgetLogs } from '../../../index/derived/history.ts'
 import type { Deps } from '../../deps.ts'
 import { isDamage } from '../indexing/index-node.ts'
 import { type Follow, followAll, followOne, type Unreadable } from '../indexing/reindex.ts'
-import { listRepositories } from '../indexing/stored-repositories.ts'
+import { listStoredRepositories } from '../indexing/stored-repositories.ts'
 import { isId, orgFolder } from '../layout.ts'
 import { mendRepository } from './repair.ts'
 
@@ -116,7 +116,7 @@ async function removeUnfinished(deps: Deps): Promise<void> {
 
 async function mendAll(deps: Deps): Promise<void> {
   const now = await fileSystemTime(deps.store)
-  for (const { orgId, nodeId, path } of await listRepositories(deps.store.root)) {
+  for (const { orgId, nodeId, path } of await listStoredRepositories(deps.store.root)) {
     if (deps.draining.aborted) return
     await mendRepository(deps, now, orgId, nodeId).catch((error: unknown) =>
       deps.log.error({ err: error, path }, 'a repository could not be looked through for what crashes leave'),

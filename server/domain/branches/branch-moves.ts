@@ -1,7 +1,6 @@
 /** How a branch gets a new head: under its lock, after every rule, with the index following (laws 3 and 4). */
 
 import type { BranchName } from '../../../gitstore/names.ts'
-import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
 import { holding, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -18,6 +17,7 @@ import { signature } from '../format/signatures.ts'
 import { withLineFeeds } from '../format/texts.ts'
 import { followSoon, noteOf } from '../indexing/index-node.ts'
 import { graphRef, main, orgRepo } from '../layout.ts'
+import { readTree } from './commit-trees.ts'
 import { contentProblems, graphProblems, newParents } from './edge-rules.ts'
 
 export interface CommitRequest {
@@ -55,7 +55,7 @@ export async function commitToBranch(
       if (ref === main && head !== null && org.require_pull_requests) refuseDirectMove()
       await requireStill(deps, actor, org.id, 'editor')
       const draft = openDraft(repo)
-      const before = head === null ? null : (await readCommit(repo, head)).tree
+      const before = head === null ? null : await readTree(repo, head)
       const tree = await request.build(draft, before)
       if (tree === before) throw new Refusal('no_changes', 'The branch already has exactly this content')
       refuseProblems(await problemsOf(deps, access, draft.repo, ref, before, tree), request.locate)
@@ -74,7 +74,7 @@ export async function commitToBranch(
 /** Reads the head's content before the branch is locked, which takes seconds where it has thousands of edges; it is kept. */
 async function readAhead(repo: Repo, ref: string): Promise<void> {
   const head = readRef(repo, ref)
-  if (head !== null) await readContent(repo, (await readCommit(repo, head)).tree)
+  if (head !== null) await readContent(repo, await readTree(repo, head))
 }
 
 /** Runs `work` with the graph held, if `held`; the index follows before it is let go. */

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GitError } from '../../../gitstore/errors.ts'
 import { asBranchName, type BranchName } from '../../../gitstore/names.ts'
-import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
+import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { type FileEntry, findEntry, listFiles } from '../../../gitstore/objects/trees.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -11,12 +11,14 @@ import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
+import type { BranchAt, CommitAt, FileAt, NodeAt, ObjectAt } from '../at.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { entityAt } from '../format/node-format.ts'
 import { readBack } from '../indexing/index-node.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { commitToBranch } from './branch-moves.ts'
 import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
+import { readTree } from './commit-trees.ts'
 import { type CommitDetails, readCommits, readDetails, readDiff } from './commit-views.ts'
 import { lasting, lengthOf } from './immutable-answers.ts'
 import { largeRead, readOfChange } from './large-reads.ts'
@@ -31,12 +33,6 @@ const tipsPerTurn = 100
 
 const tooManyFiles =
   'This tree has more than 100,000 files and folders, more than 64 levels, or paths of over 16 MiB; clone the node and use git ls-tree'
-
-interface BranchPlace {
-  readonly orgId: string
-  readonly nodeId: string
-  readonly branch: string
-}
 
 /** The head of a branch that the caller may see; null for main of a node without a commit. @throws Refusal branch_not_found */
 export function headFor(access: NodeAccess, branch: string): Oid | null {
@@ -60,8 +56,9 @@ function findHead({ repo, role }: NodeAccess, branch: string): Oid | null {
   return name && (role !== null || name === 'main') ? readRef(repo, `refs/heads/${name}`) : null
 }
 
-export async function listEntities(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, page: Page) {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+export async function listEntities(deps: Deps, actor: Actor, at: BranchAt, page: Page) {
+  const { nodeId, branch } = at
+  const access = await nodeFor(deps, actor, at, 'public')
   const head = await revisionFor(access, branch)
   const files = head === null ? [] : await listTree(access.repo, head)
   const entities = slice(files, page).map(({ path, oid, mode }) => ({
@@ -80,16 +77,16 @@ export async function listEntities(deps: Deps, actor: Actor, { orgId, nodeId, br
 }
 
 async function listTree(repo: Repo, head: Oid): Promise<FileEntry[]> {
-  const { tree } = await readCommit(repo, head)
+  const tree = await readTree(repo, head)
   return largeRead(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
 }
 
 /** A file with its content as a commit would put it: text where it is UTF-8, else base64. */
-export async function readFile(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, path: string) {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
+  const { nodeId, branch, path } = at
+  const access = await nodeFor(deps, actor, at, 'public')
   const head = await revisionFor(access, branch)
-  const entry =
-    head === null ? undefined : await findEntry(access.repo, (await readCommit(access.repo, head)).tree, path)
+  const entry = head === null ? undefined : await findEntry(access.repo, await readTree(access.repo, head), path)
   if (!head || !entry || entry.mode === '040000' || entry.mode === '160000')
     throw new Refusal('file_not_found', 'File not found')
   const content = await readBlob(access.repo, entry.oid, fileLimit)
@@ -110,13 +107,9 @@ export async function readFile(deps: Deps, actor: Actor, { orgId, nodeId, branch
 }
 
 /** The bytes of a blob; the public sees those that main or a tag holds. */
-export async function readBytes(
-  deps: Deps,
-  actor: Actor,
-  place: Omit<BranchPlace, 'branch'>,
-  objectId: string,
-): Promise<Buffer> {
-  const access = await nodeFor(deps, actor, place.orgId, place.nodeId, 'public')
+export async function readBytes(deps: Deps, actor: Actor, at: ObjectAt): Promise<Buffer> {
+  const { objectId } = at
+  const access = await nodeFor(deps, actor, at, 'public')
   const missing = new Refusal('object_not_found', 'Object not found')
   if (!isOid(objectId)) throw missing
   if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access.repo, false), objectId)))
@@ -127,8 +120,9 @@ export async function readBytes(
 }
 
 /** History in `git log`'s order. */
-export async function listCommits(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, page: Page) {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+export async function listCommits(deps: Deps, actor: Actor, at: BranchAt, page: Page) {
+  const { nodeId, branch } = at
+  const access = await nodeFor(deps, actor, at, 'public')
   const head = await revisionFor(access, branch)
   if (head === null) return { node_id: nodeId, history: [], ...pageOf(page, 0) }
   return lasting(
@@ -142,14 +136,10 @@ export async function listCommits(deps: Deps, actor: Actor, { orgId, nodeId, bra
 }
 
 /** @throws Refusal commit_not_found (unknown, or not of this branch); Invalid: an abbreviation that names several */
-export async function readBranchCommit(
-  deps: Deps,
-  actor: Actor,
-  { orgId, nodeId, branch }: BranchPlace,
-  commitId: string,
-): Promise<CommitDetails> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
-  const head = await revisionFor(access, branch)
+export async function readBranchCommit(deps: Deps, actor: Actor, at: CommitAt): Promise<CommitDetails> {
+  const { commitId } = at
+  const access = await nodeFor(deps, actor, at, 'public')
+  const head = await revisionFor(access, at.branch)
   const missing = new Refusal('commit_not_found', 'Commit not found on this branch')
   if (head === null || !/^[0-9a-f]{7,40}$/.test(commitId)) throw missing
   if (isOid(commitId)) {
@@ -178,48 +168,42 @@ export interface CommitInput {
 export async function createCommit(
   deps: Deps,
   actor: Person,
-  { orgId, nodeId, branch }: BranchPlace,
+  at: BranchAt,
   input: CommitInput,
 ): Promise<CommitDetails> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  const access = await nodeFor(deps, actor, at, 'editor')
   const files = fileChanges(input.changes)
   const oid = await commitToBranch(deps, actor, access, {
-    branch: knownBranch(branch),
+    branch: knownBranch(at.branch),
     message: input.message,
     expectedHead: input.expected_head,
     addsParents: files.some((file) => file.bytes !== null && file.path.startsWith('parents/')),
     build: (draft, tree) => applyFileChanges(draft, tree, files),
     locate: (path) => {
-      const at = files.findIndex((file) => file.path === path)
-      return at < 0 ? ['body', 'changes'] : ['body', 'changes', at]
+      const position = files.findIndex((file) => file.path === path)
+      return position < 0 ? ['body', 'changes'] : ['body', 'changes', position]
     },
   })
-  return readBack(deps, () => readDetails(access.repo, nodeId, oid, readOfChange))
+  return readBack(deps, () => readDetails(access.repo, at.nodeId, oid, readOfChange))
 }
 
 /** Two branches, tags or commits: where they parted, how far each went, and what `head` changed since. */
-export async function compare(
-  deps: Deps,
-  actor: Actor,
-  orgId: string,
-  nodeId: string,
-  query: { base: string; head: string },
-) {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
-  const base = await commitNamed(access, query.base)
-  const head = await commitNamed(access, query.head)
+export async function compare(deps: Deps, actor: Actor, at: NodeAt, input: { base: string; head: string }) {
+  const access = await nodeFor(deps, actor, at, 'public')
+  const base = await commitNamed(access, input.base)
+  const head = await commitNamed(access, input.head)
   const fork = (await access.history.mergeBase(base, head)) ?? null
   const { ahead, behind } = await access.history.divergence(base, head)
   return {
-    node_id: nodeId,
-    base: query.base,
-    head: query.head,
+    node_id: at.nodeId,
+    base: input.base,
+    head: input.head,
     base_commit: base,
     head_commit: head,
     merge_base: fork,
     commits_ahead: ahead,
     commits_behind: behind,
-    changes: await readDiff(access.repo, nodeId, fork, head),
+    changes: await readDiff(access.repo, at.nodeId, fork, head),
   }
 }
 

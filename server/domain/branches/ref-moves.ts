@@ -7,20 +7,16 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/smart-http.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../deps.ts'
-import { type NodeAccess, nodeFor, requireStill } from '../access.ts'
+import { type NodeAccess, requireStill, reread } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { ledgerRef, main, pinRef } from '../layout.ts'
 import { openPullsAt } from '../ledger/open-pulls.ts'
 import type { BranchMove, Settled } from '../ledger/settle.ts'
 import { judgeMoves, pinMoves, writeEvents } from '../ledger/settlement.ts'
 import { addsParents, whileHeld } from './branch-moves.ts'
+import { findTree } from './commit-trees.ts'
 import { roomFor, tooMany } from './ref-limits.ts'
-import { judge, judgeLocked, Rejected, treeOf } from './ref-rules.ts'
-
-export interface NodePlace {
-  readonly orgId: string
-  readonly nodeId: string
-}
+import { judge, judgeLocked, Rejected } from './ref-rules.ts'
 
 export interface Moved {
   /** Why refs stayed where they are, by name. */
@@ -41,26 +37,26 @@ const refsAtOnce = 200
  * Moves the refs of `commands`, which have no `refProblem` and none of which is a folder of another. The caller lets the
  * index follow.
  *
- * @throws what is no fault of a single ref: Refusal as nodeFor; GitError busy, repo_missing, storage_*
+ * @param access as of now; read again for each further attempt
+ * @throws what is no fault of a single ref: Refusal as reread; GitError busy, repo_missing, storage_*
  */
 export async function moveRefs(
   deps: Deps,
   person: Person,
-  place: NodePlace,
+  access: NodeAccess,
   commands: readonly RefCommand[],
   together: Together,
 ): Promise<Moved> {
-  const { orgId, nodeId } = place
   const refused = new Map<string, unknown>()
   const judged = new Set<RefCommand>()
-  for (let busy = 0; ; ) {
+  for (let round = 0, busy = 0; ; round++) {
     const rest = commands.filter(({ ref }) => !refused.has(ref))
     if (rest.length === 0 || (together === 'all or none' && refused.size > 0)) return { refused, events: [] }
-    const access = await nodeFor(deps, person, orgId, nodeId, 'editor')
+    const now = round === 0 ? access : await reread(deps, access, 'editor')
     try {
-      const events = await whileHeld(deps, access, await movesParents(access, rest), async () => {
-        await judgeAll({ deps, person, access }, rest, { refused, judged, together })
-        return attempt(deps, person, access, commands, { refused, together })
+      const events = await whileHeld(deps, now, await movesParents(now, rest), async () => {
+        await judgeAll({ deps, person, access: now }, rest, { refused, judged, together })
+        return attempt(deps, person, now, commands, { refused, together })
       })
       if (events !== 'again') return { refused, events }
     } catch (error) {
@@ -84,13 +80,13 @@ interface Verdicts {
 }
 
 async function judgeAll(
-  place: Parameters<typeof judge>[0],
+  context: Parameters<typeof judge>[0],
   commands: readonly RefCommand[],
   { refused, judged, together }: Verdicts & { readonly judged: Set<RefCommand> },
 ): Promise<void> {
   for (const command of commands) {
     if (judged.has(command)) continue
-    await judge(place, command).catch((error: unknown) => refused.set(command.ref, error))
+    await judge(context, command).catch((error: unknown) => refused.set(command.ref, error))
     if (refused.size > 0 && together === 'all or none') return
     // What main may hold depends on the graph, which is held for this attempt only.
     if (command.ref !== main) judged.add(command)
@@ -170,6 +166,6 @@ async function touchedBy({ index }: Deps, nodeId: string, commands: readonly Ref
 async function movesParents({ repo }: NodeAccess, commands: readonly RefCommand[]): Promise<boolean> {
   const move = commands.find(({ ref }) => ref === main)
   if (!move?.to) return false
-  const after = await treeOf(repo, move.to)
-  return after !== null && addsParents(repo, await treeOf(repo, move.from), after)
+  const after = await findTree(repo, move.to)
+  return after !== null && addsParents(repo, await findTree(repo, move.from), after)
 }

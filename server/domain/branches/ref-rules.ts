@@ -18,6 +18,7 @@ import { main } from '../layout.ts'
 import type { PullRecord } from '../ledger/ledger.ts'
 import { problemsOf } from './branch-moves.ts'
 import { collisionsOf } from './collisions.ts'
+import { findTree } from './commit-trees.ts'
 
 /** Why a ref stays where it is: in one line for git's report, in several for the person. */
 export class Rejected extends Error {
@@ -38,14 +39,14 @@ export class HasMoved extends Rejected {
 }
 
 /** What judges a push beside the push itself. */
-export interface PushPlace {
+export interface PushContext {
   readonly deps: Deps
   readonly person: Person
   readonly access: NodeAccess
 }
 
 /** The same under the locks of the refs and of the ledger. */
-export interface LockedPlace extends PushPlace {
+export interface LockedPush extends PushContext {
   readonly current: Current
   /** Every open request of the node. */
   readonly open: readonly PullRecord[]
@@ -60,24 +61,24 @@ export function refProblem(ref: string): string | undefined {
 }
 
 /** What the ref is to point at, before anything is locked: a ref without a `refProblem`. @throws Rejected, HasMoved */
-export async function judge(place: PushPlace, command: RefCommand): Promise<void> {
+export async function judge(context: PushContext, command: RefCommand): Promise<void> {
   const { ref, from, to } = command
-  if (readRef(place.access.repo, ref) !== from) throw new HasMoved()
-  if (ref.startsWith('refs/heads/')) await judgeBranch(place, command)
-  else if (to !== null && !(await hasObject(place.access.repo, to))) throw new Rejected('the tag names no object')
+  if (readRef(context.access.repo, ref) !== from) throw new HasMoved()
+  if (ref.startsWith('refs/heads/')) await judgeBranch(context, command)
+  else if (to !== null && !(await hasObject(context.access.repo, to))) throw new Rejected('the tag names no object')
 }
 
 /** What may have changed since `judge`. @throws Rejected, HasMoved; Refusal forbidden */
-export async function judgeLocked(place: LockedPlace, { ref, from, to }: RefCommand): Promise<void> {
-  const { deps, person, access, current, open } = place
+export async function judgeLocked(context: LockedPush, { ref, from, to }: RefCommand): Promise<void> {
+  const { deps, person, access, current, open } = context
   if (current({ repo: access.repo, ref }) !== from) throw new HasMoved()
   if (ref !== main || from === null || to === null || !access.org.require_pull_requests) return
-  if (!open.some((record) => isHeadOf(place, record, to)))
+  if (!open.some((record) => isHeadOf(context, record, to)))
     throw new Rejected('main of this organisation moves only to the head of an open pull request')
   await requireStill(deps, person, access.org.id, 'maintainer')
 }
 
-async function judgeBranch({ deps, access }: PushPlace, { ref, from, to }: RefCommand): Promise<void> {
+async function judgeBranch({ deps, access }: PushContext, { ref, from, to }: RefCommand): Promise<void> {
   const { repo, history } = access
   if (to === null) {
     if (ref === main) throw new Rejected('main cannot be deleted')
@@ -87,7 +88,7 @@ async function judgeBranch({ deps, access }: PushPlace, { ref, from, to }: RefCo
   if (!commit) throw new Rejected('a branch points at a commit')
   if (ref === main && from !== null && !(await history.contains(to, from)))
     throw new Rejected('main only moves forward: rebase onto it, or merge it')
-  const before = await treeOf(repo, from ?? readRef(repo, main))
+  const before = await findTree(repo, from ?? readRef(repo, main))
   const paths = await pathProblems(repo, before, commit.tree)
   const content = await problemsOf(deps, access, repo, ref, before, commit.tree)
   const problems = [...paths, ...content]
@@ -95,14 +96,9 @@ async function judgeBranch({ deps, access }: PushPlace, { ref, from, to }: RefCo
   if (first) throw new Rejected(`${excerpt(first.path)}: ${first.reason}`, problems)
 }
 
-function isHeadOf({ access, current }: LockedPlace, { is_draft, source_branch, target_branch }: PullRecord, to: Oid) {
+function isHeadOf({ access, current }: LockedPush, { is_draft, source_branch, target_branch }: PullRecord, to: Oid) {
   const source = current({ repo: access.repo, ref: `refs/heads/${source_branch}` })
   return !is_draft && `refs/heads/${target_branch}` === main && source === to
-}
-
-/** Null where there is no commit of that id. */
-export async function treeOf(repo: Repo, oid: Oid | null): Promise<Oid | null> {
-  return oid === null ? null : ((await findCommit(repo, oid))?.tree ?? null)
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
 import { nodeFor } from '../access.ts'
 import type { Actor } from '../actor.ts'
+import type { NodeAt } from '../at.ts'
 import { main } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 
@@ -24,8 +25,8 @@ const tagsPerTurn = 200
 const peeled = new LRUCache<string, { readonly commit: Oid | null }>({ max: 20_000 })
 
 /** By name; `commit_id` is what an annotated tag points at in the end, absent where that is no commit. */
-export async function listTags(deps: Deps, actor: Actor, orgId: string, nodeId: string, page: Page) {
-  const { repo } = await nodeFor(deps, actor, orgId, nodeId, 'public')
+export async function listTags(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
+  const { repo } = await nodeFor(deps, actor, at, 'public')
   const refs = [...listRefs(repo, 'refs/tags/')]
   const tags = await Promise.all(
     slice(refs, page).map(async ([ref, object_id]) => {

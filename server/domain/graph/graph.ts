@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { findPublishedState } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
+import type { OrgAt } from '../at.ts'
 import { isId } from '../layout.ts'
 import { versionOf } from './graph-drawing.ts'
 import { type Drawn, drawInThread } from './graph-thread.ts'
@@ -53,7 +54,7 @@ const drawings = new Map<string, Drawing>()
  *
  * @throws Refusal org_not_found
  */
-export async function openPublicGraph(deps: Deps, orgId: string): Promise<OpenGraph> {
+export async function openPublicGraph(deps: Deps, { orgId }: OrgAt): Promise<OpenGraph> {
   const version = await readVersion(deps, orgId)
   return { version, read: () => readGraph(deps, orgId, version) }
 }

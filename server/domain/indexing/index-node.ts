@@ -87,10 +87,10 @@ async function followOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo)
   const heads = moved.sort(([a], [b]) => Number(b === main) - Number(a === main)).map(([, oid]) => oid)
   const logs = await logsToLay(deps, nodeId, repo, [...new Set(heads)])
   if (!logs) return false
-  const place = { nodeId, repo, ledger, version: row?.version, history: historyOf(deps, nodeId, repo) }
+  const node = { nodeId, repo, ledger, version: row?.version, history: historyOf(deps, nodeId, repo) }
   const open = stillOpen(known, records, gone)
   const headOf = (branch: string) => branches.get(`refs/heads/${branch}`) ?? null
-  if (await settleFound(deps, place, { open, moves: movesBetween(indexed, branches, open), headOf })) return false
+  if (await settleFound(deps, node, { open, moves: movesBetween(indexed, branches, open), headOf })) return false
   const fields = await nodeFields(repo, row, ledger, branches.get(main) ?? null)
   const change = {
     row,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { listRepos } from '../../../gitstore/repos.ts'
 import { isId, ledgerRef, main } from '../layout.ts'
 
-export interface RepositoryPlace {
+export interface StoredRepository {
   /** Below the data folder: `<org id>/<node id>.git`, `<org id>/org.git`. */
   readonly path: string
   readonly orgId: string
@@ -13,8 +13,8 @@ export interface RepositoryPlace {
 }
 
 /** By path. An organisation's own repository is always named, even where it is missing. */
-export async function listRepositories(root: string): Promise<RepositoryPlace[]> {
-  const found: RepositoryPlace[] = []
+export async function listStoredRepositories(root: string): Promise<StoredRepository[]> {
+  const found: StoredRepository[] = []
   for (const orgId of (await readdir(root)).filter(isId).sort()) {
     for (const nodeId of (await listRepos(join(root, orgId))).filter(isId))
       found.push({ path: join(orgId, `${nodeId}.git`), orgId, nodeId })
@@ -24,6 +24,6 @@ export async function listRepositories(root: string): Promise<RepositoryPlace[]>
 }
 
 /** The ref without which the repository does not say what it is. */
-export function identityRef({ nodeId }: Pick<RepositoryPlace, 'nodeId'>): string {
+export function identityRef({ nodeId }: Pick<StoredRepository, 'nodeId'>): string {
   return nodeId === undefined ? main : ledgerRef
 }

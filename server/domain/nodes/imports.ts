@@ -1,9 +1,7 @@
 /** A planned folder becomes nodes: what is new is made, what differs gets one commit, what is the same is left alone. */
 
 import { GitError } from '../../../gitstore/errors.ts'
-import { readCommit } from '../../../gitstore/objects/commits.ts'
-import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
-import { applyChanges, listFiles } from '../../../gitstore/objects/trees.ts'
+import { openDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findNode, listNodeProperties } from '../../../index/derived/node-queries.ts'
@@ -11,11 +9,13 @@ import type { Deps } from '../../deps.ts'
 import { Invalid, Refusal } from '../../errors.ts'
 import { nodeFor, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
+import type { OrgAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-moves.ts'
+import { readTree } from '../branches/commit-trees.ts'
 import { knownBranch } from '../branches/contents.ts'
 import { followNode } from '../indexing/index-node.ts'
 import { main } from '../layout.ts'
-import { createNodeFrom, type NodeFiles } from './node-creation.ts'
+import { buildTree, createNodeFrom, type NodeFiles } from './node-creation.ts'
 
 export interface ImportedNode {
   readonly id: string
@@ -35,22 +35,27 @@ export interface Imported {
   readonly problems: { path: string; reason: string }[]
 }
 
+export interface ImportInput {
+  /** Parents before children. */
+  readonly nodes: readonly ImportedNode[]
+  readonly onProgress: (done: number, total: number) => void
+}
+
 /**
  * Makes each node's main equal to the plan: the folder wins, what was there stays in the history. A new node comes
  * without its edges to nodes that are not there yet; they follow when all are. What is refused is a problem of its node
  * and stops no other; running it again completes what was interrupted.
  *
- * @param nodes parents before children
  * @throws Refusal org_not_found, forbidden; GitError storage_*, DatabaseFault; the reason of `deps.draining`
  */
 export async function importNodes(
   deps: Deps,
   actor: Person,
-  orgId: string,
-  nodes: readonly ImportedNode[],
-  onProgress: (done: number, total: number) => void,
+  at: OrgAt,
+  { nodes, onProgress }: ImportInput,
 ): Promise<Imported> {
-  await orgFor(deps, actor, orgId, 'editor')
+  const { orgId } = at
+  await orgFor(deps, actor, at, 'editor')
   const there = new Set((await listNodeProperties(deps.index.read, orgId)).map((row) => row.id))
   const [created, whole] = [new Set<string>(), new Set<string>()]
   const counts = { created: 0, updated: 0, unchanged: 0 }
@@ -121,7 +126,8 @@ async function create(deps: Deps, actor: Person, orgId: string, node: ImportedNo
   const { id, path, title, files } = node
   const seed = { id, title, files, message: `Import ${path}`, locate: (file: string) => [file] }
   try {
-    await createNodeFrom(deps, actor, orgId, seed)
+    // Asked for each node: an import takes minutes.
+    await createNodeFrom(deps, actor, await orgFor(deps, actor, { orgId }, 'editor'), seed)
     return true
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'node_exists') throw error
@@ -133,15 +139,15 @@ async function create(deps: Deps, actor: Person, orgId: string, node: ImportedNo
 
 /** True if a commit was needed. */
 async function replaceTree(deps: Deps, actor: Person, orgId: string, node: ImportedNode): Promise<boolean> {
-  const access = await nodeFor(deps, actor, orgId, node.id, 'editor')
+  const access = await nodeFor(deps, actor, { orgId, nodeId: node.id }, 'editor')
   const head = readRef(access.repo, main)
-  if (head !== null && (await isTree(access.repo, (await readCommit(access.repo, head)).tree, node.files))) return false
+  if (head !== null && (await isTree(access.repo, await readTree(access.repo, head), node.files))) return false
   await commitToBranch(deps, actor, access, {
     branch: knownBranch('main'),
     message: `Import ${node.path}`,
     expectedHead: head,
     addsParents: [...node.files.keys()].some((path) => path.startsWith('parents/')),
-    build: (draft, tree) => treeOf(draft, tree, node.files),
+    build: (draft, tree) => buildTree(draft, tree, node.files),
     locate: (path) => [path],
   })
   return true
@@ -149,14 +155,7 @@ async function replaceTree(deps: Deps, actor: Person, orgId: string, node: Impor
 
 /** Whether `tree` is exactly these files: found out without a lock, for a second import finds it of nearly every node. */
 async function isTree(repo: Repo, tree: Oid, files: NodeFiles): Promise<boolean> {
-  return (await treeOf(openDraft(repo), tree, files)) === tree
-}
-
-async function treeOf(draft: Draft, tree: Oid | null, files: NodeFiles): Promise<Oid> {
-  const before = tree === null ? [] : await listFiles(draft.repo, tree)
-  const gone = before.filter(({ path }) => !files.has(path)).map(({ path }) => ({ path, blob: null }))
-  const wanted = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))
-  return applyChanges(draft, tree, [...gone, ...wanted])
+  return (await buildTree(openDraft(repo), tree, files)) === tree
 }
 
 async function missingNodes(deps: Deps, orgId: string, nodes: readonly ImportedNode[]): Promise<Imported['missing']> {

@@ -2,21 +2,22 @@
 import { v7 as newId } from 'uuid'
 import { GitError } from '../../../gitstore/errors.ts'
 import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
-import { applyChanges } from '../../../gitstore/objects/trees.ts'
+import { applyChanges, listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { createRepo } from '../../../gitstore/repos.ts'
 import { findNodeById, type NodeRow } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Invalid, invalid, Refusal } from '../../errors.ts'
-import { orgFor } from '../access.ts'
+import { nodeIn, type OrgAccess, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
+import type { OrgAt } from '../at.ts'
 import { problemsOf, refuseProblems, whileGraphHeld } from '../branches/branch-moves.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { asJson, signature } from '../format/signatures.ts'
 import { followSoon, readBack } from '../indexing/index-node.ts'
 import { isId, ledgerRef, main, nodeRepo } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
-import { readNode } from './nodes.ts'
+import { toNode } from './nodes.ts'
 import { isTrashedElsewhere } from './trashed.ts'
 
 export interface NodeInput extends NodeFields {
@@ -34,27 +35,27 @@ export type NodeFiles = ReadonlyMap<string, Buffer>
  *
  * @throws Refusal node_exists; Invalid: parents that break the graph's rules, content without a first commit
  */
-export async function createNode(deps: Deps, actor: Person, orgId: string, input: NodeInput) {
-  await orgFor(deps, actor, orgId, 'editor')
+export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: NodeInput) {
+  const access = await orgFor(deps, actor, at, 'editor')
   const { parents = [], initialize = true } = input
   requireTitle(input.title)
   if (!initialize) refuseContent(input)
-  const parentAt = parents.findIndex((parent, at) => !isId(parent) || parents.indexOf(parent) !== at)
-  if (parentAt >= 0) throw invalid(['body', 'parents', parentAt], 'is no node id, or is named twice', parents[parentAt])
+  const wrong = parents.findIndex((parent, position) => !isId(parent) || parents.indexOf(parent) !== position)
+  if (wrong >= 0) throw invalid(['body', 'parents', wrong], 'is no node id, or is named twice', parents[wrong])
   const files = new Map<string, Buffer>([['node.json', nodeJson(input)]])
   if (input.text_content !== undefined) files.set('content.md', textBytes(input.text_content))
   for (const parent of parents) files.set(`parents/${parent}.json`, asJson({}))
-  const id = await createNodeFrom(deps, actor, orgId, {
+  const id = await createNodeFrom(deps, actor, access, {
     title: input.title,
     files: initialize ? files : undefined,
     message: 'Create node',
     ...(input.id === undefined ? {} : { id: input.id.toLowerCase() }),
     locate: (path) => {
-      const at = parents.findIndex((parent) => path === `parents/${parent}.json`)
-      return at < 0 ? ['body'] : ['body', 'parents', at]
+      const position = parents.findIndex((parent) => path === `parents/${parent}.json`)
+      return position < 0 ? ['body'] : ['body', 'parents', position]
     },
   })
-  return readBack(deps, () => readNode(deps, actor, orgId, id))
+  return readBack(deps, async () => toNode(deps, await nodeIn(deps, access, id, 'public')))
 }
 
 /** What only a first commit could hold. */
@@ -77,8 +78,13 @@ export interface NodeSeed {
 }
 
 /** Creation below `createNode` and the import: the id of the new node, which the index has followed. */
-export async function createNodeFrom(deps: Deps, actor: Person, orgId: string, seed: NodeSeed): Promise<string> {
-  const { org } = await orgFor(deps, actor, orgId, 'editor')
+export async function createNodeFrom(
+  deps: Deps,
+  actor: Person,
+  { org }: Pick<OrgAccess, 'org'>,
+  seed: NodeSeed,
+): Promise<string> {
+  const orgId = org.id
   const id = seed.id ?? newId()
   const make = async (): Promise<void> => {
     const created_at = deps.now().toISOString()
@@ -86,7 +92,7 @@ export async function createNodeFrom(deps: Deps, actor: Person, orgId: string, s
       const refs = new Map<string, Oid>()
       if (seed.files) {
         const draft = openDraft(repo)
-        const tree = await treeOf(draft, seed.files)
+        const tree = await buildTree(draft, null, seed.files)
         const node = { id } as NodeRow // only the id of a node that has no row yet is read
         refuseProblems(await problemsOf(deps, { org, node }, draft.repo, main, null, tree), seed.locate)
         const person = signature(actor, created_at)
@@ -111,9 +117,12 @@ export async function createNodeFrom(deps: Deps, actor: Person, orgId: string, s
   return id
 }
 
-async function treeOf(draft: Draft, files: NodeFiles): Promise<Oid> {
-  const changes = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))
-  return applyChanges(draft, null, changes)
+/** The tree of exactly these files, made on the draft from `before` (null: from nothing). */
+export async function buildTree(draft: Draft, before: Oid | null, files: NodeFiles): Promise<Oid> {
+  const old = before === null ? [] : await listFiles(draft.repo, before)
+  const gone = old.filter(({ path }) => !files.has(path)).map(({ path }) => ({ path, blob: null }))
+  const wanted = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))
+  return applyChanges(draft, before, [...gone, ...wanted])
 }
 
 async function refuseKnown(deps: Deps, orgId: string, id: string): Promise<void> {

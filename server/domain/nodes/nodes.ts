@@ -13,8 +13,9 @@ import { countsOf, readConnections, readNeighbours } from '../../../index/derive
 import { listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
-import { nodeFor, orgFor, requireStill } from '../access.ts'
+import { type NodeAccess, nodeFor, orgFor, requireStill, reread } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
+import type { NodeAt, OrgAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-moves.ts'
 import { knownBranch } from '../branches/contents.ts'
 import { changedJson, type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
@@ -33,11 +34,11 @@ export interface NodePatch extends Partial<NodeFields> {
 export async function listNodes(
   deps: Deps,
   actor: Person,
-  orgId: string,
+  at: OrgAt,
   query: Page & { tag?: string; parent_id?: string },
 ) {
-  await orgFor(deps, actor, orgId, 'reader')
-  const { rows, total } = await listNodeRows(deps.index.read, orgId, query, listedProperties)
+  await orgFor(deps, actor, at, 'reader')
+  const { rows, total } = await listNodeRows(deps.index.read, at.orgId, query, listedProperties)
   const nodes = []
   for (const { properties, ...row } of rows) {
     // Each of these takes about 1 ms.
@@ -51,26 +52,35 @@ export async function listNodes(
 const listedProperties = 65_536
 const omitted = { properties_omitted: true as const }
 
-export async function readNode(deps: Deps, actor: Actor, orgId: string, nodeId: string) {
-  const { node } = await nodeFor(deps, actor, orgId, nodeId, 'public')
+export async function readNode(deps: Deps, actor: Actor, at: NodeAt) {
+  return toNode(deps, await nodeFor(deps, actor, at, 'public'))
+}
+
+export async function toNode({ index }: Deps, { org, node }: NodeAccess) {
   return {
     ...toSummary(node),
-    text_content: await readNodeText(deps.index.read, nodeId),
-    ...(await readNeighbours(deps.index.read, orgId, nodeId)),
+    text_content: await readNodeText(index.read, node.id),
+    ...(await readNeighbours(index.read, org.id, node.id)),
   }
 }
 
+/** The node after it was changed. @throws as readBack */
+export function nodeAfter(deps: Deps, access: NodeAccess): ReturnType<typeof toNode> {
+  return readBack(deps, async () => toNode(deps, await reread(deps, access, 'public')))
+}
+
 /** Those that the node holds and those that lead to it. */
-export async function listConnections(deps: Deps, actor: Actor, orgId: string, nodeId: string, page: Page) {
-  await nodeFor(deps, actor, orgId, nodeId, 'public')
+export async function listConnections(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
+  const { orgId, nodeId } = at
+  await nodeFor(deps, actor, at, 'public')
   const { num_connections } = await countsOf(deps.index.read, orgId, nodeId)
   const connections = await readConnections(deps.index.read, orgId, nodeId, page)
   return { connections, ...pageOf(page, num_connections) }
 }
 
 /** One commit on main, or none if nothing changes. */
-export async function updateNode(deps: Deps, actor: Person, orgId: string, nodeId: string, patch: NodePatch) {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: NodePatch) {
+  const access = await nodeFor(deps, actor, at, 'editor')
   if (patch.title !== undefined) requireTitle(patch.title)
   await commitToBranch(deps, actor, access, {
     branch: knownBranch('main'),
@@ -82,12 +92,13 @@ export async function updateNode(deps: Deps, actor: Person, orgId: string, nodeI
   }).catch((error: unknown) => {
     if (!(error instanceof Refusal) || error.code !== 'no_changes') throw error
   })
-  return readBack(deps, () => readNode(deps, actor, orgId, nodeId))
+  return nodeAfter(deps, access)
 }
 
 /** Renames the repository into the trash under the ledger's lock; the row follows. */
-export async function deleteNode(deps: Deps, actor: Person, orgId: string, nodeId: string): Promise<void> {
-  const { repo } = await nodeFor(deps, actor, orgId, nodeId, 'maintainer')
+export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise<void> {
+  const { orgId, nodeId } = at
+  const { repo } = await nodeFor(deps, actor, at, 'maintainer')
   const folder = join(trashFolder(deps.store), orgId)
   await makeFolder(folder)
   const trashed = join(folder, `${nodeId}.${deps.now().getTime()}.git`)

@@ -14,7 +14,7 @@ import { createMirror, fetchMirror } from '../../../gitstore/transfer/mirror.ts'
 import { findHazard, findOddEntry } from '../../../gitstore/upkeep/hazards.ts'
 import { copyDatabase, findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
-import { identityRef, listRepositories, type RepositoryPlace } from '../indexing/stored-repositories.ts'
+import { identityRef, listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { hashOfFile, type Manifest, writeManifest } from './manifest.ts'
 
 export interface Trouble {
@@ -74,23 +74,23 @@ export async function backUp(
   }
   await attempt(credentialsFile, () => copyCredentials(root, dir))
 
-  const places = await listRepositories(root)
+  const sources = await listStoredRepositories(root)
   const turn = pLimit(atOnce)
   let [done, fetched] = [0, 0]
-  const take = async (place: RepositoryPlace) => {
-    const taken = await attempt(place.path, () => takeRepository(root, dir, place, ending))
+  const take = async (stored: StoredRepository) => {
+    const taken = await attempt(stored.path, () => takeRepository(root, dir, stored, ending))
     if (taken?.fetched === true) fetched++
-    if (taken?.damage !== undefined) problems.push({ path: place.path, reason: taken.damage })
-    onProgress(++done, places.length)
+    if (taken?.damage !== undefined) problems.push({ path: stored.path, reason: taken.damage })
+    onProgress(++done, sources.length)
   }
-  for (const orgId of new Set(places.map((place) => place.orgId))) {
+  for (const orgId of new Set(sources.map((stored) => stored.orgId))) {
     await makeFolder(join(dir, orgId), privateMode)
     await removeAbandoned(join(dir, orgId), now)
   }
-  await allDone(places.map((place) => turn(() => take(place))))
+  await allDone(sources.map((stored) => turn(() => take(stored))))
 
-  const known = new Set(places.map(({ path }) => path))
-  const mirrors = await listRepositories(dir)
+  const known = new Set(sources.map(({ path }) => path))
+  const mirrors = await listStoredRepositories(dir)
   const kept = mirrors.filter(({ path }) => known.has(path) && repoExists({ dir: join(dir, path) }))
   const repositories = kept.flatMap(({ path }) => {
     const refs = refsOf({ dir: join(dir, path) })
@@ -116,8 +116,8 @@ export async function backUp(
 export async function findMistake(root: string, dir: string): Promise<string | undefined> {
   if (!isTaken(join(root, credentialsFile))) return `${root} is not a data folder: it has no ${credentialsFile}`
   if (!isTaken(dir)) return undefined
-  const known = new Set((await listRepositories(root)).map(({ path }) => path))
-  const mirrors = (await listRepositories(dir)).filter(({ path }) => isTaken(join(dir, path)))
+  const known = new Set((await listStoredRepositories(root)).map(({ path }) => path))
+  const mirrors = (await listStoredRepositories(dir)).filter(({ path }) => isTaken(join(dir, path)))
   if (mirrors.length === 0 || mirrors.some(({ path }) => known.has(path))) return undefined
   return `${dir} holds copies of another data folder: nothing in it is in ${root}`
 }
@@ -150,14 +150,19 @@ interface Taken {
 }
 
 /** @throws GitError: the mirror, if there is one, is as it was */
-async function takeRepository(root: string, dir: string, place: RepositoryPlace, signal: AbortSignal): Promise<Taken> {
-  const from: Repo = { dir: join(root, place.path) }
-  const to: Repo = { dir: join(dir, place.path) }
+async function takeRepository(
+  root: string,
+  dir: string,
+  stored: StoredRepository,
+  signal: AbortSignal,
+): Promise<Taken> {
+  const from: Repo = { dir: join(root, stored.path) }
+  const to: Repo = { dir: join(dir, stored.path) }
   // Git would wait for a pipe for as long as it may run.
   const odd = isTaken(from.dir) ? await findOddEntry(from.dir, false) : undefined
   if (odd !== undefined) throw new GitError('native_failed', `${odd}; the mirror is left as it was`)
   const refs = listRefs(from, 'refs/')
-  const identity = identityRef(place)
+  const identity = identityRef(stored)
   // Else what a disk has lost would be lost in the mirror too.
   if (!refs.has(identity)) throw new GitError('ref_damaged', `${identity} is missing; the mirror is left as it was`)
   try {

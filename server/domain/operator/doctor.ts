@@ -12,7 +12,7 @@ import { withoutCycles } from '../../../index/graph/acyclic.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import type { Deps } from '../../deps.ts'
 import { followAll, followOne } from '../indexing/reindex.ts'
-import { listRepositories, type RepositoryPlace } from '../indexing/stored-repositories.ts'
+import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { credentialsFile } from './backup.ts'
 import { examineRepository, type Finding, fault } from './repository-findings.ts'
 
@@ -41,16 +41,16 @@ export async function examine(
   scratch: Deps,
   onProgress: (step: Step, done: number, total: number) => void,
 ): Promise<Examination> {
-  const places = await listRepositories(root)
+  const repositories = await listStoredRepositories(root)
   const findings: Finding[] = []
   const turn = pLimit(atOnce)
   let done = 0
-  const look = async (place: RepositoryPlace) => {
-    findings.push(...(await examineRepository(root, place, scratch.now(), scratch.draining)))
-    onProgress('Checking', ++done, places.length)
+  const look = async (stored: StoredRepository) => {
+    findings.push(...(await examineRepository(root, stored, scratch.now(), scratch.draining)))
+    onProgress('Checking', ++done, repositories.length)
   }
-  await allDone(places.map((place) => turn(() => look(place))))
-  findings.push(...sharedIds(places))
+  await allDone(repositories.map((stored) => turn(() => look(stored))))
+  findings.push(...sharedIds(repositories))
   const damaged = new Set(findings.filter(({ kind }) => kind === 'fault').map(({ path }) => path))
 
   const credentials = join(root, credentialsFile)
@@ -66,8 +66,8 @@ export async function examine(
     else findings.push(...(await examineIndex(root, index, scratch, damaged, onProgress)))
   }
   return {
-    orgs: places.filter(({ nodeId }) => nodeId === undefined).length,
-    nodes: places.filter(({ nodeId }) => nodeId !== undefined).length,
+    orgs: repositories.filter(({ nodeId }) => nodeId === undefined).length,
+    nodes: repositories.filter(({ nodeId }) => nodeId !== undefined).length,
     findings: findings.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)),
   }
 }
@@ -81,12 +81,12 @@ function databaseFault(file: string): string | undefined {
 }
 
 /** Nodes of one id in two organisations: only one of them can be in the index. */
-function sharedIds(places: readonly RepositoryPlace[]): Finding[] {
-  const first = new Map<string, RepositoryPlace>()
-  return places.flatMap((place) => {
-    const other = place.nodeId === undefined ? undefined : first.get(place.nodeId)
-    if (place.nodeId !== undefined && !other) first.set(place.nodeId, place)
-    return other ? [fault('graph', place.path, `has the id of ${other.path}, and only one of the two is served`)] : []
+function sharedIds(repositories: readonly StoredRepository[]): Finding[] {
+  const first = new Map<string, StoredRepository>()
+  return repositories.flatMap((stored) => {
+    const other = stored.nodeId === undefined ? undefined : first.get(stored.nodeId)
+    if (stored.nodeId !== undefined && !other) first.set(stored.nodeId, stored)
+    return other ? [fault('graph', stored.path, `has the id of ${other.path}, and only one of the two is served`)] : []
   })
 }
 

@@ -38,7 +38,7 @@ export async function findOccupant(root: string): Promise<string | undefined> {
 }
 
 /** Puts what is staged into place, the accounts first. False where the accounts are not the backup's. @throws as placeCredentials */
-export async function place(root: string, dir: string, staged: Staged, problems: Trouble[]): Promise<boolean> {
+export async function putIntoPlace(root: string, dir: string, staged: Staged, problems: Trouble[]): Promise<boolean> {
   try {
     const hasCredentials = await placeCredentials(root, dir, staged.manifest, problems)
     await placeOrgs(root, staged)

@@ -4,6 +4,7 @@ import { transact } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import type { Person } from '../actor.ts'
+import type { OrgAt } from '../at.ts'
 import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
 import { followOrg } from '../indexing/index-node.ts'
 import { main, orgRepo } from '../layout.ts'
@@ -15,8 +16,8 @@ import { main, orgRepo } from '../layout.ts'
  */
 export async function changeOrg(
   deps: Deps,
-  orgId: string,
-  by: Person,
+  actor: Person,
+  { orgId }: OrgAt,
   message: string,
   change: (record: OrgRecord) => OrgRecord,
 ): Promise<void> {
@@ -27,7 +28,7 @@ export async function changeOrg(
     const before = await readRecord(repo, head)
     const after = change(before)
     if (after === before) return { moves: [], value: undefined }
-    const to = await commitOrg(repo, head, after, by, deps.now(), message)
+    const to = await commitOrg(repo, head, after, actor, deps.now(), message)
     return { moves: [{ repo, ref: main, to }], value: undefined }
   }).catch(orgIsGone)
   await followOrg(deps, orgId).catch((error: unknown) => {

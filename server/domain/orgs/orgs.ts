@@ -12,6 +12,7 @@ import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { findOrg, orgFor } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
+import type { OrgAt } from '../at.ts'
 import { commitOrg } from '../format/org-format.ts'
 import { followOrg } from '../indexing/index-node.ts'
 import { main, orgFolder, trashFolder } from '../layout.ts'
@@ -64,7 +65,7 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: 
     throw error
   })
   await followOrg(deps, id)
-  return readOrg(deps, actor, id)
+  return readOrg(deps, actor, { orgId: id })
 }
 
 /** Makes the personal organisation of an account whose sign-up a crash cut short; one that was deleted stays so. */
@@ -84,24 +85,25 @@ export async function listOrgs(deps: Deps, actor: Person, page: Page) {
   return { orgs: rows.map((row) => toOrg(row, row.role)), ...pageOf(page, total) }
 }
 
-export async function readOrg(deps: Deps, actor: Actor, orgId: string): Promise<Org> {
-  const { org, role } = await orgFor(deps, actor, orgId, 'public')
+export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org> {
+  const { org, role } = await orgFor(deps, actor, at, 'public')
   return toOrg(org, role)
 }
 
-export async function updateOrg(deps: Deps, actor: Person, orgId: string, input: Partial<OrgInput>): Promise<Org> {
-  await orgFor(deps, actor, orgId, 'owner')
-  await changeOrg(deps, orgId, actor, 'edit', (record) => {
+export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Partial<OrgInput>): Promise<Org> {
+  await orgFor(deps, actor, at, 'owner')
+  await changeOrg(deps, actor, at, 'edit', (record) => {
     requireOwner(record, actor)
     const org = { ...record.org, ...input }
     return JSON.stringify(org) === JSON.stringify(record.org) ? record : { ...record, org }
   })
-  return readOrg(deps, actor, orgId)
+  return readOrg(deps, actor, at)
 }
 
 /** Everything goes to the trash in one rename; a commit in flight finds its folder gone. @throws Refusal org_not_found */
-export async function deleteOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
-  await orgFor(deps, actor, orgId, 'owner')
+export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
+  await orgFor(deps, actor, at, 'owner')
+  const { orgId } = at
   const trash = trashFolder(deps.store)
   await makeFolder(trash)
   await moveRepo(orgFolder(deps.store, orgId), join(trash, `${orgId}.${deps.now().getTime()}`)).catch(orgIsGone)

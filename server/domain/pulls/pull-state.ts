@@ -6,6 +6,7 @@ import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
 import type { MergeRefusal } from '../../errors.ts'
 import type { NodeAccess } from '../access.ts'
+import { findTree } from '../branches/commit-trees.ts'
 import { contentProblems, graphProblems } from '../branches/edge-rules.ts'
 import type { ContentProblem } from '../format/content-problem.ts'
 import { readContent } from '../format/node-format.ts'
@@ -86,8 +87,7 @@ async function problemsOfHead(
   source: Oid,
   target: string,
 ): Promise<ContentProblem[]> {
-  const contentAt = async (head: Oid | null) =>
-    readContent(repo, head === null ? null : ((await findCommit(repo, head))?.tree ?? null))
+  const contentAt = async (head: Oid | null) => readContent(repo, await findTree(repo, head))
   const content = await contentAt(source)
   const known = await contentAt(readRef(repo, `refs/heads/${target}`))
   const problems = contentProblems(known, content)

@@ -5,7 +5,9 @@ import type { Repo } from '../../../gitstore/repo.ts'
 import { type Push, type PushReport, type RefCommand, syncReceived } from '../../../gitstore/transfer/smart-http.ts'
 import type { Deps } from '../../deps.ts'
 import { Invalid, Refusal } from '../../errors.ts'
+import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Person } from '../actor.ts'
+import type { NodeAt } from '../at.ts'
 import { moveRefs } from '../branches/ref-moves.ts'
 import { printable, Rejected, refProblem } from '../branches/ref-rules.ts'
 import { excerpt } from '../format/excerpt.ts'
@@ -30,14 +32,16 @@ const toldProblems = 20
  */
 export async function receivePush(
   deps: Deps,
-  person: Person,
-  orgId: string,
-  nodeId: string,
+  actor: Person,
+  at: NodeAt,
   { commands, atomic }: Push,
 ): Promise<PushReport> {
-  const repo = nodeRepo(deps.store, orgId, nodeId)
+  const repo = nodeRepo(deps.store, at.orgId, at.nodeId)
+  let access: NodeAccess
   try {
     await withFaults(deps.store, [{ repo }], () => syncReceived(repo))
+    // Asked here, though the request was admitted: the pack may have taken minutes.
+    access = await nodeFor(deps, actor, at, 'editor')
   } catch (error) {
     const { reason, lines } = explain(deps, error)
     return { refused: new Map(commands.map(({ ref }) => [ref, reason])), lines }
@@ -49,10 +53,9 @@ export async function receivePush(
     refuseRest(refused, commands)
   }
   const named = commands.filter(({ ref }) => !refused.has(ref))
-  const place = { orgId, nodeId }
   for (const group of atomic ? [sorted(named)] : groupsOf(named)) {
     try {
-      const outcome = await moveRefs(deps, person, place, group, atomic ? 'all or none' : 'each that may')
+      const outcome = await moveRefs(deps, actor, access, group, atomic ? 'all or none' : 'each that may')
       lines.push(...linesOf(outcome.events))
       for (const [ref, cause] of outcome.refused) {
         const told = explain(deps, cause)
@@ -66,7 +69,7 @@ export async function receivePush(
       lines.push(...told.lines)
     }
   }
-  await followSoon(deps, orgId, nodeId)
+  await followSoon(deps, at.orgId, at.nodeId)
   return { refused, lines: [...lines, ...advice(deps, repo, commands, refused)] }
 }
 

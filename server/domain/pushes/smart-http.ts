@@ -23,11 +23,12 @@ import { Refusal } from '../../errors.ts'
 import { nodeFor, orgFor } from '../access.ts'
 import { type Credential, isWithin } from '../accounts/access-tokens.ts'
 import { anonymous } from '../actor.ts'
+import type { RepositoryAt } from '../at.ts'
 import { refProblem } from '../branches/ref-rules.ts'
 import { main, orgRepo } from '../layout.ts'
 import { receivePush } from './receive-push.ts'
 
-export type Service = Conversation['service']
+export type GitService = Conversation['service']
 
 /** How the client and the service speak, and what ends it. */
 type Wire = Pick<Conversation, 'version' | 'signal' | 'stopping'>
@@ -65,29 +66,34 @@ const pushLimitBytes = 2 ** 22
 export async function openRemote(
   deps: Deps,
   credential: Credential | undefined,
-  orgId: string,
-  name: string,
-  service: Service,
+  at: RepositoryAt,
+  service: GitService,
 ): Promise<Remote> {
-  if (credential?.scope !== undefined) requireScope(credential.scope, orgId, name, service)
+  const { orgId, name } = at
+  if (credential?.scope !== undefined) requireScope(credential.scope, at, service)
   const actor = credential?.person ?? anonymous
   if (name === orgName) {
     if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to see this')
-    await orgFor(deps, actor, orgId, 'owner')
+    await orgFor(deps, actor, at, 'owner')
     if (service === 'git-receive-pack') throw new Refusal('forbidden', 'org.git is written by the service alone')
     return fetched(orgRepo(deps.store, orgId), 'owner')
   }
+  const node = { orgId, nodeId: name }
   if (service === 'git-receive-pack') {
     if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to push')
-    const { repo } = await nodeFor(deps, actor, orgId, name, 'editor')
+    const { repo } = await nodeFor(deps, actor, node, 'editor')
     refuseSuspect(repo)
-    return pushed(repo, (push) => receivePush(deps, actor, orgId, name, push))
+    return pushed(repo, (push) => receivePush(deps, actor, node, push))
   }
-  const { repo, role } = await nodeFor(deps, actor, orgId, name, 'public')
+  const { repo, role } = await nodeFor(deps, actor, node, 'public')
   return fetched(repo, role === null ? 'public' : role === 'owner' ? 'owner' : 'member')
 }
 
-function requireScope(scope: NonNullable<Credential['scope']>, orgId: string, name: string, service: Service): void {
+function requireScope(
+  scope: NonNullable<Credential['scope']>,
+  { orgId, name }: RepositoryAt,
+  service: GitService,
+): void {
   if (!isWithin(scope, orgId, name)) throw new Refusal('token_scope', 'This token is for another repository')
   if (service === 'git-receive-pack' && scope.access === 'read')
     throw new Refusal('token_scope', 'This token may only read')

@@ -10,6 +10,7 @@ import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
+import type { OrgAt } from '../at.ts'
 import { refuseLongQuery } from '../format/limits.ts'
 import { openSlices } from '../slices.ts'
 import { catchUp } from './search-catch-up.ts'
@@ -23,8 +24,9 @@ const waitMs = 120_000
 const rounds = 5
 
 /** @throws Refusal as orgFor; busy, where too many ask, or the index takes long to make; too_large */
-export async function retrieve(deps: Deps, actor: Person, orgId: string, question: Question) {
-  const { epoch } = (await orgFor(deps, actor, orgId, 'reader')).org
+export async function retrieve(deps: Deps, actor: Person, at: OrgAt, question: Question) {
+  const { orgId } = at
+  const { epoch } = (await orgFor(deps, actor, at, 'reader')).org
   refuseLongQuery(question.query)
   const search = searchOf(deps, orgId, epoch)
   if (search.asked >= mostAsked) throw new Refusal('busy', 'Too many searches of this organisation wait; try again')
