@@ -2,7 +2,7 @@
 import { v7 as newId } from 'uuid'
 import { GitError } from '../../../gitstore/errors.ts'
 import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
-import { applyChanges } from '../../../gitstore/objects/trees.ts'
+import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { createRepo } from '../../../gitstore/repos.ts'
 import { findNodeById, type NodeRow } from '../../../index/derived/node-queries.ts'

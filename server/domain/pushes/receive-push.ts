@@ -1,7 +1,8 @@
 /** A push: each ref is judged and moved by itself, or all together, by the transaction that REST uses (law 4). */
 import { GitError } from '../../../gitstore/errors.ts'
 import { withFaults } from '../../../gitstore/refs/ref-transaction.ts'
-import { type Push, type PushReport, type RefCommand, syncReceived } from '../../../gitstore/transfer/smart-http.ts'
+import type { Push, PushReport, RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
+import { syncReceived } from '../../../gitstore/transfer/quarantine.ts'
 import type { Deps } from '../../deps.ts'
 import { Invalid, Refusal } from '../../errors.ts'
 import type { Person } from '../actor.ts'
