@@ -6,50 +6,12 @@
  * log is that entry's own log only at a *cut*: git's queue held it alone, and no later entry has a parent that was shown.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { GitError } from '../errors.ts'
-import { runGit, runGitOrThrow } from '../native.ts'
-import { readCommit } from '../objects/commits.ts'
+import { runGit } from '../native.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
-
-/** Commits read one by one (0.1 ms loose, 1 ms packed) before git is asked for the rest (5 ms, then 10 µs each). */
-const walkAtMost = 50
-/** Commits between two turns of the event loop. */
-const turn = 5_000
-
-export interface LogEntry {
-  readonly oid: Oid
-  /** Whether this entry and all below are exactly its own log. */
-  readonly cut: boolean
-}
-
-/** A log as its newest entries on top of the log of `base`, which is known; undefined: there is nothing below. */
-export interface Unfolded {
-  readonly entries: readonly LogEntry[]
-  readonly base: Oid | undefined
-}
-
-/** Two known logs: their lengths, how many entries at their ends are the same, and whether no merge lies above those. */
-interface Shared {
-  readonly a: number
-  readonly b: number
-  readonly shared: number
-  readonly straight: boolean
-}
-
-/** The logs of one repository that are laid out. All but `isCut` and `tips` answer undefined where a log is not (any more). */
-export interface KnownLogs {
-  isCut(oid: Oid): Promise<boolean>
-  /** Commits from which every entry of every known log can be reached. */
-  tips(): Promise<readonly Oid[]>
-  /** Entries after the first `offset`, newest first. */
-  page(cut: Oid, offset: number, limit: number): Promise<{ total: number; oids: Oid[] } | undefined>
-  holdsAny(cut: Oid, oids: readonly Oid[]): Promise<boolean | undefined>
-  /** Two at most of the entries whose id begins so. */
-  named(cut: Oid, prefix: string): Promise<Oid[] | undefined>
-  shared(a: Oid, b: Oid): Promise<Shared | undefined>
-}
+import type { KnownLogs, LogEntry, Shared, Unfolded } from './known-logs.ts'
+import { unfold } from './log-walk.ts'
 
 interface Divergence {
   /** Commits that only head has. */
@@ -83,6 +45,7 @@ const unfoldings = new LRUCache<string, Unfolded>({
   maxSize: 200_000,
   sizeCalculation: ({ entries }) => entries.length + 6,
 })
+
 /** Of about 400 bytes each; every move of a branch is asked after anew. */
 const divergences = new LRUCache<string, Divergence>({ max: 5_000 })
 const mergeBases = new LRUCache<string, { readonly oid: Oid | undefined }>({ max: 5_000 })
@@ -247,155 +210,4 @@ async function nativeMergeBase(repo: Repo, a: Oid, b: Oid): Promise<Oid | undefi
   const oid = stdout.toString('latin1').trim()
   if (code > 1 || (code === 0 && !isOid(oid))) throw new GitError('native_failed', 'git merge-base failed', { stderr })
   return code === 0 ? oid : undefined
-}
-
-/** What the walk needs to know of a commit. */
-interface Ancestry {
-  readonly oid: Oid
-  readonly parents: readonly Oid[]
-  /** Seconds since 1970, of the committer. */
-  readonly timestamp: number
-}
-
-interface Shown {
-  readonly oid: Oid
-  /** Whether git's queue held nothing else. */
-  readonly alone: boolean
-  /** The first place among those shown that one of its parents has; its own, as a rule. */
-  readonly earliest: number
-}
-
-/**
- * Git's own walk, from `head` down to the first log that is known: a list by committer date, newest first, equal dates in the
- * order they came. Source: get_revision_1 (revision.c), commit_list_insert_by_date (commit.c).
- * `reader` may be shared by several walks over the same known logs.
- *
- * @throws GitError object_missing, object_damaged, repo_missing, native_failed
- */
-export async function unfold(
-  repo: Repo,
-  head: Oid,
-  known: Pick<KnownLogs, 'isCut' | 'tips' | 'holdsAny'>,
-  reader: AncestryReader = new AncestryReader(repo, known),
-): Promise<Unfolded> {
-  const shown: Shown[] = []
-  const places = new Map<Oid, number>()
-  const seen = new Set([head])
-  /** The next one last. */
-  const queue = [await reader.read(head, [])]
-  let merges = false
-  for (let commit = queue.pop(); commit; commit = queue.pop()) {
-    const { oid, parents } = commit
-    const alone = queue.length === 0
-    if (alone && !reader.isNew(oid) && (await known.isCut(oid))) {
-      // After a merge, and only where clocks go wrong, the log below may show again what is shown already.
-      const again = merges && (await known.holdsAny(oid, [...places.keys()])) !== false
-      if (!again) return { entries: toEntries(shown), base: oid }
-    }
-    places.set(oid, shown.length)
-    let earliest = shown.length
-    merges ||= parents.length > 1
-    for (const parent of parents) {
-      earliest = Math.min(earliest, places.get(parent) ?? earliest)
-      if (seen.has(parent)) continue
-      seen.add(parent)
-      const next = reader.known(parent) ?? (await reader.read(parent, queue))
-      queue.splice(firstNotOlder(queue, next.timestamp), 0, next)
-    }
-    shown.push({ oid, alone, earliest })
-    if (shown.length % turn === 0) await nextTurn()
-  }
-  return { entries: toEntries(shown), base: undefined }
-}
-
-/** A place is a cut if git's queue held it alone and nothing after it has a parent before it. */
-function toEntries(shown: readonly Shown[]): LogEntry[] {
-  let earliest = shown.length
-  const entries = new Array<LogEntry>(shown.length)
-  for (let place = shown.length - 1; place >= 0; place--) {
-    const one = shown[place]
-    if (!one) continue
-    earliest = Math.min(earliest, one.earliest)
-    entries[place] = { oid: one.oid, cut: one.alone && earliest >= place }
-  }
-  return entries
-}
-
-function firstNotOlder(queue: readonly Ancestry[], timestamp: number): number {
-  let low = 0
-  let high = queue.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((queue[middle]?.timestamp ?? 0) < timestamp) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-/** Parents and dates: a few commits one by one, more of them from git at once. */
-export class AncestryReader {
-  readonly #repo: Repo
-  readonly #known: Pick<KnownLogs, 'tips'>
-  readonly #loaded = new Map<Oid, Ancestry>()
-  readonly #learnt = new Set<Oid>()
-  /** Whether what is loaded is what no known log held. */
-  #isNew = true
-  #loads = 0
-  #misses = 0
-
-  constructor(repo: Repo, known: Pick<KnownLogs, 'tips'>) {
-    this.#repo = repo
-    this.#known = known
-  }
-
-  known(oid: Oid): Ancestry | undefined {
-    return this.#loaded.get(oid)
-  }
-
-  /** Whether git has said that no known log holds it, and `learn` nothing else since. */
-  isNew(oid: Oid): boolean {
-    return this.#isNew && this.#loaded.has(oid) && !this.#learnt.has(oid)
-  }
-
-  /** These entries are known from now on. */
-  learn(entries: readonly LogEntry[]): void {
-    for (const { oid } of entries) this.#learnt.add(oid)
-  }
-
-  /** For the walks from `heads`, which would read them one by one. */
-  async prepare(heads: readonly Oid[]): Promise<void> {
-    if (heads.length >= walkAtMost) await this.#load(heads)
-  }
-
-  /** `beside`: what else the walk has before it. */
-  async read(oid: Oid, beside: readonly Ancestry[]): Promise<Ancestry> {
-    const loaded = this.#loaded.get(oid)
-    if (loaded) return loaded
-    if (!this.#repo.pending?.has(oid) && ++this.#misses >= walkAtMost * 2 ** this.#loads) {
-      this.#misses = 0
-      await this.#load([oid, ...beside.map((one) => one.oid)])
-    }
-    return this.#loaded.get(oid) ?? this.#readOne(oid)
-  }
-
-  async #readOne(oid: Oid): Promise<Ancestry> {
-    const { parents, committer } = await readCommit(this.#repo, oid)
-    return { oid, parents, timestamp: committer.timestamp }
-  }
-
-  /** First what no known log holds; where that is not enough, everything. */
-  async #load(from: readonly Oid[]): Promise<void> {
-    this.#isNew = this.#loads++ === 0
-    const known = this.#isNew ? await this.#known.tips() : []
-    const stored = from.filter((oid) => !this.#repo.pending?.has(oid))
-    const input = Buffer.from([...stored, ...known.map((oid) => `^${oid}`)].map((line) => `${line}\n`).join(''))
-    const args = ['rev-list', '--parents', '--timestamp', '--ignore-missing', '--stdin']
-    const output = (await runGitOrThrow({ dir: this.#repo.dir }, args, { input })).toString('latin1')
-    let lines = 0
-    for (let at = 0, end = output.indexOf('\n'); end >= 0; at = end + 1, end = output.indexOf('\n', at)) {
-      const [timestamp = '', oid = '', ...parents] = output.slice(at, end).split(' ')
-      this.#loaded.set(oid, { oid, parents, timestamp: Number(timestamp) })
-      if (++lines % turn === 0) await nextTurn()
-    }
-  }
 }

@@ -24,6 +24,7 @@ export interface Rebasing {
 
 /** Entries of trees that one rebase may read and write in this process: about 2 s of CPU. */
 const entriesAtMost = 1_000_000
+
 /** Bytes of new trees and commits that are held in memory before they are saved. */
 const unsavedBytes = 16 * 1024 * 1024
 

@@ -1,6 +1,7 @@
 /** Three-way merges of trees in this process, where no path was changed on both sides: most commits of a rebase. */
 import { GitError } from '../errors.ts'
-import { emptyTree, readTree, type TreeBuilder, type TreeEntry } from '../objects/trees.ts'
+import type { TreeBuilder } from '../objects/tree-changes.ts'
+import { emptyTree, readTree, type TreeEntry } from '../objects/trees.ts'
 import type { Oid } from '../repo.ts'
 
 export interface Trees {

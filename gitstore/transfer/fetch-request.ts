@@ -4,9 +4,8 @@
  * understood, so that nothing reaches it that was not judged.
  */
 
-import { GitError } from '../errors.ts'
 import type { Oid } from '../repo.ts'
-import { delimiter, flush, type Pkt, pktLine } from './pkt-line.ts'
+import { delimiter, flush, pktLine } from './pkt-line.ts'
 
 export type Version = 0 | 2
 
@@ -36,161 +35,8 @@ export interface Fetch {
 /** `nothing`: a flush alone, with which git asks whether it is let in before it sends much. */
 export type FetchRequest = LsRefs | Fetch | { readonly command: 'nothing' }
 
-export interface FetchReader {
-  /** Whether the request is complete. @throws GitError malformed_request, not_offered */
-  take(pkt: Pkt): boolean
-  /** `ended`: the body ended before the request was complete. @throws GitError malformed_request */
-  request(ended: boolean): FetchRequest
-}
-
-/** Beyond, all refs are listed: prefixes are a hint, and git compares each with each ref. */
-const prefixLimit = 1_000
-
 /** An id that no object has. */
 const noOid = '0'.repeat(40)
-
-export function fetchReader(version: Version): FetchReader {
-  return version === 2 ? readerOfV2() : readerOfV0()
-}
-
-/** What both versions of a fetch collect. */
-function collector() {
-  const kept = {
-    wants: new Set<Oid>(),
-    haves: new Set<Oid>(),
-    shallow: new Set<Oid>(),
-    deepen: new Set<string>(),
-    deepenNot: new Set<string>(),
-    options: new Set<string>(),
-    filter: undefined as string | undefined,
-  }
-  return {
-    kept,
-    /** Whether it is a line that both versions have in what they ask for. */
-    take: (line: string): boolean => {
-      const [word = '', argument = ''] = split(line)
-      if (word === 'shallow') kept.shallow.add(oidOf(argument, line))
-      else if (word === 'deepen') takeDeepen(/^[1-9]\d*$/.test(argument) && Number(argument) < 2 ** 31, line)
-      else if (word === 'deepen-since') takeDeepen(/^\d{1,15}$/.test(argument), line)
-      else if (word === 'deepen-not' && argument !== '') kept.deepenNot.add(argument)
-      else if (word === 'filter') {
-        if (kept.filter !== undefined) throw notOfGit(line)
-        if (!/^(blob:none|blob:limit=\d{1,15}[kmg]?|tree:[01])$/i.test(argument))
-          throw new GitError(
-            'not_offered',
-            `filter ${shown(argument)} is not supported; blob:none, blob:limit, tree:0 are`,
-          )
-        kept.filter = argument
-      } else return false
-      return true
-    },
-    fetch: (version: Version, end: Fetch['end']): Fetch => {
-      const depth = [...kept.deepen].some((line) => line.startsWith('deepen '))
-      if (depth && (kept.deepen.size > 1 || kept.deepenNot.size > 0)) throw notOfGit('deepen with other depths')
-      return { command: 'fetch', version, end, ...kept }
-    },
-  }
-  function takeDeepen(isGood: boolean, line: string): void {
-    const [word = ''] = split(line)
-    if (!isGood || [...kept.deepen].some((other) => split(other)[0] === word && other !== line)) throw notOfGit(line)
-    kept.deepen.add(line)
-  }
-}
-
-const fetchOptions = ['thin-pack', 'no-progress', 'include-tag', 'ofs-delta', 'wait-for-done', 'deepen-relative']
-const listOptions = ['peel', 'symrefs', 'unborn']
-
-function readerOfV2(): FetchReader {
-  const { kept, take, fetch } = collector()
-  const prefixes = new Set<string>()
-  let command: 'ls-refs' | 'fetch' | undefined
-  let inArguments = false
-  let isFirst = true
-  let done = false
-  const takeKey = (line: string) => {
-    const [name, ...value] = line.split('=')
-    if (name === 'command' && command === undefined && (line === 'command=ls-refs' || line === 'command=fetch'))
-      command = line === 'command=fetch' ? 'fetch' : 'ls-refs'
-    else if (name === 'object-format' ? value[0] !== 'sha1' : !/^(agent|server-option|session-id)$/.test(name ?? ''))
-      throw notOfGit(line)
-  }
-  const takeArgument = (line: string) => {
-    const [word = '', argument = ''] = split(line)
-    if (command === 'ls-refs') {
-      if (listOptions.includes(line)) kept.options.add(line)
-      else if (word !== 'ref-prefix') throw notOfGit(line)
-      else if (prefixes.size <= prefixLimit) prefixes.add(argument)
-    } else if (word === 'want') kept.wants.add(oidOf(argument, line))
-    else if (word === 'have') kept.haves.add(oidOf(argument, line))
-    else if (line === 'done') done = true
-    else if (fetchOptions.includes(line)) kept.options.add(line)
-    else if (!take(line)) throw notOfGit(line)
-  }
-  return {
-    take: (pkt) => {
-      if (pkt === 'flush') {
-        if (command === undefined && !isFirst) throw notOfGit('a request without a command')
-        return true
-      }
-      isFirst = false
-      if (pkt === 'delimiter' && !inArguments && command !== undefined) inArguments = true
-      else if (inArguments) takeArgument(lineOf(pkt))
-      else takeKey(lineOf(pkt))
-      return false
-    },
-    request: (ended) => {
-      if (ended) throw cutOff()
-      if (command === undefined) return { command: 'nothing' }
-      if (command === 'fetch') return fetch(2, done ? 'done' : 'flush')
-      if (prefixes.size > prefixLimit) prefixes.clear()
-      return { command, options: kept.options, prefixes }
-    },
-  }
-}
-
-/** What v0 can be asked for in the line of the first want; others are names, or do nothing. */
-const v0Options = [
-  ...['multi_ack', 'multi_ack_detailed', 'no-done', 'thin-pack', 'side-band', 'side-band-64k', 'ofs-delta'],
-  ...['no-progress', 'include-tag', 'filter', 'deepen-relative'],
-]
-
-function readerOfV0(): FetchReader {
-  const { kept, take, fetch } = collector()
-  let asked = false
-  let end: Fetch['end'] = 'none'
-  const takeNeed = (line: string) => {
-    const [, oid, options = ''] = /^want (\S+)(?: (.*))?$/.exec(line) ?? []
-    if (oid === undefined) {
-      if (!take(line)) throw notOfGit(line)
-      return
-    }
-    kept.wants.add(oidOf(oid, line))
-    for (const option of options.split(' ')) if (v0Options.includes(option)) kept.options.add(option)
-  }
-  return {
-    take: (pkt) => {
-      if (!asked) {
-        if (pkt !== 'flush') takeNeed(lineOf(pkt))
-        else if (kept.wants.size === 0) return true
-        else asked = true
-        return false
-      }
-      const line = pkt === 'flush' ? 'flush' : lineOf(pkt)
-      const [word = '', argument = ''] = split(line)
-      if (pkt === 'flush') end = 'flush'
-      else if (line === 'done') end = 'done'
-      else if (word === 'have') kept.haves.add(oidOf(argument, line))
-      else throw notOfGit(line)
-      return end !== 'none'
-    },
-    request: (ended) => {
-      if (kept.wants.size === 0 && !ended) return { command: 'nothing' }
-      if (!asked || (ended && kept.haves.size > 0)) throw cutOff()
-      if (kept.filter !== undefined && !kept.options.has('filter')) throw notOfGit(`filter ${kept.filter}`)
-      return fetch(0, end)
-    },
-  }
-}
 
 /** The request as git would write it. `deepenNot` here are whole names of refs. */
 export function bodyOf(request: LsRefs | Fetch): Buffer {
@@ -234,48 +80,4 @@ function frames(list: readonly Buffer[]): Buffer {
 
 function asFrame(line: string): Buffer {
   return pktLine(`${line}\n`)
-}
-
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-/** One line of text, without the line break at its end. */
-function lineOf(pkt: Pkt): string {
-  if (typeof pkt === 'string') throw notOfGit(`a ${pkt} packet`)
-  let line: string
-  try {
-    line = decoder.decode(pkt)
-  } catch {
-    throw notOfGit('a line that is not UTF-8')
-  }
-  const text = line.replace(/\n$/, '')
-  if (text === '' || /[\0-\x1f\x7f]/.test(text)) throw notOfGit(text)
-  return text
-}
-
-/** The first word, and what follows the space behind it. */
-function split(line: string): [string, string] {
-  const at = line.indexOf(' ')
-  return at < 0 ? [line, ''] : [line.slice(0, at), line.slice(at + 1)]
-}
-
-/** As git's get_oid_hex, in either case, and nothing behind it. */
-function oidOf(text: string, line: string): Oid {
-  if (!/^[0-9a-f]{40}$/i.test(text)) throw notOfGit(line)
-  return text.toLowerCase()
-}
-
-function notOfGit(what: string): GitError {
-  return new GitError(
-    'malformed_request',
-    `This is not the protocol of git, or a part that is not offered: ${shown(what)}`,
-  )
-}
-
-function cutOff(): GitError {
-  return new GitError('malformed_request', 'The request is cut off')
-}
-
-/** What a client sent, for a sentence. */
-function shown(text: string): string {
-  return JSON.stringify(text.slice(0, 100))
 }

@@ -2,6 +2,8 @@
 
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { syncDirectory } from '../durable.ts'
+import { codeOf } from '../errors.ts'
 import { type GitProcess, killGroup } from '../native.ts'
 import type { Repo } from '../repo.ts'
 
@@ -43,4 +45,19 @@ async function childrenOf(pid: number): Promise<string[]> {
   const tasks = await readdir(`/proc/${pid}/task`).catch(() => [])
   const lists = tasks.map((task) => readFile(`/proc/${pid}/task/${task}/children`, 'latin1').catch(() => ''))
   return (await Promise.all(lists)).flatMap((list) => list.split(' ').filter(Boolean))
+}
+
+/** Git syncs what it writes and never the folders that it writes into. @throws GitError storage_error */
+export async function syncReceived({ dir }: Repo): Promise<void> {
+  const objects = join(dir, 'objects')
+  const names = (await readdir(objects)).filter((name) => /^([0-9a-f]{2}|pack)$/.test(name))
+  await Promise.all(
+    names.map((name) =>
+      syncDirectory(join(objects, name)).catch((error: unknown) => {
+        // Empty, and removed by a `git gc` just now.
+        if (codeOf(error) !== 'ENOENT') throw error
+      }),
+    ),
+  )
+  await syncDirectory(objects)
 }

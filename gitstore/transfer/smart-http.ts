@@ -4,55 +4,18 @@
  * `judge`, which alone moves refs.
  */
 
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { type Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { finished } from 'node:stream/promises'
-import { syncDirectory } from '../durable.ts'
-import { codeOf, GitError } from '../errors.ts'
-import { type GitProcess, killGroup, longestGit, startFault } from '../native.ts'
-import { isOid, type Oid, type Repo } from '../repo.ts'
-import { repoExists } from '../repos.ts'
+import { type GitProcess, killGroup } from '../native.ts'
+import type { Repo } from '../repo.ts'
 import { type Reading, readFrames } from './bounded-input.ts'
-import { bodyOf, type Fetch, type FetchRequest, fetchReader, type LsRefs } from './fetch-request.ts'
-import { flush, frameTail, pktLine, readPkts } from './pkt-line.ts'
+import { type Conversation, converse } from './exchange.ts'
+import { fetchReader } from './fetch-reader.ts'
+import { bodyOf, type Fetch, type FetchRequest, type LsRefs } from './fetch-request.ts'
+import { flush, pktLine } from './pkt-line.ts'
+import { type Judge, oneLine, procReceive } from './proc-receive.ts'
 import { type PushHead, pushReader } from './push-request.ts'
-import { endPush } from './quarantine.ts'
-import { type Service, startService } from './service-process.ts'
-
-export interface Conversation {
-  readonly service: Service
-  /** The refs that the client hears of: these, and all below them. */
-  readonly shown: readonly string[]
-  readonly version: 0 | 1 | 2
-  /** Ends git at once: the client has gone, or is too slow. */
-  readonly signal: AbortSignal
-  /** Ends git, and says so to the client. */
-  readonly stopping: AbortSignal
-}
-
-/** What a push asks for one ref; null: the ref is not there, or is to be deleted. */
-export interface RefCommand {
-  readonly ref: string
-  readonly from: Oid | null
-  readonly to: Oid | null
-}
-
-export interface Push {
-  readonly commands: readonly RefCommand[]
-  /** All of them or none. */
-  readonly atomic: boolean
-}
-
-/** What became of a push: why a ref was refused, by its name, and lines for the person at the terminal. */
-export interface PushReport {
-  readonly refused: ReadonlyMap<string, string>
-  readonly lines: readonly string[]
-}
-
-/** Moves the refs. Every object of the push is in the repository, and durable after `syncReceived`; each ref is judged and moved, or refused. */
-export type Judge = (push: Push) => Promise<PushReport>
+import { startService } from './service-process.ts'
 
 /** Git says what it can do in a moment, however many refs there are. */
 const capabilitiesTimeoutMs = 60_000
@@ -154,131 +117,4 @@ function feed(head: Buffer, input: Readable, { stdin }: GitProcess): void {
   // Git has heard enough, the client may not have said all.
   stdin.once('close', () => input.unpipe(stdin))
   input.pipe(stdin)
-}
-
-interface Speech {
-  /** What comes before git's first word. */
-  readonly opening?: Buffer
-  /** Whether the client understands a message in the middle of the answer. */
-  readonly bands?: boolean
-  /** Whether git holds a part of a pack. */
-  readonly isPush?: boolean
-}
-
-/** Hands on what git says, until it has ended. */
-async function converse(
-  repo: Repo,
-  child: GitProcess,
-  { signal, stopping }: Conversation,
-  output: Writable,
-  { opening, bands = false, isPush = false }: Speech = {},
-): Promise<void> {
-  let stderr = ''
-  let answered = false
-  let ended = false
-  let left = false
-  const tail = frameTail()
-  const overdue = setTimeout(leave, longestGit)
-  function end() {
-    child.stdout.unpipe(output).resume()
-    if (isPush) endPush(repo, child)
-    else killGroup(child)
-  }
-  /** Also a client that does not read what git, which has ended, has left for it. */
-  function leave() {
-    if (!left && !ended) end()
-    left = true
-    output.destroy()
-  }
-  function stop() {
-    const missing = tail.missing()
-    if (ended || left || !bands || missing === undefined) return leave()
-    left = true
-    end()
-    output.end(Buffer.concat([Buffer.alloc(missing), pktLine(`\x03${stopSentence}\n`), flush]))
-  }
-  signal.addEventListener('abort', leave, { once: true })
-  stopping.addEventListener('abort', stop, { once: true })
-  if (signal.aborted) leave()
-  else if (stopping.aborted) stop()
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    stderr = (stderr + chunk).slice(-4_096)
-  })
-  child.stdout.on('data', (chunk: Buffer) => {
-    if (opening && !answered) output.write(opening)
-    answered = true
-    if (bands) tail.add(chunk)
-  })
-  child.stdout.pipe(output, { end: false })
-  try {
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.once('error', (cause) =>
-        reject(repoExists(repo) ? startFault(cause) : new GitError('repo_missing', 'The repository does not exist')),
-      )
-      child.once('close', resolve)
-    })
-    ended = true
-    if (left) return
-    if (code !== 0 && !answered) throw new GitError('native_failed', `git ended with ${code}`, { stderr })
-    output.end()
-    await finished(output).catch(() => undefined)
-  } finally {
-    clearTimeout(overdue)
-    signal.removeEventListener('abort', leave)
-    stopping.removeEventListener('abort', stop)
-  }
-}
-
-const stopSentence = 'The service is stopping; try again in a moment, and fetch before you push again'
-
-/** The hook's side of gitprotocol's proc-receive (githooks(5)). Nothing happens where git refuses the push before. */
-async function procReceive(channel: Duplex, messages: Duplex, judge: Judge): Promise<void> {
-  const pkts = readPkts(channel)
-  const [greeting] = await listOf(pkts)
-  if (greeting === undefined) return
-  channel.write(Buffer.concat([pktLine('version=1\0atomic'), flush]))
-  const commands = (await listOf(pkts)).map(parseCommand)
-  const { refused, lines } = await judge({ commands, atomic: / atomic|\0atomic/.test(greeting) })
-  messages.end(lines.map((line) => `${line}\n`).join(''))
-  const verdicts = commands.map(({ ref }) => {
-    const reason = refused.get(ref)
-    return pktLine(reason === undefined ? `ok ${ref}` : `ng ${ref} ${oneLine(reason)}`)
-  })
-  channel.end(Buffer.concat([...verdicts, flush]))
-}
-
-/** The frames up to the next flush, as text; none where the stream ends. */
-async function listOf(pkts: AsyncGenerator<Buffer | string>): Promise<string[]> {
-  const list: string[] = []
-  for (;;) {
-    // Not `for await`: leaving that would close the channel.
-    const { value, done } = await pkts.next()
-    if (done || value === 'flush') return list
-    list.push(value.toString().replace(/\n$/, ''))
-  }
-}
-
-function parseCommand(line: string): RefCommand {
-  const [from = '', to = '', ...name] = line.split(' ')
-  const oid = (text: string) => (isOid(text) && !/^0+$/.test(text) ? text : null)
-  return { from: oid(from), to: oid(to), ref: name.join(' ') }
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').slice(0, 500)
-}
-
-/** Git syncs what it writes and never the folders that it writes into. @throws GitError storage_error */
-export async function syncReceived({ dir }: Repo): Promise<void> {
-  const objects = join(dir, 'objects')
-  const names = (await readdir(objects)).filter((name) => /^([0-9a-f]{2}|pack)$/.test(name))
-  await Promise.all(
-    names.map((name) =>
-      syncDirectory(join(objects, name)).catch((error: unknown) => {
-        // Empty, and removed by a `git gc` just now.
-        if (codeOf(error) !== 'ENOENT') throw error
-      }),
-    ),
-  )
-  await syncDirectory(objects)
 }

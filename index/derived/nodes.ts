@@ -1,7 +1,9 @@
 /** The rows of one node, replaced together. */
 import { randomUUID } from 'node:crypto'
 import type { Insertable, Kysely, Selectable, Transaction, Updateable } from 'kysely'
-import { abandonLogs, type LogToLay, layLog, placeOf, trimChain } from './history.ts'
+import { type LogToLay, layLog } from './chain-layout.ts'
+import { abandonLogs, trimChain } from './chain-removal.ts'
+import { placeOf } from './chains.ts'
 import type { EdgeTable, IndexSchema, NodeTable, PullTable } from './schema.ts'
 
 type NodeFields = Pick<

@@ -1,7 +1,7 @@
 /** A database as one file of one moment, whatever is written to it meanwhile. */
 import Sqlite from 'better-sqlite3'
+import { refuseOddFile } from './connection.ts'
 import { asDatabaseFault, DatabaseFault } from './database-fault.ts'
-import { refuseOddFile } from './driver.ts'
 
 /** Milliseconds that SQLite waits for others; WAL lets readers through. */
 const patience = 10_000

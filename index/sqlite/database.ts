@@ -2,7 +2,8 @@
 
 import { basename } from 'node:path'
 import { Kysely, type Migration, type Transaction } from 'kysely'
-import { openConnection, sqliteDialect } from './driver.ts'
+import { openConnection } from './connection.ts'
+import { sqliteDialect } from './driver.ts'
 import { migrate } from './migrate.ts'
 
 export { DatabaseFault, isDuplicate } from './database-fault.ts'

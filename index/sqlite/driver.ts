@@ -1,9 +1,6 @@
 /** One SQLite connection as Kysely drives it: statements kept prepared, waiting for other processes without blocking. */
 
-import { statSync } from 'node:fs'
-import { rename } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
-import Sqlite from 'better-sqlite3'
+import type Sqlite from 'better-sqlite3'
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -15,114 +12,10 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
-import { asDatabaseFault, DatabaseBusy, DatabaseFault, isBusy } from './database-fault.ts'
+import { busyTimeoutMs, type Role, retryWhileBusy } from './connection.ts'
+import { DatabaseBusy, DatabaseFault } from './database-fault.ts'
 
-/** How long a statement, or a transaction's turn, waits for others before it gives up, in ms. */
-const patience = 10_000
-
-export type Role = 'read' | 'write'
-
-export interface SqliteOptions {
-  /** FULL: an acknowledged write survives a power cut. NORMAL: it may be lost, the file stays sound. */
-  readonly synchronous: 'FULL' | 'NORMAL'
-  /** Reads the whole file first: 0.2 s for 100 MB. */
-  readonly check?: boolean
-  readonly role: Role
-}
-
-/** Opens `file`, made if it is not there; WAL, foreign keys on; the role `read` cannot write. */
-export async function openConnection(file: string, options: SqliteOptions): Promise<Sqlite.Database> {
-  refuseOddFile(file)
-  const handle = openHandle(file)
-  try {
-    await retryWhileBusy(handle.name, () => handle.pragma('journal_mode = wal'))
-    handle.pragma(`synchronous = ${options.synchronous}`)
-    handle.pragma('foreign_keys = on')
-    if (options.check === true) await requireSound(handle)
-    if (options.role === 'read') handle.pragma('query_only = on')
-    return handle
-  } catch (error) {
-    handle.close()
-    throw error
-  }
-}
-
-/** @throws DatabaseFault storage_error, busy where too many files are open */
-function openHandle(file: string): Sqlite.Database {
-  try {
-    // timeout 0: SQLite's own waiting is synchronous and would stop the event loop.
-    return new Sqlite(file, { timeout: 0 })
-  } catch (error) {
-    throw asDatabaseFault(error, file)
-  }
-}
-
-/** SQLite waits for a pipe, and reads a device. @throws DatabaseFault storage_error: there is something, and it is no file */
-export function refuseOddFile(file: string): void {
-  const found = statSync(file, { throwIfNoEntry: false })
-  if (found && !found.isFile()) throw new DatabaseFault('storage_error', `${file} is not a regular file`)
-}
-
-/** @throws DatabaseFault damaged */
-async function requireSound(handle: Sqlite.Database): Promise<void> {
-  const found = await retryWhileBusy(handle.name, () => handle.pragma('quick_check(1)', { simple: true }))
-  if (found !== 'ok') throw new DatabaseFault('damaged', `The database is damaged: ${found}`)
-}
-
-/** Keeps a damaged file, and what belongs to it, under another name. */
-export async function setAside(file: string): Promise<void> {
-  for (const suffix of ['', '-wal', '-shm']) {
-    await rename(`${file}${suffix}`, `${file}.damaged${suffix}`).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error
-    })
-  }
-}
-
-/** Which file has this name now; undefined where none has. */
-export function identityOf(file: string): bigint | undefined {
-  return statSync(file, { throwIfNoEntry: false, bigint: true })?.ino
-}
-
-/**
- * Runs `work` alone among all who name the same `file`, in whatever process. The file holds nothing; the operating system
- * lets go of it when its holder dies.
- *
- * @param timeoutMs how long the turn is waited for; without it for as long as it takes
- * @returns undefined where `signal` was aborted before the turn came
- * @throws DatabaseFault busy: the turn did not come in time, or too many files are open
- */
-export async function alone<T>(
-  file: string,
-  signal: AbortSignal,
-  work: () => Promise<T>,
-  timeoutMs = Number.POSITIVE_INFINITY,
-): Promise<T | undefined> {
-  const handle = openHandle(file)
-  const since = performance.now()
-  try {
-    while (!locks(handle)) {
-      if (signal.aborted) return undefined
-      if (performance.now() - since > timeoutMs)
-        throw new DatabaseFault('busy', `Another process has held ${file} for ${timeoutMs / 1000} seconds`)
-      await sleep(10 + Math.random() * 20)
-    }
-    return await work()
-  } finally {
-    handle.close()
-  }
-}
-
-function locks(handle: Sqlite.Database): boolean {
-  try {
-    handle.exec('begin exclusive')
-    return true
-  } catch (error) {
-    if (isBusy(error)) return false
-    throw asDatabaseFault(error, handle.name)
-  }
-}
-
-/** `onDamage` is told of each statement that finds the file damaged, beside whoever asked for it. */
+/** `onDamage` is called for each statement that finds the file damaged; the statement throws too. */
 export function sqliteDialect(handle: Sqlite.Database, role: Role, onDamage: () => void = () => {}): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
@@ -132,7 +25,7 @@ export function sqliteDialect(handle: Sqlite.Database, role: Role, onDamage: () 
   }
 }
 
-/** Every query is one statement on the shared connection; consistency across statements is the writer's affair. */
+/** Every query is one statement on the shared connection; only a write transaction is consistent across statements. */
 function readDriver(handle: Sqlite.Database, onDamage: () => void): Driver {
   const connection = new Connection(handle, onDamage)
   const refuse = () => Promise.reject(new Error('The reading side has no transactions: read in one statement'))
@@ -149,14 +42,14 @@ function readDriver(handle: Sqlite.Database, onDamage: () => void): Driver {
   }
 }
 
-/** One transaction at a time, begun immediately, so that it never fails half-way for want of the lock. */
+/** One transaction at a time, begun with `immediate`, so that it never fails half-way because another holds the lock. */
 function writeDriver(handle: Sqlite.Database, onDamage: () => void): Driver {
   const connection = new Connection(handle, onDamage)
-  const turns = new Turns()
+  const mutex = new Mutex()
   return {
     init: async () => {},
     acquireConnection: async () => {
-      await turns.enter()
+      await mutex.enter()
       return connection
     },
     beginTransaction: async () => {
@@ -172,10 +65,10 @@ function writeDriver(handle: Sqlite.Database, onDamage: () => void): Driver {
     },
     releaseConnection: async () => {
       connection.unwatch()
-      turns.leave()
+      mutex.leave()
     },
     destroy: async () => {
-      await turns.enter()
+      await mutex.enter()
       handle.close()
     },
   }
@@ -237,8 +130,8 @@ class Connection implements DatabaseConnection {
   }
 }
 
-/** First come, first served; who waits longer than `patience` leaves with DatabaseBusy. */
-class Turns {
+/** First come, first served. `enter` throws DatabaseBusy after `busyTimeoutMs`. */
+class Mutex {
   #taken = false
   readonly #waiting: (() => void)[] = []
 
@@ -255,7 +148,7 @@ class Turns {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(turn), 1)
         reject(new DatabaseBusy())
-      }, patience)
+      }, busyTimeoutMs)
       this.#waiting.push(turn)
     })
   }
@@ -264,19 +157,5 @@ class Turns {
     const next = this.#waiting.shift()
     if (next === undefined) this.#taken = false
     else next()
-  }
-}
-
-/** @throws DatabaseBusy after `patience`, DatabaseFault where the storage fails */
-async function retryWhileBusy<R>(file: string, work: () => R): Promise<R> {
-  const deadline = performance.now() + patience
-  for (let pause = 2; ; pause = Math.min(pause * 2, 64)) {
-    try {
-      return work()
-    } catch (error) {
-      if (!isBusy(error)) throw asDatabaseFault(error, file)
-      if (performance.now() > deadline) throw new DatabaseBusy({ cause: error })
-    }
-    await sleep(pause * (0.5 + Math.random()))
   }
 }

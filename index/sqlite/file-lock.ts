@@ -1,28 +1,30 @@
-/** Processes prove that they live by a lock that the operating system lets go of when they die, never by their number. */
+/** Exclusive locks on files between processes. The operating system releases a lock when its holder dies; process ids prove nothing. */
 
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
-import { asDatabaseFault, faultOfOpening } from './database-fault.ts'
+import { openHandle } from './connection.ts'
+import { asDatabaseFault, DatabaseFault, faultOfOpening, isBusy } from './database-fault.ts'
 
 export interface LiveProcess {
   readonly id: string
   /** `runDir/id`: the process's own folder, for its records. */
   readonly dir: string
-  /** Lets go of the lock and leaves the folder: whoever meets it may take it over. */
+  /** Releases the lock and leaves the folder, which another process may then take over. */
   close(): void
 }
 
-// A collected handle would close its file and so end the proof.
+// References keep the handles from garbage collection, which would release their locks.
 const held = new Set<Sqlite.Database>()
 
-/** Folders that are made before it is given up: each was taken for a dead process's by another that looked just then. */
+/** Attempts to make the folder: another process may remove one that is not locked yet. */
 const attempts = 100
 
 /**
- * Makes `runDir/<id>/` with the locked file `alive` in it, visible only once it is locked. The file must never be opened
- * by other means: closing any descriptor of it drops POSIX locks.
+ * Makes `runDir/<id>/` with the locked file `alive` in it. The folder gets its name after the lock is held. Nothing else may
+ * open the file: closing any descriptor of it drops POSIX locks.
  *
  * @throws system errors; DatabaseFault busy where too many files are open, storage_error
  */
@@ -34,7 +36,7 @@ export async function registerProcess(runDir: string): Promise<LiveProcess> {
     mkdirSync(starting)
     const lock = lockFile(starting)
     const dir = join(runDir, id)
-    // Between mkdir and lock another process may have taken the folder for a dead one's.
+    // Between mkdir and lock another process may have removed the folder as one of a dead process.
     if (lock === undefined || !renamed(starting, dir)) {
       lock?.release()
       rmSync(starting, { recursive: true, force: true })
@@ -46,10 +48,10 @@ export async function registerProcess(runDir: string): Promise<LiveProcess> {
 }
 
 /**
- * The lock of a dead process, so that its work can be finished or undone by one alone; undefined if the process lives or
- * its folder is gone. Nothing is made where the folder is missing.
+ * Takes the lock of a dead process, so that one process alone finishes or undoes its work. Undefined if the process lives
+ * or its folder is gone. Makes nothing where the folder is missing.
  *
- * @throws DatabaseFault busy where too many files are open, storage_error: then nothing is known of the process
+ * @throws DatabaseFault busy where too many files are open, storage_error: the process may then live or be dead
  */
 export function takeOver(runDir: string, id: string): { release(): void } | undefined {
   return lockFile(join(runDir, id))
@@ -69,7 +71,7 @@ function lockFile(dir: string): { release(): void } | undefined {
     handle.close()
     const code = error instanceof Sqlite.SqliteError ? error.code : ''
     const opening = faultOfOpening(`${dir}/`)
-    // Held, or the folder is being removed: its files go before it does.
+    // Held, or the folder is being removed: its files are removed before it.
     if (code.startsWith('SQLITE_BUSY') || isNoFolder(opening)) return undefined
     if (/^SQLITE_(CANTOPEN|IOERR)/.test(code) && opening === undefined) return undefined
     throw asDatabaseFault(error, join(dir, 'alive'))
@@ -94,5 +96,43 @@ function renamed(from: string, to: string): boolean {
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
     throw error
+  }
+}
+
+/**
+ * Runs `work` while this call alone, of all processes, holds the lock on `file`. The file stays empty.
+ *
+ * @param timeoutMs the longest wait for the lock; default: no limit
+ * @returns undefined where `signal` was aborted before the lock was free
+ * @throws DatabaseFault busy: the lock was not free in time, or too many files are open
+ */
+export async function withFileLock<T>(
+  file: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+  timeoutMs = Number.POSITIVE_INFINITY,
+): Promise<T | undefined> {
+  const handle = openHandle(file)
+  const since = performance.now()
+  try {
+    while (!locks(handle)) {
+      if (signal.aborted) return undefined
+      if (performance.now() - since > timeoutMs)
+        throw new DatabaseFault('busy', `Another process has held ${file} for ${timeoutMs / 1000} seconds`)
+      await sleep(10 + Math.random() * 20)
+    }
+    return await work()
+  } finally {
+    handle.close()
+  }
+}
+
+function locks(handle: Sqlite.Database): boolean {
+  try {
+    handle.exec('begin exclusive')
+    return true
+  } catch (error) {
+    if (isBusy(error)) return false
+    throw asDatabaseFault(error, handle.name)
   }
 }

@@ -3,8 +3,9 @@
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Migration, sql, type Transaction } from 'kysely'
+import { identityOf, setAside } from './connection.ts'
 import { type Database, DatabaseFault, openDatabase } from './database.ts'
-import { alone, identityOf, setAside } from './driver.ts'
+import { withFileLock } from './file-lock.ts'
 
 export interface DerivedDatabase<S> extends Database<S> {
   /** The same, but each use throws DatabaseFault busy as long as not everything is in it. */
@@ -55,7 +56,7 @@ export async function openDerivedDatabase<S>(
 
   /** Under a lock, that two who find the same damage do not set aside what the other has just made. */
   async function open(broken?: Generation<S>): Promise<Generation<S>> {
-    const opened = await alone(
+    const opened = await withFileLock(
       `${turns}-opening`,
       closing,
       async () => {
@@ -138,7 +139,7 @@ export async function openDerivedDatabase<S>(
 
   async function fillUp(work: () => Promise<boolean>): Promise<void> {
     while (!closing.aborted && !current.isWhole) {
-      const goesOn = await alone(`${turns}-filling`, closing, async () => {
+      const goesOn = await withFileLock(`${turns}-filling`, closing, async () => {
         const generation = current
         if (!(await isFilled(generation))) {
           if (!(await work())) return false

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import type git from 'isomorphic-git'
 import { GitError } from '../../gitstore/errors.ts'
 import { openDraft } from '../../gitstore/objects/object-batch.ts'
-import { applyChanges } from '../../gitstore/objects/trees.ts'
+import { applyChanges } from '../../gitstore/objects/tree-changes.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 
 export const ann = { name: 'Änn', email: 'ann@example.org', timestamp: 1_700_000_000, timezoneOffset: -60 }

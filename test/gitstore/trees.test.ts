@@ -4,15 +4,9 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Change, diffTrees } from '../../gitstore/objects/diff.ts'
 import { openDraft } from '../../gitstore/objects/object-batch.ts'
+import { applyChanges } from '../../gitstore/objects/tree-changes.ts'
 import { comparePaths } from '../../gitstore/objects/tree-names.ts'
-import {
-  applyChanges,
-  emptyTree,
-  findEntry,
-  listFiles,
-  readTree,
-  type TreeEntry,
-} from '../../gitstore/objects/trees.ts'
+import { emptyTree, findEntry, listFiles, readTree, type TreeEntry } from '../../gitstore/objects/trees.ts'
 import type { Oid } from '../../gitstore/repo.ts'
 import { bareRepo, latin, name, refusal, useFolder } from './bare-repo.ts'
 

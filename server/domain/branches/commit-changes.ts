@@ -3,7 +3,7 @@
 import { GitError } from '../../../gitstore/errors.ts'
 import { pathProblem } from '../../../gitstore/names.ts'
 import type { Draft } from '../../../gitstore/objects/object-batch.ts'
-import { applyChanges } from '../../../gitstore/objects/trees.ts'
+import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { Invalid, invalid, type Problem } from '../../errors.ts'
 import { excerpt } from '../format/excerpt.ts'

@@ -1,13 +1,12 @@
 /** A node's history: what gitstore asks of Git, upon the logs that the index has laid out. */
-import {
-  AncestryReader,
-  historyOf as gitHistory,
-  type History,
-  type Unfolded,
-  unfold,
-} from '../../../gitstore/history/history.ts'
+
+import { AncestryReader } from '../../../gitstore/history/ancestry-reader.ts'
+import { historyOf as gitHistory, type History } from '../../../gitstore/history/history.ts'
+import type { Unfolded } from '../../../gitstore/history/known-logs.ts'
+import { unfold } from '../../../gitstore/history/log-walk.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { chainsOf, knownLogs, layLogs, layLongLog } from '../../../index/derived/history.ts'
+import { layLogs, layLongLog } from '../../../index/derived/chain-layout.ts'
+import { chainsOf, knownLogs } from '../../../index/derived/chains.ts'
 import type { Deps } from '../../deps.ts'
 
 /** Entries above which a log is laid out by itself, before the rows that need it. */

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { Draft } from '../../../gitstore/objects/object-batch.ts'
-import { applyChanges } from '../../../gitstore/objects/trees.ts'
+import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Connection } from '../../../index/derived/neighbours.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'

@@ -1,7 +1,7 @@
 /** What a pusher should hear beside what became of each ref. */
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
-import type { RefCommand } from '../../../gitstore/transfer/smart-http.ts'
+import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { main } from '../layout.ts'
 
 /** Lines for the terminal; `refused` by the refs' names. @throws GitError repo_missing, ref_damaged */

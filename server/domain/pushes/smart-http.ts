@@ -5,13 +5,13 @@ import { refuseSuspect } from '../../../gitstore/refs/read-only.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Reading } from '../../../gitstore/transfer/bounded-input.ts'
+import type { Conversation } from '../../../gitstore/transfer/exchange.ts'
 import type { FetchRequest } from '../../../gitstore/transfer/fetch-request.ts'
+import type { Judge } from '../../../gitstore/transfer/proc-receive.ts'
 import { refusalOf } from '../../../gitstore/transfer/push-request.ts'
 import { judgeFetch, withWholeNames } from '../../../gitstore/transfer/reachability.ts'
 import {
   advertise,
-  type Conversation,
-  type Judge,
   readFetch,
   readPush,
   sayError,

@@ -1,0 +1,97 @@
+/** Sends the output of one upload-pack or receive-pack to the client, and ends git when the client or the service ends. */
+
+import type { Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { GitError } from '../errors.ts'
+import { type GitProcess, killGroup, longestGit, startFault } from '../native.ts'
+import type { Repo } from '../repo.ts'
+import { repoExists } from '../repos.ts'
+import { flush, frameTail, pktLine } from './pkt-line.ts'
+import { endPush } from './quarantine.ts'
+import type { Service } from './service-process.ts'
+
+export interface Conversation {
+  readonly service: Service
+  /** The refs that the client hears of: these, and all below them. */
+  readonly shown: readonly string[]
+  readonly version: 0 | 1 | 2
+  /** Ends git at once: the client has gone, or is too slow. */
+  readonly signal: AbortSignal
+  /** Ends git, and says so to the client. */
+  readonly stopping: AbortSignal
+}
+
+interface Speech {
+  /** What comes before git's first word. */
+  readonly opening?: Buffer
+  /** Whether the client understands a message in the middle of the answer. */
+  readonly bands?: boolean
+  /** Whether git holds a part of a pack. */
+  readonly isPush?: boolean
+}
+
+/** Hands on what git says, until it has ended. */
+export async function converse(
+  repo: Repo,
+  child: GitProcess,
+  { signal, stopping }: Conversation,
+  output: Writable,
+  { opening, bands = false, isPush = false }: Speech = {},
+): Promise<void> {
+  let stderr = ''
+  let answered = false
+  let ended = false
+  let left = false
+  const tail = frameTail()
+  const overdue = setTimeout(leave, longestGit)
+  function end() {
+    child.stdout.unpipe(output).resume()
+    if (isPush) endPush(repo, child)
+    else killGroup(child)
+  }
+  /** Also a client that does not read what git, which has ended, has left for it. */
+  function leave() {
+    if (!left && !ended) end()
+    left = true
+    output.destroy()
+  }
+  function stop() {
+    const missing = tail.missing()
+    if (ended || left || !bands || missing === undefined) return leave()
+    left = true
+    end()
+    output.end(Buffer.concat([Buffer.alloc(missing), pktLine(`\x03${stopSentence}\n`), flush]))
+  }
+  signal.addEventListener('abort', leave, { once: true })
+  stopping.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) leave()
+  else if (stopping.aborted) stop()
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    stderr = (stderr + chunk).slice(-4_096)
+  })
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (opening && !answered) output.write(opening)
+    answered = true
+    if (bands) tail.add(chunk)
+  })
+  child.stdout.pipe(output, { end: false })
+  try {
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once('error', (cause) =>
+        reject(repoExists(repo) ? startFault(cause) : new GitError('repo_missing', 'The repository does not exist')),
+      )
+      child.once('close', resolve)
+    })
+    ended = true
+    if (left) return
+    if (code !== 0 && !answered) throw new GitError('native_failed', `git ended with ${code}`, { stderr })
+    output.end()
+    await finished(output).catch(() => undefined)
+  } finally {
+    clearTimeout(overdue)
+    signal.removeEventListener('abort', leave)
+    stopping.removeEventListener('abort', stop)
+  }
+}
+
+const stopSentence = 'The service is stopping; try again in a moment, and fetch before you push again'

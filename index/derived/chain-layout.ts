@@ -1,0 +1,151 @@
+/** Lays logs out as chains, and keeps the way down from any head short. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { CompiledQuery } from 'kysely'
+import { batch, chainsOf, findPlace, type Place, type Trx, toBytes } from './chains.ts'
+
+/** The newest entries of a log on top of the log of `base`; undefined: there is nothing below. */
+export interface LogToLay {
+  /** Newest first; `cut`: this entry and all below are exactly its own log. */
+  readonly entries: readonly { readonly oid: string; readonly cut: boolean }[]
+  readonly base: string | undefined
+}
+
+/** Rows that are moved from one chain to another at most. */
+const moveAtMost = 10_000
+const insertEntry = 'insert into entry (chain, pos, oid, bend) values (?, ?, ?, ?)'
+
+/**
+ * Lays a log out upon its base, or nothing and false where others have laid out some of it meanwhile, or forgotten the base.
+ * For short ones, beside other rows of the transaction; `layLongLog` for others.
+ */
+export async function layLog(trx: Trx, nodeId: string, { entries, base }: LogToLay): Promise<boolean> {
+  for (const { oid, cut } of entries) if (cut && (await findPlace(trx, nodeId, oid))) return false
+  const below = base === undefined ? undefined : await findPlace(trx, nodeId, base)
+  if (base !== undefined && !below) return false
+  const tip = (below?.pos ?? 0) + entries.length
+  const appended =
+    below !== undefined &&
+    (await trx
+      .updateTable('chain')
+      .set({ tip })
+      .where('id', '=', below.chain)
+      .where('tip', '=', below.pos)
+      .executeTakeFirst())
+  const chain = appended && appended.numUpdatedRows > 0n ? below.chain : await newChain(trx, nodeId, below, tip, 1)
+  await insertEntries(trx, chain, below?.pos ?? 0, below?.bend ?? 0, [...entries].reverse())
+  await balance(trx, nodeId, chain)
+  return true
+}
+
+/** As layLog, for some logs in a transaction of their own; `chains` and the answer as of layLongLog. */
+export function layLogs(
+  write: <R>(work: (trx: Trx) => Promise<R>) => Promise<R>,
+  nodeId: string,
+  chains: string,
+  logs: readonly LogToLay[],
+): Promise<string | undefined> {
+  return write(async (trx) => {
+    if ((await chainsOf(trx, nodeId)) !== chains) return undefined
+    for (const log of logs) await layLog(trx, nodeId, log)
+    return chainsOf(trx, nodeId)
+  })
+}
+
+/**
+ * As layLog, in transactions of its own that hold nobody up; what is half laid out is seen by nobody. `chains` is what
+ * `chainsOf` said before the log was worked out; the answer is what it says now, undefined where others were faster.
+ */
+export async function layLongLog(
+  write: <R>(work: (trx: Trx) => Promise<R>) => Promise<R>,
+  nodeId: string,
+  chains: string,
+  { entries, base }: LogToLay,
+): Promise<string | undefined> {
+  const begun = await write(async (trx) => {
+    if ((await chainsOf(trx, nodeId)) !== chains) return undefined
+    const below = base === undefined ? undefined : await findPlace(trx, nodeId, base)
+    if (base !== undefined && !below) return undefined
+    return { below, chain: await newChain(trx, nodeId, below, (below?.pos ?? 0) + entries.length, 0) }
+  })
+  if (!begun) return undefined
+  const { below, chain } = begun
+  const upwards = [...entries].reverse()
+  let bend = below?.bend ?? 0
+  for (let from = 0; from < upwards.length; from += batch) {
+    const some = upwards.slice(from, from + batch)
+    bend = await write((trx) => insertEntries(trx, chain, (below?.pos ?? 0) + from, bend, some))
+    await nextTurn()
+  }
+  return write(async (trx) => {
+    const same = (await chainsOf(trx, nodeId)) === chains
+    const change = same ? { whole: 1 } : { node_id: '' }
+    await trx.updateTable('chain').set(change).where('id', '=', chain).execute()
+    return same ? chainsOf(trx, nodeId) : undefined
+  })
+}
+
+async function newChain(
+  trx: Trx,
+  nodeId: string,
+  below: Place | undefined,
+  tip: number,
+  whole: 0 | 1,
+): Promise<number> {
+  const { id } = await trx
+    .insertInto('chain')
+    .values({ node_id: nodeId, base_chain: below?.chain ?? null, base_pos: below?.pos ?? 0, tip, whole })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+/** The bend of the last one. */
+async function insertEntries(
+  trx: Trx,
+  chain: number,
+  below: number,
+  bendBelow: number,
+  upwards: LogToLay['entries'],
+): Promise<number> {
+  let bend = bendBelow
+  for (const [at, { oid, cut }] of upwards.entries()) {
+    const pos = below + at + 1
+    if (!cut) bend = pos
+    await trx.executeQuery(CompiledQuery.raw(insertEntry, [chain, pos, toBytes(oid), bend]))
+  }
+  return bend
+}
+
+/**
+ * Where a chain has grown to more than twice what its base has above the fork, the two change places: so the way down from
+ * any head crosses few chains, and what nobody needs any more is written over.
+ */
+async function balance(trx: Trx, nodeId: string, id: number): Promise<void> {
+  const chain = await trx.selectFrom('chain').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  if (chain.base_chain === null) return
+  const base = await trx.selectFrom('chain').selectAll().where('id', '=', chain.base_chain).executeTakeFirstOrThrow()
+  const [own, others] = [chain.tip - chain.base_pos, base.tip - chain.base_pos]
+  if (own <= 2 * others || own + others > moveAtMost) return
+  if (others > 0) {
+    const place = { chain: base.id, pos: chain.base_pos, bend: 0 }
+    const other = await newChain(trx, nodeId, place, base.tip, 1)
+    await moveEntries(trx, base.id, other, chain.base_pos)
+  }
+  await moveEntries(trx, id, base.id, chain.base_pos)
+  await trx.updateTable('chain').set({ tip: chain.tip }).where('id', '=', base.id).execute()
+  await trx.deleteFrom('chain').where('id', '=', id).execute()
+  await balance(trx, nodeId, base.id)
+}
+
+/** Everything above `pos`, with the branches and chains that stand there. */
+async function moveEntries(trx: Trx, from: number, to: number, pos: number): Promise<void> {
+  await trx.updateTable('entry').set({ chain: to }).where('chain', '=', from).where('pos', '>', pos).execute()
+  await trx.updateTable('branch').set({ chain: to }).where('chain', '=', from).where('pos', '>', pos).execute()
+  await trx
+    .updateTable('chain')
+    .set({ base_chain: to })
+    .where('base_chain', '=', from)
+    .where('base_pos', '>', pos)
+    .execute()
+}

@@ -1,0 +1,54 @@
+/** Removes chains, or the parts of them, that no branch and no other chain needs. */
+
+import { batch, type Trx } from './chains.ts'
+
+/** Forgets what no branch and no other chain needs of `id`, and so on below. */
+export async function trimChain(trx: Trx, id: number): Promise<void> {
+  const chain = await trx.selectFrom('chain').selectAll().where('id', '=', id).executeTakeFirst()
+  if (!chain || chain.whole === 0) return
+  const head = await trx
+    .selectFrom('branch')
+    .select((eb) => eb.fn.max('pos').as('pos'))
+    .where('chain', '=', id)
+    .executeTakeFirst()
+  const fork = await trx
+    .selectFrom('chain')
+    .select((eb) => eb.fn.max('base_pos').as('pos'))
+    .where('base_chain', '=', id)
+    .executeTakeFirst()
+  const needed = Math.max(chain.base_pos, head?.pos ?? 0, fork?.pos ?? 0)
+  if (needed === chain.tip) return
+  if (needed > chain.base_pos) {
+    await trx.deleteFrom('entry').where('chain', '=', id).where('pos', '>', needed).execute()
+    await trx.updateTable('chain').set({ tip: needed }).where('id', '=', id).execute()
+    return
+  }
+  await deleteChain(trx, id)
+  if (chain.base_chain !== null) await trimChain(trx, chain.base_chain)
+}
+
+async function deleteChain(trx: Trx, id: number): Promise<void> {
+  await trx.deleteFrom('entry').where('chain', '=', id).execute()
+  await trx.deleteFrom('chain').where('id', '=', id).execute()
+}
+
+/** Nobody asks for the logs of a node that is gone; `forgetLogs` takes the rows away. */
+export async function abandonLogs(trx: Trx, nodeId: string): Promise<void> {
+  await trx.updateTable('chain').set({ node_id: '', whole: 0 }).where('node_id', '=', nodeId).execute()
+}
+
+/** Removes abandoned logs, some rows at a time. True when none is left. */
+export async function forgetLogs(trx: Trx): Promise<boolean> {
+  const chain = await trx.selectFrom('chain').selectAll().where('node_id', '=', '').limit(1).executeTakeFirst()
+  if (!chain) return true
+  const low = chain.tip - batch
+  await trx.deleteFrom('entry').where('chain', '=', chain.id).where('pos', '>', low).execute()
+  if (low > chain.base_pos) await trx.updateTable('chain').set({ tip: low }).where('id', '=', chain.id).execute()
+  else await deleteChain(trx, chain.id)
+  return false
+}
+
+export async function deleteAllLogs(trx: Trx): Promise<void> {
+  await trx.deleteFrom('entry').execute()
+  await trx.deleteFrom('chain').execute()
+}

@@ -1,0 +1,87 @@
+/** Opens SQLite connections, and repeats a statement while other processes hold the database. */
+
+import { statSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Sqlite from 'better-sqlite3'
+import { asDatabaseFault, DatabaseBusy, DatabaseFault, isBusy } from './database-fault.ts'
+
+/** The longest wait of a statement or a transaction for other processes. */
+export const busyTimeoutMs = 10_000
+
+export interface SqliteOptions {
+  /** FULL: an acknowledged write survives a power cut. NORMAL: it may be lost, the file stays sound. */
+  readonly synchronous: 'FULL' | 'NORMAL'
+  /** Reads the whole file first: 0.2 s for 100 MB. */
+  readonly check?: boolean
+  readonly role: Role
+}
+
+/** Opens `file` and creates it if it is missing. WAL, foreign keys on; a connection of role `read` cannot write. */
+export async function openConnection(file: string, options: SqliteOptions): Promise<Sqlite.Database> {
+  refuseOddFile(file)
+  const handle = openHandle(file)
+  try {
+    await retryWhileBusy(handle.name, () => handle.pragma('journal_mode = wal'))
+    handle.pragma(`synchronous = ${options.synchronous}`)
+    handle.pragma('foreign_keys = on')
+    if (options.check === true) await requireSound(handle)
+    if (options.role === 'read') handle.pragma('query_only = on')
+    return handle
+  } catch (error) {
+    handle.close()
+    throw error
+  }
+}
+
+/** @throws DatabaseFault storage_error, busy where too many files are open */
+export function openHandle(file: string): Sqlite.Database {
+  try {
+    // timeout 0: SQLite's own waiting is synchronous and would stop the event loop.
+    return new Sqlite(file, { timeout: 0 })
+  } catch (error) {
+    throw asDatabaseFault(error, file)
+  }
+}
+
+/** SQLite waits for a pipe, and reads a device. @throws DatabaseFault storage_error: `file` exists and is not a regular file */
+export function refuseOddFile(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found && !found.isFile()) throw new DatabaseFault('storage_error', `${file} is not a regular file`)
+}
+
+/** @throws DatabaseFault damaged */
+async function requireSound(handle: Sqlite.Database): Promise<void> {
+  const found = await retryWhileBusy(handle.name, () => handle.pragma('quick_check(1)', { simple: true }))
+  if (found !== 'ok') throw new DatabaseFault('damaged', `The database is damaged: ${found}`)
+}
+
+/** Renames a damaged file, its log and its shared memory to `*.damaged`. */
+export async function setAside(file: string): Promise<void> {
+  for (const suffix of ['', '-wal', '-shm']) {
+    await rename(`${file}${suffix}`, `${file}.damaged${suffix}`).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+    })
+  }
+}
+
+/** The inode that has this name now; undefined where there is none. */
+export function identityOf(file: string): bigint | undefined {
+  return statSync(file, { throwIfNoEntry: false, bigint: true })?.ino
+}
+
+/** @throws DatabaseBusy after `busyTimeoutMs`, DatabaseFault where the storage fails */
+export async function retryWhileBusy<R>(file: string, work: () => R): Promise<R> {
+  const deadline = performance.now() + busyTimeoutMs
+  for (let pause = 2; ; pause = Math.min(pause * 2, 64)) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error)) throw asDatabaseFault(error, file)
+      if (performance.now() > deadline) throw new DatabaseBusy({ cause: error })
+    }
+    await sleep(pause * (0.5 + Math.random()))
+  }
+}
+
+export type Role = 'read' | 'write'
