@@ -126,13 +126,19 @@ async function parseNode(repo: Repo, entry: TreeEntry | undefined, problems: Con
   const json = entry && (await readJson(repo, entry, path, problems))
   if (!json) return { jsonBlob: undefined, title: undefined, tags: [], properties: {} }
   const problem = (reason: string): void => void problems.push({ path, reason })
+  // The rule on control characters is younger than some repositories.
+  const oldProblem = (reason: string): void => void problems.push({ path, reason, excess: 0 })
   const { title, tags = [], properties = {} } = json
   const titleHolds = typeof title === 'string' && isTitle(title)
-  if (title !== undefined && !titleHolds)
-    problem('title must be a text of 1 to 500 characters that is not blank, without control characters')
+  if (title !== undefined && !titleHolds) {
+    const refuse = typeof title === 'string' && fits(title, 500) && title.trim() !== '' ? oldProblem : problem
+    refuse('title must be a text of 1 to 500 characters that is not blank, without control characters')
+  }
   const tagsHold = isTags(tags)
-  if (!tagsHold)
-    problem('tags must be an array of at most 100 texts of 1 to 100 characters, without control characters')
+  if (!tagsHold) {
+    const refuse = isTags(tags, fits) ? oldProblem : problem
+    refuse('tags must be an array of at most 100 texts of 1 to 100 characters, without control characters')
+  }
   if (!isRecord(properties)) problem('properties must be an object')
   const excess = Buffer.byteLength(JSON.stringify(properties)) - propertiesLimit
   if (excess > 0) problems.push({ path, reason: 'properties are larger than 64 KiB as JSON on one line', excess })
@@ -251,11 +257,11 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function isTags(value: unknown): value is string[] {
+function isTags(value: unknown, isTag: (text: string, limit: number) => boolean = isText): value is string[] {
   return (
     Array.isArray(value) &&
     value.length <= 100 &&
-    value.every((tag) => typeof tag === 'string' && tag !== '' && isText(tag, 100))
+    value.every((tag) => typeof tag === 'string' && tag !== '' && isTag(tag, 100))
   )
 }
 
@@ -269,6 +275,9 @@ function isLabel(value: unknown): value is string {
 
 /** One line of at most `limit` characters (code points, as in the spec). */
 function isText(text: string, limit: number): boolean {
-  const fits = text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit)
-  return fits && isOneLine(text)
+  return fits(text, limit) && isOneLine(text)
+}
+
+function fits(text: string, limit: number): boolean {
+  return text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit)
 }
