@@ -8,6 +8,7 @@ import { hasPersonalOrg } from '../../../index/credentials/accounts.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import { deleteTombstones } from '../../../index/derived/nodes.ts'
 import type { Deps } from '../../deps.ts'
+import type { NodeAt } from '../at.ts'
 import { followNode } from '../indexing/index-node.ts'
 import { isId, ledgerRef, nodeRepo, orgRepo, trashFolder } from '../layout.ts'
 
@@ -18,7 +19,7 @@ export interface NotRestored {
 }
 
 /** Renames the node's newest copy in the trash into place; the index follows. Undefined: it is back. */
-export async function restoreNode(deps: Deps, orgId: string, nodeId: string): Promise<NotRestored | undefined> {
+export async function restoreNode(deps: Deps, { orgId, nodeId }: NodeAt): Promise<NotRestored | undefined> {
   const repo = nodeRepo(deps.store, orgId, nodeId)
   if (repoExists(repo)) return { kind: 'mistake', reason: 'the node exists' }
   if (!repoExists(orgRepo(deps.store, orgId))) return { kind: 'mistake', reason: 'its organisation does not exist' }
