@@ -1,6 +1,6 @@
 /** Who may do what. Each use case asks once, at its start, and hands the access on. */
 
-import { GitError } from '../../gitstore/errors.ts'
+import { isGitError, isStorageFault } from '../../gitstore/errors.ts'
 import type { History } from '../../gitstore/history/history.ts'
 import { listRefs, readRef } from '../../gitstore/refs/refs.ts'
 import type { Repo } from '../../gitstore/repo.ts'
@@ -8,7 +8,7 @@ import { repoExists } from '../../gitstore/repos.ts'
 import { findNode, type NodeRow } from '../../index/derived/node-queries.ts'
 import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
 import type { Role } from '../../index/derived/schema.ts'
-import { DatabaseFault } from '../../index/sqlite/database.ts'
+import { isDatabaseStorageFault } from '../../index/sqlite/database.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
 import type { Actor, Person } from './actor.ts'
@@ -129,16 +129,12 @@ async function findFollowed(deps: Deps, org: OrgRow, nodeId: string, need: Need)
     await followNode(deps, orgId, nodeId)
   } catch (error) {
     const reads = need === 'public' || need === 'reader'
-    if (row === undefined || !reads || !isStorageFault(error)) throw error
+    if (row === undefined || !reads || !(isStorageFault(error) || isDatabaseStorageFault(error))) throw error
     deps.log.warn({ err: error, orgId, nodeId }, 'the index cannot follow this node; it is read as it was')
     return row
   }
   row = await findNode(deps.index.read, orgId, nodeId)
   return row
-}
-
-function isStorageFault(error: unknown): boolean {
-  return (error instanceof GitError || error instanceof DatabaseFault) && error.code.startsWith('storage_')
 }
 
 /**
@@ -150,7 +146,7 @@ async function isFollowed(deps: Deps, repo: Repo, row: NodeRow & { readonly epoc
     if (readRef(repo, ledgerRef) !== row.ledger || readRef(repo, main) !== row.head) return false
     return agree(row, await indexedBranches(deps.index.read, row), listRefs(repo, 'refs/heads/'))
   } catch (error) {
-    if (error instanceof GitError && error.code === 'repo_missing') return false
+    if (isGitError(error, 'repo_missing')) return false
     throw error
   }
 }

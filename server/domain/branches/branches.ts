@@ -1,6 +1,6 @@
 /** Branches: refs with rules. */
 
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { asBranchName, branchNameProblem } from '../../../gitstore/names.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { transact } from '../../../gitstore/refs/ref-transaction.ts'
@@ -72,7 +72,7 @@ export async function createBranch(
     if (roomFor(repo, 'heads') <= 0) throw new Refusal('too_many_branches', `The node ${tooMany('heads')}`)
     return { moves: [{ repo, ref, to: from }], value: undefined }
   }).catch((error: unknown) => {
-    if (!(error instanceof GitError) || error.code !== 'ref_name_taken') throw error
+    if (!isGitError(error, 'ref_name_taken')) throw error
     throw new Refusal('branch_name_taken', 'Git cannot have a branch a beside a branch a/b; one of that kind exists')
   })
   await followSoon(deps, at.orgId, at.nodeId)

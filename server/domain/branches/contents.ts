@@ -1,6 +1,6 @@
 /** What branches hold: trees, files, objects, history, commits, comparison. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { asBranchName, type BranchName } from '../../../gitstore/names.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
@@ -115,7 +115,7 @@ export async function readBytes(deps: Deps, actor: Actor, at: ObjectAt): Promise
   if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access.repo, false), objectId)))
     throw missing
   return readBlob(access.repo, objectId).catch((error: unknown) => {
-    throw error instanceof GitError && error.code === 'object_missing' ? missing : error
+    throw isGitError(error, 'object_missing') ? missing : error
   })
 }
 

@@ -1,7 +1,7 @@
 /** `org.git`: the organisation and its members as files, read and written. */
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { GitError } from '../../../gitstore/errors.ts'
+import { GitError, isGitError } from '../../../gitstore/errors.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { openDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
@@ -189,7 +189,7 @@ async function readFileAs<T>(repo: Repo, oid: Oid, schema: z.ZodType<T>): Promis
     return { reason: [...(issue?.path ?? []), issue?.message.replace(/^Invalid input: /, '')].join(': ') }
   } catch (error) {
     if (error instanceof SyntaxError) return { reason: error.message }
-    if (error instanceof GitError && error.code === 'limit_exceeded') return { reason: 'it is larger than 64 KiB' }
+    if (isGitError(error, 'limit_exceeded')) return { reason: 'it is larger than 64 KiB' }
     throw error
   }
 }

@@ -3,7 +3,7 @@
  * processes, since every change of a node's rows is a compare-and-swap of `node.version`.
  */
 
-import { GitError, type GitErrorCode } from '../../../gitstore/errors.ts'
+import { GitError, isDamage } from '../../../gitstore/errors.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -218,11 +218,4 @@ export async function followNote(deps: Deps, note: string): Promise<void> {
     if (!isDamage(error)) throw error
     deps.log.error({ err: error, orgId, nodeId }, 'a node that a dead process was changing cannot be read')
   })
-}
-
-const damage: ReadonlySet<GitErrorCode> = new Set(['ref_damaged', 'object_missing', 'object_damaged'])
-
-/** Whether a repository does not hold what its refs promise. */
-export function isDamage(error: unknown): error is GitError {
-  return error instanceof GitError && damage.has(error.code)
 }

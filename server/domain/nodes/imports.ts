@@ -1,6 +1,6 @@
 /** A planned folder becomes nodes: what is new is made, what differs gets one commit, what is the same is left alone. */
 
-import { GitError } from '../../../gitstore/errors.ts'
+import { GitError, isStorageFault } from '../../../gitstore/errors.ts'
 import { openDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -17,7 +17,7 @@ import { followNode } from '../indexing/index-node.ts'
 import { main } from '../layout.ts'
 import { buildTree, createNodeFrom, type NodeFiles } from './node-creation.ts'
 
-export interface ImportedNode {
+interface ImportedNode {
   readonly id: string
   /** Relative to the folder: for messages. */
   readonly path: string
@@ -99,7 +99,7 @@ export async function importNodes(
 function reasonOf(error: unknown): string {
   if (error instanceof Invalid) return error.problems.map((problem) => problem.msg).join('; ')
   if (error instanceof Refusal) return error.message
-  if (error instanceof GitError && !error.code.startsWith('storage_')) return error.message
+  if (error instanceof GitError && !isStorageFault(error)) return error.message
   throw error
 }
 

@@ -1,6 +1,6 @@
 /** How a node comes into being: its repository, whole, in one rename. */
 import { v7 as newId } from 'uuid'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges, listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -106,7 +106,7 @@ export async function createNodeFrom(
       if (seed.id !== undefined && (await isTrashedElsewhere(deps.store, orgId, id))) throw taken()
       return refs.set(ledgerRef, await startLedger(repo, { id, org_id: orgId, title: seed.title, created_at }, actor))
     }).catch((error: unknown) => {
-      if (error instanceof GitError && error.code === 'repo_exists') throw known(orgId, id)
+      if (isGitError(error, 'repo_exists')) throw known(orgId, id)
       throw error
     })
   }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import pLimit from 'p-limit'
 import { v7 as newId } from 'uuid'
 import { allDone, makeFolder, syncDirectory, syncPath } from '../../../gitstore/durable.ts'
-import { GitError } from '../../../gitstore/errors.ts'
+import { GitError, isGitError, isStorageFault } from '../../../gitstore/errors.ts'
 import { findDamage } from '../../../gitstore/objects/fsck.ts'
 import { isAbsent, isTaken } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
@@ -66,7 +66,7 @@ export async function backUp(
     try {
       return await work()
     } catch (error) {
-      if (error instanceof GitError && error.code.startsWith('storage_')) failing.abort(error)
+      if (isStorageFault(error)) failing.abort(error)
       ending.throwIfAborted()
       problems.push({ path, reason: error instanceof Error ? error.message : String(error) })
       return undefined
@@ -212,7 +212,7 @@ function refsOf(repo: Repo): ReadonlyMap<string, Oid> | undefined {
   try {
     return listRefs(repo, 'refs/')
   } catch (error) {
-    if (error instanceof GitError && error.code === 'ref_damaged') return undefined
+    if (isGitError(error, 'ref_damaged')) return undefined
     throw error
   }
 }

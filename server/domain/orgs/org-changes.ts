@@ -1,5 +1,5 @@
 /** The one way to change an organisation: a commit of org.git that the index has followed. */
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { transact } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
@@ -44,7 +44,6 @@ export function requireOwner(record: OrgRecord, actor: Person): void {
 
 /** What it means that the repository of an organisation is missing: somebody has deleted it meanwhile. */
 export function orgIsGone(error: unknown): never {
-  if (error instanceof GitError && error.code === 'repo_missing')
-    throw new Refusal('org_not_found', 'Organisation not found')
+  if (isGitError(error, 'repo_missing')) throw new Refusal('org_not_found', 'Organisation not found')
   throw error
 }

@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as newId } from 'uuid'
 import { makeFolder } from '../../../gitstore/durable.ts'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
 import { createRepo, moveRepo, unfinished } from '../../../gitstore/repos.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
@@ -75,7 +75,7 @@ export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string
   if (trash.some((name) => name.startsWith(`${orgId}.`))) return
   await createOrg(deps, actor, { name: actor.name }, orgId).catch((error: unknown) => {
     // Another process was quicker.
-    if (!(error instanceof GitError) || error.code !== 'repo_exists') throw error
+    if (!isGitError(error, 'repo_exists')) throw error
   })
 }
 

@@ -1,5 +1,5 @@
 /** Updating the branch of a pull request: its commits are rebased onto the target, on the server. */
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { rebase } from '../../../gitstore/history/rebase.ts'
 import { type RefName, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -100,9 +100,8 @@ async function rebased(
   try {
     return await rebase(repo, { commits, onto, committer: signature(actor, deps.now()), signal })
   } catch (error) {
-    if (error instanceof GitError && error.code === 'limit_exceeded')
-      throw tooMany('The folders that the commits change are too large')
-    if (!(error instanceof GitError) || error.code !== 'merge_conflict') throw error
+    if (isGitError(error, 'limit_exceeded')) throw tooMany('The folders that the commits change are too large')
+    if (!isGitError(error, 'merge_conflict')) throw error
     throw new Refusal('merge_conflict', 'Both branches changed the same paths; nothing was changed', {
       paths: error.facts.paths,
     })

@@ -1,6 +1,6 @@
 /** Nodes as git's remotes: who may fetch from and push to one, and which refs they are shown. */
 import type { Readable, Writable } from 'node:stream'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { refuseSuspect } from '../../../gitstore/refs/read-only.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -142,7 +142,7 @@ async function inWords<T>(work: () => Promise<T>): Promise<T | string> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof GitError && error.code === 'not_offered') return error.message
+    if (isGitError(error, 'not_offered')) return error.message
     throw error
   }
 }
