@@ -9,7 +9,7 @@ import { docsFiles, frontDoor } from './http/docs.ts'
 import { answerErrors, findOperation } from './http/error-responses.ts'
 import { gitOverHttp } from './http/git.ts'
 import { compressed, crossOrigin, securityHeaders } from './http/headers.ts'
-import { inTurn } from './http/middleware-chain.ts'
+import { chain } from './http/middleware-chain.ts'
 import { type Handlers, operationHandler } from './http/operations.ts'
 import { pathParameters } from './http/path-parameters.ts'
 import { countRefused, limitOptions, limitRequests, limitSignUps, requestCounter } from './http/rate-limits.ts'
@@ -54,7 +54,7 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
   app.enable('case sensitive routing')
   app.set('trust proxy', deps.config.trustProxy ?? false)
   app.use(
-    inTurn([
+    chain([
       requestLog(deps.log),
       closeWhileDraining(deps),
       securityHeaders(deps.config.publicUrl),

@@ -4,7 +4,7 @@ import { isAbsent } from '../../gitstore/presence.ts'
 import { openDeps } from '../bootstrap.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
-import type { Trouble } from '../domain/operator/backup.ts'
+import type { PathProblem } from '../domain/format/path-problem.ts'
 import { createLog } from '../http/requests.ts'
 import { type Progress, progressOn } from '../import/progress.ts'
 
@@ -47,7 +47,7 @@ export async function requireFolder(path: string): Promise<void> {
 }
 
 /** The exit code: 1 if there are any. */
-export function sayProblems(problems: readonly Trouble[]): number {
+export function sayProblems(problems: readonly PathProblem[]): number {
   if (problems.length > 0) say(`${things(problems.length)} wrong:`)
   for (const { path, reason } of problems) say(`  ${path}: ${reason}`)
   return problems.length > 0 ? 1 : 0

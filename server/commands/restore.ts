@@ -1,8 +1,8 @@
 /** `grove restore`: fills an empty data folder from a backup or from mirrors. */
 import { resolve } from 'node:path'
 import { hasAccounts } from '../../index/credentials/accounts.ts'
-import { followAll } from '../domain/indexing/reindex.ts'
-import type { Trouble } from '../domain/operator/backup.ts'
+import type { PathProblem } from '../domain/format/path-problem.ts'
+import { indexAll } from '../domain/indexing/reindex.ts'
 import { createAccounts, findOccupant, putIntoPlace } from '../domain/operator/restore.ts'
 import { stage } from '../domain/operator/staging.ts'
 import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
@@ -17,11 +17,11 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
   const copying = progressFor('Copying')
   const staged = await stage(root, dir, call.signal, copying.at)
   copying.end()
-  const problems: Trouble[] = [...staged.problems]
+  const problems: PathProblem[] = [...staged.problems]
   const hasCredentials = await putIntoPlace(root, dir, staged, problems)
   return withDeps(call, async (deps) => {
     const indexing = progressFor('Indexing')
-    const { failed } = await followAll(deps, indexing.at)
+    const { failed } = await indexAll(deps, indexing.at)
     indexing.end()
     if (call.signal.aborted) say(`${root} is restored in part: empty it before you restore again`)
     call.signal.throwIfAborted()

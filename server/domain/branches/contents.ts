@@ -20,7 +20,7 @@ import { commitToBranch } from './branch-moves.ts'
 import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
 import { readTree } from './commit-trees.ts'
 import { type CommitDetails, readCommits, readDetails, readDiff } from './commit-views.ts'
-import { lasting, lengthOf } from './immutable-answers.ts'
+import { immutableAnswer, lengthOf } from './immutable-answers.ts'
 import { largeRead, readOfChange } from './large-reads.ts'
 import { isPublicBlob } from './public-blobs.ts'
 import { commitOfTag, visibleHeads } from './tags.ts'
@@ -125,7 +125,7 @@ export async function listCommits(deps: Deps, actor: Actor, at: BranchAt, page: 
   const access = await nodeFor(deps, actor, at, 'public')
   const head = await revisionFor(access, branch)
   if (head === null) return { node_id: nodeId, history: [], ...pageOf(page, 0) }
-  return lasting(
+  return immutableAnswer(
     `history ${nodeId} ${head} ${page.offset} ${page.limit}`,
     ({ history }) => lengthOf(history),
     async () => {
@@ -156,7 +156,7 @@ export async function readBranchCommit(deps: Deps, actor: Actor, at: CommitAt): 
 function details({ node, repo }: NodeAccess, oid: Oid): Promise<CommitDetails> {
   const sizeOf = ({ changes, ...commit }: CommitDetails) =>
     lengthOf([commit]) + 400 * (changes.added.length + changes.removed.length + changes.modified.length)
-  return lasting(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid))
+  return immutableAnswer(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid))
 }
 
 export interface CommitInput {

@@ -1,4 +1,5 @@
 /** `org.git`: the organisation and its members as files, read and written. */
+
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { GitError, isGitError } from '../../../gitstore/errors.ts'
@@ -10,6 +11,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Person } from '../actor.ts'
 import { isId } from '../layout.ts'
+import type { PathProblem } from './path-problem.ts'
 import { asJson, laterOf, signature, timeOf } from './signatures.ts'
 
 /** `org.json`. */
@@ -34,7 +36,7 @@ export interface OrgRecord {
   /** By user id. */
   readonly members: ReadonlyMap<string, MemberFile>
   /** Files of members that cannot be read: these people are no members until their files are mended. */
-  readonly damaged?: readonly { readonly path: string; readonly reason: string }[]
+  readonly damaged?: readonly PathProblem[]
 }
 
 /** Keys that a newer version writes are kept. */
@@ -149,7 +151,7 @@ export async function findRecord(repo: Repo, head: Oid): Promise<OrgRecord | und
   const folder = root.find(({ name, mode }) => name === 'members' && mode === '040000')
   const files = new Map<string, KeptFile>()
   const members = new Map<string, MemberFile>()
-  const damaged: { path: string; reason: string }[] = []
+  const damaged: PathProblem[] = []
   for (const { name, oid, mode } of folder ? await readTree(repo, folder.oid) : []) {
     const id = /^(.+)\.json$/.exec(name)?.[1] ?? ''
     if (!isId(id) || mode === '040000') continue

@@ -14,7 +14,7 @@ import type { OrgAt } from '../at.ts'
 import { problemsOf, refuseProblems, whileGraphHeld } from '../branches/branch-moves.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { asJson, signature } from '../format/signatures.ts'
-import { followSoon, readBack } from '../indexing/index-node.ts'
+import { readBack, tryIndexNode } from '../indexing/index-node.ts'
 import { isId, ledgerRef, main, nodeRepo } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
 import { toNode } from './nodes.ts'
@@ -113,7 +113,7 @@ export async function createNodeFrom(
   const hasParents = [...(seed.files?.keys() ?? [])].some((path) => path.startsWith('parents/'))
   if (hasParents) await whileGraphHeld(deps, orgId, id, make)
   else await make()
-  await followSoon(deps, orgId, id)
+  await tryIndexNode(deps, orgId, id)
   return id
 }
 

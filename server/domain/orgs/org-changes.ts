@@ -6,7 +6,7 @@ import { Refusal } from '../../errors.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
-import { followOrg } from '../indexing/index-node.ts'
+import { indexOrg } from '../indexing/index-node.ts'
 import { main, orgRepo } from '../layout.ts'
 
 /**
@@ -31,7 +31,7 @@ export async function changeOrg(
     const to = await commitOrg(repo, head, after, actor, deps.now(), message)
     return { moves: [{ repo, ref: main, to }], value: undefined }
   }).catch(orgIsGone)
-  await followOrg(deps, orgId).catch((error: unknown) => {
+  await indexOrg(deps, orgId).catch((error: unknown) => {
     deps.log.error({ err: error, orgId }, 'the index is behind this organisation')
     throw new Refusal('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')
   })

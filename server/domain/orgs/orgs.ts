@@ -14,7 +14,7 @@ import { findOrg, orgFor } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { commitOrg } from '../format/org-format.ts'
-import { followOrg } from '../indexing/index-node.ts'
+import { indexOrg } from '../indexing/index-node.ts'
 import { main, orgFolder, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { changeOrg, orgIsGone, requireOwner } from './org-changes.ts'
@@ -64,7 +64,7 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: 
     await rm(making, { recursive: true, force: true })
     throw error
   })
-  await followOrg(deps, id)
+  await indexOrg(deps, id)
   return readOrg(deps, actor, { orgId: id })
 }
 
@@ -107,7 +107,7 @@ export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<v
   const trash = trashFolder(deps.store)
   await makeFolder(trash)
   await moveRepo(orgFolder(deps.store, orgId), join(trash, `${orgId}.${deps.now().getTime()}`)).catch(orgIsGone)
-  await followOrg(deps, orgId)
+  await indexOrg(deps, orgId)
 }
 
 function toOrg(row: OrgRow, role: Role | null): Org {

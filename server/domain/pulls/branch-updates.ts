@@ -12,7 +12,7 @@ import type { PullAt } from '../at.ts'
 import { addsParents, problemsOf, refuseDirectMove, refuseProblems, whileHeld } from '../branches/branch-moves.ts'
 import { readTree } from '../branches/commit-trees.ts'
 import { signature } from '../format/signatures.ts'
-import { followSoon } from '../indexing/index-node.ts'
+import { tryIndexNode } from '../indexing/index-node.ts'
 import { main } from '../layout.ts'
 import { openSlots } from '../slots.ts'
 import { sentence } from './merges.ts'
@@ -80,7 +80,7 @@ export async function updatePullBranch(
       return { moves: [{ ...source, to: head }], value: undefined }
     }),
   )
-  await followSoon(deps, at.orgId, at.nodeId)
+  await tryIndexNode(deps, at.orgId, at.nodeId)
   return pullAfter(deps, access, at)
 }
 

@@ -10,7 +10,7 @@ import { moveRefs } from '../branches/ref-moves.ts'
 import { printable, Rejected, refProblem } from '../branches/ref-rules.ts'
 import { pushAnswerOf } from '../fault-meanings.ts'
 import { excerpt } from '../format/excerpt.ts'
-import { followSoon } from '../indexing/index-node.ts'
+import { tryIndexNode } from '../indexing/index-node.ts'
 import { main, nodeRepo } from '../layout.ts'
 import type { Settled } from '../ledger/settle.ts'
 import { adviceFor } from './push-advice.ts'
@@ -70,7 +70,7 @@ export async function receivePush(
       lines.push(...told.lines)
     }
   }
-  await followSoon(deps, at.orgId, at.nodeId)
+  await tryIndexNode(deps, at.orgId, at.nodeId)
   lines.push(...adviceFor(repo, commands, refused))
   return { refused, lines }
 }
