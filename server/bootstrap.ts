@@ -19,8 +19,8 @@ import { makeDataFolder } from './data-folder.ts'
 import type { Deps } from './deps.ts'
 import { unlimitedSignIns } from './domain/accounts/sign-ins.ts'
 import { loadKeys } from './domain/accounts/tokens.ts'
-import { checkUntilSound } from './domain/background/read-only.ts'
-import { followNote } from './domain/indexing/index-node.ts'
+import { checkUntilWritable } from './domain/background/read-only.ts'
+import { indexNoted } from './domain/indexing/index-node.ts'
 import { isId } from './domain/layout.ts'
 import { credentialsFile } from './domain/operator/backup.ts'
 import { openSearches } from './domain/search/search-memory.ts'
@@ -66,8 +66,8 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       run,
       process: alive.id,
       takeOver: (id) => takeOver(run, id),
-      recovered: (note) => followNote(deps, note),
-      suspected: (repo) => void checkUntilSound(deps, repo),
+      recovered: (note) => indexNoted(deps, note),
+      suspected: (repo) => void checkUntilWritable(deps, repo),
     }
     const keys = await loadKeys(credentials, config.publicUrl, now())
     const deps: Deps = {

@@ -10,9 +10,9 @@ import { networkOf } from './addresses.ts'
 import { baseUrl } from './base-url.ts'
 import { contextOf } from './context.ts'
 import { goneSignal } from './gone.ts'
-import { sendPacked } from './gzipped.ts'
+import { sendGzipped } from './gzipped.ts'
 import { isLarge, sendPieces } from './json-pieces.ts'
-import { Bytes, Packed, Reply } from './responses.ts'
+import { Bytes, Gzipped, WithHeaders } from './responses.ts'
 import { memberOf, type Schema, typesOf } from './schemas.ts'
 import { readBySchema } from './sent-values.ts'
 import type { OperationId } from './spec.ts'
@@ -73,8 +73,8 @@ type Success<K extends OperationId> = operations[K]['responses'] extends infer R
       ? C extends { 'application/json': infer J }
         ?
             | Sent<J>
-            | Reply<Sent<J>>
-            | Packed<Sent<J>>
+            | WithHeaders<Sent<J>>
+            | Gzipped<Sent<J>>
             | (Exclude<keyof C, 'application/json'> extends never ? never : Bytes)
         : Bytes
       : never
@@ -142,11 +142,11 @@ function chosenType(req: Request, res: Response, types: readonly string[]): stri
 }
 
 async function send(req: Request, res: Response, status: number, answer: unknown): Promise<void> {
-  if (answer instanceof Packed) {
-    await sendPacked(req, res, status, answer)
+  if (answer instanceof Gzipped) {
+    await sendGzipped(req, res, status, answer)
   } else if (answer instanceof Bytes) {
     res.status(status).set(answer.headers).send(answer.content)
-  } else if (answer instanceof Reply) {
+  } else if (answer instanceof WithHeaders) {
     await sendBody(req, res.set(answer.headers), status, answer.body)
   } else {
     await sendBody(req, res, status, answer)

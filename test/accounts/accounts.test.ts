@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { generateKeyPair, type JWTPayload, SignJWT } from 'jose'
-import { followOrg } from '../../server/domain/indexing/index-node.ts'
+import { indexOrg } from '../../server/domain/indexing/index-node.ts'
 import { client, type Grove, password, signUp, startGrove } from '../support/grove.ts'
 import { claims, wrongCredentials } from './answers.ts'
 
@@ -171,7 +171,7 @@ describe('accounts', () => {
       const jan = await signUp(grove, 'Jan')
       // As after a crash between the account's row and the organisation's folder.
       await rm(join(grove.dataDir, jan.org), { recursive: true })
-      await followOrg(grove.deps, jan.org)
+      await indexOrg(grove.deps, jan.org)
       expect((await jan.get('/auth/me')).body).to.not.have.property('org_id')
       const logins = [1, 2, 3].map(() => client(grove).post('/auth/login', { email: 'jan@example.org', password }))
       for (const { body } of await Promise.all(logins)) expect(body.user.org_id).to.equal(jan.org)

@@ -1,6 +1,6 @@
 /** What branches hold: trees, files, objects, history, commits, comparison. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { asBranchName, type BranchName } from '../../../gitstore/names.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
@@ -20,7 +20,7 @@ import { commitToBranch } from './branch-moves.ts'
 import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
 import { readTree } from './commit-trees.ts'
 import { type CommitDetails, readCommits, readDetails, readDiff } from './commit-views.ts'
-import { lasting, lengthOf } from './immutable-answers.ts'
+import { immutableAnswer, lengthOf } from './immutable-answers.ts'
 import { largeRead, readOfChange } from './large-reads.ts'
 import { isPublicBlob } from './public-blobs.ts'
 import { commitOfTag, visibleHeads } from './tags.ts'
@@ -115,7 +115,7 @@ export async function readBytes(deps: Deps, actor: Actor, at: ObjectAt): Promise
   if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access.repo, false), objectId)))
     throw missing
   return readBlob(access.repo, objectId).catch((error: unknown) => {
-    throw error instanceof GitError && error.code === 'object_missing' ? missing : error
+    throw isGitError(error, 'object_missing') ? missing : error
   })
 }
 
@@ -125,7 +125,7 @@ export async function listCommits(deps: Deps, actor: Actor, at: BranchAt, page: 
   const access = await nodeFor(deps, actor, at, 'public')
   const head = await revisionFor(access, branch)
   if (head === null) return { node_id: nodeId, history: [], ...pageOf(page, 0) }
-  return lasting(
+  return immutableAnswer(
     `history ${nodeId} ${head} ${page.offset} ${page.limit}`,
     ({ history }) => lengthOf(history),
     async () => {
@@ -156,7 +156,7 @@ export async function readBranchCommit(deps: Deps, actor: Actor, at: CommitAt): 
 function details({ node, repo }: NodeAccess, oid: Oid): Promise<CommitDetails> {
   const sizeOf = ({ changes, ...commit }: CommitDetails) =>
     lengthOf([commit]) + 400 * (changes.added.length + changes.removed.length + changes.modified.length)
-  return lasting(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid))
+  return immutableAnswer(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid))
 }
 
 export interface CommitInput {

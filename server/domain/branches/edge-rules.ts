@@ -3,9 +3,9 @@ import { newPace } from '../../../gitstore/pace.ts'
 import { isAncestor } from '../../../index/derived/edges.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
-import type { ContentProblem } from '../format/content-problem.ts'
 import { excerpt } from '../format/excerpt.ts'
 import type { NodeContent } from '../format/node-format.ts'
+import type { ContentProblem } from '../format/path-problem.ts'
 
 /** Problems of one tree that are told; who has more has one mistake in many files. */
 const mostTold = 100

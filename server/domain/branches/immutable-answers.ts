@@ -9,7 +9,7 @@ import type { Commit } from './commit-views.ts'
 const answers = new LRUCache<string, object>({ maxSize: 9 * 1024 * 1024, maxEntrySize: 768 * 1024 })
 
 /** `key` names everything that the answer is worked out from. `sizeOf`: its characters, roughly. */
-export async function lasting<T extends object>(
+export async function immutableAnswer<T extends object>(
   key: string,
   sizeOf: (answer: T) => number,
   make: () => Promise<T>,

@@ -1,13 +1,13 @@
 /** What a node's tree says: the public format of a repository, read and judged. */
 import { LRUCache } from 'lru-cache'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { ContentProblem } from './content-problem.ts'
 import { readEdgeFolder } from './edge-folders.ts'
 import { lossesOf } from './json-text.ts'
 import { depthLimit, isTooDeep, propertiesLimit } from './limits.ts'
+import type { ContentProblem } from './path-problem.ts'
 import { isOneLine } from './texts.ts'
 
 export type EntityType = 'node' | 'content' | 'edge' | 'connection' | 'file'
@@ -91,7 +91,7 @@ export async function readText(repo: Repo, content: NodeContent): Promise<string
 /** Undefined for a blob that is larger, which is not read. */
 function readWithin(repo: Repo, oid: Oid, maxBytes?: number): Promise<Buffer | undefined> {
   return readBlob(repo, oid, maxBytes).catch((error: unknown) => {
-    if (error instanceof GitError && error.code === 'limit_exceeded') return undefined
+    if (isGitError(error, 'limit_exceeded')) return undefined
     throw error
   })
 }

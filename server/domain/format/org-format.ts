@@ -1,7 +1,8 @@
 /** `org.git`: the organisation and its members as files, read and written. */
+
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { GitError } from '../../../gitstore/errors.ts'
+import { GitError, isGitError } from '../../../gitstore/errors.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { openDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
@@ -11,6 +12,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Person } from '../actor.ts'
 import { isId } from '../layout.ts'
+import type { PathProblem } from './path-problem.ts'
 import { asJson, laterOf, signature, timeOf } from './signatures.ts'
 
 /** `org.json`. */
@@ -35,7 +37,7 @@ export interface OrgRecord {
   /** By user id. */
   readonly members: ReadonlyMap<string, MemberFile>
   /** Files of members that cannot be read: these people are no members until their files are mended. */
-  readonly damaged?: readonly { readonly path: string; readonly reason: string }[]
+  readonly damaged?: readonly PathProblem[]
 }
 
 /** Keys that a newer version writes are kept. */
@@ -150,7 +152,7 @@ export async function findRecord(repo: Repo, head: Oid): Promise<OrgRecord | und
   const folder = root.find(({ name, mode }) => name === 'members' && mode === '040000')
   const files = new Map<string, KeptFile>()
   const members = new Map<string, MemberFile>()
-  const damaged: { path: string; reason: string }[] = []
+  const damaged: PathProblem[] = []
   for (const { name, oid, mode } of folder ? await readTree(repo, folder.oid) : []) {
     const id = /^(.+)\.json$/.exec(name)?.[1] ?? ''
     if (!isId(id) || mode === '040000') continue
@@ -190,7 +192,7 @@ async function readFileAs<T>(repo: Repo, oid: Oid, schema: z.ZodType<T>): Promis
     return { reason: [...(issue?.path ?? []), issue?.message.replace(/^Invalid input: /, '')].join(': ') }
   } catch (error) {
     if (error instanceof SyntaxError) return { reason: error.message }
-    if (error instanceof GitError && error.code === 'limit_exceeded') return { reason: 'it is larger than 64 KiB' }
+    if (isGitError(error, 'limit_exceeded')) return { reason: 'it is larger than 64 KiB' }
     throw error
   }
 }

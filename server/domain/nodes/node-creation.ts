@@ -1,6 +1,6 @@
 /** How a node comes into being: its repository, whole, in one rename. */
 import { v7 as newId } from 'uuid'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
@@ -15,7 +15,7 @@ import type { OrgAt } from '../at.ts'
 import { problemsOf, refuseProblems, whileGraphHeld } from '../branches/branch-moves.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { asJson, signature } from '../format/signatures.ts'
-import { followSoon, readBack } from '../indexing/index-node.ts'
+import { readBack, tryIndexNode } from '../indexing/index-node.ts'
 import { isId, ledgerRef, main, nodeRepo } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
 import { toNode } from './nodes.ts'
@@ -107,14 +107,14 @@ export async function createNodeFrom(
       if (seed.id !== undefined && (await isTrashedElsewhere(deps.store, orgId, id))) throw taken()
       return refs.set(ledgerRef, await startLedger(repo, { id, org_id: orgId, title: seed.title, created_at }, actor))
     }).catch((error: unknown) => {
-      if (error instanceof GitError && error.code === 'repo_exists') throw known(orgId, id)
+      if (isGitError(error, 'repo_exists')) throw known(orgId, id)
       throw error
     })
   }
   const hasParents = [...(seed.files?.keys() ?? [])].some((path) => path.startsWith('parents/'))
   if (hasParents) await whileGraphHeld(deps, orgId, id, make)
   else await make()
-  await followSoon(deps, orgId, id)
+  await tryIndexNode(deps, orgId, id)
   return id
 }
 

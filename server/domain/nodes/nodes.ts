@@ -20,7 +20,7 @@ import { commitToBranch } from '../branches/branch-moves.ts'
 import { knownBranch } from '../branches/contents.ts'
 import { changedJson, type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { readContent } from '../format/node-format.ts'
-import { followNode, readBack } from '../indexing/index-node.ts'
+import { indexNode, readBack } from '../indexing/index-node.ts'
 import { ledgerRef, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 
@@ -108,7 +108,7 @@ export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise
     await unlink(join(trashed, `${ledgerRef}.lock`))
     return { moves: [], value: undefined }
   })
-  await followNode(deps, orgId, nodeId).catch((error: unknown) => {
+  await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
     deps.log.error({ err: error, orgId, nodeId }, 'the index still has a deleted node')
     throw new Refusal('outcome_unknown', 'The node is deleted, but not everywhere yet; read again')
   })

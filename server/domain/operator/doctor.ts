@@ -11,7 +11,7 @@ import { listParentEdges } from '../../../index/derived/edges.ts'
 import { withoutCycles } from '../../../index/graph/acyclic.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import type { Deps } from '../../deps.ts'
-import { followAll, followOne } from '../indexing/reindex.ts'
+import { indexAll, indexOne } from '../indexing/reindex.ts'
 import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { credentialsFile } from './backup.ts'
 import { examineRepository, type Finding, fault } from './repository-findings.ts'
@@ -100,7 +100,7 @@ async function examineIndex(
 ): Promise<Finding[]> {
   const deps: Deps = { ...scratch, store: readOnlyStore(root) }
   const rebuilt = join(scratch.config.dataDir, 'index.sqlite')
-  const first = await followAll(deps, (done, total) => onProgress('Rebuilding', done, total))
+  const first = await indexAll(deps, (done, total) => onProgress('Rebuilding', done, total))
   deps.draining.throwIfAborted()
   const failed = new Map(first.failed.map(({ path, reason }) => [pathOf(path), reason]))
   let different: Difference[]
@@ -130,12 +130,12 @@ async function lookAgain(
   failed: Map<string, string>,
 ): Promise<Difference[]> {
   await sleep(secondLook)
-  const suspects = new Set([...failed.keys()].map((path) => path.replace(/(\/org)?\.git$/, '')))
-  for (const { orgId, nodeId } of different) suspects.add(nodeId === undefined ? orgId : `${orgId}/${nodeId}`)
-  for (const suspect of [...suspects].sort()) {
-    const [orgId = '', nodeId] = suspect.split('/')
-    const path = pathOf(nodeId === undefined ? orgId : `${suspect}.git`)
-    await followOne(deps, orgId, nodeId).then(
+  const unsound = new Set([...failed.keys()].map((path) => path.replace(/(\/org)?\.git$/, '')))
+  for (const { orgId, nodeId } of different) unsound.add(nodeId === undefined ? orgId : `${orgId}/${nodeId}`)
+  for (const owner of [...unsound].sort()) {
+    const [orgId = '', nodeId] = owner.split('/')
+    const path = pathOf(nodeId === undefined ? orgId : `${owner}.git`)
+    await indexOne(deps, orgId, nodeId).then(
       () => failed.delete(path),
       (error: unknown) => failed.set(path, error instanceof Error ? error.message : String(error)),
     )

@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as newId } from 'uuid'
 import { makeFolder } from '../../../gitstore/durable.ts'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
 import { createRepo, moveRepo, unfinished } from '../../../gitstore/repos.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
@@ -14,7 +14,7 @@ import { findOrg, orgFor } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { commitOrg } from '../format/org-format.ts'
-import { followOrg } from '../indexing/index-node.ts'
+import { indexOrg } from '../indexing/index-node.ts'
 import { main, orgFolder, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { changeOrg, orgIsGone, requireOwner } from './org-changes.ts'
@@ -64,7 +64,7 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: 
     await rm(making, { recursive: true, force: true })
     throw error
   })
-  await followOrg(deps, id)
+  await indexOrg(deps, id)
   return readOrg(deps, actor, { orgId: id })
 }
 
@@ -75,7 +75,7 @@ export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string
   if (trash.some((name) => name.startsWith(`${orgId}.`))) return
   await createOrg(deps, actor, { name: actor.name }, orgId).catch((error: unknown) => {
     // Another process was quicker.
-    if (!(error instanceof GitError) || error.code !== 'repo_exists') throw error
+    if (!isGitError(error, 'repo_exists')) throw error
   })
 }
 
@@ -107,7 +107,7 @@ export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<v
   const trash = trashFolder(deps.store)
   await makeFolder(trash)
   await moveRepo(orgFolder(deps.store, orgId), join(trash, `${orgId}.${deps.now().getTime()}`)).catch(orgIsGone)
-  await followOrg(deps, orgId)
+  await indexOrg(deps, orgId)
 }
 
 function toOrg(row: OrgRow, role: Role | null): Org {
