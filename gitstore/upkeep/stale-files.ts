@@ -3,14 +3,14 @@ import { readdirSync, statSync } from 'node:fs'
 import { rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from '../errors.ts'
-import { longestGit } from '../native.ts'
+import { longestGitMs } from '../native.ts'
 import { isThere } from '../presence.ts'
 import { isAbandonedLock, parseToken, readLock } from '../refs/ref-lock.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 
 /** Milliseconds after which nobody can be at work on a file any more: a push may be silent for as long as git may run. */
-const abandoned = 2 * longestGit
+const abandoned = 2 * longestGitMs
 
 /** What is made under such a name gets another one when it is whole, or is removed by who made it. */
 const temporary = /^(tmp_|tmp-|\.tmp-|quarantine-|incoming-|shallow_)/
