@@ -15,7 +15,7 @@ const defaultMaxOutputBytes = 256 * 1024 * 1024
 const maxErrorCharacters = 65_536
 
 /** What git works for: a request to REST; a client of git; nothing that anybody waits for. */
-export type Priority = 'request' | 'transfer' | 'background'
+type Priority = 'request' | 'transfer' | 'background'
 
 /** Added to the service's own niceness. */
 const niceness: Readonly<Record<Priority, number>> = { request: 0, transfer: 10, background: 19 }

@@ -1,13 +1,13 @@
 /** A folder of objects beside a repository's own, for merges that may come to nothing. Git and this process share it. */
 
-import { randomBytes } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { asStorageFault, codeOf } from '../errors.ts'
 import { readLoose } from '../objects/loose.ts'
 import { encodeLoose } from '../objects/object-format.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
+import { scratchFolder } from '../temporary-names.ts'
 
-export interface ScratchRepo extends Repo {
+interface ScratchRepo extends Repo {
   /** Lets git read the repository's objects and write to this folder. */
   readonly env: Record<string, string>
 }
@@ -26,7 +26,7 @@ export interface ScratchObjects {
 }
 
 export function scratchObjectsOf(repo: Repo): ScratchObjects {
-  const dir = `${repo.dir}/quarantine-${randomBytes(8).toString('hex')}`
+  const dir = `${repo.dir}/${scratchFolder()}`
   const objects = `${dir}/objects`
   const env = { GIT_OBJECT_DIRECTORY: objects, GIT_ALTERNATE_OBJECT_DIRECTORIES: `${repo.dir}/objects` }
   const written = new Set<Oid>()

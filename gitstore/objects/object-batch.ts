@@ -1,10 +1,10 @@
 /** Objects built in memory, readable at once, and written durably in one step. Nothing here moves a ref. */
 
-import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, futimesSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { allDone, discard, nameFile, ownTurn, syncDirectory, syncFile, writeOpen } from '../durable.ts'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
+import { temporaryObject } from '../temporary-names.ts'
 import { type CommitFields, commitContent, rememberCommit } from './commits.ts'
 import { encodeLoose, objectId } from './object-format.ts'
 import { rememberTree, type TreeEntry, treeContent } from './trees.ts'
@@ -129,7 +129,7 @@ async function openObject(repo: Repo, object: StoredObject): Promise<OpenObject>
   const path = `${fanOutOf(repo, object.oid)}/${object.oid.slice(2)}`
   const known = statSync(path, { throwIfNoEntry: false })
   if (known && known.size > 0) return { file: openYoung(path), path, temporary: undefined }
-  const temporary = `${fanOutOf(repo, object.oid)}/tmp_obj_${randomBytes(8).toString('hex')}`
+  const temporary = `${fanOutOf(repo, object.oid)}/${temporaryObject()}`
   return { file: await writeOpen(temporary, await encodeLoose(object), 0o444), path, temporary }
 }
 

@@ -13,6 +13,7 @@ import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { entityAt } from '../format/node-format.ts'
+import { liesIn } from '../format/paths.ts'
 import { readBack } from '../indexing/index-node.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { commitToBranch } from './branch-moves.ts'
@@ -187,7 +188,7 @@ export async function createCommit(
     branch: knownBranch(branch),
     message: input.message,
     expectedHead: input.expected_head,
-    addsParents: files.some((file) => file.bytes !== null && file.path.startsWith('parents/')),
+    addsParents: files.some((file) => file.bytes !== null && liesIn('parents', file.path)),
     build: (draft, tree) => applyFileChanges(draft, tree, files),
     locate: (path) => {
       const at = files.findIndex((file) => file.path === path)

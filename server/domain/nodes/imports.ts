@@ -14,6 +14,7 @@ import { nodeFor, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { commitToBranch } from '../branches/branch-moves.ts'
 import { knownBranch } from '../branches/contents.ts'
+import { edgeIdAt, liesIn } from '../format/paths.ts'
 import { followNode } from '../indexing/index-node.ts'
 import { main } from '../layout.ts'
 import { createNodeFrom, type NodeFiles } from './node-creation.ts'
@@ -111,9 +112,8 @@ function withEdgesTo(there: ReadonlySet<string>, files: NodeFiles): NodeFiles {
 
 /** The node that the file connects with, if it is an edge. */
 function otherEnd(path: string, bytes: Buffer): string | undefined {
-  const [folder, name = ''] = path.split('/')
-  if (folder === 'parents') return name.replace(/\.json$/, '')
-  if (folder !== 'connections') return undefined
+  const parent = edgeIdAt('parents', path)
+  if (parent !== undefined || !liesIn('connections', path)) return parent
   return (JSON.parse(bytes.toString()) as { target: string }).target // the plan's own words
 }
 
@@ -141,7 +141,7 @@ async function replaceTree(deps: Deps, actor: Person, orgId: string, node: Impor
     branch: knownBranch('main'),
     message: `Import ${node.path}`,
     expectedHead: head,
-    addsParents: [...node.files.keys()].some((path) => path.startsWith('parents/')),
+    addsParents: [...node.files.keys()].some((path) => liesIn('parents', path)),
     build: (draft, tree) => treeOf(draft, tree, node.files),
     locate: (path) => [path],
   })

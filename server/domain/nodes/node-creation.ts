@@ -12,6 +12,7 @@ import { orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { problemsOf, refuseProblems, whileGraphHeld } from '../branches/branch-moves.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
+import { edgeFile, liesIn, nodeFile, textFile } from '../format/paths.ts'
 import { asJson, signature } from '../format/signatures.ts'
 import { followSoon, readBack } from '../indexing/index-node.ts'
 import { isId, ledgerRef, main, nodeRepo } from '../layout.ts'
@@ -41,16 +42,16 @@ export async function createNode(deps: Deps, actor: Person, orgId: string, input
   if (!initialize) refuseContent(input)
   const parentAt = parents.findIndex((parent, at) => !isId(parent) || parents.indexOf(parent) !== at)
   if (parentAt >= 0) throw invalid(['body', 'parents', parentAt], 'is no node id, or is named twice', parents[parentAt])
-  const files = new Map<string, Buffer>([['node.json', nodeJson(input)]])
-  if (input.text_content !== undefined) files.set('content.md', textBytes(input.text_content))
-  for (const parent of parents) files.set(`parents/${parent}.json`, asJson({}))
+  const files = new Map<string, Buffer>([[nodeFile, nodeJson(input)]])
+  if (input.text_content !== undefined) files.set(textFile, textBytes(input.text_content))
+  for (const parent of parents) files.set(edgeFile('parents', parent), asJson({}))
   const id = await createNodeFrom(deps, actor, orgId, {
     title: input.title,
     files: initialize ? files : undefined,
     message: 'Create node',
     ...(input.id === undefined ? {} : { id: input.id.toLowerCase() }),
     locate: (path) => {
-      const at = parents.findIndex((parent) => path === `parents/${parent}.json`)
+      const at = parents.findIndex((parent) => path === edgeFile('parents', parent))
       return at < 0 ? ['body'] : ['body', 'parents', at]
     },
   })
@@ -104,7 +105,7 @@ export async function createNodeFrom(deps: Deps, actor: Person, orgId: string, s
       throw error
     })
   }
-  const hasParents = [...(seed.files?.keys() ?? [])].some((path) => path.startsWith('parents/'))
+  const hasParents = [...(seed.files?.keys() ?? [])].some((path) => liesIn('parents', path))
   if (hasParents) await whileGraphHeld(deps, orgId, id, make)
   else await make()
   await followSoon(deps, orgId, id)

@@ -2,19 +2,20 @@
 import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import pLimit from 'p-limit'
-import { v7 as newId } from 'uuid'
 import { allDone, makeFolder, syncDirectory, syncPath } from '../../../gitstore/durable.ts'
 import { GitError } from '../../../gitstore/errors.ts'
 import { findDamage } from '../../../gitstore/objects/fsck.ts'
 import { isAbsent, isTaken } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { moveRepo, repoExists, unfinished } from '../../../gitstore/repos.ts'
+import { moveRepo, repoExists } from '../../../gitstore/repos.ts'
+import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.ts'
 import { createMirror, fetchMirror } from '../../../gitstore/transfer/mirror.ts'
 import { findHazard, findOddEntry } from '../../../gitstore/upkeep/hazards.ts'
 import { copyDatabase, findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
 import { identityRef, listRepositories, type RepositoryPlace } from '../indexing/stored-repositories.ts'
+import { credentialsFile } from '../layout.ts'
 import { hashOfFile, type Manifest, writeManifest } from './manifest.ts'
 
 export interface Trouble {
@@ -30,8 +31,6 @@ export interface BackedUp {
   readonly gone: readonly string[]
   readonly problems: readonly Trouble[]
 }
-
-export const credentialsFile = 'credentials.sqlite'
 
 /** Of folders: for their owner alone. */
 const privateMode = 0o700
@@ -128,7 +127,7 @@ export function byPath(a: Pick<Trouble, 'path'>, b: Pick<Trouble, 'path'>): numb
 
 /** Complete, checked and durable before it has its name; for its owner alone, since it holds password hashes. */
 async function copyCredentials(root: string, dir: string): Promise<void> {
-  const making = join(dir, `${unfinished}${newId()}.sqlite`)
+  const making = join(dir, unfinishedName('.sqlite'))
   try {
     await (await open(making, 'wx', 0o600)).close()
     copyDatabase(join(root, credentialsFile), making)
@@ -180,7 +179,7 @@ async function takeRepository(root: string, dir: string, place: RepositoryPlace,
 
 /** In place of a mirror that is damaged itself. */
 async function takeAgain(from: Repo, to: Repo, signal: AbortSignal): Promise<string | undefined> {
-  const fresh = join(dirname(to.dir), `${unfinished}${newId()}.git`)
+  const fresh = join(dirname(to.dir), unfinishedName('.git'))
   try {
     const damage = await findDamage(await createMirror(from, fresh, signal), 'full', signal)
     await rm(to.dir, { recursive: true })
@@ -193,7 +192,7 @@ async function takeAgain(from: Repo, to: Repo, signal: AbortSignal): Promise<str
 
 /** What backups that were killed had begun to copy. */
 async function removeAbandoned(folder: string, now: Date): Promise<void> {
-  for (const name of (await readdir(folder)).filter((one) => one.startsWith(unfinished))) {
+  for (const name of (await readdir(folder)).filter(isUnfinished)) {
     const { mtimeMs } = await stat(join(folder, name)).catch((error: unknown) => {
       if (isAbsent(error)) return { mtimeMs: now.getTime() }
       throw error
