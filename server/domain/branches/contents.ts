@@ -19,7 +19,7 @@ import { type Page, pageOf, slice } from '../pagination.ts'
 import { commitToBranch } from './branch-moves.ts'
 import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
 import { type CommitDetails, readCommits, readDetails, readDiff } from './commit-views.ts'
-import { lasting, lengthOf } from './immutable-answers.ts'
+import { type ImmutableAnswer, immutableAnswer, lengthOf } from './immutable-answers.ts'
 import { largeRead, readOfChange } from './large-reads.ts'
 import { isPublicBlob } from './public-blobs.ts'
 import { commitOfTag, visibleHeads } from './tags.ts'
@@ -132,7 +132,7 @@ export async function listCommits(deps: Deps, actor: Actor, { orgId, nodeId, bra
   const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
   const head = await revisionFor(access, branch)
   if (head === null) return { node_id: nodeId, history: [], ...pageOf(page, 0) }
-  return lasting(
+  return immutableAnswer(
     `history ${nodeId} ${head} ${page.offset} ${page.limit}`,
     ({ history }) => lengthOf(history),
     async () => {
@@ -148,7 +148,7 @@ export async function readBranchCommit(
   actor: Actor,
   { orgId, nodeId, branch }: BranchPlace,
   commitId: string,
-): Promise<CommitDetails> {
+): Promise<ImmutableAnswer<CommitDetails>> {
   const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
   const head = await revisionFor(access, branch)
   const missing = new Refusal('commit_not_found', 'Commit not found on this branch')
@@ -164,10 +164,10 @@ export async function readBranchCommit(
   return details(access, found)
 }
 
-function details({ node, repo }: NodeAccess, oid: Oid): Promise<CommitDetails> {
+function details({ node, repo }: NodeAccess, oid: Oid): Promise<ImmutableAnswer<CommitDetails>> {
   const sizeOf = ({ changes, ...commit }: CommitDetails) =>
     lengthOf([commit]) + 400 * (changes.added.length + changes.removed.length + changes.modified.length)
-  return lasting(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid))
+  return immutableAnswer(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid))
 }
 
 export interface CommitInput {
