@@ -13,6 +13,7 @@ import type { Role } from '../../../index/derived/schema.ts'
 import type { Person } from '../actor.ts'
 import { isId } from '../layout.ts'
 import type { PathProblem } from './path-problem.ts'
+import { memberFile, membersFolder, orgFile } from './paths.ts'
 import { asJson, laterOf, signature, timeOf } from './signatures.ts'
 
 /** `org.json`. */
@@ -95,12 +96,12 @@ export async function commitOrg(
   const draft = openDraft(repo)
   const known = before === null ? undefined : await readRecord(repo, before)
   const changes: { path: string; blob: Oid | null }[] = []
-  if (record.org !== known?.org) changes.push({ path: 'org.json', blob: await draft.blob(asJson(record.org)) })
+  if (record.org !== known?.org) changes.push({ path: orgFile, blob: await draft.blob(asJson(record.org)) })
   for (const [id, member] of record.members)
     if (known?.members.get(id) !== member)
-      changes.push({ path: `members/${id}.json`, blob: await draft.blob(asJson(member)) })
+      changes.push({ path: memberFile(id), blob: await draft.blob(asJson(member)) })
   for (const id of known?.members.keys() ?? [])
-    if (!record.members.has(id)) changes.push({ path: `members/${id}.json`, blob: null })
+    if (!record.members.has(id)) changes.push({ path: memberFile(id), blob: null })
   const person = signature(by, at)
   const oid = await draft.commit({
     tree: await applyChanges(draft, before === null ? null : (await readCommit(repo, before)).tree, changes),
@@ -144,12 +145,12 @@ export async function findRecord(repo: Repo, head: Oid): Promise<OrgRecord | und
   if (same) return same.record
   const known = kept[0]
   const root = await readTree(repo, (await readCommit(repo, head)).tree)
-  const orgFile = root.find(({ name, mode }) => name === 'org.json' && mode !== '040000')
-  if (!orgFile) return undefined
+  const entry = root.find(({ name, mode }) => name === orgFile && mode !== '040000')
+  if (!entry) return undefined
   const org: Checked<OrgFile> =
-    known?.orgFile === orgFile.oid ? { value: known.record.org } : await readFileAs(repo, orgFile.oid, orgSchema)
+    known?.orgFile === entry.oid ? { value: known.record.org } : await readFileAs(repo, entry.oid, orgSchema)
   if ('reason' in org) throw new GitError('object_damaged', `org.json is not what Grove writes: ${org.reason}`)
-  const folder = root.find(({ name, mode }) => name === 'members' && mode === '040000')
+  const folder = root.find(({ name, mode }) => name === membersFolder && mode === '040000')
   const files = new Map<string, KeptFile>()
   const members = new Map<string, MemberFile>()
   const damaged: PathProblem[] = []
@@ -159,11 +160,11 @@ export async function findRecord(repo: Repo, head: Oid): Promise<OrgRecord | und
     const before = known?.files.get(id)
     const file = before?.oid === oid ? before : { oid, read: await readFileAs(repo, oid, memberSchema) }
     files.set(id, file)
-    if ('reason' in file.read) damaged.push({ path: `members/${name}`, reason: file.read.reason })
+    if ('reason' in file.read) damaged.push({ path: `${membersFolder}/${name}`, reason: file.read.reason })
     else members.set(id, file.read.value)
   }
   const record: OrgRecord = { org: org.value, members, ...(damaged.length > 0 && { damaged }) }
-  records.set(repo.dir, [{ head, record, orgFile: orgFile.oid, files }, ...kept.slice(0, 1)])
+  records.set(repo.dir, [{ head, record, orgFile: entry.oid, files }, ...kept.slice(0, 1)])
   return record
 }
 

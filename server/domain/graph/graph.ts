@@ -5,7 +5,7 @@ import { findPublishedState } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import type { OrgAt } from '../at.ts'
-import { isId } from '../layout.ts'
+import { indexFile, isId } from '../layout.ts'
 import { versionOf } from './graph-drawing.ts'
 import { type Drawn, drawInThread } from './graph-thread.ts'
 
@@ -73,7 +73,7 @@ async function readGraph(deps: Deps, orgId: string, version: string): Promise<Gz
 function drawGraph(deps: Deps, orgId: string, version: string): Promise<Drawn | undefined> {
   const latest = drawings.get(orgId)
   if (latest && (latest.version === version || !latest.begun)) return latest.graph
-  const order = { file: join(deps.store.root, 'index.sqlite'), orgId, known: graphs.peek(orgId)?.counts }
+  const order = { file: join(deps.store.root, indexFile), orgId, known: graphs.peek(orgId)?.counts }
   const begin = () => {
     drawing.begun = true
   }

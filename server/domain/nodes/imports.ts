@@ -14,6 +14,7 @@ import { commitToBranch } from '../branches/branch-moves.ts'
 import { readTree } from '../branches/commit-trees.ts'
 import { knownBranch } from '../branches/contents.ts'
 import type { PathProblem } from '../format/path-problem.ts'
+import { edgeIdAt, liesIn } from '../format/paths.ts'
 import { indexNode } from '../indexing/index-node.ts'
 import { main } from '../layout.ts'
 import { buildTree, createNodeFrom, type NodeFiles } from './node-creation.ts'
@@ -116,9 +117,8 @@ function withEdgesTo(there: ReadonlySet<string>, files: NodeFiles): NodeFiles {
 
 /** The node that the file connects with, if it is an edge. */
 function otherEnd(path: string, bytes: Buffer): string | undefined {
-  const [folder, name = ''] = path.split('/')
-  if (folder === 'parents') return name.replace(/\.json$/, '')
-  if (folder !== 'connections') return undefined
+  const parent = edgeIdAt('parents', path)
+  if (parent !== undefined || !liesIn('connections', path)) return parent
   return (JSON.parse(bytes.toString()) as { target: string }).target // the plan's own words
 }
 
@@ -147,7 +147,8 @@ async function replaceTree(deps: Deps, actor: Person, orgId: string, node: Impor
     branch: knownBranch('main'),
     message: `Import ${node.path}`,
     expectedHead: head,
-    addsParents: [...node.files.keys()].some((path) => path.startsWith('parents/')),
+
+    addsParents: [...node.files.keys()].some((path) => liesIn('parents', path)),
     build: (draft, tree) => buildTree(draft, tree, node.files),
     locate: (path) => [path],
   })

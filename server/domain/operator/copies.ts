@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { codeOf } from '../../../gitstore/errors.ts'
 import { isAbsent } from '../../../gitstore/presence.ts'
 import { kindOf } from '../../../gitstore/regular-files.ts'
-import { unfinished } from '../../../gitstore/repos.ts'
+import { isUnfinished } from '../../../gitstore/temporary-names.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 
 /** Levels of folders below the one that is given that are searched. */
@@ -81,7 +81,7 @@ function isNamedRepository(path: string): boolean {
 
 async function entriesOf(dir: string): Promise<Dirent[]> {
   const entries = await readdir(dir, { withFileTypes: true })
-  return entries.filter(({ name }) => !name.startsWith(unfinished)).sort((a, b) => (a.name < b.name ? -1 : 1))
+  return entries.filter(({ name }) => !isUnfinished(name)).sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 function leadsToFolder(link: string): boolean {

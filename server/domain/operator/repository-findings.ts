@@ -11,7 +11,7 @@ import { listLeftovers } from '../../../gitstore/upkeep/stale-files.ts'
 import { readRecord } from '../format/org-format.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { identityRef, type StoredRepository } from '../indexing/stored-repositories.ts'
-import { ledgerRef } from '../layout.ts'
+import { ledgerRef, runFolder } from '../layout.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 
 /** `path` is below the data folder. */
@@ -39,9 +39,10 @@ export async function examineRepository(
     if (stored.nodeId !== undefined || !isTaken(join(root, stored.orgId))) return []
     return [fault('repository', stored.path, 'is missing: nothing of the organisation can be read')]
   }
+
   const wrong = await damagesOf(repo, stored, signal)
   const findings = isTaken(repo.dir) ? wrong.map((reason) => fault('repository', stored.path, reason)) : []
-  for (const path of listLeftovers(join(root, 'run'), repo, now.getTime())) {
+  for (const path of listLeftovers(runFolder(root), repo, now.getTime())) {
     const isLock = path.endsWith('.lock')
     const reason = isLock ? 'a lock that nobody holds any more' : 'a temporary file that nobody writes any more'
     findings.push({ kind: isLock ? 'fault' : 'note', subject: 'leftover', path: relative(root, path), reason })

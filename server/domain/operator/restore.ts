@@ -13,13 +13,12 @@ import { moveRepo } from '../../../gitstore/repos.ts'
 import { findAccountById, insertAccount } from '../../../index/credentials/accounts.ts'
 import { listMemberships } from '../../../index/derived/org-queries.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
-import { takeOver } from '../../../index/sqlite/file-lock.ts'
+import { lockFileIn, takeOver } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../deps.ts'
 import { hashPassword } from '../accounts/passwords.ts'
 import { issueResetToken } from '../accounts/sessions.ts'
 import type { PathProblem } from '../format/path-problem.ts'
-import { isId } from '../layout.ts'
-import { credentialsFile } from './backup.ts'
+import { credentialsFile, isId, runFolder } from '../layout.ts'
 import { hashOfFile, type Manifest } from './manifest.ts'
 import { type Staged, stagingFolder } from './staging.ts'
 
@@ -29,11 +28,11 @@ export async function findOccupant(root: string): Promise<string | undefined> {
   if (names.some(isId)) return 'it has organisations'
   if (names.includes(stagingFolder))
     return `another restore is at work, or was broken off: then remove ${join(root, stagingFolder)}`
-  const run = join(root, 'run')
+  const run = runFolder(root)
   for (const process of await namesIn(run)) {
     const claim = takeOver(run, process)
     // Undefined, and its folder is still there: it lives. The files are those by which processes take turns.
-    if (!claim && isTaken(join(run, process, 'alive'))) return 'a service or a command is at work on it'
+    if (!claim && isTaken(lockFileIn(join(run, process)))) return 'a service or a command is at work on it'
     claim?.release()
   }
   return undefined

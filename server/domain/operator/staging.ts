@@ -15,7 +15,7 @@ import { findHazard } from '../../../gitstore/upkeep/hazards.ts'
 import { findRecord } from '../format/org-format.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
-import { isId, ledgerRef, main } from '../layout.ts'
+import { isId, ledgerRef, main, orgRepository } from '../layout.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 import { byPath } from './backup.ts'
 import { type Copied, chooseCopies } from './choosing.ts'
@@ -82,7 +82,7 @@ async function stageAll(
   const { copies, problems: conflicts } = chooseCopies(copied.copies)
   for (const { copy, id, orgId } of copies) {
     await mkdir(join(staging, orgId), { recursive: true })
-    await moveRepo(copy.dir, join(staging, orgId, id === orgId ? 'org.git' : `${id}.git`))
+    await moveRepo(copy.dir, join(staging, orgId, id === orgId ? orgRepository : `${id}.git`))
   }
   const problems = [
     ...(damage === undefined ? [] : [{ path: manifestFile, reason: `damaged, and done without: ${damage}` }]),

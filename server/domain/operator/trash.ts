@@ -1,9 +1,9 @@
 /** Deleted repositories: brought back, or removed for good. */
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { v7 as newId } from 'uuid'
 import { namesIn } from '../../../gitstore/presence.ts'
-import { moveRepo, repoExists, unfinished } from '../../../gitstore/repos.ts'
+import { moveRepo, repoExists } from '../../../gitstore/repos.ts'
+import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.ts'
 import { hasPersonalOrg } from '../../../index/credentials/accounts.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import { deleteTombstones } from '../../../index/derived/nodes.ts'
@@ -74,7 +74,7 @@ export async function purge(
     if (nodeId === undefined && (await isPersonal(deps, orgId)))
       await mkdir(join(trashFolder(deps.store), `${orgId}.purged`), { recursive: true })
     // First out of reach of those who look for something to bring back: half a repository is none.
-    const going = join(dirname(path), `${unfinished}${newId()}`)
+    const going = join(dirname(path), unfinishedName())
     await moveRepo(path, going)
     await rm(going, { recursive: true, force: true })
     onProgress(done + 1, due.length)
@@ -131,7 +131,7 @@ async function listUnfinished({ store }: Pick<Deps, 'store'>): Promise<string[]>
   )
   return found
     .flat()
-    .filter(({ name }) => name.startsWith(unfinished))
+    .filter(({ name }) => isUnfinished(name))
     .map(({ path }) => path)
 }
 

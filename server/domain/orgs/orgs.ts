@@ -5,7 +5,8 @@ import { v7 as newId } from 'uuid'
 import { makeFolder } from '../../../gitstore/durable.ts'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
-import { createRepo, moveRepo, unfinished } from '../../../gitstore/repos.ts'
+import { createRepo, moveRepo } from '../../../gitstore/repos.ts'
+import { unfinishedName } from '../../../gitstore/temporary-names.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import { listOrgsOf } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
@@ -15,7 +16,7 @@ import type { Actor, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { commitOrg } from '../format/org-format.ts'
 import { indexOrg } from '../indexing/index-node.ts'
-import { main, orgFolder, trashFolder } from '../layout.ts'
+import { main, orgFolder, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { changeOrg, orgIsGone, requireOwner } from './org-changes.ts'
 
@@ -44,7 +45,7 @@ export interface OrgInput {
 export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: string = newId()): Promise<Org> {
   const now = deps.now()
   const created_at = now.toISOString()
-  const making = join(deps.store.root, `${unfinished}${newId()}`)
+  const making = join(deps.store.root, unfinishedName())
   const record = {
     org: {
       id,
@@ -57,7 +58,7 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: 
   }
   await mkdir(making)
   await createRepo(
-    join(making, 'org.git'),
+    join(making, orgRepository),
     async (repo) => new Map([[main, await commitOrg(repo, null, record, actor, now, 'create')]]),
   )
   await moveRepo(making, orgFolder(deps.store, id)).catch(async (error: unknown) => {
@@ -101,12 +102,12 @@ export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Par
 }
 
 /** Everything goes to the trash in one rename; a commit in flight finds its folder gone. @throws Refusal org_not_found */
+
 export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
   await orgFor(deps, actor, at, 'owner')
   const { orgId } = at
-  const trash = trashFolder(deps.store)
-  await makeFolder(trash)
-  await moveRepo(orgFolder(deps.store, orgId), join(trash, `${orgId}.${deps.now().getTime()}`)).catch(orgIsGone)
+  await makeFolder(trashFolder(deps.store))
+  await moveRepo(orgFolder(deps.store, orgId), trashedOrgFolder(deps.store, orgId, deps.now())).catch(orgIsGone)
   await indexOrg(deps, orgId)
 }
 
