@@ -1,10 +1,10 @@
-/** A repository in which a sync has failed is checked in the background, and written to again once that succeeds. */
+/** Checks read-only repositories (a sync failed) in the background, and makes them writable once they are sound. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkSuspect } from '../../../gitstore/refs/read-only.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
 
-/** Milliseconds before the first check; twice as many before each further one, up to the longest. */
+/** Milliseconds before the first check; doubled before each further one, up to `longest`. */
 const pauses = { shortest: 1_000, longest: 60_000 } as const
 
 export async function checkUntilWritable({ log, draining }: Pick<Deps, 'log' | 'draining'>, repo: Repo): Promise<void> {

@@ -1,4 +1,4 @@
-/** What a crash or a hand on the server left: looked for in the background, from the start on and ever after. */
+/** Background jobs: recovery, clean-up, repair, reindexing. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
@@ -14,18 +14,18 @@ import { listStoredRepositories } from '../indexing/stored-repositories.ts'
 import { isId, orgFolder } from '../layout.ts'
 import { repairRepository } from './repair.ts'
 
-/** Something that is done again and again, one after the other. */
+/** A recurring job; jobs run one after the other. */
 interface Chore {
-  /** A sentence for the log, should it fail. */
+  /** The log message if it fails. */
   readonly failed: string
-  /** Milliseconds from its end to its next beginning, at the least. */
+  /** Minimum milliseconds between its end and its next start. */
   readonly every: number
   work(deps: Deps): Promise<void>
 }
 
 const minute = 60_000
 
-/** In this order; the first time at the start. */
+/** In this order; all run at the start. */
 function choresOf(report: Report): readonly Chore[] {
   return [
     { every: minute, work: recoverDead, failed: 'the transactions of dead processes could not be looked through' },
@@ -44,10 +44,10 @@ function choresOf(report: Report): readonly Chore[] {
   ]
 }
 
-/** A chore takes at most one part in this many of the time: 100,000 repositories are followed every quarter of an hour. */
+/** A job takes at most 1/20 of the time: with 100,000 repositories, a pass runs every quarter of an hour. */
 const leisure = 20
 
-/** Does every chore when it is due, until `deps.draining`; the promise ends then. */
+/** Runs each job when it is due, until `deps.draining`. */
 export async function sweep(deps: Deps, report: Report): Promise<void> {
   const dueAt = new Map<Chore, number>()
   const chores = choresOf(report)
@@ -64,10 +64,10 @@ export async function sweep(deps: Deps, report: Report): Promise<void> {
   }
 }
 
-/** Told of all repositories that cannot be read now. */
+/** Receives all repositories that are unreadable now. */
 export type Report = (unreadable: readonly UnreadableRepository[]) => void
 
-/** Says in the log once what cannot be read, and once that it can be again. */
+/** Logs once when a repository becomes unreadable, and once when it is readable again. */
 export function reporter({ log }: Pick<Deps, 'log'>): Report {
   let known = new Map<string, string>()
   return (unreadable) => {
@@ -83,7 +83,7 @@ export function reporter({ log }: Pick<Deps, 'log'>): Report {
   }
 }
 
-/** Puts everything into an index that was made just now; false where the service stops before. */
+/** Fills a new index; false if the service stops before it is complete. */
 export async function fillIndex(deps: Deps, report: Report): Promise<boolean> {
   const began = performance.now()
   const { orgs, nodes, failed } = await indexAll(deps)
@@ -100,7 +100,7 @@ async function recoverDead(deps: Deps): Promise<void> {
   )
 }
 
-/** Folders of creations, merges and deletions that never came to their end. */
+/** Removes folders of unfinished creations, merges and deletions. */
 async function removeUnfinished(deps: Deps): Promise<void> {
   const { root } = deps.store
   const now = await fileSystemTime(deps.store)
@@ -125,7 +125,7 @@ async function repairAll(deps: Deps): Promise<void> {
   }
 }
 
-/** What a crash damaged, perhaps, and can be mended, is followed once more. */
+/** Repairs a damaged repository and indexes it again. */
 const repairAndIndex: IndexOne = async (deps, orgId, nodeId) => {
   await indexOne(deps, orgId, nodeId).catch(async (error: unknown) => {
     if (!isDamage(error)) throw error
@@ -134,7 +134,7 @@ const repairAndIndex: IndexOne = async (deps, orgId, nodeId) => {
   })
 }
 
-/** The histories of nodes that are gone, a few rows at a time. */
+/** Deletes the histories of deleted nodes, a few rows at a time. */
 async function forgetGone({ index, draining }: Deps): Promise<void> {
   while (!draining.aborted && !(await index.write(forgetLogs))) await nextTurn()
 }

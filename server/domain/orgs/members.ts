@@ -1,4 +1,4 @@
-/** Who belongs to an organisation; the truth is org.git. */
+/** Members of an organisation; org.git is the source of truth. */
 
 import { emailKey, findAccountByEmail } from '../../../index/credentials/accounts.ts'
 import { listMemberRows, type MemberRow } from '../../../index/derived/org-queries.ts'
@@ -14,10 +14,10 @@ import { changeOrg, requireOwner } from './org-changes.ts'
 
 export type Member = MemberRow
 
-/** Of an organisation: each change writes the list of their files anew, 70 bytes a member. */
+/** Per organisation: each change rewrites the list of member files, 70 bytes a member. */
 const membersAtMost = 10_000
 
-/** Whoever joined first, first. */
+/** In the order of joining. */
 export async function listMembers(deps: Deps, actor: Person, at: OrgAt, page: Page) {
   await orgFor(deps, actor, at, 'reader')
   const { rows, total } = await listMemberRows(deps.index.read, at.orgId, page)
@@ -45,7 +45,7 @@ export async function putMember(deps: Deps, actor: Person, at: MemberAt, { role 
   return member
 }
 
-/** Owners remove anyone, everybody may leave. @throws Refusal member_not_found, last_owner */
+/** Owners may remove any member; every member may leave. @throws Refusal member_not_found, last_owner */
 export async function removeMember(deps: Deps, actor: Person, at: MemberAt): Promise<void> {
   const { role } = await orgFor(deps, actor, at, 'reader')
   const key = emailKey(at.email)

@@ -1,4 +1,4 @@
-/** Updating the branch of a pull request: its commits are rebased onto the target, on the server. */
+/** Updates the branch of a pull request: rebases its commits onto the target, on the server. */
 import { isGitError } from '../../../gitstore/errors.ts'
 import { rebase } from '../../../gitstore/history/rebase.ts'
 import { type RefName, transact } from '../../../gitstore/refs/ref-transaction.ts'
@@ -19,10 +19,10 @@ import { sentence } from './merges.ts'
 import { type PullRequest, toPull } from './pull-views.ts'
 import { pullAfter, rowFor } from './pulls.ts'
 
-/** Commits that are rebased here: 1 ms of CPU each, 25 ms where both sides changed the same file. */
+/** Commits that are rebased: 1 ms of CPU each, 25 ms if both sides changed the same file. */
 const commitsAtMost = 250
 
-/** In this process; each may start one git after another. */
+/** Per process; each update may run several gits, one after the other. */
 const inSlot = openSlots({
   running: 2,
   runningForOne: 1,
@@ -33,7 +33,7 @@ const inSlot = openSlots({
 })
 
 /**
- * Rebases the source onto the target on the server.
+ * Rebases the source onto the target.
  *
  * @throws Refusal merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected,
  *   source_branch_missing, too_many_commits, busy; the reason of `signal`, after which nothing moves

@@ -1,4 +1,4 @@
-/** Merging is a fast-forward of the target to the source's head; updating a branch is a rebase onto its target. */
+/** Merges a pull request by fast-forwarding the target to the source's head. */
 import { type Decision, type RefName, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -28,7 +28,7 @@ export interface MergeInput {
 }
 
 /**
- * Moves the target to the source's head and writes the ledger, in one transaction. Repeating it with the same head is a success.
+ * Moves the target to the source's head and writes the ledger, in one transaction. Succeeds if repeated with the same head.
  *
  * @throws Refusal with its merge_reason as code, head_moved, pull_request_required
  */
@@ -47,7 +47,7 @@ function roleToMerge({ org }: NodeAccess, { target_branch }: PullRow): Role {
   return org.require_pull_requests && target_branch === 'main' ? 'maintainer' : 'editor'
 }
 
-/** Merges every request whose head comes in with this one's. False where that adds a parent edge and the graph is not held. */
+/** Merges every request that the new head contains. False if this adds a parent edge and the graph is not locked. */
 async function attempt(
   deps: Deps,
   actor: Person,

@@ -1,4 +1,4 @@
-/** Whether a pull request can merge, and why not: exact, at once, from refs and history alone. */
+/** Whether a pull request can merge, and why not. Exact: computed from refs and history only. */
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -23,7 +23,7 @@ export interface PullState {
   readonly behind: number
   /** The first 100. */
   readonly problems: readonly ContentProblem[]
-  /** All that hold, the first of them first; `mergeable` alone when it can merge. */
+  /** All reasons, the most important first; `mergeable` alone if it can merge. */
   readonly reasons: readonly [MergeReason, ...MergeReason[]]
   /** ISO 8601: when the request or its source last changed. */
   readonly updatedAt: string
@@ -42,7 +42,7 @@ type PullFacts = Pick<
   | 'recorded_at'
 >
 
-/** The state as the branches stand now; of an ended request, as it was frozen. */
+/** The current state; for an ended request, the state recorded at its end. */
 export async function stateOf(
   db: IndexDb,
   { org, node, repo, history }: NodeAccess,
@@ -78,7 +78,7 @@ export async function stateOf(
   return { source, target, ahead, behind, problems: told, reasons: [first, ...rest], updatedAt }
 }
 
-/** What of the source's head breaks the rules of the target. */
+/** Problems of the source's head under the rules of the target. */
 async function problemsOfHead(
   db: IndexDb,
   orgId: string,
