@@ -130,7 +130,7 @@ async function findIndexed(deps: Deps, org: OrgRow, nodeId: string, need: Need):
   } catch (error) {
     const reads = need === 'public' || need === 'reader'
     if (row === undefined || !reads || !(isStorageFault(error) || isDatabaseStorageFault(error))) throw error
-    deps.log.warn({ err: error, orgId, nodeId }, 'the index cannot follow this node; it is read as it was')
+    deps.log.warn({ err: error, orgId, nodeId }, 'a node cannot be indexed; its last indexed state is read')
     return row
   }
   row = await findNode(deps.index.read, orgId, nodeId)

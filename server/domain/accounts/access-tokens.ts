@@ -150,7 +150,7 @@ function noteUse(deps: Deps, { id, last_used_at }: Row, now: Date): void {
   noted.set(id, now.getTime())
   deps.credentials
     .write((trx) => setAccessTokenUsed(trx, id, now.toISOString()))
-    .catch((error: unknown) => deps.log.warn({ err: error, token_id: id }, "a token's use could not be noted"))
+    .catch((error: unknown) => deps.log.warn({ err: error, token_id: id }, "a token's use could not be recorded"))
 }
 
 function expiryOf(text: string, now: Date): string {

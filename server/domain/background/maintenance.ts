@@ -23,7 +23,7 @@ export async function maintainRepositories(deps: Deps): Promise<void> {
   await pause(pauses.first)
   while (!deps.draining.aborted) {
     await maintainAll(deps, failures).catch((error: unknown) =>
-      deps.log.error({ err: error }, 'the maintenance broke off; it goes on in a minute'),
+      deps.log.error({ err: error }, 'the maintenance failed; it continues in a minute'),
     )
     await pause(pauses.other)
   }
@@ -48,7 +48,7 @@ async function maintainAll(deps: Deps, failures: Map<string, Failure>): Promise<
       const message = error instanceof Error ? error.message : String(error)
       failures.set(path, { until: performance.now() + afterFailure, message })
       if (failure?.message !== message)
-        deps.log.error({ err: error, path }, 'a repository could not be maintained; it is left as it is')
+        deps.log.error({ err: error, path }, 'a repository could not be maintained; it is unchanged')
     }
   }
 }

@@ -8,18 +8,18 @@ import type { Deps } from '../../deps.ts'
 const pauses = { shortest: 1_000, longest: 60_000 } as const
 
 export async function checkUntilWritable({ log, draining }: Pick<Deps, 'log' | 'draining'>, repo: Repo): Promise<void> {
-  log.error({ path: repo.dir }, 'a sync failed; this repository is only read until it has been checked')
+  log.error({ path: repo.dir }, 'a sync failed; the repository is read-only until it is checked')
   for (let pause: number = pauses.shortest; ; pause = Math.min(2 * pause, pauses.longest)) {
     await sleep(pause, undefined, { signal: draining, ref: false }).catch(() => {})
     if (draining.aborted) return
     const sound = await checkSuspect(repo).catch((error: unknown) => {
-      log.error({ err: error, path: repo.dir }, 'this repository could not be checked yet')
+      log.error({ err: error, path: repo.dir }, 'a read-only repository could not be checked yet')
       return undefined
     })
     if (sound) {
-      log.warn({ path: repo.dir }, 'this repository is sound and durable; it is written to again')
+      log.warn({ path: repo.dir }, 'a read-only repository is sound and durable; it is writable again')
       return
     }
-    if (sound === false) log.error({ path: repo.dir }, 'git fsck finds a fault here; it stays only read')
+    if (sound === false) log.error({ path: repo.dir }, 'git fsck reports damage; the repository stays read-only')
   }
 }

@@ -22,11 +22,11 @@ export async function repairRepository(deps: Deps, now: number, orgId: string, n
   if (!repoExists(repo)) return
   const tell = (done: object, what: string) => deps.log.warn({ path: repo.dir, ...done }, what)
   const leftovers = await removeLeftovers(deps.store, repo, now)
-  if (leftovers.length > 0) tell({ leftovers }, 'removed locks and temporary files that nobody holds any more')
+  if (leftovers.length > 0) tell({ leftovers }, 'removed stale locks and temporary files')
   const files = await restoreFrame(repo)
-  if (files.length > 0) tell({ files }, 'wrote anew what a repository needs to be one')
+  if (files.length > 0) tell({ files }, 'rewrote HEAD or config')
   const objects = await removeEmptyObjects(repo)
-  if (objects.length > 0) tell({ objects }, 'removed empty objects, which a crash left')
+  if (objects.length > 0) tell({ objects }, 'removed empty objects, left by a crash')
   for (const ref of listEmptyRefs(repo)) {
     const oid = await lastKnown(deps, ref, orgId, nodeId)
     if (oid === undefined || !(await findCommit(repo, oid))) continue

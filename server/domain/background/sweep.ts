@@ -28,19 +28,19 @@ const minute = 60_000
 /** In this order; all run at the start. */
 function choresOf(report: Report): readonly Chore[] {
   return [
-    { every: minute, work: recoverDead, failed: 'the transactions of dead processes could not be looked through' },
-    { every: minute, work: removeUnfinished, failed: 'folders that are half made could not be looked for' },
+    { every: minute, work: recoverDead, failed: 'transactions of dead processes could not be recovered' },
+    { every: minute, work: removeUnfinished, failed: 'unfinished folders could not be removed' },
     {
       every: 60 * minute,
       work: repairAll,
-      failed: 'the repositories could not be looked through for what crashes leave',
+      failed: 'the repositories could not be checked for damage by crashes',
     },
     {
       every: minute,
       work: async (deps) => report((await indexAll(deps, undefined, repairAndIndex)).failed),
-      failed: 'the repositories could not be followed',
+      failed: 'the repositories could not be indexed',
     },
-    { every: minute, work: forgetGone, failed: 'the histories of nodes that are gone could not be forgotten' },
+    { every: minute, work: forgetGone, failed: 'histories of deleted nodes could not be removed' },
   ]
 }
 
@@ -55,7 +55,9 @@ export async function sweep(deps: Deps, report: Report): Promise<void> {
     for (const chore of chores) {
       const began = performance.now()
       if (deps.draining.aborted || began < (dueAt.get(chore) ?? 0)) continue
-      await chore.work(deps).catch((error: unknown) => deps.log.error({ err: error }, `${chore.failed}; later again`))
+      await chore
+        .work(deps)
+        .catch((error: unknown) => deps.log.error({ err: error }, `${chore.failed}; it will be retried`))
       const ended = performance.now()
       dueAt.set(chore, ended + Math.max(chore.every, leisure * (ended - began)))
     }
@@ -73,10 +75,7 @@ export function reporter({ log }: Pick<Deps, 'log'>): Report {
   return (unreadable) => {
     for (const { path, reason, error } of unreadable)
       if (known.get(path) !== reason)
-        log.error(
-          { err: error, path },
-          'a repository cannot be read; it answers 503 until it is mended, all others go on',
-        )
+        log.error({ err: error, path }, 'a repository cannot be read; it answers 503 until it is repaired')
     const now = new Map(unreadable.map(({ path, reason }) => [path, reason]))
     for (const path of known.keys()) if (!now.has(path)) log.warn({ path }, 'a repository can be read again')
     known = now
@@ -90,13 +89,13 @@ export async function fillIndex(deps: Deps, report: Report): Promise<boolean> {
   if (deps.draining.aborted) return false
   report(failed)
   const ms = Math.round(performance.now() - began)
-  if (orgs > 0) deps.log.warn({ orgs, nodes, ms }, 'the index was made again from the repositories')
+  if (orgs > 0) deps.log.warn({ orgs, nodes, ms }, 'the index was rebuilt from the repositories')
   return true
 }
 
 async function recoverDead(deps: Deps): Promise<void> {
   await recoverAll(deps.store, (error) =>
-    deps.log.error({ err: error }, 'a transaction of a dead process could not be finished; the next sweep tries again'),
+    deps.log.error({ err: error }, 'a transaction of a dead process could not be finished; the next sweep retries'),
   )
 }
 
@@ -109,7 +108,7 @@ async function removeUnfinished(deps: Deps): Promise<void> {
     for (const name of await namesIn(folder)) {
       const path = join(folder, name)
       if (name.startsWith(unfinished) && (await removeIfAbandoned(path, now)))
-        deps.log.warn({ path }, 'removed a folder that was half made')
+        deps.log.warn({ path }, 'removed an unfinished folder')
     }
   }
 }
@@ -119,7 +118,7 @@ async function repairAll(deps: Deps): Promise<void> {
   for (const { orgId, nodeId, path } of await listStoredRepositories(deps.store.root)) {
     if (deps.draining.aborted) return
     await repairRepository(deps, now, orgId, nodeId).catch((error: unknown) =>
-      deps.log.error({ err: error, path }, 'a repository could not be looked through for what crashes leave'),
+      deps.log.error({ err: error, path }, 'a repository could not be checked for damage by crashes'),
     )
     await nextTurn()
   }

@@ -43,7 +43,7 @@ export async function indexNode(deps: Deps, orgId: string, nodeId: string): Prom
 /** Indexes the node and logs a failure: the change is already committed, and the sweep retries. */
 export async function tryIndexNode(deps: Deps, orgId: string, nodeId: string): Promise<void> {
   await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
-    deps.log.error({ err: error, orgId, nodeId }, 'the index is behind this node; the next read tries again')
+    deps.log.error({ err: error, orgId, nodeId }, 'a node could not be indexed; the next read retries')
   })
 }
 
@@ -57,7 +57,7 @@ export async function readBack<T>({ log }: Pick<Deps, 'log'>, read: () => Promis
     return await read()
   } catch (error) {
     if (error instanceof Refusal) throw error
-    log.error({ err: error }, 'a change was made and could not be read back')
+    log.error({ err: error }, 'a change is made but could not be read back')
     throw new Refusal(
       'outcome_unknown',
       'The change is made, but could not be read back; read again before you repeat it',
@@ -197,10 +197,7 @@ export async function indexOrg(deps: Deps, orgId: string): Promise<void> {
     }
     const { org, members, damaged } = await readOrgRecord(repo, head, before)
     if (damaged.length > 0)
-      deps.log.error(
-        { orgId, damaged },
-        'files of members cannot be read; these people are left out of the organisation',
-      )
+      deps.log.error({ orgId, damaged }, 'files of members cannot be read; these people are not members')
     await deps.index.write((trx) => replaceOrgRows(trx, before, { ...org, head }, members))
   }
 }
@@ -216,6 +213,6 @@ export async function indexNoted(deps: Deps, note: string): Promise<void> {
   if (!isId(orgId) || !isId(nodeId)) return
   await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
     if (!isDamage(error)) throw error
-    deps.log.error({ err: error, orgId, nodeId }, 'a node that a dead process was changing cannot be read')
+    deps.log.error({ err: error, orgId, nodeId }, 'a node changed by a dead process cannot be read')
   })
 }

@@ -109,7 +109,7 @@ export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise
     return { moves: [], value: undefined }
   })
   await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
-    deps.log.error({ err: error, orgId, nodeId }, 'the index still has a deleted node')
+    deps.log.error({ err: error, orgId, nodeId }, 'a deleted node is still indexed')
     throw new Refusal('outcome_unknown', 'The node is deleted, but not everywhere yet; read again')
   })
 }

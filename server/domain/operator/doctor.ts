@@ -154,7 +154,10 @@ function readOnlyStore(root: string): Store {
   return {
     root,
     get run(): string {
-      throw new GitError('ref_moved', 'its branches were moved by hand, and its pull requests have not followed yet')
+      throw new GitError(
+        'ref_moved',
+        'its branches were moved outside the service, and its pull requests are not settled yet',
+      )
     },
     process: 'doctor',
     takeOver: () => undefined,

@@ -43,7 +43,7 @@ export async function examineRepository(
   const findings = isTaken(repo.dir) ? wrong.map((reason) => fault('repository', stored.path, reason)) : []
   for (const path of listLeftovers(join(root, 'run'), repo, now.getTime())) {
     const isLock = path.endsWith('.lock')
-    const reason = isLock ? 'a lock that nobody holds any more' : 'a temporary file that nobody writes any more'
+    const reason = isLock ? 'a stale lock' : 'an abandoned temporary file'
     findings.push({ kind: isLock ? 'fault' : 'note', subject: 'leftover', path: relative(root, path), reason })
   }
   return findings

@@ -32,7 +32,7 @@ export async function changeOrg(
     return { moves: [{ repo, ref: main, to }], value: undefined }
   }).catch(orgIsGone)
   await indexOrg(deps, orgId).catch((error: unknown) => {
-    deps.log.error({ err: error, orgId }, 'the index is behind this organisation')
+    deps.log.error({ err: error, orgId }, 'an organisation could not be indexed')
     throw new Refusal('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')
   })
 }
