@@ -98,18 +98,18 @@ export async function whileGraphHeld<T>(deps: Deps, orgId: string, nodeId: strin
 
 /** Problems of the tree under the rules of the branch, which is at `before`: syntax anywhere, the graph on main. */
 export async function problemsOf(
-  deps: Deps,
+  { index }: Pick<Deps, 'index'>,
   { org, node }: Pick<NodeAccess, 'org' | 'node'>,
   repo: Repo,
   ref: string,
   before: Oid | null,
-  after: Oid,
+  after: Oid | null,
 ): Promise<ContentProblem[]> {
   const content = await readContent(repo, after)
   const known = await readContent(repo, before)
   const problems = contentProblems(known, content)
   if (ref !== main) return problems
-  return [...problems, ...(await graphProblems(deps.index.read, org.id, node.id, known, content))]
+  return [...problems, ...(await graphProblems(index.read, org.id, node.id, known, content))]
 }
 
 /** Whether moving main from one tree to another adds a parent edge. */
@@ -123,16 +123,17 @@ export function refuseDirectMove(): never {
 
 function requireHead(head: Oid | null, expected: string | null | undefined, ref: string): void {
   if (expected !== undefined && expected !== head) {
-    throw new Refusal(
-      'head_moved',
-      'The branch is not at the expected head; nothing was changed',
-      head ? { current_head: head } : {},
-    )
+    throw headMoved('The branch is not at the expected head; nothing was changed', head)
   }
   if (head !== null || (expected === null && ref === main)) return
   const hint =
     ref === main ? 'The node has no commit yet; send "expected_head": null to make the first' : 'Branch not found'
   throw new Refusal('branch_not_found', hint)
+}
+
+/** Refusal head_moved, with the current head if there is one. */
+export function headMoved(detail: string, head: Oid | null): Refusal {
+  return new Refusal('head_moved', detail, head ? { current_head: head } : {})
 }
 
 export function refuseProblems(problems: readonly ContentProblem[], locate: CommitRequest['locate']): void {

@@ -9,6 +9,7 @@ import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../deps.ts'
 import { type NodeAccess, requireStill, reread } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { authorOf } from '../format/signatures.ts'
 import { ledgerRef, main, pinRef } from '../layout.ts'
 import { openPullsAt } from '../ledger/open-pulls.ts'
 import type { BranchMove, Settled } from '../ledger/settle.ts'
@@ -123,9 +124,8 @@ async function attempt(
     refuseBeyondLimit(repo, allowed(), refused)
     const left = allowed()
     const headOf = (branch: string): Oid | null => readRef(repo, `refs/heads/${branch}`)
-    const by = { name: person.name, email: person.email }
     const situation = { open, moves: branchMoves(left), headOf }
-    const { events, pins } = await judgeMoves(access, situation, by, deps.now().toISOString())
+    const { events, pins } = await judgeMoves(access, situation, authorOf(person), deps.now().toISOString())
     if (pins.some(({ number }) => !numbers.includes(number))) return { moves: [], value: 'again' }
     const to = await writeEvents({ repo, history }, before, events)
     const moves: Move[] = [...(await pinMoves(repo, pins)), ...left.map((command) => ({ repo, ...command }))]

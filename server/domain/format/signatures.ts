@@ -8,6 +8,11 @@ export interface Author {
   readonly email: string
 }
 
+/** Without further members: the ledger stores it as it is. */
+export function authorOf({ name, email }: Author): Author {
+  return { name, email }
+}
+
 /** The signature of a commit; Git keeps whole seconds. */
 export function signature({ name, email }: Author, at: Date | string): GitPerson {
   const timestamp = Math.floor(new Date(at).getTime() / 1000)

@@ -6,7 +6,7 @@ import { type Move, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findNodeVersion } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
-import type { Author } from '../format/signatures.ts'
+import { type Author, authorOf } from '../format/signatures.ts'
 import { ledgerRef, pinRef } from '../layout.ts'
 import { appendPulls, readPull } from './ledger.ts'
 import { withHeads } from './pull-ledger.ts'
@@ -40,7 +40,7 @@ export async function judgeMoves(
     const found = await takenIn(node, before, after, heads)
     taken.set(target, found)
     const commit = by === undefined && found.size > 0 ? await findCommit(node.repo, after) : undefined
-    if (commit) committers.set(target, { name: commit.committer.name, email: commit.committer.email })
+    if (commit) committers.set(target, authorOf(commit.committer))
   }
   return settle({
     ...situation,

@@ -9,7 +9,14 @@ import { Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor, requireStill } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
-import { addsParents, problemsOf, refuseDirectMove, refuseProblems, whileHeld } from '../branches/branch-moves.ts'
+import {
+  addsParents,
+  headMoved,
+  problemsOf,
+  refuseDirectMove,
+  refuseProblems,
+  whileHeld,
+} from '../branches/branch-moves.ts'
 import { readTree } from '../branches/commit-trees.ts'
 import { signature } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
@@ -67,11 +74,7 @@ export async function updatePullBranch(
   await whileHeld(deps, access, adds, () =>
     transact(deps.store, [source], async (current) => {
       if (current(source) !== from)
-        throw new Refusal(
-          'head_moved',
-          'The source branch moved meanwhile; nothing was changed',
-          headOf(current(source)),
-        )
+        throw headMoved('The source branch moved meanwhile; nothing was changed', current(source))
       await requireStill(deps, actor, at.orgId, 'editor')
       refuseProblems(
         await problemsOf(deps, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head)),
@@ -110,8 +113,4 @@ async function rebased(
 
 function tooMany(what: string): Refusal {
   return new Refusal('too_many_commits', `${what}; rebase with git and push`)
-}
-
-function headOf(head: Oid | null): Record<string, unknown> {
-  return head ? { current_head: head } : {}
 }

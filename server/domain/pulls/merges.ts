@@ -12,6 +12,7 @@ import type { PullAt } from '../at.ts'
 import { addsParents, whileHeld } from '../branches/branch-moves.ts'
 import { readTree } from '../branches/commit-trees.ts'
 import { excerpt } from '../format/excerpt.ts'
+import { authorOf } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { ledgerRef, main } from '../layout.ts'
 import { type PullRecord, readPull } from '../ledger/ledger.ts'
@@ -80,8 +81,7 @@ async function attempt(
       moves: new Map([[row.target_branch, { before: from, after: to }]]),
       headOf: (branch: string) => readRef(repo, `refs/heads/${branch}`),
     }
-    const by = { name: actor.name, email: actor.email }
-    const { events } = await judgeMoves(access, situation, by, deps.now().toISOString())
+    const { events } = await judgeMoves(access, situation, authorOf(actor), deps.now().toISOString())
     return {
       moves: [
         { ...target, to },
@@ -108,7 +108,7 @@ async function mergeable(
   record: PullRecord,
   input: MergeInput,
 ): Promise<{ from: Oid; to: Oid }> {
-  const state = await stateOf(deps.index.read, access, toRow(access.node.id, record))
+  const state = await stateOf(deps, access, toRow(access.node.id, record))
   if (input.expected_target_branch !== undefined && input.expected_target_branch !== record.target_branch) {
     throw new Refusal('head_moved', `The pull request now goes into ${excerpt(record.target_branch)}`)
   }

@@ -39,7 +39,7 @@ export interface PullRequest {
 
 export async function toPull(deps: Deps, access: NodeAccess, row: PullRow): Promise<PullRequest> {
   const { node } = access
-  const state = await stateOf(deps.index.read, access, row)
+  const state = await stateOf(deps, access, row)
   return {
     id: row.id,
     node_id: node.id,

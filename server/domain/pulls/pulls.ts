@@ -13,7 +13,7 @@ import type { Person } from '../actor.ts'
 import type { NodeAt, PullAt } from '../at.ts'
 import { readCommits, readDiff } from '../branches/commit-views.ts'
 import { refuseLongText } from '../format/limits.ts'
-import type { Author } from '../format/signatures.ts'
+import { type Author, authorOf } from '../format/signatures.ts'
 import { readBack, tryIndexNode } from '../indexing/index-node.ts'
 import { ledgerRef, pinRef } from '../layout.ts'
 import { appendPull, type PullEvent, type PullRecord, readLastNumber, readPull } from '../ledger/ledger.ts'
@@ -170,8 +170,8 @@ interface PullEventBy {
   readonly at: string
 }
 
-function eventBy(deps: Deps, { name, email }: Person): PullEventBy {
-  return { by: { name, email }, at: deps.now().toISOString() }
+function eventBy(deps: Deps, actor: Person): PullEventBy {
+  return { by: authorOf(actor), at: deps.now().toISOString() }
 }
 
 interface LedgerChange {
