@@ -55,7 +55,7 @@ describe('a repository that was damaged while nothing ran', () => {
         await writeFile(join(neighbour.git.dir, 'HEAD'), 'garbage\n')
         await writeFile(join(neighbour.git.dir, 'config'), '[core\ngarbage')
       })
-      await until(() => said('wrote anew').length === 2)
+      await until(() => said('rewrote HEAD or config').length === 2)
       expect(await readNode(person, node)).to.deep.equal(before)
       expect((await readNode(person, neighbour)).map(({ status }) => status)).to.deep.equal(Array(6).fill(200))
       await expectSound(grove.dataDir)

@@ -135,7 +135,7 @@ describe('import', () => {
       expect(await run('import', folder, '--as', 'nobody@example.org')).to.deep.equal({
         code: 2,
         stdout: '',
-        stderr: 'grove: Nobody has signed up as nobody@example.org; sign up first (POST /auth/signup)\n',
+        stderr: 'grove: There is no account nobody@example.org; sign up first (POST /auth/signup)\n',
       })
     })
 

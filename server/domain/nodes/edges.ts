@@ -1,4 +1,4 @@
-/** Parents and connections as operations of their own: each is one commit on main of the node that holds the edge. */
+/** Parents and connections as operations: each is one commit on main of the node that holds the edge. */
 
 import { randomBytes } from 'node:crypto'
 import type { Draft } from '../../../gitstore/objects/object-batch.ts'
@@ -29,7 +29,7 @@ interface Expectation {
   readonly expected_head?: string | null
 }
 
-/** Adds or relabels the edge; nothing changes where it stands as asked. */
+/** Adds the edge or changes its label. Commits nothing if it is already so. */
 export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: { label?: string } & Expectation) {
   const { parentId } = at
   const access = await nodeFor(deps, actor, at, 'editor')
@@ -67,7 +67,7 @@ export interface ConnectionInput extends Expectation {
   readonly id?: string
 }
 
-/** Two ids that differ in case only would be one file to some file systems. @throws Refusal connection_exists */
+/** Ids that differ only in case are refused: some file systems store them as one file. @throws Refusal connection_exists */
 export async function addConnection(
   deps: Deps,
   actor: Person,
@@ -131,10 +131,11 @@ export async function removeConnection(deps: Deps, actor: Person, at: Connection
 
 interface EdgeChange {
   readonly message: string
+
   readonly folder: EdgeFolderName
-  /** As it was sent: of any form where the edge must be there already. */
+  /** As sent. Not validated where the edge must already exist. */
   readonly id: string
-  /** The new file, or null to delete it, from what the head says of this edge and of the node. */
+  /** The new file, or null to delete it, given this edge and the node's content at the head. */
   readonly bytes: (before: ParentEntity | ConnectionEntity | undefined, content: NodeContent) => Buffer | null
   readonly locate: () => readonly (string | number)[]
 }
