@@ -12,7 +12,7 @@ import { asStorageFault, codeOf, GitError } from './errors.ts'
 import { temporaryFile } from './temporary-names.ts'
 
 /** Bytes that are written without leaving the event loop. */
-const smallWrite = 65_536
+const smallWriteBytes = 65_536
 
 /**
  * Creates `path`, writes `bytes`, syncs and closes it. The name itself is durable only after `syncDirectory`; it is there
@@ -35,7 +35,7 @@ export async function writeSynced(path: string, bytes: Uint8Array | string, mode
 export async function writeOpen(path: string, bytes: Uint8Array | string, mode: number): Promise<number> {
   const file = openFile(path, 'wx', mode)
   try {
-    if (bytes.length <= smallWrite) writeFileSync(file, bytes)
+    if (bytes.length <= smallWriteBytes) writeFileSync(file, bytes)
     else await writeLarge(file, bytes)
     return file
   } catch (error) {

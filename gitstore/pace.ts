@@ -9,10 +9,10 @@ export const entriesPerTurn = 5_000
 /** Entries after which work is large: it holds some 10 MB. */
 const largeEntries = 20_000
 /** Large readers at a time, and how many more may wait. */
-const largeAtOnce = 2
-const waitingAtMost = 32
+const maxLargeReaders = 2
+const maxWaiting = 32
 /** Milliseconds that one of them waits. */
-const waitLimitMs = 30_000
+const slotTimeoutMs = 30_000
 
 export interface Pace {
   /** Counts entries; true once it is time for `turn`. */
@@ -36,7 +36,7 @@ export function newPace(): Pace {
   }
 }
 
-let running = 0
+let runningReaders = 0
 const waiting: (() => void)[] = []
 
 /**
@@ -56,24 +56,24 @@ export async function paced<T>(work: (pace: Pace) => Promise<T>): Promise<T> {
       },
       turn: async () => {
         if (!isLarge && seen >= largeEntries) {
-          await claimPlace()
+          await claimSlot()
           isLarge = true
         }
         await pace.turn()
       },
     })
   } finally {
-    if (isLarge) releasePlace()
+    if (isLarge) releaseSlot()
   }
 }
 
-async function claimPlace(): Promise<void> {
-  if (running < largeAtOnce) {
-    running++
+async function claimSlot(): Promise<void> {
+  if (runningReaders < maxLargeReaders) {
+    runningReaders++
     return
   }
   const busy = () => new GitError('busy', 'Too many large trees are read at once', { readers: true })
-  if (waiting.length >= waitingAtMost) throw busy()
+  if (waiting.length >= maxWaiting) throw busy()
   await new Promise<void>((resolve, reject) => {
     const go = () => {
       clearTimeout(timer)
@@ -82,14 +82,14 @@ async function claimPlace(): Promise<void> {
     const timer = setTimeout(() => {
       waiting.splice(waiting.indexOf(go), 1)
       reject(busy())
-    }, waitLimitMs)
+    }, slotTimeoutMs)
     waiting.push(go)
   })
 }
 
 /** The place goes to who has waited longest, or is free. */
-function releasePlace(): void {
+function releaseSlot(): void {
   const next = waiting.shift()
   if (next) next()
-  else running--
+  else runningReaders--
 }

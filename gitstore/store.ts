@@ -14,5 +14,5 @@ export interface Store {
   /** Called with a broken transaction's note before its locks are removed, so that the index can catch up first. */
   recovered(note: string): Promise<void>
   /** Called once a sync has failed in a repository, which is only read from now on (refs/read-only.ts). */
-  suspected(repo: Repo): void
+  becameReadOnly(repo: Repo): void
 }

@@ -66,7 +66,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       process: alive.id,
       takeOver: (id) => takeOver(run, id),
       recovered: (note) => followNote(deps, note),
-      suspected: (repo) => void checkUntilSound(deps, repo),
+      becameReadOnly: (repo) => void checkUntilSound(deps, repo),
     }
     const keys = await loadKeys(credentials, config.publicUrl, now())
     const deps: Deps = {

@@ -7,7 +7,7 @@ import type { Oid, Repo } from '../repo.ts'
 import type { KnownLogs, LogEntry } from './known-logs.ts'
 
 /** Commits read one by one (0.1 ms loose, 1 ms packed) before git is asked for the rest (5 ms, then 10 µs each). */
-const walkAtMost = 50
+const maxSingleReads = 50
 
 /** What the walk needs to know of a commit. */
 export interface Ancestry {
@@ -43,20 +43,20 @@ export class AncestryReader {
   }
 
   /** These entries are known from now on. */
-  learn(entries: readonly LogEntry[]): void {
+  addKnown(entries: readonly LogEntry[]): void {
     for (const { oid } of entries) this.#learnt.add(oid)
   }
 
   /** For the walks from `heads`, which would read them one by one. */
   async prepare(heads: readonly Oid[]): Promise<void> {
-    if (heads.length >= walkAtMost) await this.#load(heads)
+    if (heads.length >= maxSingleReads) await this.#load(heads)
   }
 
   /** `beside`: what else the walk has before it. */
   async read(oid: Oid, beside: readonly Ancestry[]): Promise<Ancestry> {
     const loaded = this.#loaded.get(oid)
     if (loaded) return loaded
-    if (!this.#repo.pending?.has(oid) && ++this.#misses >= walkAtMost * 2 ** this.#loads) {
+    if (!this.#repo.pending?.has(oid) && ++this.#misses >= maxSingleReads * 2 ** this.#loads) {
       this.#misses = 0
       await this.#load([oid, ...beside.map((one) => one.oid)])
     }

@@ -10,8 +10,8 @@ import { LRUCache } from 'lru-cache'
 import { GitError } from '../errors.ts'
 import { runGit } from '../native.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
-import type { KnownLogs, LogEntry, Shared, Unfolded } from './known-logs.ts'
-import { unfold } from './log-walk.ts'
+import type { KnownLogs, LogEntry, LogPart, SharedEnd } from './known-logs.ts'
+import { walkLog } from './log-walk.ts'
 
 interface Divergence {
   /** Commits that only head has. */
@@ -41,7 +41,7 @@ export interface History {
 }
 
 /** 200,000 entries in all, of 105 bytes of heap each; what has none takes, with its key, as much as six. */
-const unfoldings = new LRUCache<string, Unfolded>({
+const walkedLogs = new LRUCache<string, LogPart>({
   maxSize: 200_000,
   sizeCalculation: ({ entries }) => entries.length + 6,
 })
@@ -51,25 +51,25 @@ const divergences = new LRUCache<string, Divergence>({ max: 5_000 })
 const mergeBases = new LRUCache<string, { readonly oid: Oid | undefined }>({ max: 5_000 })
 
 /** Times that a log may be forgotten while it is asked after. */
-const rounds = 10
+const maxAttempts = 10
 
 export function historyOf(repo: Repo, known: KnownLogs): History {
   const isPending = (oid: Oid) => repo.pending?.has(oid) === true
 
   /** The log of `head` on top of one that is known, preferably its own. */
-  async function locate(head: Oid): Promise<Unfolded> {
+  async function logOf(head: Oid): Promise<LogPart> {
     if (!isPending(head) && (await known.isCut(head))) return { entries: [], base: head }
     const key = `${repo.dir}:${head}`
-    const kept = isPending(head) ? undefined : unfoldings.get(key)
+    const kept = isPending(head) ? undefined : walkedLogs.get(key)
     if (kept && (kept.base === undefined || (await known.isCut(kept.base)))) return kept
-    const unfolded = await unfold(repo, head, known)
-    if (!isPending(head)) unfoldings.set(key, unfolded)
+    const unfolded = await walkLog(repo, head, known)
+    if (!isPending(head)) walkedLogs.set(key, unfolded)
     return unfolded
   }
 
   /** Asks until the logs that the answer stands on stay where they are. */
-  async function steady<T>(ask: () => Promise<T | undefined>): Promise<T> {
-    for (let round = 0; round < rounds; round++) {
+  async function retryWhileForgotten<T>(ask: () => Promise<T | undefined>): Promise<T> {
+    for (let round = 0; round < maxAttempts; round++) {
       const answer = await ask()
       if (answer !== undefined) return answer
     }
@@ -78,26 +78,26 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
 
   /** What the two logs have for themselves above their common end, and that end. */
   async function apart(base: Oid, head: Oid) {
-    const ours = await locate(head)
-    const theirs = await locate(base)
+    const ours = await logOf(head)
+    const theirs = await logOf(base)
     const low = ours.base && theirs.base ? await known.shared(ours.base, theirs.base) : noneShared(ours, theirs)
     const lengths = low ?? (await sharedByLength(ours, theirs))
     return lengths && { ours, theirs, ...lengths }
   }
 
-  function noneShared(ours: Unfolded, theirs: Unfolded): Shared | undefined {
+  function noneShared(ours: LogPart, theirs: LogPart): SharedEnd | undefined {
     return ours.base || theirs.base ? undefined : { a: 0, b: 0, shared: 0, straight: true }
   }
 
   /** One of the two has no known log below it, so nothing is shared there. */
-  async function sharedByLength(ours: Unfolded, theirs: Unfolded): Promise<Shared | undefined> {
+  async function sharedByLength(ours: LogPart, theirs: LogPart): Promise<SharedEnd | undefined> {
     if (ours.base && theirs.base) return undefined
     const a = ours.base ? (await known.page(ours.base, 0, 0))?.total : 0
     const b = theirs.base ? (await known.page(theirs.base, 0, 0))?.total : 0
     return a === undefined || b === undefined ? undefined : { a, b, shared: 0, straight: false }
   }
 
-  async function above({ entries, base }: Unfolded, count: number): Promise<Oid[] | undefined> {
+  async function above({ entries, base }: LogPart, count: number): Promise<Oid[] | undefined> {
     const rest = base && count > 0 ? await known.page(base, 0, count) : { oids: [] }
     return rest && [...entries.map(({ oid }) => oid), ...rest.oids]
   }
@@ -127,7 +127,7 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
     return { ahead: lists.ours.length - both, behind: lists.theirs.length - both }
   }
 
-  async function fork(a: Oid, b: Oid): Promise<{ oid: Oid | undefined } | undefined> {
+  async function findMergeBase(a: Oid, b: Oid): Promise<{ oid: Oid | undefined } | undefined> {
     const found = await apart(b, a)
     if (!found) return undefined
     if (!isStraight(found)) return { oid: await nativeMergeBase(repo, a, b) }
@@ -140,10 +140,10 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
 
   const history: History = {
     page: (head, offset, limit) =>
-      steady(async () => {
+      retryWhileForgotten(async () => {
         const direct = isPending(head) ? undefined : await known.page(head, offset, limit)
         if (direct) return direct
-        const { entries, base } = await locate(head)
+        const { entries, base } = await logOf(head)
         const first = entries.slice(offset, offset + limit).map(({ oid }) => oid)
         if (base === undefined) return { total: entries.length, oids: first }
         const rest = await known.page(base, Math.max(0, offset - entries.length), limit - first.length)
@@ -151,17 +151,17 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
       }),
     contains: async (head, oid) => {
       if (head === oid) return true
-      return steady(async () => {
+      return retryWhileForgotten(async () => {
         const direct = isPending(head) ? undefined : await known.holdsAny(head, [oid])
         if (direct !== undefined) return direct
-        const { entries, base } = await locate(head)
+        const { entries, base } = await logOf(head)
         if (entries.some((entry) => entry.oid === oid)) return true
         return base === undefined ? false : known.holdsAny(base, [oid])
       })
     },
     named: (head, prefix) =>
-      steady(async () => {
-        const { entries, base } = await locate(head)
+      retryWhileForgotten(async () => {
+        const { entries, base } = await logOf(head)
         const found = entries.filter(({ oid }) => oid.startsWith(prefix)).map(({ oid }) => oid)
         const rest = base === undefined ? [] : await known.named(base, prefix)
         return rest && [...found, ...rest].slice(0, 2)
@@ -171,12 +171,12 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
       const key = `${repo.dir}:${base}:${head}`
       const kept = divergences.get(key)
       if (kept) return kept
-      const answer = await steady(() => measure(base, head))
+      const answer = await retryWhileForgotten(() => measure(base, head))
       if (!isPending(base) && !isPending(head)) divergences.set(key, answer)
       return answer
     },
     between: async (base, head) => {
-      const { ours, theirs } = await steady(() => sides(base, head))
+      const { ours, theirs } = await retryWhileForgotten(() => sides(base, head))
       const their = new Set(theirs)
       return ours.filter((oid) => !their.has(oid))
     },
@@ -186,7 +186,7 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
       const key = `${repo.dir}:${a}:${b}`
       const kept = mergeBases.get(key)
       if (kept) return kept.oid
-      const answer = await steady(() => fork(a, b))
+      const answer = await retryWhileForgotten(() => findMergeBase(a, b))
       mergeBases.set(key, answer)
       return answer.oid
     },
@@ -195,7 +195,7 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
 }
 
 /** No merge above the common end: then a commit of one side is the other's too only where both are not laid out yet. */
-function isStraight({ ours, theirs, straight }: { ours: Unfolded; theirs: Unfolded; straight: boolean }): boolean {
+function isStraight({ ours, theirs, straight }: { ours: LogPart; theirs: LogPart; straight: boolean }): boolean {
   return straight && ours.entries.every(({ cut }) => cut) && theirs.entries.every(({ cut }) => cut)
 }
 

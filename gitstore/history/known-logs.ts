@@ -9,13 +9,13 @@ export interface LogEntry {
 }
 
 /** A log as its newest entries on top of the log of `base`, which is known; undefined: there is nothing below. */
-export interface Unfolded {
+export interface LogPart {
   readonly entries: readonly LogEntry[]
   readonly base: Oid | undefined
 }
 
 /** Two known logs: their lengths, how many entries at their ends are the same, and whether no merge lies above those. */
-export interface Shared {
+export interface SharedEnd {
   readonly a: number
   readonly b: number
   readonly shared: number
@@ -32,5 +32,5 @@ export interface KnownLogs {
   holdsAny(cut: Oid, oids: readonly Oid[]): Promise<boolean | undefined>
   /** Two at most of the entries whose id begins so. */
   named(cut: Oid, prefix: string): Promise<Oid[] | undefined>
-  shared(a: Oid, b: Oid): Promise<Shared | undefined>
+  shared(a: Oid, b: Oid): Promise<SharedEnd | undefined>
 }

@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Oid, Repo } from '../repo.ts'
 import { type Ancestry, AncestryReader, commitsPerTurn } from './ancestry-reader.ts'
-import type { KnownLogs, LogEntry, Unfolded } from './known-logs.ts'
+import type { KnownLogs, LogEntry, LogPart } from './known-logs.ts'
 
 interface Shown {
   readonly oid: Oid
@@ -20,12 +20,12 @@ interface Shown {
  *
  * @throws GitError object_missing, object_damaged, repo_missing, native_failed
  */
-export async function unfold(
+export async function walkLog(
   repo: Repo,
   head: Oid,
   known: Pick<KnownLogs, 'isCut' | 'tips' | 'holdsAny'>,
   reader: AncestryReader = new AncestryReader(repo, known),
-): Promise<Unfolded> {
+): Promise<LogPart> {
   const shown: Shown[] = []
   const places = new Map<Oid, number>()
   const seen = new Set([head])

@@ -21,10 +21,10 @@ export interface Rebasing {
 }
 
 /** Entries of trees that one rebase may read and write in this process: about 2 s of CPU. */
-const entriesAtMost = 1_000_000
+const maxTreeEntries = 1_000_000
 
 /** Bytes of new trees and commits that are held in memory before they are saved. */
-const unsavedBytes = 16 * 1024 * 1024
+const maxUnsavedBytes = 16 * 1024 * 1024
 
 /**
  * Puts `commits` on top of `onto`, each by a three-way merge of trees as `git rebase` does it: merge commits are left out,
@@ -38,7 +38,7 @@ const unsavedBytes = 16 * 1024 * 1024
 export async function rebase(repo: Repo, { commits, onto, committer, signal }: Rebasing): Promise<Oid> {
   let draft = openDraft(repo)
   const scratch = scratchObjectsOf(repo)
-  const budget: Budget = { entries: entriesAtMost }
+  const budget: Budget = { entries: maxTreeEntries }
   try {
     let head = onto
     let ours = (await readCommit(repo, onto)).tree
@@ -56,7 +56,7 @@ export async function rebase(repo: Repo, { commits, onto, committer, signal }: R
       const message = await readMessage(repo, oid)
       head = await draft.commit({ tree, parents: [head], author: commit.author, committer, message })
       ours = tree
-      if (sizeOf(draft) <= unsavedBytes) continue
+      if (sizeOf(draft) <= maxUnsavedBytes) continue
       await draft.save()
       draft = openDraft(repo)
     }
@@ -105,12 +105,18 @@ async function nativeMerge(
   throw new GitError('merge_conflict', 'The changes conflict', { paths: conflicts, commit: commit.oid })
 }
 
-const nobody = { name: 'grove', email: 'grove', timestamp: 0, timezoneOffset: 0 }
+const placeholderPerson = { name: 'grove', email: 'grove', timestamp: 0, timezoneOffset: 0 }
 
 /** A commit that only merge-tree sees. */
 async function standIn(scratch: ScratchObjects, repo: Repo, tree: Oid, parents: Oid[]): Promise<Oid> {
   const draft = openDraft({ dir: repo.dir })
-  const oid = await draft.commit({ tree, parents, author: nobody, committer: nobody, message: '' })
+  const oid = await draft.commit({
+    tree,
+    parents,
+    author: placeholderPerson,
+    committer: placeholderPerson,
+    message: '',
+  })
   const object = draft.repo.pending?.get(oid)
   if (object) await scratch.put(oid, object)
   return oid

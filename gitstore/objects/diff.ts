@@ -10,7 +10,7 @@ interface Side {
   readonly oid: Oid
 }
 
-export interface Change {
+export interface TreeChange {
   readonly path: string
   /** null: the file is new. */
   readonly old: Side | null
@@ -28,8 +28,8 @@ const maxDepth = 128
  *
  * @throws GitError limit_exceeded, and as readTree
  */
-export async function diffTrees(repo: Repo, from: Oid | null, to: Oid | null, pace = newPace()): Promise<Change[]> {
-  const changes: Change[] = []
+export async function diffTrees(repo: Repo, from: Oid | null, to: Oid | null, pace = newPace()): Promise<TreeChange[]> {
+  const changes: TreeChange[] = []
   let opened = 0
   let characters = 0
   await compare(from, to, '', 1)

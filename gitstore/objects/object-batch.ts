@@ -70,7 +70,7 @@ interface StoredObject extends PendingObject {
 }
 
 /** Files that one draft has open at once. */
-const openAtOnce = 64
+const maxOpenFiles = 64
 
 /**
  * One object that exists is made young again, so that no prune takes it, and synced: whoever wrote it may not have. An empty
@@ -83,7 +83,7 @@ async function storeObjects(repo: Repo, batch: readonly StoredObject[]): Promise
   for (let attempt = 0; ; attempt++) {
     try {
       for (const dir of fanOuts) if (!existsSync(dir) && makeFanOut(dir)) made = true
-      for (let at = 0; at < batch.length; at += openAtOnce) await storeGroup(repo, batch.slice(at, at + openAtOnce))
+      for (let at = 0; at < batch.length; at += maxOpenFiles) await storeGroup(repo, batch.slice(at, at + maxOpenFiles))
       const directories = made ? [...fanOuts, `${repo.dir}/objects`] : fanOuts
       return await allDone(directories.map(syncDirectory))
     } catch (error) {
@@ -128,13 +128,13 @@ async function storeGroup(repo: Repo, group: readonly StoredObject[]): Promise<v
 async function openObject(repo: Repo, object: StoredObject): Promise<OpenObject> {
   const path = `${fanOutOf(repo, object.oid)}/${object.oid.slice(2)}`
   const known = statSync(path, { throwIfNoEntry: false })
-  if (known && known.size > 0) return { file: openYoung(path), path, temporary: undefined }
+  if (known && known.size > 0) return { file: openFreshened(path), path, temporary: undefined }
   const temporary = `${fanOutOf(repo, object.oid)}/${temporaryObject()}`
   return { file: await writeOpen(temporary, await encodeLoose(object), 0o444), path, temporary }
 }
 
 /** @throws ENOENT if the object was packed meanwhile */
-function openYoung(path: string): number {
+function openFreshened(path: string): number {
   const file = openSync(path, 'r')
   try {
     const now = new Date() // a file's time, which `git prune` compares with the same clock

@@ -39,7 +39,7 @@ const treeOverhead = 480
 const entryOverhead = 90
 
 /** Bytes of a tree, of some 5,000 entries, that are parsed at once. */
-const smallTree = 262_144
+const smallTreeBytes = 262_144
 
 /**
  * The entries in git's order, also of a tree that was not written in it. Old modes such as 100664 read as git reads them, 100644.
@@ -54,14 +54,14 @@ export async function readTree(repo: Repo, oid: Oid, pace?: Pace): Promise<reado
   if (known) return known.entries
   const { type, content } = await readObject(repo, oid)
   if (type !== 'tree') throw new GitError('object_missing', `Object ${oid} is a ${type}, not a tree`, { oid })
-  const entries = content.length > smallTree ? await parseLarge(oid, content, pace) : parseTree(oid, content)
+  const entries = content.length > smallTreeBytes ? await parseLarge(oid, content, pace) : parseTree(oid, content)
   if (!repo.pending?.has(oid)) remember(repo, oid, content, entries)
   return entries
 }
 
 /** Keeps a small tree for `readTree`: for what is on disk alone. @throws GitError object_damaged */
 export function rememberTree(repo: Repo, oid: Oid, content: Buffer): void {
-  if (content.length <= smallTree) remember(repo, oid, content, parseTree(oid, content))
+  if (content.length <= smallTreeBytes) remember(repo, oid, content, parseTree(oid, content))
 }
 
 function remember(repo: Repo, oid: Oid, content: Buffer, entries: readonly TreeEntry[]): void {

@@ -8,18 +8,18 @@ import { findDamage } from '../objects/fsck.ts'
 import { namesIn } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 
-const suspects = new Set<string>()
+const readOnly = new Set<string>()
 
 /** True if it was none before. */
-export function suspect({ dir }: Repo): boolean {
-  if (suspects.has(dir)) return false
-  suspects.add(dir)
+export function markReadOnly({ dir }: Repo): boolean {
+  if (readOnly.has(dir)) return false
+  readOnly.add(dir)
   return true
 }
 
 /** @throws GitError storage_error */
-export function refuseSuspect({ dir }: Repo): void {
-  if (suspects.has(dir))
+export function refuseReadOnly({ dir }: Repo): void {
+  if (readOnly.has(dir))
     throw new GitError('storage_error', 'A sync failed in this repository; it is only read until it has been checked')
 }
 
@@ -29,10 +29,10 @@ export function refuseSuspect({ dir }: Repo): void {
  *
  * @throws GitError storage_error where it still cannot be synced, native_failed
  */
-export async function checkSuspect(repo: Repo): Promise<boolean> {
+export async function checkReadOnly(repo: Repo): Promise<boolean> {
   if ((await findDamage(repo, 'full')) && (await namesIn(repo.dir)).length > 0) return false
   await syncFolder(repo.dir, pLimit(16))
-  suspects.delete(repo.dir)
+  readOnly.delete(repo.dir)
   return true
 }
 

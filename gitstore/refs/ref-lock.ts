@@ -10,12 +10,12 @@ import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 
 /** Milliseconds that one owner may hold a lock before those who wait give up. */
-const patience = 1_000
+const lockTimeoutMs = 1_000
 /** Milliseconds that a lock is only waited for, before its owner's life is asked after. */
-const benefitOfTheDoubt = 30
+const ownerCheckDelayMs = 30
 
 /** Milliseconds after which nobody can hold a lock any more, which git does for moments. */
-const abandonedLock = 20 * 60_000
+const staleLockMs = 20 * 60_000
 
 export interface RefName {
   readonly repo: Repo
@@ -28,7 +28,7 @@ export function lockPath({ repo, ref }: RefName): string {
 }
 
 /** Whose a lock is, and what its owner was about to do. */
-export interface Ownership {
+export interface LockOwner {
   readonly process: string
   readonly transaction: string
   /** For `store.recovered`; may be empty. */
@@ -38,18 +38,18 @@ export interface Ownership {
 }
 
 /** Asks for the transactions of a dead process to be finished or undone, that of the lock `met` among them. */
-export type Recover = (met: Ownership) => Promise<void>
+export type Recover = (met: LockOwner) => Promise<void>
 
 /** What a lock says: a line for people, the rest for whoever recovers it. */
-export function tokenText({ process, transaction, note, locks }: Ownership): string {
+export function tokenText({ process, transaction, note, locks }: LockOwner): string {
   return `grove ${process}/${transaction}\n${JSON.stringify({ note, locks })}\n`
 }
 
 /** What `tokenText` wrote; undefined for a lock of native git's, and for a token that was never whole and thus never linked. */
-export function parseToken(text: string): Ownership | undefined {
+export function parseToken(text: string): LockOwner | undefined {
   const match = /^grove ([\w-]+)\/([\w-]+)\n(.+)\n$/.exec(text)
   if (!match?.[1] || !match[2] || !match[3]) return undefined
-  const intent = JSON.parse(match[3]) as Pick<Ownership, 'note' | 'locks'> // written by tokenText alone
+  const intent = JSON.parse(match[3]) as Pick<LockOwner, 'note' | 'locks'> // written by tokenText alone
   return { process: match[1], transaction: match[2], ...intent }
 }
 
@@ -79,8 +79,8 @@ export async function linkLock(store: Store, recover: Recover, token: string, pa
       since = performance.now()
     }
     const waited = performance.now() - since
-    if (waited > benefitOfTheDoubt && (await removeIfDead(store, recover, path, owner, token))) continue
-    if (waited > patience) throw new GitError('busy', 'Another process holds this ref; nothing was changed')
+    if (waited > ownerCheckDelayMs && (await removeIfStale(store, recover, path, owner, token))) continue
+    if (waited > lockTimeoutMs) throw new GitError('busy', 'Another process holds this ref; nothing was changed')
     await sleep(1 + Math.random() * Math.min(10, 2 + waited / 10))
   }
 }
@@ -107,10 +107,10 @@ export function removeLock(path: string): boolean {
 }
 
 /** Whether nobody can hold the lock, which names no owner, at the time `now` of the file system. */
-export function isAbandonedLock({ mtimeMs, size }: Pick<Stats, 'mtimeMs' | 'size'>, now: number): boolean {
+export function isStaleLock({ mtimeMs, size }: Pick<Stats, 'mtimeMs' | 'size'>, now: number): boolean {
   const age = now - mtimeMs
   // Older than the machine's start and empty: a power cut took what was in it and whoever held it.
-  return age > abandonedLock || (size === 0 && age > uptime() * 1000)
+  return age > staleLockMs || (size === 0 && age > uptime() * 1000)
 }
 
 /**
@@ -118,7 +118,7 @@ export function isAbandonedLock({ mtimeMs, size }: Pick<Stats, 'mtimeMs' | 'size
  *
  * @param own a file that was made just now: its time is that of the file system's clock
  */
-async function removeIfDead(
+async function removeIfStale(
   store: Store,
   recover: Recover,
   path: string,
@@ -140,7 +140,7 @@ async function removeIfDead(
   }
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) return true
-  if (!isAbandonedLock(found, statSync(own).mtimeMs)) return false
+  if (!isStaleLock(found, statSync(own).mtimeMs)) return false
   if (owner && isThere(join(store.run, owner.process))) return false
   removeLock(path)
   return true

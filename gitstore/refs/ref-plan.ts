@@ -24,7 +24,7 @@ export interface Move extends RefName {
 }
 
 /** A move as `moves.json` has it. */
-export interface Plan {
+export interface PlannedMove {
   /** Of the repository, below the store's root. */
   readonly dir: string
   readonly ref: string
@@ -32,20 +32,20 @@ export interface Plan {
 }
 
 /** A move with the path of the file that becomes the ref. */
-export interface Step extends Move {
+export interface StagedMove extends Move {
   readonly value: string
 }
 
 /** Files that are open at once, and names that are made between two turns of the event loop. */
-const atOnce = 64
+const maxOpenFiles = 64
 /** Milliseconds that a lock below a name is waited for. */
-const lockTimeoutMs = 1_000
+const folderTimeoutMs = 1_000
 
-function planOf(store: Store, { repo, ref, to }: Move): Plan {
+function planOf(store: Store, { repo, ref, to }: Move): PlannedMove {
   return { dir: relative(store.root, repo.dir), ref, to }
 }
 
-export function moveOf(store: Store, { dir, ref, to }: Plan): Move {
+export function moveOf(store: Store, { dir, ref, to }: PlannedMove): Move {
   return { repo: { dir: join(store.root, dir) }, ref, to }
 }
 
@@ -66,7 +66,7 @@ export async function refuseTakenNames(moves: readonly Move[], locked: readonly 
   const held = new Set(locked)
   const wanted = new Set(moves.flatMap((move) => (move.to === null ? [] : lockPath(move))))
   for (const [at, move] of moves.entries()) {
-    if (at % atOnce === atOnce - 1) await ownTurn()
+    if (at % maxOpenFiles === maxOpenFiles - 1) await ownTurn()
     const { repo, ref, to } = move
     if (to === null || readRef(repo, ref)) continue
     const above = namesAbove(ref)
@@ -85,13 +85,14 @@ export function takenBy({ repo, ref }: RefName): string | undefined {
 }
 
 /** Writes the new values, synced: all of some before the first is synced, so that the file system's journal takes them together. */
-export async function writeValues(steps: readonly Step[]): Promise<void> {
+export async function writeValues(steps: readonly StagedMove[]): Promise<void> {
   const files = steps.filter(({ to }) => to !== null)
-  for (let at = 0; at < files.length; at += atOnce) {
+  for (let at = 0; at < files.length; at += maxOpenFiles) {
     await ownTurn()
     const open: number[] = []
     try {
-      for (const { to, value } of files.slice(at, at + atOnce)) open.push(await writeOpen(value, `${to}\n`, 0o644))
+      for (const { to, value } of files.slice(at, at + maxOpenFiles))
+        open.push(await writeOpen(value, `${to}\n`, 0o644))
       await allDone(open.map(syncFile))
     } finally {
       for (const file of open) closeSync(file)
@@ -100,7 +101,7 @@ export async function writeValues(steps: readonly Step[]): Promise<void> {
 }
 
 /** Writes the plan with its values, and makes durable the names by which it is found after a power cut: its folder's and its locks'. */
-export async function writePlan(store: Store, folder: string, steps: readonly Step[]): Promise<void> {
+export async function writePlan(store: Store, folder: string, steps: readonly StagedMove[]): Promise<void> {
   const plans = steps.map((step) => planOf(store, step))
   const plan = writeSynced(join(folder, 'moves.json'), JSON.stringify(plans))
   await allDone([writeValues(steps), plan, syncPath(join(folder, 'token'))])
@@ -108,16 +109,16 @@ export async function writePlan(store: Store, folder: string, steps: readonly St
 }
 
 /** @throws GitError ref_name_taken (facts.ref), storage_* */
-export async function carryOut(folder: string, steps: readonly Step[]): Promise<void> {
+export async function carryOut(folder: string, steps: readonly StagedMove[]): Promise<void> {
   const last = steps.length > 1 ? steps.slice(-1) : []
   for (const group of [steps.slice(0, 1), steps.slice(1, steps.length - last.length), last]) {
     if (group.length > 0) await carryOutGroup(folder, group)
   }
 }
 
-async function carryOutGroup(folder: string, steps: readonly Step[]): Promise<void> {
+async function carryOutGroup(folder: string, steps: readonly StagedMove[]): Promise<void> {
   for (const [at, step] of steps.filter(({ to }) => to !== null).entries()) {
-    if (at % atOnce === 0) await ownTurn()
+    if (at % maxOpenFiles === 0) await ownTurn()
     await renameRef(step)
   }
   const deleted = steps.filter(({ to }) => to === null)
@@ -126,7 +127,7 @@ async function carryOutGroup(folder: string, steps: readonly Step[]): Promise<vo
 }
 
 /** Gives a value its ref's name. @throws GitError ref_name_taken (facts.ref), storage_* */
-export async function renameRef({ repo, ref, value }: Step): Promise<void> {
+export async function renameRef({ repo, ref, value }: StagedMove): Promise<void> {
   const path = join(repo.dir, ref)
   const taken = new GitError('ref_name_taken', `A branch beside ${ref} stands in the way`, { ref })
   const began = performance.now()
@@ -136,16 +137,16 @@ export async function renameRef({ repo, ref, value }: Step): Promise<void> {
       return
     } catch (error) {
       if (codeOf(error) === 'ENOTDIR') throw taken
-      if (!inTheWay.includes(codeOf(error))) throw asStorageFault(error)
+      if (!foldersInTheWay.includes(codeOf(error))) throw asStorageFault(error)
     }
     // Folders stay behind when a branch below is packed or deleted; one that is being deleted has its lock there.
     await removeEmptyFolders(path)
-    if (hasLooseBelow(repo, ref) || performance.now() - began > lockTimeoutMs) throw taken
+    if (hasLooseBelow(repo, ref) || performance.now() - began > folderTimeoutMs) throw taken
     if (attempt > 0) await sleep(5)
   }
 }
 
-const inTheWay: readonly unknown[] = ['EISDIR', 'ENOTEMPTY', 'EEXIST']
+const foldersInTheWay: readonly unknown[] = ['EISDIR', 'ENOTEMPTY', 'EEXIST']
 
 /** The caller holds `packed-refs.lock` of each repository. */
 async function deleteRefs(folder: string, names: readonly RefName[]): Promise<void> {
@@ -179,7 +180,7 @@ export async function syncRefFolders(names: readonly RefName[]): Promise<void> {
       return syncDirectory(dir)
     })
   const all = [...folders]
-  for (let at = 0; at < all.length; at += atOnce) await allDone(all.slice(at, at + atOnce).map(sync))
+  for (let at = 0; at < all.length; at += maxOpenFiles) await allDone(all.slice(at, at + maxOpenFiles).map(sync))
 }
 
 /**

@@ -3,12 +3,20 @@ import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import type { Store } from '../store.ts'
-import { lockPath, type Ownership, parseToken, type Recover, readLock, removeLock, tokenText } from './ref-lock.ts'
-import { carryOut, holdingPackedRefs, moveOf, type Plan, type Step, takenBy, writeValues } from './ref-plan.ts'
+import { type LockOwner, lockPath, parseToken, type Recover, readLock, removeLock, tokenText } from './ref-lock.ts'
+import {
+  carryOut,
+  holdingPackedRefs,
+  moveOf,
+  type PlannedMove,
+  type StagedMove,
+  takenBy,
+  writeValues,
+} from './ref-plan.ts'
 import { readRef } from './refs.ts'
 
 /** A transaction that its process did not end. */
-export interface Broken extends Ownership {
+export interface UnfinishedTransaction extends LockOwner {
   readonly folder: string
 }
 
@@ -20,9 +28,9 @@ export interface Broken extends Ownership {
  *
  * @throws what the first that failed threw; it kept no other from its recovery
  */
-async function recover(store: Store, process: string, met?: Ownership): Promise<void> {
+async function recover(store: Store, process: string, met?: LockOwner): Promise<void> {
   const home = join(store.run, process)
-  const broken: Broken[] = []
+  const broken: UnfinishedTransaction[] = []
   for (const name of await foldersIn(home)) {
     const folder = join(home, name)
     const ownership = parseToken(readLock(join(folder, 'token')) ?? '')
@@ -72,7 +80,7 @@ async function foldersIn(path: string): Promise<string[]> {
 }
 
 /** @throws GitError storage_* and what `store.recovered` throws; it may be tried again */
-export async function recoverTransaction(store: Store, broken: Broken): Promise<void> {
+export async function recoverTransaction(store: Store, broken: UnfinishedTransaction): Promise<void> {
   const { folder, note, locks } = broken
   const token = tokenText(broken)
   const held = locks.map((lock) => join(store.root, lock)).filter((path) => readLock(path) === token)
@@ -81,7 +89,7 @@ export async function recoverTransaction(store: Store, broken: Broken): Promise<
   removeHeld(packed.filter((path) => readLock(path) === token))
   const isHeld = new Set(held)
   // From the plan, under names of their own: so it may be done twice, the first move too.
-  const steps = moves.map((move, at): Step => ({ ...move, value: join(folder, String(moves.length + at)) }))
+  const steps = moves.map((move, at): StagedMove => ({ ...move, value: join(folder, String(moves.length + at)) }))
   const [first] = moves
   const due = steps.filter((step) => isHeld.has(lockPath(step)))
   if (first && due.length > 0 && readRef(first.repo, first.ref) === first.to) await finish(store, folder, due)
@@ -90,7 +98,7 @@ export async function recoverTransaction(store: Store, broken: Broken): Promise<
   await rm(folder, { recursive: true, force: true })
 }
 
-async function finish(store: Store, folder: string, due: readonly Step[]): Promise<void> {
+async function finish(store: Store, folder: string, due: readonly StagedMove[]): Promise<void> {
   // Native git may have made `a/b` where the plan has `a`: that one move cannot be made any more.
   const possible = due.filter((step) => step.to === null || readRef(step.repo, step.ref) || !takenBy(step))
   const released = await holdingPackedRefs(store, recoverFor(store), join(folder, 'token'), possible, async () => {
@@ -111,9 +119,9 @@ function lockStays(): GitError {
 }
 
 /** None where the transaction had not come so far as to write them whole. */
-async function readPlans(folder: string): Promise<Plan[]> {
+async function readPlans(folder: string): Promise<PlannedMove[]> {
   try {
-    return JSON.parse(await readFile(join(folder, 'moves.json'), 'utf8')) as Plan[] // written by `writePlan` alone
+    return JSON.parse(await readFile(join(folder, 'moves.json'), 'utf8')) as PlannedMove[] // written by `writePlan` alone
   } catch (error) {
     if (error instanceof SyntaxError || codeOf(error) === 'ENOENT') return []
     throw asStorageFault(error)

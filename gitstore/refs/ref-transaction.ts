@@ -15,7 +15,7 @@ import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import type { Oid } from '../repo.ts'
 import { repoExists } from '../repos.ts'
 import type { Store } from '../store.ts'
-import { refuseSuspect, suspect } from './read-only.ts'
+import { markReadOnly, refuseReadOnly } from './read-only.ts'
 import { linkLock, lockPath, type RefName, removeLock, tokenText } from './ref-lock.ts'
 import {
   carryOut,
@@ -28,7 +28,7 @@ import {
   writePlan,
   writeValues,
 } from './ref-plan.ts'
-import { type Broken, recoverFor, recoverTransaction } from './ref-recovery.ts'
+import { recoverFor, recoverTransaction, type UnfinishedTransaction } from './ref-recovery.ts'
 import { readRef } from './refs.ts'
 
 export type { Store } from '../store.ts'
@@ -59,7 +59,7 @@ export async function transact<T>(
   decide: (current: Current) => Promise<Decision<T>>,
   note = '',
 ): Promise<T> {
-  for (const { repo } of names) refuseSuspect(repo)
+  for (const { repo } of names) refuseReadOnly(repo)
   const { value, unsynced } = await withLocks(store, [...names, ...aboveNew(names)], note, async (folder, locked) => {
     const decision = await decide(({ repo, ref }) => readRef(repo, ref))
     const unsynced = decision.moves.length > 0 ? await commit(store, folder, locked, decision) : undefined
@@ -71,12 +71,12 @@ export async function transact<T>(
 }
 
 /** A lock, and the ref that it is taken for where that is another one. */
-interface Wanted extends RefName {
+interface WantedLock extends RefName {
   readonly forRef?: string
 }
 
 /** The names above refs that are new: who makes `a/b` excludes who makes `a`. */
-function aboveNew(names: readonly RefName[]): Wanted[] {
+function aboveNew(names: readonly RefName[]): WantedLock[] {
   return names.flatMap(({ repo, ref }) => {
     const above = namesAbove(ref)
     return above.length === 0 || readRef(repo, ref) ? [] : above.map((name) => ({ repo, ref: name, forRef: ref }))
@@ -92,19 +92,19 @@ let transactions = 0
 const queues = new Map<string, Promise<unknown>>()
 
 /** Locks that are linked or removed between two turns of the event loop. */
-const locksAtOnce = 200
+const locksPerTurn = 200
 
 async function withLocks<T>(
   store: Store,
-  names: readonly Wanted[],
+  names: readonly WantedLock[],
   note: string,
   work: (folder: string, locked: readonly string[]) => Promise<T>,
 ): Promise<T> {
-  const wanted = new Map<string, Wanted>()
+  const wanted = new Map<string, WantedLock>()
   for (const name of names) if (!wanted.has(lockPath(name))) wanted.set(lockPath(name), name)
   const sorted = [...wanted].sort(([a], [b]) => (a < b ? -1 : 1))
   const paths = sorted.map(([path]) => path)
-  return inTurn(paths, () =>
+  return queued(paths, () =>
     withFaults(store, names, async () => {
       const transaction = String(++transactions)
       const folder = join(store.run, store.process, transaction)
@@ -117,14 +117,14 @@ async function withLocks<T>(
         writeFileSync(token, tokenText({ process: store.process, transaction, note, locks }), { flag: 'wx' })
         if (note) await syncPath(token)
         for (const [path, { repo, ref, forRef = ref }] of sorted) {
-          await linkLock(store, recoverFor(store), token, path, repo).catch(blaming(forRef))
-          if (locked.push(path) % locksAtOnce === 0) await ownTurn()
+          await linkLock(store, recoverFor(store), token, path, repo).catch(withRefName(forRef))
+          if (locked.push(path) % locksPerTurn === 0) await ownTurn()
         }
         return await work(folder, locked)
       } finally {
         // Half made, it keeps its locks: released now, others would build on some of its moves without the rest.
-        if (begun.delete(folder) || !locked.map(removeLock).every(Boolean))
-          await putRight(store, { process: store.process, transaction, note, locks, folder })
+        if (halfMade.delete(folder) || !locked.map(removeLock).every(Boolean))
+          await recoverOwn(store, { process: store.process, transaction, note, locks, folder })
         else removeFolder(folder)
       }
     }),
@@ -132,7 +132,7 @@ async function withLocks<T>(
 }
 
 /** Throws again what a lock was refused with, with the name of the ref that it was needed for. */
-function blaming(ref: string): (error: unknown) => never {
+function withRefName(ref: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof GitError)) throw error
     throw new GitError(error.code, error.message, { ...error.facts, ref }, { cause: error.cause })
@@ -140,22 +140,22 @@ function blaming(ref: string): (error: unknown) => never {
 }
 
 /** Folders of this process's transactions of several moves, from before the first until after the last. */
-const begun = new Set<string>()
+const halfMade = new Set<string>()
 /** Milliseconds between two attempts at what the file system has refused. */
-const pauses = { shortest: 1_000, longest: 5_000 } as const
+const retryDelaysMs = { shortest: 1_000, longest: 5_000 } as const
 
 /**
  * Finishes or undoes a transaction of this process in which the file system failed, now or, in the background, as soon as
  * it can be done. Nothing of it is acknowledged.
  */
-async function putRight(store: Store, broken: Broken): Promise<void> {
+async function recoverOwn(store: Store, broken: UnfinishedTransaction): Promise<void> {
   const attempt = () =>
     recoverTransaction(store, broken).then(
       () => true,
       () => false,
     )
   const goOn = async () => {
-    for (let pause: number = pauses.shortest; ; pause = Math.min(2 * pause, pauses.longest)) {
+    for (let pause: number = retryDelaysMs.shortest; ; pause = Math.min(2 * pause, retryDelaysMs.longest)) {
       await sleep(pause, undefined, { ref: false })
       if (await attempt()) return
     }
@@ -193,7 +193,7 @@ export async function withFaults<T>(
     return await work()
   } catch (error) {
     if (error instanceof GitError && error.facts.sync === true)
-      for (const { repo } of names) if (suspect(repo)) store.suspected(repo)
+      for (const { repo } of names) if (markReadOnly(repo)) store.becameReadOnly(repo)
     throw codeOf(error) === 'ENOENT' && names.some(({ repo }) => !repoExists(repo))
       ? new GitError('repo_missing', 'The repository was deleted meanwhile')
       : asStorageFault(error)
@@ -201,7 +201,7 @@ export async function withFaults<T>(
 }
 
 /** Runs `work` when all who asked earlier in this process for one of `keys` are done: fairer than polling, and cheaper. */
-async function inTurn<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
+async function queued<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
   const before = Promise.allSettled(keys.map((key) => queues.get(key)))
   const mine = before.then(work)
   const settled = mine.catch(() => undefined)
@@ -232,9 +232,9 @@ async function commit(
   // A plan that is there may be carried out by another: its objects come before it.
   await save?.()
   await writePlan(store, folder, steps)
-  begun.add(folder)
+  halfMade.add(folder)
   const token = join(folder, 'token')
   const released = await holdingPackedRefs(store, recoverFor(store), token, moves, () => carryOut(folder, steps))
-  if (released) begun.delete(folder)
+  if (released) halfMade.delete(folder)
   return undefined
 }

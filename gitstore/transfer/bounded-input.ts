@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { codeOf, GitError } from '../errors.ts'
 import { type Pkt, pktBuffer } from './pkt-line.ts'
 
-export interface Reading {
+export interface ReadOptions {
   /** Bytes of frames, inflated. */
   readonly limitBytes: number
   /** Hears of each chunk that is read; what it throws ends the reading. */
@@ -22,7 +22,7 @@ export interface Reading {
  */
 export function readFrames(
   input: Readable,
-  { limitBytes, hold, signal }: Reading,
+  { limitBytes, hold, signal }: ReadOptions,
   take: (pkt: Pkt) => boolean,
 ): Promise<'taken' | 'ended'> {
   const buffered = pktBuffer()

@@ -8,10 +8,10 @@ import type { Repo } from '../repo.ts'
 import { repoExists } from '../repos.ts'
 import { flush, frameTail, pktLine } from './pkt-line.ts'
 import { endPush } from './quarantine.ts'
-import type { Service } from './service-process.ts'
+import type { GitService } from './service-process.ts'
 
-export interface Conversation {
-  readonly service: Service
+export interface Exchange {
+  readonly service: GitService
   /** The refs that the client hears of: these, and all below them. */
   readonly shown: readonly string[]
   readonly version: 0 | 1 | 2
@@ -21,7 +21,7 @@ export interface Conversation {
   readonly stopping: AbortSignal
 }
 
-interface Speech {
+interface RelayOptions {
   /** What comes before git's first word. */
   readonly opening?: Buffer
   /** Whether the client understands a message in the middle of the answer. */
@@ -31,12 +31,12 @@ interface Speech {
 }
 
 /** Hands on what git says, until it has ended. */
-export async function converse(
+export async function relayOutput(
   repo: Repo,
   child: GitProcess,
-  { signal, stopping }: Conversation,
+  { signal, stopping }: Exchange,
   output: Writable,
-  { opening, bands = false, isPush = false }: Speech = {},
+  { opening, bands = false, isPush = false }: RelayOptions = {},
 ): Promise<void> {
   let stderr = ''
   let answered = false

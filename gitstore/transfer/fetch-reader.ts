@@ -5,7 +5,7 @@
 
 import { GitError } from '../errors.ts'
 import type { Oid } from '../repo.ts'
-import type { Fetch, FetchRequest, Version } from './fetch-request.ts'
+import type { Fetch, FetchRequest, ProtocolVersion } from './fetch-request.ts'
 import type { Pkt } from './pkt-line.ts'
 
 export interface FetchReader {
@@ -16,9 +16,9 @@ export interface FetchReader {
 }
 
 /** Beyond, all refs are listed: prefixes are a hint, and git compares each with each ref. */
-const prefixLimit = 1_000
+const maxPrefixes = 1_000
 
-export function fetchReader(version: Version): FetchReader {
+export function fetchReader(version: ProtocolVersion): FetchReader {
   return version === 2 ? readerOfV2() : readerOfV0()
 }
 
@@ -53,7 +53,7 @@ function collector() {
       } else return false
       return true
     },
-    fetch: (version: Version, end: Fetch['end']): Fetch => {
+    fetch: (version: ProtocolVersion, end: Fetch['end']): Fetch => {
       const depth = [...kept.deepen].some((line) => line.startsWith('deepen '))
       if (depth && (kept.deepen.size > 1 || kept.deepenNot.size > 0)) throw notOfGit('deepen with other depths')
       return { command: 'fetch', version, end, ...kept }
@@ -88,7 +88,7 @@ function readerOfV2(): FetchReader {
     if (command === 'ls-refs') {
       if (listOptions.includes(line)) kept.options.add(line)
       else if (word !== 'ref-prefix') throw notOfGit(line)
-      else if (prefixes.size <= prefixLimit) prefixes.add(argument)
+      else if (prefixes.size <= maxPrefixes) prefixes.add(argument)
     } else if (word === 'want') kept.wants.add(oidOf(argument, line))
     else if (word === 'have') kept.haves.add(oidOf(argument, line))
     else if (line === 'done') done = true
@@ -111,7 +111,7 @@ function readerOfV2(): FetchReader {
       if (ended) throw cutOff()
       if (command === undefined) return { command: 'nothing' }
       if (command === 'fetch') return fetch(2, done ? 'done' : 'flush')
-      if (prefixes.size > prefixLimit) prefixes.clear()
+      if (prefixes.size > maxPrefixes) prefixes.clear()
       return { command, options: kept.options, prefixes }
     },
   }

@@ -7,7 +7,7 @@
 import type { Oid } from '../repo.ts'
 import { delimiter, flush, pktLine } from './pkt-line.ts'
 
-export type Version = 0 | 2
+export type ProtocolVersion = 0 | 2
 
 export interface LsRefs {
   readonly command: 'ls-refs'
@@ -17,7 +17,7 @@ export interface LsRefs {
 
 export interface Fetch {
   readonly command: 'fetch'
-  readonly version: Version
+  readonly version: ProtocolVersion
   readonly wants: ReadonlySet<Oid>
   readonly haves: ReadonlySet<Oid>
   readonly shallow: ReadonlySet<Oid>
@@ -67,7 +67,7 @@ export function bodyOf(request: LsRefs | Fetch): Buffer {
  * The same request of haves and shallow commits that the client may know of; of the others git hears as little as of what
  * does not exist. In v2 that haves were sent at all says that their acknowledgements are waited for.
  */
-export function keeping(request: Fetch, visible: ReadonlySet<Oid>, deepenNot: ReadonlySet<string>): Fetch {
+export function withVisible(request: Fetch, visible: ReadonlySet<Oid>, deepenNot: ReadonlySet<string>): Fetch {
   const haves = new Set([...request.haves].filter((oid) => visible.has(oid)))
   if (request.version === 2 && haves.size < request.haves.size) haves.add(noOid)
   const shallow = new Set([...request.shallow].filter((oid) => visible.has(oid)))

@@ -8,7 +8,7 @@ import { sentenceOf } from '../objects/fsck.ts'
 import type { Repo } from '../repo.ts'
 import { createRepo } from '../repos.ts'
 
-const timeoutMs = 60 * 60_000
+const mirrorTimeoutMs = 60 * 60_000
 
 /**
  * What reads the source. Git runs no hook and no program that a repository's own configuration names for it; the settings
@@ -44,7 +44,7 @@ export async function fetchMirror(from: Repo, to: Repo, signal?: AbortSignal): P
       ...['-c', 'protocol.file.allow=always', 'fetch', ...options, `--upload-pack=${uploadPack}`],
       ...['--end-of-options', from.dir, '+refs/*:refs/*'],
     ],
-    { timeoutMs, ...(signal && { signal }) },
+    { timeoutMs: mirrorTimeoutMs, ...(signal && { signal }) },
   )
   if (code !== 0) throw new GitError('native_failed', `git fetch: ${sentenceOf(stderr)}`, { stderr })
   await syncFolders(to.dir)

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { GitError } from '../errors.ts'
 import { killGroup, runGitOrThrow, spawnGit, startFault } from '../native.ts'
 import type { Oid, Repo } from '../repo.ts'
-import { type Fetch, keeping } from './fetch-request.ts'
+import { type Fetch, withVisible } from './fetch-request.ts'
 
 const walkTimeoutMs = 60_000
 
@@ -28,7 +28,7 @@ export async function judgeFetch(
   const deepenNot = resolveDeepenNot(refs, request)
   if (!(await allReachable(repo, tips, request.wants))) return undefined
   const named = new Set([...request.haves, ...request.shallow])
-  return keeping(request, await reachableCommits(repo, tips, named), deepenNot)
+  return withVisible(request, await reachableCommits(repo, tips, named), deepenNot)
 }
 
 /** The request with the whole names of refs, of a client from which nothing is hidden. @throws GitError not_offered */

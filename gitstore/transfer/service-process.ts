@@ -8,7 +8,7 @@ import { type GitProcess, longestGitMs, spawnGit } from '../native.ts'
 import { latestTime } from '../objects/commits.ts'
 import type { Repo } from '../repo.ts'
 
-export type Service = 'git-upload-pack' | 'git-receive-pack'
+export type GitService = 'git-upload-pack' | 'git-receive-pack'
 
 /** Bytes of a pack as it is sent. */
 const packLimitBytes = 2 * 1024 ** 3
@@ -22,7 +22,7 @@ const hooks = ['./hooks', '../gitstore/transfer/hooks']
   .find((path) => existsSync(join(path, 'proc-receive')))
 
 export interface ServiceOptions {
-  readonly service: Service
+  readonly service: GitService
   /** The refs that git shows and serves: these, and all below them. */
   readonly shown: readonly string[]
   /** Of the protocol. */

@@ -8,8 +8,8 @@ import { type Duplex, PassThrough, type Readable, type Writable } from 'node:str
 import { buffer } from 'node:stream/consumers'
 import { type GitProcess, killGroup } from '../native.ts'
 import type { Repo } from '../repo.ts'
-import { type Reading, readFrames } from './bounded-input.ts'
-import { type Conversation, converse } from './exchange.ts'
+import { type ReadOptions, readFrames } from './bounded-input.ts'
+import { type Exchange, relayOutput } from './exchange.ts'
 import { fetchReader } from './fetch-reader.ts'
 import { bodyOf, type Fetch, type FetchRequest, type LsRefs } from './fetch-request.ts'
 import { flush, pktLine } from './pkt-line.ts'
@@ -24,7 +24,7 @@ const capabilitiesTimeoutMs = 60_000
 let capabilities: Promise<Buffer> | undefined
 
 /** The refs and capabilities with which a conversation begins. @throws GitError busy, native_failed, repo_missing */
-export async function advertise(repo: Repo, conversation: Conversation, output: Writable): Promise<void> {
+export async function advertise(repo: Repo, conversation: Exchange, output: Writable): Promise<void> {
   if (conversation.version === 2 && conversation.service === 'git-upload-pack') {
     capabilities ??= readCapabilities(repo, conversation).catch((error: unknown) => {
       capabilities = undefined
@@ -36,28 +36,28 @@ export async function advertise(repo: Repo, conversation: Conversation, output: 
   const child = startService(repo, { ...conversation, advertises: true })
   child.stdin.end()
   const opening = Buffer.concat([pktLine(`# service=${conversation.service}\n`), flush])
-  await converse(repo, child, conversation, output, { opening })
+  await relayOutput(repo, child, conversation, output, { opening })
 }
 
 /** Others may be waiting for the same answer: it does not end with the client that asked first. */
-async function readCapabilities(repo: Repo, conversation: Conversation): Promise<Buffer> {
+async function readCapabilities(repo: Repo, conversation: Exchange): Promise<Buffer> {
   const child = startService(repo, { ...conversation, advertises: true })
   child.stdin.end()
   const said = new PassThrough()
   const signal = AbortSignal.timeout(capabilitiesTimeoutMs)
-  const [bytes] = await Promise.all([buffer(said), converse(repo, child, { ...conversation, signal }, said)])
+  const [bytes] = await Promise.all([buffer(said), relayOutput(repo, child, { ...conversation, signal }, said)])
   return bytes
 }
 
 /** What the body of a request to upload-pack asks. @throws GitError as readFrames; not_offered */
-export async function readFetch(input: Readable, version: 0 | 1 | 2, reading: Reading): Promise<FetchRequest> {
+export async function readFetch(input: Readable, version: 0 | 1 | 2, reading: ReadOptions): Promise<FetchRequest> {
   const reader = fetchReader(version === 2 ? 2 : 0)
   const outcome = await readFrames(input, reading, reader.take)
   return reader.request(outcome === 'ended')
 }
 
 /** What a push asks, up to its pack, which stays in `input`. @throws GitError as readFrames */
-export async function readPush(input: Readable, reading: Reading): Promise<PushHead> {
+export async function readPush(input: Readable, reading: ReadOptions): Promise<PushHead> {
   const reader = pushReader()
   const outcome = await readFrames(input, reading, reader.take)
   return reader.head(outcome === 'ended')
@@ -70,14 +70,14 @@ export async function readPush(input: Readable, reading: Reading): Promise<PushH
  */
 export async function serveFetch(
   repo: Repo,
-  conversation: Conversation,
+  conversation: Exchange,
   request: LsRefs | Fetch,
   output: Writable,
 ): Promise<void> {
   const child = startService(repo, { ...conversation, advertises: false })
   child.stdin.end(bodyOf(request))
   const bands = request.command === 'fetch' && (request.version === 2 || request.options.has('side-band-64k'))
-  await converse(repo, child, conversation, output, { bands })
+  await relayOutput(repo, child, conversation, output, { bands })
 }
 
 /** A sentence that git shows to whoever runs the client. */
@@ -88,7 +88,7 @@ export function sayError(output: Writable, sentence: string): void {
 /** A push, whose pack follows in `input`. Resolves when `output` has ended, and the judge too. @throws GitError as serveFetch */
 export async function servePush(
   repo: Repo,
-  conversation: Conversation,
+  conversation: Exchange,
   head: PushHead,
   input: Readable,
   output: Writable,
@@ -97,7 +97,7 @@ export async function servePush(
   const child = startService(repo, { ...conversation, shown: ['refs/'], advertises: false })
   const [, , , protocol, messages] = child.stdio as unknown as Duplex[] // receive-pack has these two
   feed(head.bytes, input, child)
-  const answer = converse(repo, child, conversation, output, { bands: head.bands, isPush: true })
+  const answer = relayOutput(repo, child, conversation, output, { bands: head.bands, isPush: true })
   if (!protocol || !messages) return answer
   await Promise.all([
     answer,

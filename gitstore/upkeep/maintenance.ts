@@ -12,19 +12,19 @@ import { syncDirectory } from '../durable.ts'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import { runGitOrThrow } from '../native.ts'
 import { isThere } from '../presence.ts'
-import { refuseSuspect } from '../refs/read-only.ts'
+import { refuseReadOnly } from '../refs/read-only.ts'
 import { readRef } from '../refs/refs.ts'
 import type { Oid, Repo } from '../repo.ts'
-import { largestPack, listPacks, orNone, type Pack, packsToMerge } from './packs.ts'
+import { listPacks, maxPackBytes, noneIfAbsent, type Pack, packsToMerge } from './packs.ts'
 
 /** Milliseconds for which a loose object is left alone: longer than any request or push, from its objects to its refs. */
-const young = 60 * 60_000
+const youngMs = 60 * 60_000
 /** Objects that are packed at once; the rest has its turn later. */
-const objectsAtOnce = 50_000
-const timeoutMs = 10 * 60_000
+const maxObjectsPerPack = 50_000
+const gitTimeoutMs = 10 * 60_000
 
 /** What one git may hold in memory: 64 MiB to look for deltas, 32 for those found, 128 of packs; one core. */
-const modesty = [
+const memoryLimits = [
   'pack.threads=1',
   'pack.windowMemory=64m',
   'pack.deltaCacheSize=32m',
@@ -37,8 +37,8 @@ const modesty = [
 /** Loose objects, packs that may be put together and loose refs from which on there is something to do. */
 const thresholds = { looseIn256th: 8, packs: 10, refs: 256 } as const
 /** Bytes of packs from which on a commit-graph pays, and milliseconds that one is good for. */
-const worthGraph = 1_048_576
-const graphAge = 60 * 60_000
+const minGraphPackBytes = 1_048_576
+const maxGraphAgeMs = 60 * 60_000
 
 const main = 'refs/heads/main'
 
@@ -73,7 +73,7 @@ export async function needsOf(repo: Repo): Promise<Needs> {
  * @throws GitError native_failed (also when killed), repo_missing, storage_* (facts.sync), and the system's errors
  */
 export async function maintain(repo: Repo, needs: Needs, signal: AbortSignal): Promise<void> {
-  refuseSuspect(repo)
+  refuseReadOnly(repo)
   try {
     if (needs.objects) await packLoose(repo, signal)
     if (needs.packs) await mergePacks(repo, signal)
@@ -94,27 +94,27 @@ interface Loose {
 /** Old ones in one of the 256 folders. */
 async function looseIn(repo: Repo, fanOut: string): Promise<Loose[]> {
   const folder = `${repo.dir}/objects/${fanOut}`
-  const names = (await readdir(folder).catch(orNone)).filter((name) => /^[0-9a-f]{38}$/.test(name))
+  const names = (await readdir(folder).catch(noneIfAbsent)).filter((name) => /^[0-9a-f]{38}$/.test(name))
   const found: Loose[] = []
   for (const name of names) {
     const path = `${folder}/${name}`
-    const file = await old(path)
+    const file = await oldFile(path)
     // An empty one was torn by a crash; whoever recovers it knows what to do.
     if (file && file.size > 0) found.push({ oid: fanOut + name, path, bytes: file.size })
   }
   return found
 }
 
-async function old(path: string): Promise<{ size: number } | undefined> {
-  const [file] = await stat(path).then((found) => [found], orNone)
-  return file && Date.now() - file.mtimeMs > young ? file : undefined // the clock of files, as in object-batch.ts
+async function oldFile(path: string): Promise<{ size: number } | undefined> {
+  const [file] = await stat(path).then((found) => [found], noneIfAbsent)
+  return file && Date.now() - file.mtimeMs > youngMs ? file : undefined // the clock of files, as in object-batch.ts
 }
 
 async function packLoose(repo: Repo, signal: AbortSignal): Promise<void> {
   const loose: Loose[] = []
   let bytes = 0
   for (const name of (await readdir(`${repo.dir}/objects`)).filter((one) => /^[0-9a-f]{2}$/.test(one))) {
-    if (loose.length >= objectsAtOnce || bytes >= largestPack || signal.aborted) break
+    if (loose.length >= maxObjectsPerPack || bytes >= maxPackBytes || signal.aborted) break
     const some = await looseIn(repo, name)
     bytes += some.reduce((sum, one) => sum + one.bytes, 0)
     loose.push(...some)
@@ -128,7 +128,7 @@ async function packLoose(repo: Repo, signal: AbortSignal): Promise<void> {
   )
   for (const { path } of loose) {
     // Made young again since: somebody is about to use it.
-    if (await old(path)) await unlink(path).catch(orNone)
+    if (await oldFile(path)) await unlink(path).catch(noneIfAbsent)
   }
 }
 
@@ -152,9 +152,9 @@ async function packObjects(
   signal: AbortSignal,
 ): Promise<string> {
   const folder = `${repo.dir}/objects/pack`
-  const args = [...modesty, 'pack-objects', '--quiet', '--delta-base-offset', ...options, `${folder}/pack`]
+  const args = [...memoryLimits, 'pack-objects', '--quiet', '--delta-base-offset', ...options, `${folder}/pack`]
   const input = Buffer.from(lines.map((line) => `${line}\n`).join(''))
-  const hash = (await runGitOrThrow(repo, args, { input, signal, timeoutMs, priority: 'background' }))
+  const hash = (await runGitOrThrow(repo, args, { input, signal, timeoutMs: gitTimeoutMs, priority: 'background' }))
     .toString('latin1')
     .trim()
   const name = `pack-${hash}`
@@ -168,31 +168,39 @@ async function packObjects(
 /** The index first, as git does it: who finds none looks for no pack. */
 async function removePack(repo: Repo, name: string): Promise<void> {
   for (const suffix of ['.idx', '.rev', '.bitmap', '.pack'])
-    await unlink(`${repo.dir}/objects/pack/${name}${suffix}`).catch(orNone)
+    await unlink(`${repo.dir}/objects/pack/${name}${suffix}`).catch(noneIfAbsent)
 }
 
 async function looseRefs(repo: Repo): Promise<number> {
-  const names = await readdir(`${repo.dir}/refs`, { recursive: true, withFileTypes: true }).catch(orNone)
+  const names = await readdir(`${repo.dir}/refs`, { recursive: true, withFileTypes: true }).catch(noneIfAbsent)
   return names.filter((entry) => entry.isFile()).length
 }
 
 /** Packed and durable before the loose ones go. Git takes `packed-refs.lock` and each ref's own. */
 async function packRefs(repo: Repo, signal: AbortSignal): Promise<void> {
-  await runGitOrThrow(repo, ['pack-refs', '--all', '--no-prune'], { signal, timeoutMs, priority: 'background' })
+  await runGitOrThrow(repo, ['pack-refs', '--all', '--no-prune'], {
+    signal,
+    timeoutMs: gitTimeoutMs,
+    priority: 'background',
+  })
   await syncDirectory(repo.dir)
-  await runGitOrThrow(repo, ['pack-refs', '--all', '--prune'], { signal, timeoutMs, priority: 'background' })
+  await runGitOrThrow(repo, ['pack-refs', '--all', '--prune'], {
+    signal,
+    timeoutMs: gitTimeoutMs,
+    priority: 'background',
+  })
   await syncDirectory(repo.dir)
 }
 
 async function wantsGraph(repo: Repo, packs: readonly Pack[]): Promise<boolean> {
-  if (packs.reduce((sum, { bytes }) => sum + bytes, 0) < worthGraph || !readRef(repo, main)) return false
+  if (packs.reduce((sum, { bytes }) => sum + bytes, 0) < minGraphPackBytes || !readRef(repo, main)) return false
   const info = `${repo.dir}/objects/info`
   // A chain of them is an operator's.
   if (isThere(`${info}/commit-graphs`)) return false
-  const [graph] = await stat(`${info}/commit-graph`).then((found) => [found], orNone)
+  const [graph] = await stat(`${info}/commit-graph`).then((found) => [found], noneIfAbsent)
   if (!graph) return true
   const { mtimeMs } = await stat(`${repo.dir}/objects/pack`)
-  return mtimeMs > graph.mtimeMs && Date.now() - graph.mtimeMs > graphAge
+  return mtimeMs > graph.mtimeMs && Date.now() - graph.mtimeMs > maxGraphAgeMs
 }
 
 /**
@@ -201,6 +209,6 @@ async function wantsGraph(repo: Repo, packs: readonly Pack[]): Promise<boolean> 
  */
 async function writeGraph(repo: Repo, signal: AbortSignal): Promise<void> {
   const input = Buffer.from(`${readRef(repo, main)}\n`)
-  const args = [...modesty, 'commit-graph', 'write', '--stdin-commits', '--no-progress']
-  await runGitOrThrow(repo, args, { input, signal, timeoutMs, priority: 'background' })
+  const args = [...memoryLimits, 'commit-graph', 'write', '--stdin-commits', '--no-progress']
+  await runGitOrThrow(repo, args, { input, signal, timeoutMs: gitTimeoutMs, priority: 'background' })
 }

@@ -12,23 +12,23 @@ export interface Pack {
 }
 
 /** Bytes of what packs are put together into; a pack that came larger stays as it is. */
-export const largestPack = 512 * 1024 * 1024
+export const maxPackBytes = 512 * 1024 * 1024
 
 /** What marks a pack that somebody keeps, fetches from elsewhere, or counts the days of. */
-const marks = ['.keep', '.promisor', '.mtimes']
+const keepSuffixes = ['.keep', '.promisor', '.mtimes']
 
 /** Those that maintenance may touch; none where an operator's index spans several packs. */
 export async function listPacks(repo: Repo): Promise<Pack[]> {
   const folder = `${repo.dir}/objects/pack`
-  const names = new Set(await readdir(folder).catch(orNone))
+  const names = new Set(await readdir(folder).catch(noneIfAbsent))
   if (names.has('multi-pack-index')) return []
   const whole = [...names].flatMap((name) => (/^pack-[0-9a-f]{40}\.idx$/.test(name) ? [name.slice(0, -4)] : []))
-  const free = whole.filter((name) => !marks.some((mark) => names.has(name + mark)))
+  const free = whole.filter((name) => !keepSuffixes.some((mark) => names.has(name + mark)))
   const sizes = await Promise.all(
     free.map((name) =>
       stat(`${folder}/${name}.pack`).then(
         ({ size }) => [{ name, bytes: size }],
-        (error: unknown) => orNone(error),
+        (error: unknown) => noneIfAbsent(error),
       ),
     ),
   )
@@ -36,7 +36,7 @@ export async function listPacks(repo: Repo): Promise<Pack[]> {
 }
 
 /** @throws what is not the absence of a file or folder */
-export function orNone(error: unknown): [] {
+export function noneIfAbsent(error: unknown): [] {
   if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return []
   throw error
 }
@@ -53,7 +53,7 @@ export function packsToMerge(packs: readonly Pack[]): Pack[] {
   for (const [at, { bytes }] of sorted.entries()) {
     if (at > 0 && bytes < 2 * sum) count = at + 1
     sum += bytes
-    if (sum <= largestPack) fitting = at + 1
+    if (sum <= maxPackBytes) fitting = at + 1
   }
   const merged = Math.min(count, fitting)
   return merged < 2 ? [] : sorted.slice(0, merged)

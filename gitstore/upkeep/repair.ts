@@ -74,15 +74,15 @@ export async function restoreRef(store: Store, name: RefName, oid: Oid): Promise
 }
 
 /** What must be in it, in whatever way an operator has changed it since. */
-const frame = [
+const requiredFiles = [
   { name: 'HEAD', text: head, form: /^(ref: refs\/\S+|[0-9a-f]{40})\s*$/ },
   { name: 'config', text: config, form: /^\s*repositoryformatversion\s*=\s*\d/m },
 ] as const
 
 /** Writes HEAD and config anew, which are the same in every repository, where they are gone or garbage; which of them it was. */
-export async function restoreFrame({ dir }: Repo): Promise<string[]> {
+export async function restoreHeadAndConfig({ dir }: Repo): Promise<string[]> {
   const restored: string[] = []
-  for (const { name, text, form } of frame) {
+  for (const { name, text, form } of requiredFiles) {
     if (form.test(readText(join(dir, name)) ?? '')) continue
     await replaceFile(join(dir, name), text)
     restored.push(name)

@@ -1,6 +1,6 @@
 /** Removes chains, or the parts of them, that no branch and no other chain needs. */
 
-import { batch, type Trx } from './chains.ts'
+import { rowsPerTransaction, type Trx } from './chains.ts'
 
 /** Forgets what no branch and no other chain needs of `id`, and so on below. */
 export async function trimChain(trx: Trx, id: number): Promise<void> {
@@ -41,7 +41,7 @@ export async function abandonLogs(trx: Trx, nodeId: string): Promise<void> {
 export async function forgetLogs(trx: Trx): Promise<boolean> {
   const chain = await trx.selectFrom('chain').selectAll().where('node_id', '=', '').limit(1).executeTakeFirst()
   if (!chain) return true
-  const low = chain.tip - batch
+  const low = chain.tip - rowsPerTransaction
   await trx.deleteFrom('entry').where('chain', '=', chain.id).where('pos', '>', low).execute()
   if (low > chain.base_pos) await trx.updateTable('chain').set({ tip: low }).where('id', '=', chain.id).execute()
   else await deleteChain(trx, chain.id)

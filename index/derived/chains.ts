@@ -11,7 +11,7 @@ type Db = Kysely<IndexSchema>
 export type Trx = Transaction<IndexSchema>
 
 /** Where a commit's own log ends: the chain, and the log's length. */
-export interface Place {
+export interface LogEnd {
   readonly chain: number
   readonly pos: number
   /** The highest place, at or below this one, that is not a cut; 0 if there is none. */
@@ -19,7 +19,7 @@ export interface Place {
 }
 
 /** Rows of one transaction: about 20 ms. */
-export const batch = 2_000
+export const rowsPerTransaction = 2_000
 
 /** The commit's place, then its chain and all those that it stands on, each from above `lo` up to `hi`. */
 const pathOf = (name: string) => `
@@ -69,7 +69,7 @@ async function ask<R>(db: Db, query: string, parameters: readonly unknown[]): Pr
 /** The logs of one node as gitstore's History asks for them. */
 export function knownLogs(db: Db, nodeId: string) {
   return {
-    isCut: async (oid: string): Promise<boolean> => (await findPlace(db, nodeId, oid)) !== undefined,
+    isCut: async (oid: string): Promise<boolean> => (await findLogEnd(db, nodeId, oid)) !== undefined,
     tips: async (): Promise<string[]> => {
       const rows = await db
         .selectFrom('chain')
@@ -123,8 +123,8 @@ export function knownLogs(db: Db, nodeId: string) {
   }
 }
 
-export async function findPlace(db: Db, nodeId: string, oid: string): Promise<Place | undefined> {
-  const [place] = await ask<Place>(db, placeQuery, [toBytes(oid), nodeId])
+export async function findLogEnd(db: Db, nodeId: string, oid: string): Promise<LogEnd | undefined> {
+  const [place] = await ask<LogEnd>(db, placeQuery, [toBytes(oid), nodeId])
   return place
 }
 
@@ -136,8 +136,8 @@ export async function chainsOf(db: Db, nodeId: string): Promise<string> {
 }
 
 /** Where the log of a branch's head ends, as its row has it. */
-export async function placeOf(trx: Trx, nodeId: string, head: string) {
-  const place = await findPlace(trx, nodeId, head)
+export async function logEndOf(trx: Trx, nodeId: string, head: string) {
+  const place = await findLogEnd(trx, nodeId, head)
   return { chain: place?.chain ?? null, pos: place?.pos ?? null }
 }
 

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import type { Slice } from '../slice.ts'
 import type { EdgeTable, IndexSchema } from './schema.ts'
 
-export interface Connection {
+export interface NodeConnection {
   readonly id: string
   /** The node whose repository holds it. */
   readonly node_id: string
@@ -15,14 +15,14 @@ export interface Connection {
 }
 
 /** Parents, children and connections that the details of a node tell, of each the first ones. */
-const toldAtMost = 200
+const maxNeighbours = 200
 
 /** Edges whose other end is deleted are hidden. */
 export async function readNeighbours(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
   const [parents, children, connections, counts] = await Promise.all([
     relatives(db, orgId, nodeId, 'target', 'source'),
     relatives(db, orgId, nodeId, 'source', 'target'),
-    readConnections(db, orgId, nodeId, { limit: toldAtMost, offset: 0 }),
+    readConnections(db, orgId, nodeId, { limit: maxNeighbours, offset: 0 }),
     countsOf(db, orgId, nodeId),
   ])
   return { parents, children, connections, ...counts }
@@ -34,7 +34,7 @@ export async function readConnections(
   orgId: string,
   nodeId: string,
   { limit, offset }: Slice,
-): Promise<Connection[]> {
+): Promise<NodeConnection[]> {
   const rows = await connectionsOf(db, orgId, nodeId)
     .selectAll('edge')
     .orderBy('edge.holder')
@@ -52,7 +52,7 @@ function toConnection({
   target,
   connection_type,
   label,
-}: Omit<EdgeTable, 'org_id' | 'edge_type'>): Connection {
+}: Omit<EdgeTable, 'org_id' | 'edge_type'>): NodeConnection {
   return { id: key, node_id: holder, source, target, type: connection_type, label }
 }
 
@@ -61,7 +61,7 @@ async function relatives(db: Kysely<IndexSchema>, orgId: string, nodeId: string,
   const first = relativesOf(db, orgId, nodeId, here, there)
     .select(['node.id', 'node.title', 'edge.label'])
     .orderBy('node.id')
-    .limit(toldAtMost)
+    .limit(maxNeighbours)
   return db.selectFrom(first.as('first')).selectAll().orderBy('title').orderBy('id').execute()
 }
 
@@ -87,7 +87,7 @@ function connectionsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
     .where((eb) => eb.or([eb('edge.source', '=', nodeId), eb('edge.target', '=', nodeId)]))
 }
 
-interface Counts {
+interface NeighbourCounts {
   readonly num_parents: number
   readonly num_children: number
   readonly num_ancestors: number
@@ -98,9 +98,9 @@ interface Counts {
 const countAll = sql<number>`count(*)`.as('total')
 
 /** By node and the graph that they are counted in: a hub has as many as the organisation has nodes. */
-const known = new LRUCache<string, Counts>({ max: 10_000 })
+const known = new LRUCache<string, NeighbourCounts>({ max: 10_000 })
 
-export async function countsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<Counts> {
+export async function countsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NeighbourCounts> {
   // Read now: the caller's row may be older than what the node was just indexed with.
   const graph = db.selectFrom('org').select(['epoch', 'graph_version']).where('id', '=', orgId)
   const { epoch, graph_version } = (await graph.executeTakeFirst()) ?? {}
@@ -110,7 +110,7 @@ export async function countsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: s
   return counts
 }
 
-async function count(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<Counts> {
+async function count(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NeighbourCounts> {
   const [parents, children, connections] = await Promise.all([
     relativesOf(db, orgId, nodeId, 'target', 'source').select(countAll).executeTakeFirstOrThrow(),
     relativesOf(db, orgId, nodeId, 'source', 'target').select(countAll).executeTakeFirstOrThrow(),

@@ -1,9 +1,9 @@
 /** The rows of one node, replaced together. */
 import { randomUUID } from 'node:crypto'
 import type { Insertable, Kysely, Selectable, Transaction, Updateable } from 'kysely'
-import { type LogToLay, layLog } from './chain-layout.ts'
+import { layLog, type NewLogPart } from './chain-layout.ts'
 import { abandonLogs, trimChain } from './chain-removal.ts'
-import { placeOf } from './chains.ts'
+import { logEndOf } from './chains.ts'
 import type { EdgeTable, IndexSchema, NodeTable, PullTable } from './schema.ts'
 
 type NodeFields = Pick<
@@ -21,7 +21,7 @@ export interface NodeChange {
   readonly branches: ReadonlyMap<string, string>
   readonly indexed: ReadonlyMap<string, string>
   /** Logs of heads that moved, in an order in which each has its base; long ones are laid out already. */
-  readonly logs: readonly LogToLay[]
+  readonly logs: readonly NewLogPart[]
   readonly pulls: readonly Insertable<PullTable>[]
   /** Numbers of those that the ledger has not any more. */
   readonly pullsGone: readonly number[]
@@ -141,9 +141,9 @@ async function replaceBranches(
   }
   for (const refs of inParts(moved.filter((ref) => !branches.has(ref))))
     await trx.deleteFrom('branch').where('node_id', '=', nodeId).where('name', 'in', refs.map(shortName)).execute()
-  const places = new Map<string, Awaited<ReturnType<typeof placeOf>>>()
+  const places = new Map<string, Awaited<ReturnType<typeof logEndOf>>>()
   const changed = [...branches].filter(([ref, head]) => indexed.get(ref) !== head)
-  for (const [, head] of changed) if (!places.has(head)) places.set(head, await placeOf(trx, nodeId, head))
+  for (const [, head] of changed) if (!places.has(head)) places.set(head, await logEndOf(trx, nodeId, head))
   for (const some of inParts(changed)) {
     const none = { chain: null, pos: null }
     const rows = some.map(([ref, head]) => ({

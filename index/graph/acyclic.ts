@@ -28,7 +28,7 @@ export function withoutCycles(size: number, arcs: Arcs): Acyclic {
   if (order.length === size) return { order, arcs, hidden: new Uint32Array() }
   const next = adjacencyOf(size, arcs, 'onward')
   for (let node = 0; node < size; node++) next.ends.subarray(next.starts[node], next.starts[node + 1]).sort()
-  const back = arcsBack(size, next, knotsOf(size, next))
+  const back = backArcs(size, next, componentsOf(size, next))
   const [kept, hidden]: [number[], number[]] = [[], []]
   for (let at = 0; at < arcs.length; at += 2) {
     const [from, to] = [arcs[at] ?? 0, arcs[at + 1] ?? 0]
@@ -80,7 +80,7 @@ function orderOf(size: number, arcs: Arcs): Uint32Array {
 }
 
 /** For every node the number of its knot: Tarjan's algorithm, with a stack of its own instead of recursion. */
-function knotsOf(size: number, { starts, ends }: Adjacency): Uint32Array {
+function componentsOf(size: number, { starts, ends }: Adjacency): Uint32Array {
   const knots = new Uint32Array(size)
   const met = new Uint32Array(size)
   const lowest = new Uint32Array(size)
@@ -121,7 +121,7 @@ function knotsOf(size: number, { starts, ends }: Adjacency): Uint32Array {
 }
 
 /** `from * size + to` of every arc within a knot that leads back to a node of the depth-first walk's present way. */
-function arcsBack(size: number, { starts, ends }: Adjacency, knots: Uint32Array): ReadonlySet<number> {
+function backArcs(size: number, { starts, ends }: Adjacency, knots: Uint32Array): ReadonlySet<number> {
   const back = new Set<number>()
   const [unseen, onWay, done] = [0, 1, 2]
   const states = new Uint8Array(size)

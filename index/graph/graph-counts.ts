@@ -18,7 +18,7 @@ export interface Counted extends Counts {
 const blockBits = 1_024
 const words = blockBits / 32
 /** Rows added to the columns at once, and planes that their numbers may need beyond the first three: 2^27 rows. */
-const batch = 8
+const rowsPerBatch = 8
 const planes = 24
 
 /**
@@ -116,7 +116,7 @@ class Sums {
   readonly #rows: Uint32Array
   readonly #low = [new Uint32Array(words), new Uint32Array(words), new Uint32Array(words)] as const
   readonly #high = new Uint32Array(words * planes)
-  readonly #batch = new Uint32Array(batch)
+  readonly #batch = new Uint32Array(rowsPerBatch)
   #waiting = 0
 
   constructor(rows: Uint32Array) {
@@ -126,7 +126,7 @@ class Sums {
   /** The row that starts at the word `start`, which stays as it is until the next `take`. */
   add(start: number): void {
     this.#batch[this.#waiting++] = start
-    if (this.#waiting === batch) this.#addBatch()
+    if (this.#waiting === rowsPerBatch) this.#addBatch()
   }
 
   /** Every column's sum, once; all sums are 0 again then. `empty` is where an empty row starts. */

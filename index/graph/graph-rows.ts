@@ -33,7 +33,7 @@ export type GraphEdgeRow = readonly [
 ]
 
 /** Milliseconds that SQLite waits for others; WAL lets readers through, so only a recovery takes them. */
-const patience = 10_000
+const busyTimeoutMs = 10_000
 
 /**
  * The published organisation's rows, from one read transaction over a connection of its own; undefined where there is
@@ -43,7 +43,7 @@ const patience = 10_000
  */
 export function readGraphRows(file: string, orgId: string): GraphRows | undefined {
   try {
-    const db = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: patience })
+    const db = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs })
     try {
       return db.transaction(() => selectRows(db, orgId))()
     } finally {

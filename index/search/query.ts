@@ -1,3 +1,4 @@
+/** Turns a question into weighted terms, with corrections of words that the index lacks. */
 import { type Word, wordsOf } from './analyzer.ts'
 import { inSteps, type Steps } from './steps.ts'
 import type { Field } from './terms.ts'

@@ -1,4 +1,4 @@
-import { createGraph, type Graph, type SearchEdge, setHeldEdges, setPresent } from './graph.ts'
+import { createSearchGraph, type SearchEdge, type SearchGraph, setHeldEdges, setPresent } from './expansion.ts'
 import { beginningOf, CUTS, createRoom, type Room, setEdgeShare, setShare, takenAt, takenWith } from './room.ts'
 import type { Steps } from './steps.ts'
 import { termsOf } from './terms.ts'
@@ -25,7 +25,7 @@ type IndexedDocument = SearchDocument & { bytes: number }
 export interface SearchIndex {
   documents: Map<string, IndexedDocument>
   texts: TextIndex
-  graph: Graph
+  graph: SearchGraph
   /** Which of CUTS its texts are cut at. */
   readonly cut: number
   /** Bytes of heap that it may take. */
@@ -54,7 +54,7 @@ export function createSearchIndex(options: SearchIndexOptions = {}): SearchIndex
   return {
     documents: new Map(),
     texts: createTextIndex(),
-    graph: createGraph(),
+    graph: createSearchGraph(),
     cut,
     limitBytes,
     room,

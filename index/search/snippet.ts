@@ -1,3 +1,4 @@
+/** Finds the part of a text that shows best why it matched. */
 import { wordsOf } from './analyzer.ts'
 import type { Query } from './query.ts'
 import { inSteps, type Steps } from './steps.ts'

@@ -1,3 +1,4 @@
+/** Counts the terms of a document by field. */
 import { wordsOf } from './analyzer.ts'
 import { inSteps, type Steps } from './steps.ts'
 

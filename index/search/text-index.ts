@@ -1,3 +1,4 @@
+/** A BM25 index over titles and texts: MiniSearch's postings, set and removed here in steps. */
 import MiniSearch from 'minisearch'
 import { inSteps, type Steps } from './steps.ts'
 import { type Field, type Terms, termsOf } from './terms.ts'
@@ -71,7 +72,7 @@ export function* setText(index: TextIndex, document: IndexedText, terms: Terms):
   yield* removeText(index, document.id)
   index.mini.add(document)
   index.texts.set(document.id, document)
-  const place = placeOf(index, document.id)
+  const place = slotOf(index, document.id)
   for (const field of FIELDS) {
     yield* inSteps(terms[field], ([term, { count }]) => addPosting(index, place, field, term, count))
     place.lengths[place.fieldIds[field] ?? -1] = terms[field].size
@@ -85,7 +86,7 @@ export function* removeText(index: TextIndex, id: string): Steps {
   const old = index.texts.get(id)
   if (!old) return
   const terms = yield* termsOf(old.title, old.text)
-  const place = placeOf(index, id)
+  const place = slotOf(index, id)
   for (const field of FIELDS) yield* inSteps(terms[field].keys(), (term) => removePosting(index, place, field, term))
   countLengths(index, id, -1)
   index.mini.discard(id)
@@ -93,19 +94,25 @@ export function* removeText(index: TextIndex, id: string): Steps {
   setAverages(index)
 }
 
-interface Place {
+interface DocumentPostings {
   shortId: number
   fieldIds: { [field: string]: number }
   /** By field. */
   lengths: number[]
 }
 
-function placeOf({ mini }: TextIndex, id: string): Place {
+function slotOf({ mini }: TextIndex, id: string): DocumentPostings {
   const shortId = mini[SHORT_IDS].get(id) ?? -1
   return { shortId, fieldIds: mini[FIELD_IDS], lengths: mini[LENGTHS].get(shortId) ?? [] }
 }
 
-function addPosting(index: TextIndex, { shortId, fieldIds }: Place, field: Field, term: string, count: number): void {
+function addPosting(
+  index: TextIndex,
+  { shortId, fieldIds }: DocumentPostings,
+  field: Field,
+  term: string,
+  count: number,
+): void {
   const fieldId = fieldIds[field] ?? -1
   const postings: Postings = index.mini[POSTINGS].fetch(term, () => {
     index.numTerms++
@@ -116,7 +123,7 @@ function addPosting(index: TextIndex, { shortId, fieldIds }: Place, field: Field
   else postings.set(fieldId, new Map([[shortId, count]]))
 }
 
-function removePosting(index: TextIndex, { shortId, fieldIds }: Place, field: Field, term: string): void {
+function removePosting(index: TextIndex, { shortId, fieldIds }: DocumentPostings, field: Field, term: string): void {
   const fieldId = fieldIds[field] ?? -1
   const postings: Postings | undefined = index.mini[POSTINGS].get(term)
   const documents = postings?.get(fieldId)

@@ -4,7 +4,7 @@ import { refuseOddFile } from './connection.ts'
 import { asDatabaseFault, DatabaseFault } from './database-fault.ts'
 
 /** Milliseconds that SQLite waits for others; WAL lets readers through. */
-const patience = 10_000
+const busyTimeoutMs = 10_000
 
 /**
  * Writes what `file` holds at this moment to `to`, which must be missing or empty: a database without a log beside it, not
@@ -13,7 +13,7 @@ const patience = 10_000
  * @throws Error where `file` is missing or damaged, or `to` cannot be written
  */
 export function copyDatabase(file: string, to: string): void {
-  const db = new Sqlite(file, { fileMustExist: true, timeout: patience })
+  const db = new Sqlite(file, { fileMustExist: true, timeout: busyTimeoutMs })
   try {
     db.prepare('vacuum into ?').run(to)
   } finally {
@@ -26,7 +26,7 @@ export function copyDatabase(file: string, to: string): void {
  * connection leaves an empty log and its index beside the file.
  */
 export function openToRead(file: string): Sqlite.Database {
-  const db = new Sqlite(file, { fileMustExist: true, timeout: patience })
+  const db = new Sqlite(file, { fileMustExist: true, timeout: busyTimeoutMs })
   try {
     db.pragma('query_only = on')
     return db

@@ -42,12 +42,12 @@ export async function openDatabase<S>(
   options: DatabaseOptions,
 ): Promise<Database<S>> {
   const { synchronous, check = false, onDamage } = options
-  const writing = await openConnection(file, { synchronous, check, role: 'write' })
+  const writing = await openConnection(file, { synchronous, check, mode: 'write' })
   const writer = new Kysely<S>({ dialect: sqliteDialect(writing, 'write', onDamage) })
   const write: Database<S>['write'] = (work) => writer.transaction().execute(work)
   try {
     await write((trx) => migrate(trx, migrations, basename(file)))
-    const reading = await openConnection(file, { synchronous, role: 'read' })
+    const reading = await openConnection(file, { synchronous, mode: 'read' })
     const read = new Kysely<S>({ dialect: sqliteDialect(reading, 'read', onDamage) })
     return {
       read,

@@ -20,7 +20,7 @@ export interface LiveProcess {
 const held = new Set<Sqlite.Database>()
 
 /** Attempts to make the folder: another process may remove one that is not locked yet. */
-const attempts = 100
+const maxAttempts = 100
 
 /**
  * Makes `runDir/<id>/` with the locked file `alive` in it. The folder gets its name after the lock is held. Nothing else may
@@ -30,7 +30,7 @@ const attempts = 100
  */
 export async function registerProcess(runDir: string): Promise<LiveProcess> {
   mkdirSync(runDir, { recursive: true })
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const id = randomUUID()
     const starting = join(runDir, `tmp-${id}`)
     mkdirSync(starting)

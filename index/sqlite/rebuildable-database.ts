@@ -27,11 +27,11 @@ export interface DerivedOptions {
 }
 
 /** Milliseconds between two looks whether the file is still the one that is open; and before what failed is tried again. */
-const interval = 1_000
+const checkIntervalMs = 1_000
 /** Milliseconds that another process may take to open the file, which reads all of it, before waiting for it is given up. */
 const openingTimeoutMs = 120_000
 /** Milliseconds that those who still read a file which was replaced get to end. */
-const patience = 30_000
+const readersTimeoutMs = 30_000
 /** SQLite's `user_version` of a database that has everything in it; one that was just made has 0. */
 const filled = 1
 
@@ -101,7 +101,7 @@ export async function openDerivedDatabase<S>(
         (opened) => {
           current = opened
           told = ''
-          setTimeout(() => void broken.close().catch(() => {}), patience).unref()
+          setTimeout(() => void broken.close().catch(() => {}), readersTimeoutMs).unref()
           if (fill) void keepWhole(fill)
         },
         (error: unknown) => complain('cannot be opened again yet', error),
@@ -127,7 +127,7 @@ export async function openDerivedDatabase<S>(
       if (current.isWhole) tell(`${name} was ${now === undefined ? 'deleted' : 'replaced'}; it is opened anew`)
       void renew(current, false)
     }
-  }, interval).unref()
+  }, checkIntervalMs).unref()
 
   async function keepWhole(work: () => Promise<boolean>): Promise<void> {
     fill = work
@@ -149,7 +149,7 @@ export async function openDerivedDatabase<S>(
         return true
       }).catch(async (error: unknown) => {
         complain('could not be filled yet', error)
-        await sleep(interval, undefined, { ref: false, signal: closing }).catch(() => {})
+        await sleep(checkIntervalMs, undefined, { ref: false, signal: closing }).catch(() => {})
         return true
       })
       if (!goesOn) return

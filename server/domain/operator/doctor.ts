@@ -159,7 +159,7 @@ function readOnlyStore(root: string): Store {
     process: 'doctor',
     takeOver: () => undefined,
     recovered: async () => {},
-    suspected: () => undefined,
+    becameReadOnly: () => undefined,
   }
 }
 

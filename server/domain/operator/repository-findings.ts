@@ -6,7 +6,7 @@ import { isTaken } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findOddEntry } from '../../../gitstore/upkeep/hazards.ts'
-import { listLeftovers } from '../../../gitstore/upkeep/stale-files.ts'
+import { listStaleFiles } from '../../../gitstore/upkeep/stale-files.ts'
 import { readRecord } from '../format/org-format.ts'
 import { identityRef, type RepositoryPlace } from '../indexing/stored-repositories.ts'
 import { ledgerRef, runFolder } from '../layout.ts'
@@ -41,7 +41,7 @@ export async function examineRepository(
   }
   const wrong = await damagesOf(repo, place, signal)
   const findings = isTaken(repo.dir) ? wrong.map((reason) => fault('repository', place.path, reason)) : []
-  for (const path of listLeftovers(runFolder(root), repo, now.getTime())) {
+  for (const path of listStaleFiles(runFolder(root), repo, now.getTime())) {
     const isLock = path.endsWith('.lock')
     const reason = isLock ? 'a lock that nobody holds any more' : 'a temporary file that nobody writes any more'
     findings.push({ kind: isLock ? 'fault' : 'note', subject: 'leftover', path: relative(root, path), reason })

@@ -1,11 +1,11 @@
 /** Nodes as git's remotes: who may fetch from and push to one, and which refs they are shown. */
 import type { Readable, Writable } from 'node:stream'
 import { GitError } from '../../../gitstore/errors.ts'
-import { refuseSuspect } from '../../../gitstore/refs/read-only.ts'
+import { refuseReadOnly } from '../../../gitstore/refs/read-only.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { Reading } from '../../../gitstore/transfer/bounded-input.ts'
-import type { Conversation } from '../../../gitstore/transfer/exchange.ts'
+import type { ReadOptions } from '../../../gitstore/transfer/bounded-input.ts'
+import type { Exchange } from '../../../gitstore/transfer/exchange.ts'
 import type { FetchRequest } from '../../../gitstore/transfer/fetch-request.ts'
 import type { Judge } from '../../../gitstore/transfer/proc-receive.ts'
 import { refusalOf } from '../../../gitstore/transfer/push-request.ts'
@@ -27,10 +27,10 @@ import { refProblem } from '../branches/ref-rules.ts'
 import { main, orgRepo } from '../layout.ts'
 import { receivePush } from './receive-push.ts'
 
-export type Service = Conversation['service']
+export type Service = Exchange['service']
 
 /** How the client and the service speak, and what ends it. */
-type Wire = Pick<Conversation, 'version' | 'signal' | 'stopping'>
+type Wire = Pick<Exchange, 'version' | 'signal' | 'stopping'>
 
 /** Writes the answer. */
 type Answer = (output: Writable, wire: Wire) => Promise<void>
@@ -45,7 +45,7 @@ export interface Remote {
    *
    * @throws GitError limit_exceeded, malformed_request; the reason of `signal`; what `hold` throws
    */
-  read(input: Readable, wire: Wire, hold: Reading['hold']): Promise<Answer>
+  read(input: Readable, wire: Wire, hold: ReadOptions['hold']): Promise<Answer>
 }
 
 /** The repository that holds the organisation itself, among the names of nodes. */
@@ -80,7 +80,7 @@ export async function openRemote(
   if (service === 'git-receive-pack') {
     if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to push')
     const { repo } = await nodeFor(deps, actor, orgId, name, 'editor')
-    refuseSuspect(repo)
+    refuseReadOnly(repo)
     return pushed(repo, (push) => receivePush(deps, actor, orgId, name, push))
   }
   const { repo, role } = await nodeFor(deps, actor, orgId, name, 'public')
@@ -102,7 +102,7 @@ function shownTo(repo: Repo, audience: Audience): readonly string[] {
 
 function fetched(repo: Repo, audience: Audience): Remote {
   const conversation = (wire: Wire) =>
-    ({ ...wire, service: 'git-upload-pack', shown: shownTo(repo, audience) }) satisfies Conversation
+    ({ ...wire, service: 'git-upload-pack', shown: shownTo(repo, audience) }) satisfies Exchange
   const answer = async (request: FetchRequest, output: Writable, wire: Wire): Promise<void> => {
     const talk = conversation(wire)
     if (request.command === 'nothing') return void output.end()
@@ -155,7 +155,7 @@ function isRefusedWhole(refused: ReadonlyMap<string, string | undefined>): refus
 
 function pushed(repo: Repo, judge: Judge): Remote {
   const conversation = (wire: Wire) =>
-    ({ ...wire, service: 'git-receive-pack', shown: shownTo(repo, 'member') }) satisfies Conversation
+    ({ ...wire, service: 'git-receive-pack', shown: shownTo(repo, 'member') }) satisfies Exchange
   return {
     isPublic: false,
     advertise: (output, wire) => advertise(repo, conversation(wire), output),

@@ -2,9 +2,9 @@
 import { findTextWithHead } from '../../../index/derived/search-rows.ts'
 import {
   createSearchIndex,
-  type Question,
   type Retrieved,
   retrieve as retrieveFrom,
+  type SearchQuestion,
 } from '../../../index/search/retrieve.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
@@ -23,7 +23,7 @@ const waitMs = 120_000
 const rounds = 5
 
 /** @throws Refusal as orgFor; busy, where too many ask, or the index takes long to make; too_large */
-export async function retrieve(deps: Deps, actor: Person, orgId: string, question: Question) {
+export async function retrieve(deps: Deps, actor: Person, orgId: string, question: SearchQuestion) {
   const { epoch } = (await orgFor(deps, actor, orgId, 'reader')).org
   refuseLongQuery(question.query)
   const search = searchOf(deps, orgId, epoch)
@@ -48,7 +48,7 @@ function searchOf(deps: Deps, orgId: string, epoch: string): OrgSearch {
   return search
 }
 
-async function answerTo(deps: Deps, orgId: string, search: OrgSearch, question: Question): Promise<Retrieved> {
+async function answerTo(deps: Deps, orgId: string, search: OrgSearch, question: SearchQuestion): Promise<Retrieved> {
   const run = openSlices()
   for (let round = 0; round < rounds; round++) {
     await catchUp(deps, orgId, search, run)
