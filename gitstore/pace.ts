@@ -1,4 +1,4 @@
-/** Work over many entries: in pieces, between which others have their turn, and a few of the large ones at a time. */
+/** Splits work over many entries into pieces with turns of the event loop in between, and limits how many large readers run. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GitError } from './errors.ts'
@@ -6,22 +6,22 @@ import { GitError } from './errors.ts'
 /** Entries between two turns of the event loop: about 5 ms of work. */
 export const entriesPerTurn = 5_000
 
-/** Entries after which work is large: it holds some 10 MB. */
+/** Entries from which on a reader is large: it holds some 10 MB. */
 const largeEntries = 20_000
-/** Large readers at a time, and how many more may wait. */
+/** Large readers that run at a time, and how many more may wait. */
 const maxLargeReaders = 2
 const maxWaiting = 32
-/** Milliseconds that one of them waits. */
+/** The longest wait for a slot. */
 const slotTimeoutMs = 30_000
 
 export interface Pace {
   /** Counts entries; true once it is time for `turn`. */
   isDue(entries: number): boolean
-  /** Lets others have their turn. @throws GitError busy: too many large readers wait already, or this one for too long */
+  /** Yields the event loop. @throws GitError busy: too many large readers wait, or this one has waited too long */
   turn(): Promise<void>
 }
 
-/** Any number of these may go on at a time: for work under a lock. */
+/** Without a limit on readers, for work under a lock. */
 export function newPace(): Pace {
   let sinceTurn = 0
   return {
@@ -40,7 +40,7 @@ let runningReaders = 0
 const waiting: (() => void)[] = []
 
 /**
- * Runs `work`, of which only a few go on at a time once they are large.
+ * Runs `work`. Once it is large, only a few of its kind run at a time.
  *
  * @throws GitError busy (facts.readers: true)
  */
@@ -87,7 +87,7 @@ async function claimSlot(): Promise<void> {
   })
 }
 
-/** The place goes to who has waited longest, or is free. */
+/** Gives the slot to the reader that has waited longest, if one waits. */
 function releaseSlot(): void {
   const next = waiting.shift()
   if (next) next()

@@ -1,9 +1,9 @@
 /**
- * Questions about history, in `git log`'s order, answered from logs that are already laid out (`KnownLogs`): only what lies
- * above them is walked. What is said here of a commit is true for ever, whoever remembers it.
+ * Answers questions about history in `git log`'s order from logs that the index has laid out (`KnownLogs`). Walks only the
+ * commits above them. Answers about a commit never change, so they are cached.
  *
- * `log(c) = [c] + log(p)` for every commit with one parent, whatever the clocks. With merges, what lies below an entry of a
- * log is that entry's own log only at a *cut*: git's queue held it alone, and no later entry has a parent that was shown.
+ * `log(c) = [c] + log(p)` for every commit with one parent, whatever the clocks. With merges, the entries below an entry are
+ * that entry's own log only at a *cut*: git's queue held it alone, and no later entry has a parent that was shown before.
  */
 
 import { LRUCache } from 'lru-cache'
@@ -21,18 +21,18 @@ interface Divergence {
 }
 
 /**
- * What one may ask of a repository's history. A head may be pending in a draft.
+ * Questions about a repository's history. A head may be pending in an object batch.
  *
  * Each method throws GitError object_missing, object_damaged, repo_missing, native_failed.
  */
 export interface History {
-  /** A page of `git log head`, and how long that is. */
+  /** A page of `git log head`, and the length of the log. */
   page(head: Oid, offset: number, limit: number): Promise<{ total: number; oids: Oid[] }>
   /** Whether `oid` is `head` or one of its ancestors. */
   contains(head: Oid, oid: Oid): Promise<boolean>
   /** Those of `head` and its ancestors whose id begins so, two at most. */
   named(head: Oid, prefix: string): Promise<Oid[]>
-  /** How far two commits have grown apart, as sets; `git rev-list --left-right --count` is wrong under clock skew. */
+  /** How far two commits have diverged, as sets; `git rev-list --left-right --count` is wrong under clock skew. */
   divergence(base: Oid, head: Oid): Promise<Divergence>
   /** What `head` has and `base` lacks, in the order of head's log, newest first. */
   between(base: Oid, head: Oid): Promise<Oid[]>
@@ -46,11 +46,11 @@ const walkedLogs = new LRUCache<string, LogPart>({
   sizeCalculation: ({ entries }) => entries.length + 6,
 })
 
-/** Of about 400 bytes each; every move of a branch is asked after anew. */
+/** Of about 400 bytes each. */
 const divergences = new LRUCache<string, Divergence>({ max: 5_000 })
 const mergeBases = new LRUCache<string, { readonly oid: Oid | undefined }>({ max: 5_000 })
 
-/** Times that a log may be forgotten while it is asked after. */
+/** Attempts of a question whose logs are forgotten while it is answered. */
 const maxAttempts = 10
 
 export function historyOf(repo: Repo, known: KnownLogs): History {
@@ -67,7 +67,7 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
     return unfolded
   }
 
-  /** Asks until the logs that the answer stands on stay where they are. */
+  /** Repeats the question until its logs stay known. */
   async function retryWhileForgotten<T>(ask: () => Promise<T | undefined>): Promise<T> {
     for (let round = 0; round < maxAttempts; round++) {
       const answer = await ask()
@@ -76,7 +76,7 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
     throw new GitError('busy', 'The history changes faster than it can be read; nothing is lost')
   }
 
-  /** What the two logs have for themselves above their common end, and that end. */
+  /** The parts of the two logs above their common end, and that end. */
   async function apart(base: Oid, head: Oid) {
     const ours = await logOf(head)
     const theirs = await logOf(base)
@@ -89,7 +89,7 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
     return ours.base || theirs.base ? undefined : { a: 0, b: 0, shared: 0, straight: true }
   }
 
-  /** One of the two has no known log below it, so nothing is shared there. */
+  /** One of the two has no known log below it: nothing is shared there. */
   async function sharedByLength(ours: LogPart, theirs: LogPart): Promise<SharedEnd | undefined> {
     if (ours.base && theirs.base) return undefined
     const a = ours.base ? (await known.page(ours.base, 0, 0))?.total : 0
@@ -102,7 +102,7 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
     return rest && [...entries.map(({ oid }) => oid), ...rest.oids]
   }
 
-  /** Both sides as lists of what lies above the common end. */
+  /** The commits of both sides above the common end. */
   async function sides(base: Oid, head: Oid): Promise<{ ours: Oid[]; theirs: Oid[] } | undefined> {
     const found = await apart(base, head)
     const ours = found && (await above(found.ours, found.a - found.shared))
@@ -194,7 +194,7 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
   return history
 }
 
-/** No merge above the common end: then a commit of one side is the other's too only where both are not laid out yet. */
+/** Whether no merge lies above the common end. Then both sides share only commits that are not laid out yet. */
 function isStraight({ ours, theirs, straight }: { ours: LogPart; theirs: LogPart; straight: boolean }): boolean {
   return straight && ours.entries.every(({ cut }) => cut) && theirs.entries.every(({ cut }) => cut)
 }
