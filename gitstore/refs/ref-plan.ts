@@ -1,9 +1,9 @@
 /**
- * The moves of a ref transaction: judged by name, written down, and carried out.
+ * The moves of a ref transaction: checks their names, writes the plan, carries it out.
  *
- * The first move decides: after a crash the transaction is finished if it was made, else undone. It is durable before the
- * second one. The last move, which is the ledger's, is made only once all others are durable; those in between are synced
- * together, since recovery makes all of them again from the plan.
+ * The first move decides: after a crash, recovery finishes the transaction if that move was made, else undoes it. It is durable
+ * before the second. The last move, the ledger's, follows when all others are durable. Those in between are synced together,
+ * since recovery repeats all of them from the plan.
  */
 
 import { closeSync, renameSync } from 'node:fs'
@@ -23,7 +23,7 @@ export interface Move extends RefName {
   readonly to: Oid | null
 }
 
-/** A move as `moves.json` has it. */
+/** A move in `moves.json`. */
 export interface PlannedMove {
   /** Of the repository, below the store's root. */
   readonly dir: string
@@ -36,9 +36,9 @@ export interface StagedMove extends Move {
   readonly value: string
 }
 
-/** Files that are open at once, and names that are made between two turns of the event loop. */
+/** Files that are open at a time, and renames between two turns of the event loop. */
 const maxOpenFiles = 64
-/** Milliseconds that a lock below a name is waited for. */
+/** The longest wait for a folder at the path of a ref to become empty. */
 const folderTimeoutMs = 1_000
 
 function planOf(store: Store, { repo, ref, to }: Move): PlannedMove {
@@ -60,7 +60,7 @@ export function namesAbove(ref: string): string[] {
  * `a` forbids `a/b` and the other way round, packed or loose, there or in the same transaction.
  *
  * @param locked paths of the locks that are held; a new ref needs those of the names above it
- * @throws GitError ref_name_taken (facts.ref), busy (facts.ref: it was deleted while its lock was waited for)
+ * @throws GitError ref_name_taken (facts.ref), busy (facts.ref: the ref was deleted while its lock was awaited)
  */
 export async function refuseTakenNames(moves: readonly Move[], locked: readonly string[]): Promise<void> {
   const held = new Set(locked)
@@ -77,14 +77,14 @@ export async function refuseTakenNames(moves: readonly Move[], locked: readonly 
   }
 }
 
-/** The ref that keeps a new one from its name; undefined where there is none. */
+/** The ref whose name excludes the new ref; undefined where there is none. */
 export function takenBy({ repo, ref }: RefName): string | undefined {
   const above = namesAbove(ref).find((name) => readRef(repo, name))
   if (above) return above
   return hasLooseBelow(repo, ref) || hasPackedBelow(repo, ref) ? `${ref}/` : undefined
 }
 
-/** Writes the new values, synced: all of some before the first is synced, so that the file system's journal takes them together. */
+/** Writes and syncs the new values; writes a group before it syncs the first, so that the journal takes them together. */
 export async function writeValues(steps: readonly StagedMove[]): Promise<void> {
   const files = steps.filter(({ to }) => to !== null)
   for (let at = 0; at < files.length; at += maxOpenFiles) {
@@ -100,7 +100,7 @@ export async function writeValues(steps: readonly StagedMove[]): Promise<void> {
   }
 }
 
-/** Writes the plan with its values, and makes durable the names by which it is found after a power cut: its folder's and its locks'. */
+/** Writes the plan and its values, and syncs the names by which recovery finds it after a power cut: its folder's and its locks'. */
 export async function writePlan(store: Store, folder: string, steps: readonly StagedMove[]): Promise<void> {
   const plans = steps.map((step) => planOf(store, step))
   const plan = writeSynced(join(folder, 'moves.json'), JSON.stringify(plans))
@@ -126,7 +126,7 @@ async function carryOutGroup(folder: string, steps: readonly StagedMove[]): Prom
   await syncRefFolders(steps)
 }
 
-/** Gives a value its ref's name. @throws GitError ref_name_taken (facts.ref), storage_* */
+/** Renames a value to its ref. @throws GitError ref_name_taken (facts.ref), storage_* */
 export async function renameRef({ repo, ref, value }: StagedMove): Promise<void> {
   const path = join(repo.dir, ref)
   const taken = new GitError('ref_name_taken', `A branch beside ${ref} stands in the way`, { ref })
@@ -139,7 +139,7 @@ export async function renameRef({ repo, ref, value }: StagedMove): Promise<void>
       if (codeOf(error) === 'ENOTDIR') throw taken
       if (!foldersInTheWay.includes(codeOf(error))) throw asStorageFault(error)
     }
-    // Folders stay behind when a branch below is packed or deleted; one that is being deleted has its lock there.
+    // Packing or deleting a branch below leaves its folder; one that is being deleted has its lock there.
     await removeEmptyFolders(path)
     if (hasLooseBelow(repo, ref) || performance.now() - began > folderTimeoutMs) throw taken
     if (attempt > 0) await sleep(5)
@@ -157,7 +157,7 @@ async function deleteRefs(folder: string, names: readonly RefName[]): Promise<vo
   }
   for (const { repo, ref } of names) {
     await unlink(join(repo.dir, ref)).catch((error: unknown) => {
-      // A folder of that name is what is left of a branch below it.
+      // A folder of that name remains from a branch below it.
       if (!['ENOENT', 'EISDIR', 'ENOTDIR'].includes(String(codeOf(error)))) throw asStorageFault(error)
     })
   }
@@ -165,7 +165,7 @@ async function deleteRefs(folder: string, names: readonly RefName[]): Promise<vo
 
 /**
  * Syncs the folders of refs, each once. A ref in a folder of its own, `refs/heads/a/b`: the folders above may be new, and are
- * synced too. One that has gone had nothing left in it after `git pack-refs`: the ref is in packed-refs.
+ * synced too. `git pack-refs` removes a folder that it has emptied: the ref is then in packed-refs.
  */
 export async function syncRefFolders(names: readonly RefName[]): Promise<void> {
   const folders = new Map<string, string>()
@@ -184,8 +184,8 @@ export async function syncRefFolders(names: readonly RefName[]): Promise<void> {
 }
 
 /**
- * Holds `packed-refs.lock` wherever `moves` delete a ref, packed or not, until its loose file is gone too: a
- * `git pack-refs` that has read the file would bring the ref back. False where such a lock could not be removed.
+ * Holds `packed-refs.lock` of each repository in which `moves` delete a ref, packed or not, until the loose file is gone too: a
+ * `git pack-refs` that has read the file would restore the ref. False where such a lock could not be removed.
  */
 export async function holdingPackedRefs(
   store: Store,

@@ -1,11 +1,10 @@
 /**
- * Moves several refs as one: all of them or none, whatever process dies in between.
+ * Moves several refs atomically: all or none, whichever process dies in between.
  *
- * A transaction is a folder `run/<process>/<n>/`: `token` (hard-linked to every lock; it says whose they are and which),
+ * A transaction is a folder `run/<process>/<n>/`: `token` (hard-linked to every lock; it names the owner and the locks),
  * one file a move with the new value, and `moves.json`. Locks are git's own `<ref>.lock`, so native git waits or fails too.
- * Moves happen in the order given, the decisive one first: whoever recovers the folder finishes the transaction if that one
- * was made, else undoes it. For that, all of it is durable before the first move, that one before the second, and all others
- * before the last (ref-plan.ts).
+ * Moves happen in the order given, the decisive one first: recovery finishes the transaction if that move was made, else undoes
+ * it. The plan is durable before the first move, the first move before the second, all others before the last (ref-plan.ts).
  */
 import { mkdirSync, readdirSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -39,17 +38,17 @@ export { recoverAll } from './ref-recovery.ts'
 export interface Decision<T> {
   readonly moves: readonly Move[]
   readonly value: T
-  /** Writes the objects that the moves point at, beside the transaction's own files; it is done before the first move. */
+  /** Writes the objects that the moves point at, concurrently with the transaction's files, before the first move. */
   readonly save?: () => Promise<void>
 }
 
-/** A ref as it stands under the lock, or null. */
+/** The value of a ref under the lock, or null. */
 export type Current = (name: RefName) => Oid | null
 
 /**
- * Locks `names`, lets `decide` read them and say what moves, and makes the moves durable in that order.
- * `decide` may write objects; what it or `save` throws is thrown here, and nothing has moved.
- * About 2 ms a ref, most of it syncs. `note` is handed to `store.recovered` should this process die in between.
+ * Locks `names`, calls `decide`, and makes its moves durable in their order.
+ * `decide` reads the refs under their locks and may write objects. If it or `save` throws, this throws and nothing has moved.
+ * About 2 ms a ref, most of it syncs. Recovery passes `note` to `store.recovered` if this process dies in between.
  *
  * @throws GitError busy, repo_missing, ref_name_taken, storage_full, storage_readonly, storage_error
  */
@@ -65,17 +64,17 @@ export async function transact<T>(
     const unsynced = decision.moves.length > 0 ? await commit(store, folder, locked, decision) : undefined
     return { value: decision.value, unsynced }
   })
-  // Without the lock: whoever builds on the ref meanwhile syncs the same folder after it.
+  // After the lock is released: a writer that builds on the ref syncs the same folder later.
   if (unsynced) await withFaults(store, [unsynced], () => syncRefFolders([unsynced]))
   return value
 }
 
-/** A lock, and the ref that it is taken for where that is another one. */
+/** A lock, and the ref that needs it where that is another one. */
 interface WantedLock extends RefName {
   readonly forRef?: string
 }
 
-/** The names above refs that are new: who makes `a/b` excludes who makes `a`. */
+/** The names above new refs: a writer of `a/b` excludes a writer of `a`. */
 function aboveNew(names: readonly RefName[]): WantedLock[] {
   return names.flatMap(({ repo, ref }) => {
     const above = namesAbove(ref)
@@ -122,7 +121,7 @@ async function withLocks<T>(
         }
         return await work(folder, locked)
       } finally {
-        // Half made, it keeps its locks: released now, others would build on some of its moves without the rest.
+        // A half-made transaction keeps its locks: without them others would build on some of its moves without the rest.
         if (halfMade.delete(folder) || !locked.map(removeLock).every(Boolean))
           await recoverOwn(store, { process: store.process, transaction, note, locks, folder })
         else removeFolder(folder)
@@ -131,7 +130,7 @@ async function withLocks<T>(
   )
 }
 
-/** Throws again what a lock was refused with, with the name of the ref that it was needed for. */
+/** Rethrows the fault of a lock with the ref that needs the lock. */
 function withRefName(ref: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof GitError)) throw error
@@ -139,14 +138,14 @@ function withRefName(ref: string): (error: unknown) => never {
   }
 }
 
-/** Folders of this process's transactions of several moves, from before the first until after the last. */
+/** Folders of this process's transactions of several moves, from before the first move until after the last. */
 const halfMade = new Set<string>()
-/** Milliseconds between two attempts at what the file system has refused. */
+/** Delays between two attempts after a fault of the file system. */
 const retryDelaysMs = { shortest: 1_000, longest: 5_000 } as const
 
 /**
- * Finishes or undoes a transaction of this process in which the file system failed, now or, in the background, as soon as
- * it can be done. Nothing of it is acknowledged.
+ * Finishes or undoes a transaction of this process in which the file system failed: now, or in the background as soon as that
+ * succeeds. Nothing of it is acknowledged.
  */
 async function recoverOwn(store: Store, broken: UnfinishedTransaction): Promise<void> {
   const attempt = () =>
@@ -165,7 +164,7 @@ async function recoverOwn(store: Store, broken: UnfinishedTransaction): Promise<
 
 const unremoved = new Set<string>()
 
-/** Without locks a transaction's folder means nothing; what cannot be removed now is tried again after the next one. */
+/** Removes the folder of a transaction, which has no meaning without locks. Retries folders that remain after the next one. */
 function removeFolder(folder: string): void {
   unremoved.add(folder)
   for (const each of unremoved) {
@@ -180,7 +179,7 @@ function removeFolder(folder: string): void {
 }
 
 /**
- * Does `work`, which writes to the repositories of `names`. One in which a sync fails is only read from then on.
+ * Runs `work`, which writes to the repositories of `names`. A repository in which a sync fails becomes read-only.
  *
  * @throws GitError repo_missing, storage_full, storage_readonly, storage_error; else what `work` threw
  */
@@ -200,7 +199,7 @@ export async function withFaults<T>(
   }
 }
 
-/** Runs `work` when all who asked earlier in this process for one of `keys` are done: fairer than polling, and cheaper. */
+/** Runs `work` after all earlier work of this process on one of `keys`: fairer and cheaper than polling. */
 async function queued<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
   const before = Promise.allSettled(keys.map((key) => queues.get(key)))
   const mine = before.then(work)
@@ -223,13 +222,13 @@ async function commit(
   const steps = moves.map((move, at) => ({ ...move, value: join(folder, String(at)) }))
   const [first] = steps
   if (steps.length === 1 && first?.to) {
-    // One rename is whole by itself: there is nothing to finish.
+    // One rename is atomic: there is nothing to finish.
     await allDone([save?.(), writeValues(steps)])
     await ownTurn()
     await renameRef(first)
     return first
   }
-  // A plan that is there may be carried out by another: its objects come before it.
+  // Another process may carry out a plan that exists, so its objects come first.
   await save?.()
   await writePlan(store, folder, steps)
   halfMade.add(folder)

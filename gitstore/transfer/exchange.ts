@@ -12,17 +12,17 @@ import type { GitService } from './service-process.ts'
 
 export interface Exchange {
   readonly service: GitService
-  /** The refs that the client hears of: these, and all below them. */
+  /** The refs that the client sees: these, and all below them. */
   readonly shown: readonly string[]
   readonly version: 0 | 1 | 2
-  /** Ends git at once: the client has gone, or is too slow. */
+  /** Ends git at once: the client has disconnected, or is too slow. */
   readonly signal: AbortSignal
-  /** Ends git, and says so to the client. */
+  /** Ends git with a message to the client: the service stops. */
   readonly stopping: AbortSignal
 }
 
 interface RelayOptions {
-  /** What comes before git's first word. */
+  /** Sent before git's output. */
   readonly opening?: Buffer
   /** Whether the client understands a message in the middle of the answer. */
   readonly bands?: boolean
@@ -30,7 +30,7 @@ interface RelayOptions {
   readonly isPush?: boolean
 }
 
-/** Hands on what git says, until it has ended. */
+/** Sends git's output to the client until git has ended. */
 export async function relayOutput(
   repo: Repo,
   child: GitProcess,
@@ -49,7 +49,7 @@ export async function relayOutput(
     if (isPush) endPush(repo, child)
     else killGroup(child)
   }
-  /** Also a client that does not read what git, which has ended, has left for it. */
+  /** Applies also to a client that does not read the output of a git that has ended. */
   function leave() {
     if (!left && !ended) end()
     left = true

@@ -1,7 +1,6 @@
 /**
- * What a client asks of upload-pack, read line by line as git reads it (serve.c, ls-refs.c, upload-pack.c) but strictly: a
- * line that is not of a known form is refused, never passed on. Git is given the request written anew from what was
- * understood, so that nothing reaches it that was not judged.
+ * A client's request to upload-pack, and its bytes for git. The bytes are written anew from the parsed request, so that git
+ * receives nothing that was not judged.
  */
 
 import type { Oid } from '../repo.ts'
@@ -32,7 +31,7 @@ export interface Fetch {
   readonly end: 'done' | 'flush' | 'none'
 }
 
-/** `nothing`: a flush alone, with which git asks whether it is let in before it sends much. */
+/** `nothing`: a flush alone, with which git checks its access before it sends a large request. */
 export type FetchRequest = LsRefs | Fetch | { readonly command: 'nothing' }
 
 /** An id that no object has. */
@@ -64,8 +63,8 @@ export function bodyOf(request: LsRefs | Fetch): Buffer {
 }
 
 /**
- * The same request of haves and shallow commits that the client may know of; of the others git hears as little as of what
- * does not exist. In v2 that haves were sent at all says that their acknowledgements are waited for.
+ * The request with only the haves and shallow commits that the client may see. In v2 a request with haves expects
+ * acknowledgements, so an unknown id stands for those that were removed.
  */
 export function withVisible(request: Fetch, visible: ReadonlySet<Oid>, deepenNot: ReadonlySet<string>): Fetch {
   const haves = new Set([...request.haves].filter((oid) => visible.has(oid)))
