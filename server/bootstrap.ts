@@ -55,9 +55,9 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     const credentials = await openCredentials(root)
     closing.push(() => credentials.close())
     const index = await openDerivedDatabase<IndexSchema>(join(root, indexFile), indexMigrations, {
-      turns: join(run, 'index'),
+      lockPrefix: join(run, 'index'),
       closing: draining,
-      tell: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
+      report: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
     })
     closing.push(() => index.close())
     const store: Store = {

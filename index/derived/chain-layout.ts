@@ -1,23 +1,23 @@
-/** Lays logs out as chains, and keeps the way down from any head short. */
+/** Lays logs out as chains, so that the path down from any head crosses few chains. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CompiledQuery } from 'kysely'
 import { chainsOf, findLogEnd, type LogEnd, rowsPerTransaction, type Trx, toBytes } from './chains.ts'
 
-/** The newest entries of a log on top of the log of `base`; undefined: there is nothing below. */
+/** The newest entries of a log, on top of the log of `base`; undefined: nothing is below. */
 export interface NewLogPart {
   /** Newest first; `cut`: this entry and all below are exactly its own log. */
   readonly entries: readonly { readonly oid: string; readonly cut: boolean }[]
   readonly base: string | undefined
 }
 
-/** Rows that are moved from one chain to another at most. */
+/** The most rows that move from one chain to another. */
 const maxMovedRows = 10_000
 const insertEntry = 'insert into entry (chain, pos, oid, bend) values (?, ?, ?, ?)'
 
 /**
- * Lays a log out upon its base, or nothing and false where others have laid out some of it meanwhile, or forgotten the base.
- * For short ones, beside other rows of the transaction; `layLongLog` for others.
+ * Lays a log out on its base. Returns false and writes nothing where another writer has laid out some of it meanwhile, or removed
+ * the base. For short logs, in a transaction with other rows; `layLongLog` is for others.
  */
 export async function layLog(trx: Trx, nodeId: string, { entries, base }: NewLogPart): Promise<boolean> {
   for (const { oid, cut } of entries) if (cut && (await findLogEnd(trx, nodeId, oid))) return false
@@ -38,7 +38,7 @@ export async function layLog(trx: Trx, nodeId: string, { entries, base }: NewLog
   return true
 }
 
-/** As layLog, for some logs in a transaction of their own; `chains` and the answer as of layLongLog. */
+/** As layLog, for several logs in a transaction of their own; `chains` and the result as in layLongLog. */
 export function layLogs(
   write: <R>(work: (trx: Trx) => Promise<R>) => Promise<R>,
   nodeId: string,
@@ -53,8 +53,8 @@ export function layLogs(
 }
 
 /**
- * As layLog, in transactions of its own that hold nobody up; what is half laid out is seen by nobody. `chains` is what
- * `chainsOf` said before the log was worked out; the answer is what it says now, undefined where others were faster.
+ * As layLog, in several short transactions; no reader sees an incomplete log. `chains`: the result of `chainsOf` before the log
+ * was computed. Returns its result now; undefined where another writer has changed the chains.
  */
 export async function layLongLog(
   write: <R>(work: (trx: Trx) => Promise<R>) => Promise<R>,
@@ -100,7 +100,7 @@ async function newChain(
   return id
 }
 
-/** The bend of the last one. */
+/** Returns the bend of the last entry. */
 async function insertEntries(
   trx: Trx,
   chain: number,
@@ -118,8 +118,8 @@ async function insertEntries(
 }
 
 /**
- * Where a chain has grown to more than twice what its base has above the fork, the two change places: so the way down from
- * any head crosses few chains, and what nobody needs any more is written over.
+ * Swaps a chain with its base when it has more than twice as many entries as the base has above the fork. The path down from any
+ * head then crosses few chains.
  */
 async function swapWithBase(trx: Trx, nodeId: string, id: number): Promise<void> {
   const chain = await trx.selectFrom('chain').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
@@ -138,7 +138,7 @@ async function swapWithBase(trx: Trx, nodeId: string, id: number): Promise<void>
   await swapWithBase(trx, nodeId, base.id)
 }
 
-/** Everything above `pos`, with the branches and chains that stand there. */
+/** Moves every entry above `pos`, with the branches and chains that end or begin there. */
 async function moveEntries(trx: Trx, from: number, to: number, pos: number): Promise<void> {
   await trx.updateTable('entry').set({ chain: to }).where('chain', '=', from).where('pos', '>', pos).execute()
   await trx.updateTable('branch').set({ chain: to }).where('chain', '=', from).where('pos', '>', pos).execute()

@@ -1,4 +1,4 @@
-/** What a node is linked with: parents, children, connections and exact counts, from the edge index. */
+/** Queries on a node's neighbours: parents, children, connections and exact counts. */
 import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { Slice } from '../slice.ts'
@@ -14,7 +14,7 @@ export interface NodeConnection {
   readonly label: string
 }
 
-/** Parents, children and connections that the details of a node tell, of each the first ones. */
+/** The most parents, children and connections in the details of a node, of each kind. */
 const maxNeighbours = 200
 
 /** Edges whose other end is deleted are hidden. */
@@ -28,7 +28,7 @@ export async function readNeighbours(db: Kysely<IndexSchema>, orgId: string, nod
   return { parents, children, connections, ...counts }
 }
 
-/** Those that the node holds and those that lead to it: by the node that holds them, then by id. */
+/** The connections that the node holds and those that lead to it: by holder, then by id. */
 export async function readConnections(
   db: Kysely<IndexSchema>,
   orgId: string,
@@ -56,7 +56,7 @@ function toConnection({
   return { id: key, node_id: holder, source, target, type: connection_type, label }
 }
 
-/** The first by id, in the order of their titles. */
+/** The first ones by id, ordered by title. */
 async function relatives(db: Kysely<IndexSchema>, orgId: string, nodeId: string, here: End, there: End) {
   const first = relativesOf(db, orgId, nodeId, here, there)
     .select(['node.id', 'node.title', 'edge.label'])
@@ -97,11 +97,11 @@ interface NeighbourCounts {
 
 const countAll = sql<number>`count(*)`.as('total')
 
-/** By node and the graph that they are counted in: a hub has as many as the organisation has nodes. */
+/** By node and version of the graph: a hub has as many as the organisation has nodes. */
 const known = new LRUCache<string, NeighbourCounts>({ max: 10_000 })
 
 export async function countsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NeighbourCounts> {
-  // Read now: the caller's row may be older than what the node was just indexed with.
+  // Read now: the caller's row may be older than the node's latest rows.
   const graph = db.selectFrom('org').select(['epoch', 'graph_version']).where('id', '=', orgId)
   const { epoch, graph_version } = (await graph.executeTakeFirst()) ?? {}
   const key = `${epoch} ${graph_version} ${nodeId}`
@@ -125,7 +125,7 @@ async function count(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Pr
   }
 }
 
-/** Distinct nodes above or below; `union` ends a walk in a graph that damaged mirrors made cyclic. */
+/** Distinct nodes above or below; `union` ends the walk also in a cyclic graph, which damaged mirrors can cause. */
 async function countReached(
   db: Kysely<IndexSchema>,
   orgId: string,

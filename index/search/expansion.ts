@@ -1,6 +1,6 @@
 /** The edges between documents, and which of them an expansion of matches follows. */
 export interface SearchEdge {
-  /** Unique, whoever holds it. */
+  /** Unique among all holders. */
   id: string
   source: string
   target: string
@@ -18,7 +18,7 @@ export interface SearchGraph {
   held: Map<string, SearchEdge[]>
   /** By either end. */
   touching: Map<string, Set<SearchEdge>>
-  /** Distinct visible neighbours by node; emptied by any edit, filled as asked. */
+  /** Distinct visible neighbours by node; cleared by any edit, filled on demand. */
   degrees: Map<string, number>
 }
 

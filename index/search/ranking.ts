@@ -28,14 +28,14 @@ export interface RankedNode {
   via: string | null
 }
 
-/** Where scores may spread. */
+/** The edges and nodes to which scores may spread. */
 export interface Expansion {
   graph: SearchGraph
   follow: FollowedEdges
   admits(id: string): boolean
 }
 
-/** At most so many nodes are in an answer, hence so many neighbours of one node are looked at: more are cut anyway. */
+/** Nodes of one answer, and hence neighbours of one node that are considered. */
 export const MOST_NODES = 500
 
 const SEEDS = 8
@@ -56,12 +56,13 @@ interface Source {
 }
 
 /**
- * The matches (best first) and what is reached from them, best first; `cut` if more than MOST_NODES were. All matches and
- * all that they reach lead on, but scores spread only from the best 8 matches and the 20 first-hop nodes that gained most.
+ * Ranks the matches (given best first) and the nodes reached from them, best first; `cut` if there were more than MOST_NODES.
+ * Every match and every reached node leads on, but scores spread only from the best 8 matches and the best 20 nodes of the first
+ * hop.
  * A second hop adds nodes and raises none that was reached before.
  *
  * Formula and figures: index/README.md. Spreading one hop lifts recall@5 of multi-hop questions from 69 to 94 % (2Wiki).
- * The bridge, a second text query that adds entry points, belongs before this, where the `top_k` matches are chosen.
+ * A second text query that adds entry points would come before this, where the `top_k` matches are chosen.
  */
 export function* rankNodes(
   expansion: Expansion,
@@ -103,7 +104,7 @@ export function byScore(a: { id: string; score: number }, b: { id: string; score
   return b.score - a.score || (a.id < b.id ? -1 : 1)
 }
 
-/** To the 6 significant digits that are shown, so that what looks equal is equal. */
+/** Rounds to the 6 significant digits of an answer, so that scores that look equal are equal. */
 export function roundScore(score: number): number {
   return Number(score.toPrecision(6))
 }
@@ -115,7 +116,7 @@ function seedsOf(coverage: Coverage, matches: Match[], top: number, level: Level
   }))
 }
 
-/** Goes one hop from `sources`, in their order, and notes in `found` what is reached; true if neighbours of a hub were left out. */
+/** Adds to `found` the nodes one hop from `sources`, in their order; true if neighbours of a hub were left out. */
 function* expandOneHop(
   expansion: Expansion,
   coverage: Coverage,

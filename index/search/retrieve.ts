@@ -51,7 +51,7 @@ interface RetrievedNode extends RankedNode {
   commit_id?: string
   /** Only the beginning of its text is searched. */
   partly_indexed?: boolean
-  /** What is indexed of the text. */
+  /** The indexed part of the text. */
   text_content?: string
 }
 
@@ -65,14 +65,14 @@ export interface Retrieved {
   truncated: boolean
 }
 
-/** UTF-16 units that are read for the snippets of one answer, in the order of rank, and of each match whatever is left. */
+/** UTF-16 units that are read for the snippets of one answer, in the order of rank, and the least for each match. */
 const SNIPPET_READING = 1_048_576
 const LEAST_READING = 16_384
 
 /** Edges in one answer, those with the least ids: about 4 MB. */
 const MOST_EDGES = 10_000
 
-/** Never throws; the answer depends on the question and on what the index holds, not on how it came there. */
+/** Never throws. The answer depends on the question and the content of the index, not on the order of its edits. */
 export function* retrieve(index: SearchIndex, question: SearchQuestion): Steps<Retrieved> {
   const { graph, texts, documents } = index
   const level = LEVELS[question.expansion_depth]
@@ -105,7 +105,7 @@ function followOf(level: Level, { connection_types }: Scope): FollowedEdges {
   }
 }
 
-/** Rounded before they are ordered, so that the cut at `limit` goes by what is shown. */
+/** Rounds scores before it orders the matches, so that the cut at `limit` follows the scores of the answer. */
 function* bestMatches(scores: Scores, limit: number, admits: (id: string) => boolean): Steps<Match[]> {
   const best: Match[] = []
   yield* inSteps(scores.ranked(), ({ id, score }) => {

@@ -1,3 +1,4 @@
+/** Which nodes a question admits. */
 import { edgesOf, type SearchGraph } from './expansion.ts'
 import { inSteps, type Steps } from './steps.ts'
 
@@ -10,7 +11,7 @@ export interface Scope {
   /** ISO times, both exclusive. */
   updated_after?: string
   updated_before?: string
-  /** Which connections `deep` follows; it decides about no node. */
+  /** The connections that `deep` follows; admits or excludes no node. */
   connection_types?: string[]
 }
 

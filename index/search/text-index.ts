@@ -20,7 +20,7 @@ interface Hit {
   terms: string[]
 }
 
-/** What a list of terms says of each document; the only thing the ranking knows of BM25. */
+/** The scores of a list of terms by document; the ranking uses nothing else of BM25. */
 export interface Scores {
   find(id: string): Hit | undefined
   /** Documents with a score, best first; their order among equals is undefined. */
@@ -29,7 +29,7 @@ export interface Scores {
 
 export interface TextIndex {
   mini: MiniSearch<IndexedText>
-  /** As indexed: what is taken out must be the very text that was put in. */
+  /** As indexed: removal needs the exact text that was added. */
   texts: Map<string, IndexedText>
   /** Sums of field lengths over all documents, in the order of FIELDS; whole numbers, hence exact. */
   totalLengths: number[]
@@ -44,7 +44,7 @@ const FIELDS: Field[] = ['all', 'title']
 const BOOST = { all: 1, title: 0.3 }
 const BM25 = { k: 1.2, b: 0.75, d: 0 }
 
-// MiniSearch 7.2.0, pinned: TypeScript lets a protected member be reached, and checks its type, through a name like these.
+// Protected members of MiniSearch 7.2.0 (pinned); TypeScript allows and checks access through such names.
 const AVERAGES = '_avgFieldLength'
 const LENGTHS = '_fieldLength'
 const SHORT_IDS = '_idToShortId'
@@ -56,7 +56,7 @@ export function createTextIndex(): TextIndex {
     fields: FIELDS,
     storeFields: [],
     autoVacuum: false,
-    // A document is added and discarded without a word; its postings are set and removed here, in steps.
+    // MiniSearch adds and discards documents without text; postings are set and removed here, in steps.
     extractField: (document, field) => (field === 'id' ? document.id : ''),
     tokenize: () => [],
     processTerm: (term) => term,
@@ -65,8 +65,8 @@ export function createTextIndex(): TextIndex {
 }
 
 /**
- * Adds a document, or replaces the one with its id; `terms` are those of title and text. Until the last step the index is
- * neither as before nor as after.
+ * Adds a document, or replaces the one with its id; `terms` are those of title and text. The index is inconsistent
+ * until the last step.
  */
 export function* setText(index: TextIndex, document: IndexedText, terms: Terms): Steps {
   yield* removeText(index, document.id)
@@ -81,7 +81,7 @@ export function* setText(index: TextIndex, document: IndexedText, terms: Terms):
   setAverages(index)
 }
 
-/** Without what MiniSearch's `discard` leaves behind: scores would drift until a vacuum. */
+/** Removes all postings, which MiniSearch's `discard` leaves: scores would drift until a vacuum. */
 export function* removeText(index: TextIndex, id: string): Steps {
   const old = index.texts.get(id)
   if (!old) return
@@ -141,7 +141,7 @@ function countLengths(index: TextIndex, id: string, sign: 1 | -1): void {
     index.totalLengths[field] = (index.totalLengths[field] ?? 0) + sign * length
 }
 
-/** MiniSearch keeps a running average whose rounding depends on the order of the edits; ours does not. */
+/** Sets exact averages: the rounding of MiniSearch's running average depends on the order of the edits. */
 function setAverages(index: TextIndex): void {
   const count = index.mini.documentCount
   for (const [field, total] of index.totalLengths.entries())
@@ -170,10 +170,10 @@ export function similarTerms(index: TextIndex, field: Field, term: string, dista
 
 /**
  * BM25 of distinct `terms`, in the order given, over title and text or over the title alone. MiniSearch multiplies a
- * score by the number of matched terms and cannot be told not to: divided out, 1.4 to 6.1 points of nDCG@10.
+ * score by the number of matched terms, without a switch; dividing again gains 1.4 to 6.1 points of nDCG@10.
  *
- * This is the place for a top-k scorer over MiniSearch's own postings: `ranked` would stop at the
- * best few and `find` would score one document.
+ * A top-k scorer over MiniSearch's postings could replace this: `ranked` would stop at the best few and `find` would score one
+ * document.
  */
 export function scoreTerms(index: TextIndex, field: Field, terms: WeightedTerm[]): Scores {
   const results = index.mini.search('', {

@@ -17,7 +17,7 @@ export interface SqliteOptions {
   readonly mode: ConnectionMode
 }
 
-/** Opens `file` and creates it if it is missing. WAL, foreign keys on; a connection of role `read` cannot write. */
+/** Opens `file` and creates it if it is missing. WAL, foreign keys on; a connection of mode `read` cannot write. */
 export async function openConnection(file: string, options: SqliteOptions): Promise<Sqlite.Database> {
   refuseOddFile(file)
   const handle = openHandle(file)

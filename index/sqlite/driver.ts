@@ -1,4 +1,4 @@
-/** One SQLite connection as Kysely drives it: statements kept prepared, waiting for other processes without blocking. */
+/** Kysely's driver for one SQLite connection: caches prepared statements, waits for other processes without blocking. */
 
 import type Sqlite from 'better-sqlite3'
 import {

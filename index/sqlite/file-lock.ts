@@ -47,7 +47,7 @@ export async function registerProcess(runDir: string): Promise<LiveProcess> {
   throw new Error(`No folder for this process could be made in ${runDir}`)
 }
 
-/** The locked file in a process's folder. Only its name may be looked at by other means. */
+/** The locked file in a process's folder. Other code may test whether it exists, but must not open it. */
 export function lockFileIn(processDir: string): string {
   return join(processDir, 'alive')
 }
