@@ -55,9 +55,9 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     const credentials = await openCredentials(root)
     closing.push(() => credentials.close())
     const index = await openDerivedDatabase<IndexSchema>(join(root, indexFile), indexMigrations, {
-      turns: join(run, 'index'),
+      lockPrefix: join(run, 'index'),
       closing: draining,
-      tell: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
+      report: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
     })
     closing.push(() => index.close())
     const store: Store = {
@@ -66,7 +66,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       process: alive.id,
       takeOver: (id) => takeOver(run, id),
       recovered: (note) => indexNoted(deps, note),
-      suspected: (repo) => void checkUntilWritable(deps, repo),
+      becameReadOnly: (repo) => void checkUntilWritable(deps, repo),
     }
     const keys = await loadKeys(credentials, config.publicUrl, now())
     const deps: Deps = {

@@ -1,6 +1,6 @@
 /** Checks read-only repositories (a sync failed) in the background, and makes them writable once they are sound. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkSuspect } from '../../../gitstore/refs/read-only.ts'
+import { checkReadOnly } from '../../../gitstore/refs/read-only.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
 
@@ -12,7 +12,7 @@ export async function checkUntilWritable({ log, draining }: Pick<Deps, 'log' | '
   for (let pause: number = pauses.shortest; ; pause = Math.min(2 * pause, pauses.longest)) {
     await sleep(pause, undefined, { signal: draining, ref: false }).catch(() => {})
     if (draining.aborted) return
-    const sound = await checkSuspect(repo).catch((error: unknown) => {
+    const sound = await checkReadOnly(repo).catch((error: unknown) => {
       log.error({ err: error, path: repo.dir }, 'a read-only repository could not be checked yet')
       return undefined
     })

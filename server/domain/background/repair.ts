@@ -2,8 +2,8 @@
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repos.ts'
-import { listEmptyRefs, removeEmptyObjects, restoreFrame, restoreRef } from '../../../gitstore/upkeep/repair.ts'
-import { removeLeftovers } from '../../../gitstore/upkeep/stale-files.ts'
+import { listEmptyRefs, removeEmptyObjects, restoreHeadAndConfig, restoreRef } from '../../../gitstore/upkeep/repair.ts'
+import { removeStaleFiles } from '../../../gitstore/upkeep/stale-files.ts'
 import { findBranchHead } from '../../../index/derived/branches.ts'
 import { findIndexedLedger } from '../../../index/derived/node-queries.ts'
 import { findOrgHead } from '../../../index/derived/org-queries.ts'
@@ -21,9 +21,9 @@ export async function repairRepository(deps: Deps, now: number, orgId: string, n
   const repo = nodeId === undefined ? orgRepo(deps.store, orgId) : nodeRepo(deps.store, orgId, nodeId)
   if (!repoExists(repo)) return
   const tell = (done: object, what: string) => deps.log.warn({ path: repo.dir, ...done }, what)
-  const leftovers = await removeLeftovers(deps.store, repo, now)
+  const leftovers = await removeStaleFiles(deps.store, repo, now)
   if (leftovers.length > 0) tell({ leftovers }, 'removed stale locks and temporary files')
-  const files = await restoreFrame(repo)
+  const files = await restoreHeadAndConfig(repo)
   if (files.length > 0) tell({ files }, 'rewrote HEAD or config')
   const objects = await removeEmptyObjects(repo)
   if (objects.length > 0) tell({ objects }, 'removed empty objects, left by a crash')

@@ -6,7 +6,7 @@ import { isDamage } from '../../../gitstore/errors.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
 import { recoverAll } from '../../../gitstore/refs/ref-transaction.ts'
 import { isUnfinished } from '../../../gitstore/temporary-names.ts'
-import { fileSystemTime, removeIfAbandoned } from '../../../gitstore/upkeep/stale-files.ts'
+import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'
 import { forgetLogs } from '../../../index/derived/chain-removal.ts'
 import type { Deps } from '../../deps.ts'
 import { type IndexOne, indexAll, indexOne, type UnreadableRepository } from '../indexing/reindex.ts'
@@ -107,8 +107,7 @@ async function removeUnfinished(deps: Deps): Promise<void> {
   for (const folder of [root, ...orgs]) {
     for (const name of await namesIn(folder)) {
       const path = join(folder, name)
-
-      if (isUnfinished(name) && (await removeIfAbandoned(path, now)))
+      if (isUnfinished(name) && (await removeIfStale(path, now)))
         deps.log.warn({ path }, 'removed an unfinished folder')
     }
   }

@@ -1,8 +1,8 @@
 /** A node's history: gitstore's questions, answered from the logs in the index. */
 import { AncestryReader } from '../../../gitstore/history/ancestry-reader.ts'
 import { historyOf as gitHistory, type History } from '../../../gitstore/history/history.ts'
-import type { Unfolded } from '../../../gitstore/history/known-logs.ts'
-import { unfold } from '../../../gitstore/history/log-walk.ts'
+import type { LogPart } from '../../../gitstore/history/known-logs.ts'
+import { walkLog } from '../../../gitstore/history/log-walk.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { layLogs, layLongLog } from '../../../index/derived/chain-layout.ts'
 import { chainsOf, knownLogs } from '../../../index/derived/chains.ts'
@@ -26,10 +26,10 @@ export async function logsToLay(
   nodeId: string,
   repo: Repo,
   heads: readonly Oid[],
-): Promise<Unfolded[] | undefined> {
+): Promise<LogPart[] | undefined> {
   const stored = knownLogs(deps.index.read, nodeId)
-  const plans: Unfolded[] = []
-  const planned = new Map<Oid, Unfolded>()
+  const plans: LogPart[] = []
+  const planned = new Map<Oid, LogPart>()
   const known = {
     tips: stored.tips,
     isCut: async (oid: Oid) => planned.has(oid) || stored.isCut(oid),
@@ -46,10 +46,10 @@ export async function logsToLay(
   const reader = new AncestryReader(repo, stored)
   await reader.prepare(heads)
   for (const head of heads) {
-    const plan = await unfold(repo, head, known, reader)
+    const plan = await walkLog(repo, head, known, reader)
     if (plan.entries.length === 0) continue
     plans.push(plan)
-    if (heads.length > 1) reader.learn(plan.entries)
+    if (heads.length > 1) reader.addKnown(plan.entries)
     if (plan.entries.length <= long && plans.length < many) {
       for (const { oid, cut } of plan.entries) if (cut) planned.set(oid, plan)
       continue
@@ -66,7 +66,7 @@ async function layAll(
   { index }: Pick<Deps, 'index'>,
   nodeId: string,
   chains: string,
-  plans: readonly Unfolded[],
+  plans: readonly LogPart[],
 ): Promise<string | undefined> {
   const last = plans.at(-1)
   const isLong = last && last.entries.length > long

@@ -9,7 +9,7 @@ import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repos.ts'
 import type { NodeRow } from '../../../index/derived/node-queries.ts'
-import { deleteNodeRows, findNodeState, Outrun, replaceNodeRows } from '../../../index/derived/nodes.ts'
+import { deleteNodeRows, findNodeState, replaceNodeRows, StaleWrite } from '../../../index/derived/nodes.ts'
 import { deleteOrgRow, findOrgHead } from '../../../index/derived/org-queries.ts'
 import { replaceOrgRows } from '../../../index/derived/orgs.ts'
 import { listOpenPulls, listPullNumbers } from '../../../index/derived/pulls.ts'
@@ -109,7 +109,7 @@ async function indexOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo):
     if (written && row) keepBranches({ ...row, ...written }, branches)
     return written !== undefined
   } catch (error) {
-    if (isDuplicate(error) || error instanceof Outrun) return false
+    if (isDuplicate(error) || error instanceof StaleWrite) return false
     if (await orgIsBehind(deps, orgId)) return false
     throw error
   }

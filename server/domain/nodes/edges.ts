@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Draft } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { Connection } from '../../../index/derived/neighbours.ts'
+import type { NodeConnection } from '../../../index/derived/neighbours.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
@@ -73,7 +73,7 @@ export async function addConnection(
   actor: Person,
   at: NodeAt,
   input: ConnectionInput,
-): Promise<Connection> {
+): Promise<NodeConnection> {
   const access = await nodeFor(deps, actor, at, 'editor')
   const { id = randomBytes(9).toString('base64url'), target, type = defaultConnectionType, label = '' } = input
   requireTarget(target)
@@ -96,7 +96,7 @@ export async function updateConnection(
   actor: Person,
   at: ConnectionAt,
   input: Partial<ConnectionInput>,
-): Promise<Connection> {
+): Promise<NodeConnection> {
   const { connectionId: id } = at
   const access = await nodeFor(deps, actor, at, 'editor')
   let connection: ConnectionEntity | undefined
@@ -180,7 +180,7 @@ function connectionJson({ target, type, label }: Omit<ConnectionEntity, 'id'>): 
   return asJson({ target, type, ...(label === '' ? {} : { label }) })
 }
 
-function asConnection(nodeId: string, { id, target, type, label }: ConnectionEntity): Connection {
+function asConnection(nodeId: string, { id, target, type, label }: ConnectionEntity): NodeConnection {
   return { id, node_id: nodeId, source: nodeId, target, type, label }
 }
 

@@ -163,7 +163,7 @@ function readOnlyStore(root: string): Store {
     process: 'doctor',
     takeOver: () => undefined,
     recovered: async () => {},
-    suspected: () => undefined,
+    becameReadOnly: () => undefined,
   }
 }
 

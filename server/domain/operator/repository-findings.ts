@@ -7,7 +7,7 @@ import { isTaken } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findOddEntry } from '../../../gitstore/upkeep/hazards.ts'
-import { listLeftovers } from '../../../gitstore/upkeep/stale-files.ts'
+import { listStaleFiles } from '../../../gitstore/upkeep/stale-files.ts'
 import { readRecord } from '../format/org-format.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { identityRef, type StoredRepository } from '../indexing/stored-repositories.ts'
@@ -39,10 +39,9 @@ export async function examineRepository(
     if (stored.nodeId !== undefined || !isTaken(join(root, stored.orgId))) return []
     return [fault('repository', stored.path, 'is missing: nothing of the organisation can be read')]
   }
-
   const wrong = await damagesOf(repo, stored, signal)
   const findings = isTaken(repo.dir) ? wrong.map((reason) => fault('repository', stored.path, reason)) : []
-  for (const path of listLeftovers(runFolder(root), repo, now.getTime())) {
+  for (const path of listStaleFiles(runFolder(root), repo, now.getTime())) {
     const isLock = path.endsWith('.lock')
     const reason = isLock ? 'a stale lock' : 'an abandoned temporary file'
     findings.push({ kind: isLock ? 'fault' : 'note', subject: 'leftover', path: relative(root, path), reason })

@@ -1,11 +1,11 @@
 /** Repositories over git's smart HTTP: who may fetch and push, and which refs each audience sees. */
 import type { Readable, Writable } from 'node:stream'
 import { isGitError } from '../../../gitstore/errors.ts'
-import { refuseSuspect } from '../../../gitstore/refs/read-only.ts'
+import { refuseReadOnly } from '../../../gitstore/refs/read-only.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { Reading } from '../../../gitstore/transfer/bounded-input.ts'
-import type { Conversation } from '../../../gitstore/transfer/exchange.ts'
+import type { ReadOptions } from '../../../gitstore/transfer/bounded-input.ts'
+import type { Exchange } from '../../../gitstore/transfer/exchange.ts'
 import type { FetchRequest } from '../../../gitstore/transfer/fetch-request.ts'
 import type { Judge } from '../../../gitstore/transfer/proc-receive.ts'
 import { refusalOf } from '../../../gitstore/transfer/push-request.ts'
@@ -27,12 +27,10 @@ import type { RepositoryAt } from '../at.ts'
 import { refProblem } from '../branches/ref-rules.ts'
 import { main, orgRepo } from '../layout.ts'
 import { receivePush } from './receive-push.ts'
-
-export type GitService = Conversation['service']
+export type GitService = Exchange['service']
 
 /** The protocol version, and the signals that end the exchange. */
-type Wire = Pick<Conversation, 'version' | 'signal' | 'stopping'>
-
+type Wire = Pick<Exchange, 'version' | 'signal' | 'stopping'>
 /** Writes the response. */
 type Answer = (output: Writable, wire: Wire) => Promise<void>
 
@@ -46,7 +44,7 @@ export interface SmartHttp {
    *
    * @throws GitError limit_exceeded, malformed_request; the reason of `signal`; what `hold` throws
    */
-  read(input: Readable, wire: Wire, hold: Reading['hold']): Promise<Answer>
+  read(input: Readable, wire: Wire, hold: ReadOptions['hold']): Promise<Answer>
 }
 
 /** The name of the organisation's own repository among those of nodes. */
@@ -82,7 +80,7 @@ export async function openSmartHttp(
   if (service === 'git-receive-pack') {
     if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to push')
     const { repo } = await nodeFor(deps, actor, node, 'editor')
-    refuseSuspect(repo)
+    refuseReadOnly(repo)
     return pushed(repo, (push) => receivePush(deps, actor, node, push))
   }
   const { repo, role } = await nodeFor(deps, actor, node, 'public')
@@ -108,7 +106,7 @@ function shownTo(repo: Repo, audience: Audience): readonly string[] {
 
 function fetched(repo: Repo, audience: Audience): SmartHttp {
   const conversation = (wire: Wire) =>
-    ({ ...wire, service: 'git-upload-pack', shown: shownTo(repo, audience) }) satisfies Conversation
+    ({ ...wire, service: 'git-upload-pack', shown: shownTo(repo, audience) }) satisfies Exchange
   const answer = async (request: FetchRequest, output: Writable, wire: Wire): Promise<void> => {
     const talk = conversation(wire)
     if (request.command === 'nothing') return void output.end()
@@ -161,7 +159,7 @@ function isRefusedWhole(refused: ReadonlyMap<string, string | undefined>): refus
 
 function pushed(repo: Repo, judge: Judge): SmartHttp {
   const conversation = (wire: Wire) =>
-    ({ ...wire, service: 'git-receive-pack', shown: shownTo(repo, 'member') }) satisfies Conversation
+    ({ ...wire, service: 'git-receive-pack', shown: shownTo(repo, 'member') }) satisfies Exchange
   return {
     isPublic: false,
     advertise: (output, wire) => advertise(repo, conversation(wire), output),

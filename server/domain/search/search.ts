@@ -2,9 +2,9 @@
 import { findTextWithHead } from '../../../index/derived/search-rows.ts'
 import {
   createSearchIndex,
-  type Question,
   type Retrieved,
   retrieve as retrieveFrom,
+  type SearchQuestion,
 } from '../../../index/search/retrieve.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
@@ -22,9 +22,8 @@ const waitMs = 120_000
 
 /** How often a query is repeated because a node changed before its text was read. */
 const rounds = 5
-
 /** @throws Refusal as orgFor; busy (too many queries, or the index takes long to build); too_large */
-export async function retrieve(deps: Deps, actor: Person, at: OrgAt, question: Question) {
+export async function retrieve(deps: Deps, actor: Person, at: OrgAt, question: SearchQuestion) {
   const { orgId } = at
   const { epoch } = (await orgFor(deps, actor, at, 'reader')).org
   refuseLongQuery(question.query)
@@ -50,7 +49,7 @@ function searchOf(deps: Deps, orgId: string, epoch: string): OrgSearch {
   return search
 }
 
-async function answerTo(deps: Deps, orgId: string, search: OrgSearch, question: Question): Promise<Retrieved> {
+async function answerTo(deps: Deps, orgId: string, search: OrgSearch, question: SearchQuestion): Promise<Retrieved> {
   const run = openSlices()
   for (let round = 0; round < rounds; round++) {
     await catchUp(deps, orgId, search, run)
