@@ -6,8 +6,9 @@ import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { commitOf } from '../support/concurrency-rules.ts'
 import { expectSound } from '../support/data-folder.ts'
+import { preload } from '../support/preload.ts'
 import { until } from '../support/until.ts'
-import { ann, grove, meanwhile, neighbour, node, objectFile, preload, readNode, said, useScene } from './scene.ts'
+import { ann, grove, meanwhile, neighbour, node, objectFile, readNode, said, useScene } from './scene.ts'
 
 describe('a repository that was damaged while nothing ran', () => {
   useScene()
