@@ -14,7 +14,7 @@ const persistent: ReadonlySet<unknown> = new Set(
 const persistentByPath: ReadonlySet<unknown> = new Set('ref_damaged object_missing object_damaged damaged'.split(' '))
 
 /** Kinds counted at once; further kinds are logged each time. */
-const mostKinds = 1_000
+const maxKinds = 1_000
 
 export interface FaultCounts {
   /** Whether to write the record; otherwise it is counted. `tell` is called later with the count. */
@@ -42,7 +42,7 @@ export function faultCounts(): FaultCounts {
       counted.count++
       return false
     }
-    if (kinds.size >= mostKinds) return true
+    if (kinds.size >= maxKinds) return true
     kinds.set(kind, { count: 0, tell })
     const timer = setInterval(() => {
       if (tellOf(kind)) return

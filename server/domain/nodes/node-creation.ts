@@ -11,7 +11,7 @@ import { Invalid, invalid, Refusal } from '../../errors.ts'
 import { nodeIn, type OrgAccess, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
-import { problemsOf, refuseProblems, whileGraphHeld } from '../branches/branch-moves.ts'
+import { problemsOf, refuseProblems, withGraphLock } from '../branches/branch-moves.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { asJson, signature } from '../format/signatures.ts'
 import { readBack, tryIndexNode } from '../indexing/index-node.ts'
@@ -111,7 +111,7 @@ export async function createNodeFrom(
     })
   }
   const hasParents = [...(seed.files?.keys() ?? [])].some((path) => path.startsWith('parents/'))
-  if (hasParents) await whileGraphHeld(deps, orgId, id, make)
+  if (hasParents) await withGraphLock(deps, orgId, id, make)
   else await make()
   await tryIndexNode(deps, orgId, id)
   return id
