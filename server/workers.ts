@@ -33,15 +33,15 @@ export async function startWorkers(config: Config): Promise<Pick<RunningService,
   const stopping = new AbortController()
   const { signal } = stopping
   /** The port given to workers, and the one they listen on. They differ for PORT=0: further workers share the first one's port. */
-  let told = config.port
+  let sharedPort = config.port
   let port: number | undefined
   new RateLimiterClusterMaster()
 
   /** Starts one worker; `ended` resolves when it ends. @throws WorkerFailed if it ends before it listens */
   const start = async (sweeps: boolean): Promise<{ ended: Promise<unknown> }> => {
     // This process holds the port only while a worker uses it.
-    if (port !== undefined && listening.size === 0) told = port
-    const worker = cluster.fork(workerEnvironment({ port: told, sweeps }))
+    if (port !== undefined && listening.size === 0) sharedPort = port
+    const worker = cluster.fork(workerEnvironment({ port: sharedPort, sweeps }))
     // A message to a worker that has just died; its 'exit' comes next.
     worker.on('error', () => {})
     const ended = new Promise<{ code: number | null; signal: string | null }>((resolve) => {

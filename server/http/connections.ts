@@ -87,7 +87,7 @@ function linger(socket: Duplex): void {
   socket.once('close', () => clearTimeout(overdue))
 }
 
-/** Whether a connection without traffic is idle or its client does not read; otherwise a response is being made. */
+/** Closes a connection without traffic: it is idle, or its client does not read. Not while a response is being made. */
 function endSilent(socket: Socket): void {
   const res = latest.get(socket)
   const isMaking = res !== undefined && !res.closed && socket.writableLength === 0

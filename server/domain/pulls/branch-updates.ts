@@ -67,7 +67,7 @@ export async function updatePullBranch(
   }
   const { ahead } = await history.divergence(onto, from)
   if (ahead > maxCommits)
-    throw tooMany(`The target lacks ${ahead} commits of the source, and at most ${maxCommits} are rebased here`)
+    throw tooManyCommits(`The target lacks ${ahead} commits of the source, and at most ${maxCommits} are rebased here`)
   const head = await inSlot(actor.id, signal, () => rebased(deps, actor, access, { from, onto, signal }))
   signal.throwIfAborted()
   const adds = source.ref === main && (await addsParents(repo, await readTree(repo, from), await readTree(repo, head)))
@@ -103,7 +103,7 @@ async function rebased(
   try {
     return await rebase(repo, { commits, onto, committer: signature(actor, deps.now()), signal })
   } catch (error) {
-    if (isGitError(error, 'limit_exceeded')) throw tooMany('The folders that the commits change are too large')
+    if (isGitError(error, 'limit_exceeded')) throw tooManyCommits('The folders that the commits change are too large')
     if (!isGitError(error, 'merge_conflict')) throw error
     throw new Refusal('merge_conflict', 'Both branches changed the same paths; nothing was changed', {
       paths: error.facts.paths,
@@ -111,6 +111,6 @@ async function rebased(
   }
 }
 
-function tooMany(what: string): Refusal {
+function tooManyCommits(what: string): Refusal {
   return new Refusal('too_many_commits', `${what}; rebase with git and push`)
 }
