@@ -48,7 +48,7 @@ export async function commitToBranch(
   const { repo, org, node } = access
   refuseLongText(['body', 'message'], request.message)
   await readAhead(repo, ref)
-  return whileHeld(deps, access, ref === main && request.addsParents, () =>
+  return withGraphLockIf(deps, access, ref === main && request.addsParents, () =>
     transact(deps.store, [{ repo, ref }], async (current) => {
       const head = current({ repo, ref })
       requireHead(head, request.expectedHead, ref)
@@ -78,16 +78,16 @@ async function readAhead(repo: Repo, ref: string): Promise<void> {
 }
 
 /** Runs `work`, with the graph locked if `held`. The index is updated before the lock is released. */
-export async function whileHeld<T>(
+export async function withGraphLockIf<T>(
   deps: Deps,
   { org, node }: Pick<NodeAccess, 'org' | 'node'>,
   held: boolean,
   work: () => Promise<T>,
 ): Promise<T> {
-  return held ? whileGraphHeld(deps, org.id, node.id, work) : work()
+  return held ? withGraphLock(deps, org.id, node.id, work) : work()
 }
 
-export async function whileGraphHeld<T>(deps: Deps, orgId: string, nodeId: string, work: () => Promise<T>): Promise<T> {
+export async function withGraphLock<T>(deps: Deps, orgId: string, nodeId: string, work: () => Promise<T>): Promise<T> {
   const graph = { repo: orgRepo(deps.store, orgId), ref: graphRef }
   return holding(deps.store, graph, noteOf(orgId, nodeId), async () => {
     const value = await work()

@@ -12,7 +12,7 @@ import { Invalid, invalid, Refusal } from '../../errors.ts'
 import { nodeIn, type OrgAccess, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
-import { problemsOf, refuseProblems, whileGraphHeld } from '../branches/branch-moves.ts'
+import { problemsOf, refuseProblems, withGraphLock } from '../branches/branch-moves.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { edgeFile, liesIn, nodeFile, textFile } from '../format/paths.ts'
 import { asJson, signature } from '../format/signatures.ts'
@@ -114,7 +114,7 @@ export async function createNodeFrom(
     })
   }
   const hasParents = [...(seed.files?.keys() ?? [])].some((path) => liesIn('parents', path))
-  if (hasParents) await whileGraphHeld(deps, orgId, id, make)
+  if (hasParents) await withGraphLock(deps, orgId, id, make)
   else await make()
   await tryIndexNode(deps, orgId, id)
   return id

@@ -7,7 +7,7 @@ import { ClientGone } from '../errors.ts'
  * Aborted when the response has ended or the client has disconnected. A client that only ended its side looks the same, so
  * use it only for work that is useless without the response.
  */
-export function goneSignal(req: IncomingMessage, res: ServerResponse): AbortSignal {
+export function disconnectSignal(req: IncomingMessage, res: ServerResponse): AbortSignal {
   const gone = new AbortController()
   const { socket } = req
   const abort = () => gone.abort(new ClientGone())
