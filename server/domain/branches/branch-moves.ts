@@ -2,7 +2,7 @@
 
 import type { BranchName } from '../../../gitstore/names.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
-import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
+import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { holding, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -28,7 +28,7 @@ export interface CommitRequest {
   /** Whether the change can add a parent edge: the graph is then held against other such changes. */
   readonly addsParents: boolean
   /** Builds the new tree on the draft from the head's (null: none). */
-  readonly build: (draft: Draft, tree: Oid | null) => Promise<Oid>
+  readonly build: (draft: ObjectBatch, tree: Oid | null) => Promise<Oid>
   /** Where in the request a problem of that path stands. */
   readonly locate: (path: string) => readonly (string | number)[]
 }
@@ -54,7 +54,7 @@ export async function commitToBranch(
       requireHead(head, request.expectedHead, ref)
       if (ref === main && head !== null && org.require_pull_requests) refuseDirectMove()
       await requireStill(deps, actor, org.id, 'editor')
-      const draft = openDraft(repo)
+      const draft = newObjectBatch(repo)
       const before = head === null ? null : (await readCommit(repo, head)).tree
       const tree = await request.build(draft, before)
       if (tree === before) throw new Refusal('no_changes', 'The branch already has exactly this content')

@@ -2,7 +2,7 @@
 
 import { GitError } from '../../../gitstore/errors.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
-import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
+import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -150,10 +150,10 @@ async function replaceTree(deps: Deps, actor: Person, orgId: string, node: Impor
 
 /** Whether `tree` is exactly these files: found out without a lock, for a second import finds it of nearly every node. */
 async function isTree(repo: Repo, tree: Oid, files: NodeFiles): Promise<boolean> {
-  return (await treeOf(openDraft(repo), tree, files)) === tree
+  return (await treeOf(newObjectBatch(repo), tree, files)) === tree
 }
 
-async function treeOf(draft: Draft, tree: Oid | null, files: NodeFiles): Promise<Oid> {
+async function treeOf(draft: ObjectBatch, tree: Oid | null, files: NodeFiles): Promise<Oid> {
   const before = tree === null ? [] : await listFiles(draft.repo, tree)
   const gone = before.filter(({ path }) => !files.has(path)).map(({ path }) => ({ path, blob: null }))
   const wanted = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))

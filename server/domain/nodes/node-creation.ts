@@ -1,7 +1,7 @@
 /** How a node comes into being: its repository, whole, in one rename. */
 import { v7 as newId } from 'uuid'
 import { GitError } from '../../../gitstore/errors.ts'
-import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
+import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { createRepo } from '../../../gitstore/repos.ts'
@@ -86,7 +86,7 @@ export async function createNodeFrom(deps: Deps, actor: Person, orgId: string, s
     await createRepo(nodeRepo(deps.store, orgId, id).dir, async (repo) => {
       const refs = new Map<string, Oid>()
       if (seed.files) {
-        const draft = openDraft(repo)
+        const draft = newObjectBatch(repo)
         const tree = await treeOf(draft, seed.files)
         const node = { id } as NodeRow // only the id of a node that has no row yet is read
         refuseProblems(await problemsOf(deps, { org, node }, draft.repo, main, null, tree), seed.locate)
@@ -112,7 +112,7 @@ export async function createNodeFrom(deps: Deps, actor: Person, orgId: string, s
   return id
 }
 
-async function treeOf(draft: Draft, files: NodeFiles): Promise<Oid> {
+async function treeOf(draft: ObjectBatch, files: NodeFiles): Promise<Oid> {
   const changes = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))
   return applyChanges(draft, null, changes)
 }
