@@ -31,6 +31,20 @@ export class GitError extends Error {
   }
 }
 
+export function isGitError(error: unknown, ...codes: readonly GitErrorCode[]): error is GitError {
+  return error instanceof GitError && codes.includes(error.code)
+}
+
+/** Whether the repository does not hold what its refs promise. */
+export function isDamage(error: unknown): error is GitError {
+  return isGitError(error, 'ref_damaged', 'object_missing', 'object_damaged')
+}
+
+/** Whether the file system failed; every other repository on it may fail the same way. */
+export function isStorageFault(error: unknown): boolean {
+  return isGitError(error, 'storage_full', 'storage_readonly', 'storage_error')
+}
+
 /**
  * Maps errors of the file system to storage faults (ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EIO) and to busy (EMFILE, ENFILE).
  * Returns any other error unchanged.

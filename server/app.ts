@@ -1,17 +1,15 @@
-/** The way of a request, from the door to the handler. */
+/** The Express application: all middleware in order, from the connection to the handler. */
 
 import express, { type Express, type RequestHandler } from 'express'
-import { DatabaseFault } from '../index/sqlite/database.ts'
 import type { NewCounter } from './counters.ts'
 import type { Deps } from './deps.ts'
-import { Refusal } from './errors.ts'
 import { authenticate, credentialFinder, limitTokens } from './http/authentication.ts'
 import { readBody } from './http/bodies.ts'
 import { docsFiles, frontDoor } from './http/docs.ts'
 import { answerErrors, findOperation } from './http/error-responses.ts'
 import { gitOverHttp } from './http/git.ts'
 import { compressed, crossOrigin, securityHeaders } from './http/headers.ts'
-import { inTurn } from './http/middleware-chain.ts'
+import { chain } from './http/middleware-chain.ts'
 import { type Handlers, operationHandler } from './http/operations.ts'
 import { pathParameters } from './http/path-parameters.ts'
 import { countRefused, limitOptions, limitRequests, limitSignUps, requestCounter } from './http/rate-limits.ts'
@@ -41,9 +39,9 @@ const handlers: Handlers = {
 }
 
 export interface AppOptions {
-  /** 500 for an answer that breaks the spec: for tests. */
+  /** 500 for a response that breaks the spec; for tests. */
   readonly validateResponses: boolean
-  /** Undefined: rates are not limited. */
+  /** Undefined: no rate limits. */
   readonly newCounter: NewCounter | undefined
 }
 
@@ -56,7 +54,7 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
   app.enable('case sensitive routing')
   app.set('trust proxy', deps.config.trustProxy ?? false)
   app.use(
-    inTurn([
+    chain([
       requestLog(deps.log),
       closeWhileDraining(deps),
       securityHeaders(deps.config.publicUrl),
@@ -79,7 +77,7 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
     ]),
   )
   app.use(countRefused(countRequest))
-  app.use(answerErrors(deps, databaseRefusal))
+  app.use(answerErrors(deps))
   return app
 }
 
@@ -88,11 +86,4 @@ function closeWhileDraining({ draining }: Deps): RequestHandler {
     if (draining.aborted) res.set('Connection', 'close')
     next()
   }
-}
-
-/** What the database's faults mean; `http/` may not know the database. */
-function databaseRefusal(error: unknown): unknown {
-  if (!(error instanceof DatabaseFault)) return error
-  const { code, message } = error
-  return new Refusal(code === 'damaged' || code === 'too_new' ? 'storage_error' : code, message)
 }

@@ -1,4 +1,4 @@
-/** Opens a data folder: what the service and the commands have in common. */
+/** Opens a data folder, for the service and for the commands. */
 
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,8 +19,8 @@ import { makeDataFolder } from './data-folder.ts'
 import type { Deps } from './deps.ts'
 import { unlimitedSignIns } from './domain/accounts/sign-ins.ts'
 import { loadKeys } from './domain/accounts/tokens.ts'
-import { checkUntilSound } from './domain/background/read-only.ts'
-import { followNote } from './domain/indexing/index-node.ts'
+import { checkUntilWritable } from './domain/background/read-only.ts'
+import { indexNoted } from './domain/indexing/index-node.ts'
 import { credentialsFile, indexFile, isId, runFolder } from './domain/layout.ts'
 import { openSearches } from './domain/search/search-memory.ts'
 
@@ -31,13 +31,13 @@ export interface OpenOptions {
 }
 
 export interface Opened {
-  /** Its index serves whether everything is in it or not, and sign-ins are not limited. */
+  /** The index may be incomplete, and sign-ins are not limited. */
   readonly deps: Deps
   readonly index: DerivedDatabase<IndexSchema>
   close(): Promise<void>
 }
 
-/** Everything that use cases need, with the work of dead processes finished or undone. What is open is closed on failure. */
+/** Opens all dependencies and finishes or undoes the work of dead processes. Closes what is open on failure. */
 export async function openDeps(config: Config, options: OpenOptions): Promise<Opened> {
   const { log, now = () => new Date(), draining = new AbortController().signal } = options
   const closing: (() => unknown)[] = []
@@ -50,7 +50,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     await makeDataFolder(root)
     const alive = await registerProcess(run)
     closing.push(() => alive.close(), endCatFiles)
-    // A lock that survives a power cut leads to a folder that survives it.
+    // Synced, so that a lock that survives a power cut names a folder that survives it.
     await syncDirectory(run)
     const credentials = await openCredentials(root)
     closing.push(() => credentials.close())
@@ -65,8 +65,8 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       run,
       process: alive.id,
       takeOver: (id) => takeOver(run, id),
-      recovered: (note) => followNote(deps, note),
-      becameReadOnly: (repo) => void checkUntilSound(deps, repo),
+      recovered: (note) => indexNoted(deps, note),
+      becameReadOnly: (repo) => void checkUntilWritable(deps, repo),
     }
     const keys = await loadKeys(credentials, config.publicUrl, now())
     const deps: Deps = {
@@ -84,7 +84,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     await recoverAll(store, (error) => {
       log.error(
         { err: error },
-        'a transaction of a dead process could not be finished; whoever meets its locks tries again',
+        'a transaction of a dead process could not be finished; the next writer that finds its locks retries',
       )
     })
     return { deps, index, close }
@@ -95,9 +95,9 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
 }
 
 /**
- * Accounts cannot be made again: what is damaged is never written to, and where they are gone nobody signs up beside them.
+ * Accounts cannot be rebuilt: a damaged file is never written to, and a missing one is not replaced beside organisations.
  *
- * @throws DatabaseFault damaged, in words for the operator
+ * @throws DatabaseFault damaged, with a message for the operator
  */
 async function openCredentials(root: string): Promise<Database<CredentialsSchema>> {
   const file = join(root, credentialsFile)

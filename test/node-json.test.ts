@@ -74,6 +74,17 @@ describe('node.json', () => {
     })
   })
 
+  it('keeps a title and tags with control characters, where an older service took them, and takes no other', async () => {
+    const node = await withFiles({ 'node.json': '{"title": "a\\tb", "tags": ["c\\td"]}' })
+    await node.commit('main', { 'a.txt': 'a' })
+    const { status } = await commit(node, 'node.json', '{"title": "a\\tb", "tags": ["c\\td"], "more": 1}')
+    expect(status).to.equal(201)
+    await ann.patch(node.at, { properties: { n: 1 } }).then(expecting(200))
+    await node.commit('main', { 'node.json': '{"title": "Plain"}' })
+    expect(told(await commit(node, 'node.json', '{"title": "a\\tb"}'))).to.match(/^node.json: title must be/)
+    expect(told(await commit(node, 'node.json', '{"tags": ["a\\tb"]}'))).to.match(/^node.json: tags must be/)
+  })
+
   describe('refused, by its path', () => {
     const number = (at: string, written: string) =>
       `node.json: ${at} is a number that is not kept exactly: ${written}; write it as a text`

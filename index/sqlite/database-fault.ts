@@ -16,6 +16,10 @@ export class DatabaseFault extends Error {
     this.code = code
   }
 }
+/** Whether the file system failed below a database. */
+export function isDatabaseStorageFault(error: unknown): boolean {
+  return error instanceof DatabaseFault && ['storage_full', 'storage_readonly', 'storage_error'].includes(error.code)
+}
 
 /** Others held the database longer than the time limit. */
 export class DatabaseBusy extends DatabaseFault {

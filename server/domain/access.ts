@@ -1,6 +1,6 @@
-/** Who may do what: rights are checked here, once, at the start of every use case. */
+/** Access: which organisations and nodes the caller may see, and with which role. Each use case asks once and hands it on. */
 
-import { GitError } from '../../gitstore/errors.ts'
+import { isGitError, isStorageFault } from '../../gitstore/errors.ts'
 import type { History } from '../../gitstore/history/history.ts'
 import { listRefs, readRef } from '../../gitstore/refs/refs.ts'
 import type { Repo } from '../../gitstore/repo.ts'
@@ -8,18 +8,19 @@ import { repoExists } from '../../gitstore/repos.ts'
 import { findNode, type NodeRow } from '../../index/derived/node-queries.ts'
 import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
 import type { Role } from '../../index/derived/schema.ts'
-import { DatabaseFault } from '../../index/sqlite/database.ts'
+import { isDatabaseStorageFault } from '../../index/sqlite/database.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
 import type { Actor, Person } from './actor.ts'
+import type { NodeAt, OrgAt } from './at.ts'
 import { historyOf } from './indexing/history.ts'
-import { followNode, followOrg } from './indexing/index-node.ts'
+import { indexNode, indexOrg } from './indexing/index-node.ts'
 import { agree, indexedBranches } from './indexing/indexed-branches.ts'
 import { isId, ledgerRef, main, nodeRepo, orgRepo } from './layout.ts'
 
 const rank: Record<Role, number> = { reader: 1, editor: 2, maintainer: 3, owner: 4 }
 
-/** What a use case asks for: `public` is what anyone may read once the organisation is published. */
+/** The role a use case requires. `public`: what anyone may read once the organisation is published. */
 export type Need = 'public' | Role
 
 export interface OrgAccess {
@@ -35,37 +36,44 @@ export interface NodeAccess extends OrgAccess {
 }
 
 /**
- * The organisation, if the caller may see it and has the role that is needed.
+ * The organisation, if the caller may see it and has the required role.
  *
  * @throws Refusal unauthenticated (anonymous, not published or unknown), org_not_found, forbidden
  */
-export async function orgFor(deps: Deps, actor: Actor, orgId: string, need: Need): Promise<OrgAccess> {
-  const access = await visibleOrg(deps, actor, orgId)
+export async function orgFor(deps: Deps, actor: Actor, at: OrgAt, need: Need): Promise<OrgAccess> {
+  const access = await visibleOrg(deps, actor, at.orgId)
   requireRole(access, need)
   return access
 }
 
 /**
- * The node, its repository and the caller's access; the index has followed the repository's refs when this returns.
+ * The node, its repository and the caller's access. The index is up to date with the repository's refs when this returns.
  *
  * @throws Refusal as orgFor, node_not_found before forbidden; GitError repo_missing, ref_damaged
  */
-export async function nodeFor(
-  deps: Deps,
-  actor: Actor,
-  orgId: string,
-  nodeId: string,
-  need: Need,
-): Promise<NodeAccess> {
-  const access = await visibleOrg(deps, actor, orgId)
-  const node = await findFollowed(deps, access.org, nodeId, need)
-  if (!node) throw new Refusal('node_not_found', 'Node not found')
-  requireRole(access, need)
-  const repo = nodeRepo(deps.store, orgId, nodeId)
-  return { ...access, node, repo, history: historyOf(deps, nodeId, repo) }
+export async function nodeFor(deps: Deps, actor: Actor, at: NodeAt, need: Need): Promise<NodeAccess> {
+  return nodeIn(deps, await visibleOrg(deps, actor, at.orgId), at.nodeId, need)
 }
 
-/** The role once more, under a lock: a long request outlives a removal. @throws Refusal forbidden */
+/**
+ * A node of an organisation to which the access is known: a new node, or the same node after a change.
+ *
+ * @throws as nodeFor, but for the organisation's refusals
+ */
+export async function nodeIn(deps: Deps, access: OrgAccess, nodeId: string, need: Need): Promise<NodeAccess> {
+  const node = await findIndexed(deps, access.org, nodeId, need)
+  if (!node) throw new Refusal('node_not_found', 'Node not found')
+  requireRole(access, need)
+  const repo = nodeRepo(deps.store, access.org.id, nodeId)
+  return { org: access.org, role: access.role, node, repo, history: historyOf(deps, nodeId, repo) }
+}
+
+/** The access with the node's current row; the index is up to date. @throws as nodeIn */
+export function reread(deps: Deps, access: NodeAccess, need: Need): Promise<NodeAccess> {
+  return nodeIn(deps, access, access.node.id, need)
+}
+
+/** Checks the role again under a lock: it may have been revoked during a long request. @throws Refusal forbidden */
 export async function requireStill(deps: Deps, person: Person, orgId: string, need: Role): Promise<void> {
   const role = await findRole(deps.index.read, orgId, person.id)
   if (!role || rank[role] < rank[need]) throw new Refusal('forbidden', `This needs the role ${need}`)
@@ -84,11 +92,11 @@ async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgA
   return found
 }
 
-/** The organisation and the person's role in it, both of one moment. */
+/** The organisation and the person's role in it, from one snapshot. */
 async function findSeen(deps: Deps, orgId: string, userId: string): Promise<OrgAccess | undefined> {
   const known = () => findOrgWithRole(deps.index.read, orgId, userId)
   const seen = isId(orgId) ? await known() : undefined
-  // A crash may have left it out of the index: then following its repository puts it there.
+  // A crash may have left the organisation out of the index: indexing its repository adds it.
   return seen ?? ((await findOrg(deps, orgId)) && known())
 }
 
@@ -101,48 +109,44 @@ export function requireRole({ role }: OrgAccess, need: Need): void {
   )
 }
 
-/** The organisation's row; one that a crash left out of the index is found by its repository. */
+/** The organisation's row. An organisation that a crash left out of the index is found by its repository. */
 export async function findOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
   if (!isId(orgId)) return undefined
   const row = await findOrgRow(deps.index.read, orgId)
   if (row || !repoExists(orgRepo(deps.store, orgId))) return row
-  await followOrg(deps, orgId)
+  await indexOrg(deps, orgId)
   return findOrgRow(deps.index.read, orgId)
 }
 
-/** Where the storage fails while the index follows, a node is read as the index has it: reads go on. */
-async function findFollowed(deps: Deps, org: OrgRow, nodeId: string, need: Need): Promise<NodeRow | undefined> {
+/** If storage fails while indexing, reads use the row as it is. */
+async function findIndexed(deps: Deps, org: OrgRow, nodeId: string, need: Need): Promise<NodeRow | undefined> {
   const orgId = org.id
   if (!isId(nodeId)) return undefined
   let row = await findNode(deps.index.read, orgId, nodeId)
   const repo = nodeRepo(deps.store, orgId, nodeId)
-  if (row ? await isFollowed(deps, repo, { ...row, epoch: org.epoch }) : !repoExists(repo)) return row
+  if (row ? await isIndexed(deps, repo, { ...row, epoch: org.epoch }) : !repoExists(repo)) return row
   try {
-    await followNode(deps, orgId, nodeId)
+    await indexNode(deps, orgId, nodeId)
   } catch (error) {
     const reads = need === 'public' || need === 'reader'
-    if (row === undefined || !reads || !isStorageFault(error)) throw error
-    deps.log.warn({ err: error, orgId, nodeId }, 'the index cannot follow this node; it is read as it was')
+    if (row === undefined || !reads || !(isStorageFault(error) || isDatabaseStorageFault(error))) throw error
+    deps.log.warn({ err: error, orgId, nodeId }, 'a node cannot be indexed; its last indexed state is read')
     return row
   }
   row = await findNode(deps.index.read, orgId, nodeId)
   return row
 }
 
-function isStorageFault(error: unknown): boolean {
-  return (error instanceof GitError || error instanceof DatabaseFault) && error.code.startsWith('storage_')
-}
-
 /**
- * Whether the refs are those last indexed. The ledger and main are read; of the other branches it is asked whether anything has
- * moved since they were last compared.
+ * Whether the refs are the indexed ones. Reads the ledger and main; for the other branches, asks only whether anything
+ * moved since the last comparison.
  */
-async function isFollowed(deps: Deps, repo: Repo, row: NodeRow & { readonly epoch: string }): Promise<boolean> {
+async function isIndexed(deps: Deps, repo: Repo, row: NodeRow & { readonly epoch: string }): Promise<boolean> {
   try {
     if (readRef(repo, ledgerRef) !== row.ledger || readRef(repo, main) !== row.head) return false
     return agree(row, await indexedBranches(deps.index.read, row), listRefs(repo, 'refs/heads/'))
   } catch (error) {
-    if (error instanceof GitError && error.code === 'repo_missing') return false
+    if (isGitError(error, 'repo_missing')) return false
     throw error
   }
 }

@@ -1,15 +1,15 @@
-/** What the door has found out about a request on its way to the handler. */
+/** What middleware has found out about a request before the handler runs. */
 
 import type { Request } from 'express'
 import type { Credential, TokenScope } from '../domain/accounts/access-tokens.ts'
 import { type Actor, anonymous } from '../domain/actor.ts'
-import type { Operation, Place } from './spec.ts'
+import type { Operation, PathMatch } from './spec.ts'
 
 export interface Context {
   readonly operation: Operation
-  readonly place: Place
+  readonly match: PathMatch
   readonly actor: Actor
-  /** Where the caller shows a personal access token. */
+  /** The scope of a personal access token. */
   readonly scope?: TokenScope
 }
 
@@ -19,8 +19,8 @@ interface Carrier extends Request {
   [key]?: Context
 }
 
-export function setOperation(req: Carrier, operation: Operation, place: Place): void {
-  req[key] = { operation, place, actor: anonymous }
+export function setOperation(req: Carrier, operation: Operation, match: PathMatch): void {
+  req[key] = { operation, match, actor: anonymous }
 }
 
 export function setCredential(req: Carrier, { person, scope }: Credential): void {

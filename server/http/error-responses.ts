@@ -1,20 +1,20 @@
-/** Turns what went wrong into an answer: two exhaustive tables, and silence about the rest. */
+/** Turns errors into answers: each code has its status, and of what is not in the table only an id is given. */
 
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express'
 import type { Logger } from 'pino'
-import { asStorageFault, GitError, type GitErrorCode } from '../../gitstore/errors.ts'
 import type { components } from '../../spec/types.ts'
 import type { Deps } from '../deps.ts'
-import { ClientGone, Invalid, invalid, RateLimited, Refusal, type RefusalCode } from '../errors.ts'
+import { answerOf } from '../domain/fault-meanings.ts'
+import { ClientGone, Invalid, RateLimited, Refusal, type RefusalCode } from '../errors.ts'
 import { setOperation } from './context.ts'
 import { isGitRequest } from './git.ts'
 import { hideSecrets, mostProblems } from './problems.ts'
 import { setLimitHeaders } from './rate-limits.ts'
 import { requestId } from './requests.ts'
 import { readBySchema } from './sent-values.ts'
-import { findPlace, type Place } from './spec.ts'
+import { findPath, type PathMatch } from './spec.ts'
 
-/** The codes that the spec tells clients of, but for those of what no operation got to see. */
+/** The codes in the spec, except those that no operation returns. */
 type DocumentedCode = Exclude<components['schemas']['KnownErrorCode'], 'headers_too_large' | 'internal_error'>
 
 type DocumentedProblem = Pick<components['schemas']['ValidationProblem'], 'type'>
@@ -79,28 +79,6 @@ const statusOf = {
   outcome_unknown: 503,
 } satisfies Readonly<Record<RefusalCode, number>> & Readonly<Record<DocumentedCode, number>>
 
-/** What a repository's refusal or fault means to a caller; undefined: it is ours, 500. */
-const meaningOf: Readonly<Record<GitErrorCode, (error: GitError) => Refusal | Invalid | undefined>> = {
-  ref_moved: ({ facts }) => new Refusal('head_moved', 'The branch has moved', { current_head: facts.current }),
-  ref_name_taken: () => new Refusal('branch_name_taken', 'Another branch stands in the way of this name'),
-  ref_damaged: () => new Refusal('repo_damaged', 'This repository is damaged'),
-  busy: () => new Refusal('busy', 'Others are writing; try again'),
-  object_missing: () => new Refusal('repo_damaged', 'This repository is damaged'),
-  object_damaged: () => new Refusal('repo_damaged', 'This repository is damaged'),
-  repo_missing: () => new Refusal('node_not_found', 'Node not found'),
-  repo_exists: () => new Refusal('node_exists', 'There is a node with this id'),
-  merge_conflict: ({ facts }) => new Refusal('merge_conflict', 'The branches conflict', { paths: facts.paths }),
-  path_conflict: ({ facts }) =>
-    invalid(['body'], 'A file stands where a directory must be, or the reverse', facts.path),
-  limit_exceeded: () => new Refusal('too_large', 'This is larger than the service reads'),
-  malformed_request: ({ message }) => new Refusal('bad_request', message),
-  not_offered: ({ message }) => new Refusal('bad_request', message),
-  native_failed: () => undefined,
-  storage_full: () => new Refusal('storage_full', 'The disk is full'),
-  storage_readonly: () => new Refusal('storage_readonly', 'The storage is read-only'),
-  storage_error: () => new Refusal('storage_error', 'The storage failed'),
-}
-
 /** Seconds after which it makes sense to try again. */
 const retryAfter: Partial<Record<RefusalCode, number>> = {
   storage_full: 30,
@@ -112,26 +90,26 @@ const retryAfter: Partial<Record<RefusalCode, number>> = {
 
 /** Finds the operation that is asked for: 404 for unknown paths, 405 for methods that a path does not have. */
 export const findOperation: RequestHandler = (req, res, next) => {
-  const place = findPlace(req.url.split('?', 1)[0] ?? '')
-  if (place === undefined) throw new Refusal('not_found', 'There is nothing here')
-  const methods = [...place.operations.keys()]
+  const match = findPath(req.url.split('?', 1)[0] ?? '')
+  if (match === undefined) throw new Refusal('not_found', 'There is nothing here')
+  const methods = [...match.operations.keys()]
   const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
   if (req.method === 'OPTIONS') {
     res.status(204).set('Allow', allow).end()
     return
   }
-  const operation = place.operations.get(req.method === 'HEAD' ? 'GET' : req.method)
+  const operation = match.operations.get(req.method === 'HEAD' ? 'GET' : req.method)
   if (operation === undefined) {
     res.set('Allow', allow)
     throw new Refusal('method_not_allowed', `${req.method} is not possible here`)
   }
-  const parameters = readBySchema(operation.pathSchema, place.parameters) as Place['parameters'] // an object of the same texts
-  setOperation(req, operation, { ...place, parameters })
+  const parameters = readBySchema(operation.pathSchema, match.parameters) as PathMatch['parameters'] // an object of the same texts
+  setOperation(req, operation, { ...match, parameters })
   next()
 }
 
-/** The last of all handlers. `translate` knows the faults of layers that this one may not import. */
-export function answerErrors(deps: Deps, translate: (error: unknown) => unknown): ErrorRequestHandler {
+/** The last of all handlers. */
+export function answerErrors(deps: Deps): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
     const request_id = requestId(req)
     if (error instanceof ClientGone) {
@@ -140,11 +118,11 @@ export function answerErrors(deps: Deps, translate: (error: unknown) => unknown)
     }
     if (res.headersSent) {
       // Too late for an answer: the client must see that this one is not whole.
-      deps.log.error({ err: error, request_id }, 'the answer broke off')
+      deps.log.error({ err: error, request_id }, 'a response broke off')
       res.destroy()
       return
     }
-    const meaning = meaningFor(translate(error))
+    const meaning = answerOf(error)
     if (meaning instanceof Invalid) {
       const detail = meaning.problems.slice(0, mostProblems).map((problem) => hideSecrets(problem, req.path))
       res.status(422).json({ detail } satisfies { detail: DocumentedProblem[] })
@@ -169,13 +147,7 @@ function tellFault(log: Logger, err: unknown, meaning: Refusal | undefined, requ
   else log.warn({ code: meaning.code, reason: meaning.message, request_id }, 'a request was refused')
 }
 
-function meaningFor(error: unknown): Refusal | Invalid | undefined {
-  if (error instanceof Refusal || error instanceof Invalid) return error
-  const fault = asStorageFault(error)
-  return fault instanceof GitError ? meaningOf[fault.code](fault) : undefined
-}
-
-/** Git shows text to the person, asks for a name and a password where it is told Basic, and knows nothing of 422. */
+/** Git shows plain text, asks for credentials if the challenge is Basic, and does not know 422. */
 function answerGit(res: Response, meaning: Refusal | undefined, request_id: string): void {
   const status = meaning === undefined ? 500 : statusOf[meaning.code]
   if (status === 401) res.set('WWW-Authenticate', 'Basic realm="Grove", charset="UTF-8"')

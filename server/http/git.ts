@@ -1,12 +1,13 @@
-/** Git's smart HTTP: three routes, and nothing else below /git (gitprotocol-http(5)). The bytes between are git's own. */
+/** Git's smart HTTP: three routes below /git (gitprotocol-http(5)). The bytes in between are git's. */
 
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
 import type { Deps } from '../deps.ts'
 import type { Credential } from '../domain/accounts/access-tokens.ts'
+import type { RepositoryAt } from '../domain/at.ts'
 import { canonicalId } from '../domain/layout.ts'
-import { openRemote, type Service } from '../domain/pushes/smart-http.ts'
+import { type GitService, openSmartHttp } from '../domain/pushes/smart-http.ts'
 import { Refusal } from '../errors.ts'
 import { networkOf } from './addresses.ts'
 import type { FindCredential } from './authentication.ts'
@@ -15,13 +16,11 @@ import { answerLfs, isLfsRequest } from './git-lfs.ts'
 import { newHold, takeSlot } from './git-slots.ts'
 import type { CountRequest } from './rate-limits.ts'
 
-interface Route {
-  readonly orgId: string
-  readonly name: string
+interface Route extends RepositoryAt {
   readonly rest: string
 }
 
-const services: readonly Service[] = ['git-upload-pack', 'git-receive-pack']
+const services: readonly GitService[] = ['git-upload-pack', 'git-receive-pack']
 
 export function isGitRequest(req: Request): boolean {
   return req.originalUrl.startsWith('/git/')
@@ -44,7 +43,7 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
     const service = serviceOf(req, res, route)
     const credential = await credentialOf(req, findCredential)
     await count(req, res, credential?.person.id)
-    const remote = await openRemote(deps, credential, route.orgId, route.name, service)
+    const remote = await openSmartHttp(deps, credential, route, service)
     const caller = {
       key: credential === undefined ? `address ${networkOf(req)}` : `person ${credential.person.id}`,
       isAnonymous: credential === undefined,
@@ -66,7 +65,7 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
         giveBack()
       }
     } catch (error) {
-      // Nobody is left to hear of it.
+      // The client has disconnected.
       if (!res.destroyed) throw error
     } finally {
       held.release()
@@ -84,7 +83,7 @@ function routeOf(req: Request): Route {
   return { orgId: canonicalId(orgId), name: canonicalId(name), rest }
 }
 
-function serviceOf(req: Request, res: Response, { rest }: Route): Service {
+function serviceOf(req: Request, res: Response, { rest }: Route): GitService {
   const method = rest === 'info/refs' ? 'GET' : 'POST'
   if (req.method !== method) {
     res.set('Allow', method)
@@ -98,7 +97,7 @@ function serviceOf(req: Request, res: Response, { rest }: Route): Service {
   return service
 }
 
-/** The password of Basic, whatever the name beside it, or a Bearer token. @throws Refusal invalid_token */
+/** The password of Basic, with any user name, or a Bearer token. @throws Refusal invalid_token */
 async function credentialOf(req: Request, findCredential: FindCredential): Promise<Credential | undefined> {
   const header = req.get('Authorization')
   if (header === undefined) return undefined
@@ -109,20 +108,20 @@ async function credentialOf(req: Request, findCredential: FindCredential): Promi
   return credential
 }
 
-/** As git-http-backend: what is none of these is the oldest. */
+/** As git-http-backend: any other value means version 0. */
 function versionOf(req: Request): 0 | 1 | 2 {
   const version = req.get('Git-Protocol')
   return version === 'version=2' ? 2 : version === 'version=1' ? 1 : 0
 }
 
-/** The body inflated; gitstore bounds what it reads of it. */
+/** The decompressed body; gitstore limits how much of it is read. */
 function bodyOf(req: Request): Readable {
   const encoding = req.get('Content-Encoding') ?? 'identity'
   if (encoding === 'identity') return req
   if (encoding !== 'gzip' && encoding !== 'x-gzip')
     throw new Refusal('unsupported_media_type', 'Send the body as it is, or with gzip')
   const inflated = createGunzip()
-  // Not `pipeline`: it would close the connection, and with it the answer.
+  // Not `pipeline`, which would close the connection and with it the response.
   inflated.once('error', () => req.unpipe(inflated).resume())
   req.once('close', () => {
     if (!req.readableEnded) inflated.destroy(new Error('The client has gone'))

@@ -1,9 +1,9 @@
-/** What a handler answers when a plain body is not enough. */
+/** Handler results that are more than a plain JSON body. */
 
 export type Headers = Readonly<Record<string, string>>
 
-/** A JSON body and headers of its own. */
-export class Reply<Body> {
+/** A JSON body with additional headers. */
+export class WithHeaders<Body> {
   readonly body: Body
   readonly headers: Headers
 
@@ -13,7 +13,7 @@ export class Reply<Body> {
   }
 }
 
-/** Anything but JSON. */
+/** A body that is not JSON. */
 export class Bytes {
   readonly content: Buffer
   readonly headers: Headers
@@ -24,34 +24,34 @@ export class Bytes {
   }
 }
 
-export interface PackedBody {
-  /** Of the JSON that `gzip` holds. */
+export interface GzippedBody {
+  /** Of the JSON in `gzip`. */
   readonly version: string
   readonly gzip: Uint8Array
   /** Bytes of the JSON. */
   readonly length: number
 }
 
-/** A JSON body, public and kept compressed, that is read only for a caller who does not have this version of it. */
-export class Packed<Body> {
-  /** Nothing is ever here: it says what the JSON is, for the compiler to compare with the spec. */
+/** A public JSON body, stored gzipped. Read only if the caller does not have this version. */
+export class Gzipped<Body> {
+  /** Never set: the type of the JSON, for the compiler to compare with the spec. */
   declare readonly body?: Body
   readonly version: string
-  readonly read: () => Promise<PackedBody>
+  readonly read: () => Promise<GzippedBody>
 
-  constructor(version: string, read: () => Promise<PackedBody>) {
+  constructor(version: string, read: () => Promise<GzippedBody>) {
     this.version = version
     this.read = read
   }
 }
 
-/** `location` is relative to this service. */
-export function created<Body>(location: string, body: Body): Reply<Body> {
-  return reply(body, { Location: location })
+/** `location` is relative to the service's address. */
+export function created<Body>(location: string, body: Body): WithHeaders<Body> {
+  return withHeaders(body, { Location: location })
 }
 
-export function reply<Body>(body: Body, headers: Headers): Reply<Body> {
-  return new Reply(body, headers)
+export function withHeaders<Body>(body: Body, headers: Headers): WithHeaders<Body> {
+  return new WithHeaders(body, headers)
 }
 
 export function bytes(content: Buffer, contentType: string, headers: Headers = {}): Bytes {

@@ -1,6 +1,7 @@
-/** The links of all documents, followed: connections between nodes, who shows which attachment, what leads nowhere. */
+/** Follows the links of all documents: connections between nodes, nodes that show a file, unresolved links. */
+
+import type { PathProblem } from '../domain/format/path-problem.ts'
 import type { Document } from './document.ts'
-import type { Problem } from './folder.ts'
 import type { Resolve } from './links.ts'
 import type { Link } from './prose.ts'
 import type { Place, Tree } from './tree.ts'
@@ -17,20 +18,20 @@ export interface Connections {
   readonly of: ReadonlyMap<Place, readonly Connection[]>
   readonly shownBy: ReadonlyMap<string, ReadonlySet<Place>>
   /** One for each file and target, the first of each file. */
-  readonly unresolved: readonly Problem[]
+  readonly unresolved: readonly PathProblem[]
   /** How many there are in all. */
   readonly unresolvedLinks: number
 }
 
-/** Unresolved links of one file that are told one by one. */
+/** Unresolved links listed per file. */
 const toldAtMost = 20
-/** Characters of a link that are told. */
+/** Characters of a link that are shown. */
 const linkAtMost = 200
 
 export function followLinks(tree: Tree, documents: ReadonlyMap<string, Document>, resolve: Resolve): Connections {
   const of = new Map<Place, Connection[]>()
   const shownBy = new Map<string, Set<Place>>()
-  const unresolved: Problem[] = []
+  const unresolved: PathProblem[] = []
   let unresolvedLinks = 0
   for (const [path, { links }] of documents) {
     const source = tree.byFile.get(path)

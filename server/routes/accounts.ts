@@ -1,9 +1,10 @@
-/** Accounts, their sessions and their personal access tokens; what holds tokens is never cached. */
+/** Accounts, their sessions and their personal access tokens. Answers that hold tokens are never cached. */
 import * as tokens from '../domain/accounts/access-tokens.ts'
 import * as accounts from '../domain/accounts/accounts.ts'
 import * as sessions from '../domain/accounts/sessions.ts'
 import type { HandlersOf } from '../http/operations.ts'
-import { reply } from '../http/responses.ts'
+import { withHeaders } from '../http/responses.ts'
+import { tokenAt } from './at.ts'
 
 const secret = { 'Cache-Control': 'no-store' }
 
@@ -19,18 +20,18 @@ export const accountRoutes: HandlersOf<
   | 'revokeToken'
 > = {
   signUp: async (deps, _actor, { body, from }) =>
-    reply(await accounts.signup(deps, from, body), { ...secret, Location: '/auth/me' }),
-  logIn: async (deps, _actor, { body, from }) => reply(await accounts.login(deps, from, body), secret),
+    withHeaders(await accounts.signup(deps, { ...body, from }), { ...secret, Location: '/auth/me' }),
+  logIn: async (deps, _actor, { body, from }) => withHeaders(await accounts.login(deps, { ...body, from }), secret),
   refreshSession: async (deps, _actor, { body, from }) =>
-    reply(await sessions.refresh(deps, from, body.refreshToken), secret),
-  logOut: (deps, _actor, { body }) => sessions.logout(deps, body.refreshToken),
+    withHeaders(await sessions.refresh(deps, { ...body, from }), secret),
+  logOut: (deps, _actor, { body }) => sessions.logout(deps, body),
   changePassword: async (deps, actor, { body, from }) =>
-    reply(await accounts.changePassword(deps, actor, from, body), secret),
+    withHeaders(await accounts.changePassword(deps, actor, { ...body, from }), secret),
   getMe: (deps, actor) => accounts.readMe(deps, actor),
   createToken: async (deps, actor, { body }) => {
     const token = await tokens.createAccessToken(deps, actor, body)
-    return reply(token, { ...secret, Location: `/auth/tokens/${token.id}` })
+    return withHeaders(token, { ...secret, Location: `/auth/tokens/${token.id}` })
   },
   listTokens: (deps, actor, { query }) => tokens.listMyAccessTokens(deps, actor, query),
-  revokeToken: (deps, actor, { path }) => tokens.revokeAccessToken(deps, actor, path.token_id),
+  revokeToken: (deps, actor, { path }) => tokens.revokeAccessToken(deps, actor, tokenAt(path)),
 }

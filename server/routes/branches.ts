@@ -1,18 +1,17 @@
 /** Branches and tags. */
 import * as branches from '../domain/branches/branches.ts'
-import * as tags from '../domain/branches/tags.ts'
-import type { Handlers } from '../http/operations.ts'
+import { listTags } from '../domain/branches/tags.ts'
+import type { HandlersOf } from '../http/operations.ts'
 import { created } from '../http/responses.ts'
+import { branchAt, nodeAt } from './at.ts'
 
-export const branchRoutes: Pick<Handlers, 'listBranches' | 'createBranch' | 'getBranch' | 'deleteBranch' | 'listTags'> =
-  {
-    listBranches: (deps, actor, { path, query }) =>
-      branches.listBranches(deps, actor, path.org_id, path.node_id, query),
-    createBranch: async (deps, actor, { path, body }) => {
-      const branch = await branches.createBranch(deps, actor, path.org_id, path.node_id, body)
-      return created(`/orgs/${path.org_id}/nodes/${path.node_id}/branches/${encodeURIComponent(branch.name)}`, branch)
-    },
-    getBranch: (deps, actor, { path }) => branches.readBranch(deps, actor, path.org_id, path.node_id, path.branch),
-    deleteBranch: (deps, actor, { path }) => branches.deleteBranch(deps, actor, path.org_id, path.node_id, path.branch),
-    listTags: (deps, actor, { path, query }) => tags.listTags(deps, actor, path.org_id, path.node_id, query),
-  }
+export const branchRoutes: HandlersOf<'listBranches' | 'createBranch' | 'getBranch' | 'deleteBranch' | 'listTags'> = {
+  listBranches: (deps, actor, { path, query }) => branches.listBranches(deps, actor, nodeAt(path), query),
+  createBranch: async (deps, actor, { path, body }) => {
+    const branch = await branches.createBranch(deps, actor, nodeAt(path), body)
+    return created(`/orgs/${path.org_id}/nodes/${path.node_id}/branches/${encodeURIComponent(branch.name)}`, branch)
+  },
+  getBranch: (deps, actor, { path }) => branches.readBranch(deps, actor, branchAt(path)),
+  deleteBranch: (deps, actor, { path }) => branches.deleteBranch(deps, actor, branchAt(path)),
+  listTags: (deps, actor, { path, query }) => listTags(deps, actor, nodeAt(path), query),
+}

@@ -2,11 +2,11 @@
 import * as members from '../domain/orgs/members.ts'
 import * as orgs from '../domain/orgs/orgs.ts'
 import * as repositories from '../domain/orgs/repositories.ts'
-import type { Handlers } from '../http/operations.ts'
+import type { HandlersOf } from '../http/operations.ts'
 import { type Bytes, bytes, created } from '../http/responses.ts'
+import { memberAt, orgAt } from './at.ts'
 
-export const orgRoutes: Pick<
-  Handlers,
+export const orgRoutes: HandlersOf<
   | 'createOrg'
   | 'listOrgs'
   | 'getOrg'
@@ -23,18 +23,18 @@ export const orgRoutes: Pick<
     return created(`/orgs/${org.id}`, org)
   },
   listOrgs: (deps, actor, { query }) => orgs.listOrgs(deps, actor, query),
-  getOrg: (deps, actor, { path }) => orgs.readOrg(deps, actor, path.org_id),
-  updateOrg: (deps, actor, { path, body }) => orgs.updateOrg(deps, actor, path.org_id, body),
-  deleteOrg: (deps, actor, { path }) => orgs.deleteOrg(deps, actor, path.org_id),
-  listRepositories: async (deps, actor, { path, query, type, base }) => {
-    if (type === 'application/json') return repositories.listRepositories(deps, actor, path.org_id, base, query)
-    return asLines(await repositories.listCloneUrls(deps, actor, path.org_id, base))
-  },
+  getOrg: (deps, actor, { path }) => orgs.readOrg(deps, actor, orgAt(path)),
+  updateOrg: (deps, actor, { path, body }) => orgs.updateOrg(deps, actor, orgAt(path), body),
+  deleteOrg: (deps, actor, { path }) => orgs.deleteOrg(deps, actor, orgAt(path)),
+  listRepositories: async (deps, actor, { path, query, type, base }) =>
+    type === 'application/json'
+      ? repositories.listRepositories(deps, actor, orgAt(path), { ...query, base })
+      : asLines(await repositories.listCloneUrls(deps, actor, orgAt(path), { base })),
   listCloneUrls: async (deps, actor, { path, base }) =>
-    asLines(await repositories.listCloneUrls(deps, actor, path.org_id, base)),
-  listMembers: (deps, actor, { path, query }) => members.listMembers(deps, actor, path.org_id, query),
-  putMember: (deps, actor, { path, body }) => members.putMember(deps, actor, path.org_id, path.email, body.role),
-  removeMember: (deps, actor, { path }) => members.removeMember(deps, actor, path.org_id, path.email),
+    asLines(await repositories.listCloneUrls(deps, actor, orgAt(path), { base })),
+  listMembers: (deps, actor, { path, query }) => members.listMembers(deps, actor, orgAt(path), query),
+  putMember: (deps, actor, { path, body }) => members.putMember(deps, actor, memberAt(path), body),
+  removeMember: (deps, actor, { path }) => members.removeMember(deps, actor, memberAt(path)),
 }
 
 function asLines(urls: readonly string[]): Bytes {

@@ -1,12 +1,12 @@
 /** Pull requests. */
 import { updatePullBranch } from '../domain/pulls/branch-updates.ts'
-import * as merges from '../domain/pulls/merges.ts'
+import { mergePull } from '../domain/pulls/merges.ts'
 import * as pulls from '../domain/pulls/pulls.ts'
-import type { Handlers } from '../http/operations.ts'
+import type { HandlersOf } from '../http/operations.ts'
 import { created } from '../http/responses.ts'
+import { nodeAt, pullAt } from './at.ts'
 
-export const pullRoutes: Pick<
-  Handlers,
+export const pullRoutes: HandlersOf<
   | 'openPull'
   | 'listPulls'
   | 'getPull'
@@ -17,23 +17,20 @@ export const pullRoutes: Pick<
   | 'getPullChanges'
 > = {
   openPull: async (deps, actor, { path, body }) => {
-    const pr = await pulls.openPull(deps, actor, path.org_id, path.node_id, body)
+    const pr = await pulls.openPull(deps, actor, nodeAt(path), body)
     return created(`/orgs/${path.org_id}/nodes/${path.node_id}/pull-requests/${pr.number}`, { pr })
   },
-  listPulls: (deps, actor, { path, query }) => pulls.listPulls(deps, actor, path.org_id, path.node_id, query),
-  getPull: async (deps, actor, { path }) => ({
-    pr: await pulls.readPullRequest(deps, actor, path.org_id, path.node_id, path.number),
-  }),
+  listPulls: (deps, actor, { path, query }) => pulls.listPulls(deps, actor, nodeAt(path), query),
+  getPull: async (deps, actor, { path }) => ({ pr: await pulls.readPullRequest(deps, actor, pullAt(path)) }),
   updatePull: async (deps, actor, { path, body }) => ({
-    pr: await pulls.updatePull(deps, actor, path.org_id, path.node_id, path.number, body),
+    pr: await pulls.updatePull(deps, actor, pullAt(path), body),
   }),
   mergePull: async (deps, actor, { path, body }) => ({
-    pr: await merges.mergePull(deps, actor, path.org_id, path.node_id, path.number, body ?? {}),
+    pr: await mergePull(deps, actor, pullAt(path), body ?? {}),
   }),
   updatePullBranch: async (deps, actor, { path, signal }) => ({
-    pr: await updatePullBranch(deps, actor, path.org_id, path.node_id, path.number, signal),
+    pr: await updatePullBranch(deps, actor, pullAt(path), { signal }),
   }),
-  listPullCommits: (deps, actor, { path, query }) =>
-    pulls.listPullCommits(deps, actor, path.org_id, path.node_id, path.number, query),
-  getPullChanges: (deps, actor, { path }) => pulls.readPullChanges(deps, actor, path.org_id, path.node_id, path.number),
+  listPullCommits: (deps, actor, { path, query }) => pulls.listPullCommits(deps, actor, pullAt(path), query),
+  getPullChanges: (deps, actor, { path }) => pulls.readPullChanges(deps, actor, pullAt(path)),
 }

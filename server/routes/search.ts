@@ -1,7 +1,8 @@
 /** Retrieval. */
 import { retrieve } from '../domain/search/search.ts'
-import type { Handlers } from '../http/operations.ts'
+import type { HandlersOf } from '../http/operations.ts'
+import { orgAt } from './at.ts'
 
-export const searchRoutes: Pick<Handlers, 'searchNodes'> = {
-  searchNodes: (deps, actor, { path, body }) => retrieve(deps, actor, path.org_id, body),
+export const searchRoutes: HandlersOf<'searchNodes'> = {
+  searchNodes: (deps, actor, { path, body }) => retrieve(deps, actor, orgAt(path), body),
 }

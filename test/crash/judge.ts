@@ -56,10 +56,13 @@ async function judgeShared(world: World, person: Client, node: SharedNode, all: 
   )
   for (const request of [...node.requests]) settle(world, node, request, byTitle.get(request.name), refs)
   for (const branch of node.pushed) {
-    const { name, head, asked } = branch
+    const { name, head, asked, story } = branch
     const found = refs.get(`refs/heads/${name}`) ?? null
     if (found !== head && found !== asked)
-      problem(world, `${name} of ${node.at} is at ${found}, was acknowledged at ${head} and asked to ${asked}`)
+      problem(
+        world,
+        `${name} of ${node.at} is at ${found}, was acknowledged at ${head} and asked to ${asked}: ${story.join('\n')}`,
+      )
     branch.head = found
   }
   if (pulls.length !== node.requests.length)

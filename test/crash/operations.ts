@@ -117,7 +117,7 @@ async function pushDeletion(actor: Actor): Promise<void> {
   await loseBranch(actor, async (node, { name }) => {
     const clone = await fetched(actor, node, ['main'])
     if (!clone) return { unknown: false }
-    const outcome = await push(actor, 'push: delete a branch', node, clone, '', `refs/heads/${name}`)
+    const { outcome } = await push(actor, 'push: delete a branch', node, clone, '', `refs/heads/${name}`)
     return { answer: outcome === 'done', unknown: outcome === 'unknown' }
   })
 }
@@ -186,7 +186,8 @@ async function pushCommit(actor: Actor): Promise<void> {
   if (!node || !clone) return
   const file = { path: `files/${world.next() % 8}.txt`, text: `push-${world.next()}` }
   const commit = await made(clone, 'refs/from/main', [file])
-  if ((await push(actor, 'push: commit', node, clone, commit, 'refs/heads/main')) === 'done') node.fresh.push(commit)
+  const { outcome } = await push(actor, 'push: commit', node, clone, commit, 'refs/heads/main')
+  if (outcome === 'done') node.fresh.push(commit)
 }
 
 /** Brings the head of a request into main, which merges it. */
@@ -199,7 +200,7 @@ async function pushMerge(actor: Actor): Promise<void> {
     if (!clone) return
     const commit = await merged(clone, request.name)
     request.unsure = 'merged'
-    const outcome = await push(actor, 'push: merge', node, clone, commit, 'refs/heads/main')
+    const { outcome } = await push(actor, 'push: merge', node, clone, commit, 'refs/heads/main')
     if (outcome !== 'unknown') delete request.unsure
     if (outcome === 'done') {
       request.status = 'merged'
@@ -222,7 +223,7 @@ async function pushBranch(actor: Actor): Promise<void> {
   if (!clone) return
   const name = `pushed-${world.next()}`
   const files = Array.from({ length: commitsOfPack }, (_, at) => ({ path: 'pack.txt', text: `${name} ${at}` }))
-  const branch: PushedBranch = { name, clone, head: null, asked: await made(clone, 'refs/from/main', files) }
+  const branch: PushedBranch = { name, clone, head: null, asked: await made(clone, 'refs/from/main', files), story: [] }
   node.pushed.push(branch)
   branches.push({ node, branch })
   await pushTo(actor, 'push: a pack', node, branch)
@@ -248,7 +249,8 @@ async function moveBranch(actor: Actor): Promise<void> {
 /** To where it was asked to. */
 async function pushTo(actor: Actor, operation: string, node: SharedNode, branch: PushedBranch): Promise<void> {
   const { asked = null, clone, name } = branch
-  const outcome = await push(actor, operation, node, clone, asked ?? '', `refs/heads/${name}`)
+  const { outcome, text } = await push(actor, operation, node, clone, asked ?? '', `refs/heads/${name}`)
+  branch.story.push(`${asked}: ${outcome}: ${text}`)
   if (outcome === 'done') branch.head = asked
   if (outcome !== 'unknown') delete branch.asked
 }

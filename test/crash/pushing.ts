@@ -67,17 +67,19 @@ export async function push(
   clone: Clone,
   from: string,
   ref: string,
-): Promise<Outcome> {
+): Promise<{ readonly outcome: Outcome; readonly text: string }> {
   const counts = countsOf(actor.world, operation)
   const { code, text } = await git(clone, actor.remote(node), 'push --porcelain', `+${from}:${ref}`)
-  const outcome = outcomeOf(code, text, ref)
+  const said = outcomeOf(code, text, ref)
+  // Git shows the status alone, and a disk that is gone answers 503 too.
+  const outcome = said === 'busy' && isTolerated(actor, text) ? 'unknown' : said
   if (outcome === 'done') counts.acknowledged++
   else if (outcome === 'busy') counts.busy++
   else if (outcome !== 'refused') counts.unknown++
   if (outcome === 'fault' && !isTolerated(actor, text))
     actor.world.problems.push(`${operation} ended with ${code}: ${text}`)
-  if (outcome === 'busy') return 'refused'
-  return outcome === 'fault' ? 'unknown' : outcome
+  if (outcome === 'busy') return { outcome: 'refused', text }
+  return { outcome: outcome === 'fault' ? 'unknown' : outcome, text }
 }
 
 /** A push that ended without a word is one that can be repeated: whether it was carried out before or not. */

@@ -26,6 +26,8 @@ export interface PushedBranch {
   head: string | null
   /** Where it may be too, since an answer is missing. */
   asked?: string | null
+  /** Each push, with what git said of it. */
+  readonly story: string[]
 }
 
 export interface SharedNode {

@@ -13,10 +13,12 @@ const run = promisify(execFile)
 
 describe('the README', () => {
   let readme: string
+  let limits: string
   let grove: Grove
 
   before(async () => {
     readme = await readFile('README.md', 'utf8')
+    limits = await readFile('spec/limits.md', 'utf8')
     grove = await startGrove({ rateLimit: true })
   })
   after(() => grove.close())
@@ -69,7 +71,7 @@ describe('the README', () => {
       const { changes } = schemas.NewCommit.properties
       const page = components.parameters.limit.schema
       expect(CommitMessage.maxLength).to.equal(schemas.PullDescription.maxLength)
-      expect(rows(readme, 'Limits').slice(0, 13)).to.deep.equal([
+      expect(rows(limits, 'Limits of a request').slice(0, 13)).to.deep.equal([
         [
           'title; label; tag',
           `${Title.maxLength}; ${EdgeLabel.maxLength}; ${NodeTags.items.maxLength} characters`,
@@ -112,7 +114,7 @@ describe('the README', () => {
 
     it('state the rate limits that the spec describes and the service announces', async () => {
       const { info } = JSON.parse(await readFile('spec/openapi.json', 'utf8'))
-      const stated = rows(readme, 'Limits').slice(13)
+      const stated = rows(limits, 'Limits of a request').slice(13)
       expect(stated.map(([what, limit]) => [what, numbers(limit)])).to.deep.equal(
         rows(info.description, 'Rate limits').map(([what, limit]) => [what, numbers(limit)]),
       )

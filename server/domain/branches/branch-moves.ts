@@ -1,7 +1,6 @@
-/** How a branch gets a new head: under its lock, after every rule, with the index following (laws 3 and 4). */
+/** Moves a branch: under its lock, after all rules, and brings the index up to it (laws 3 and 4). */
 
 import type { BranchName } from '../../../gitstore/names.ts'
-import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { holding, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -10,31 +9,32 @@ import type { Deps } from '../../deps.ts'
 import { Invalid, Refusal } from '../../errors.ts'
 import { type NodeAccess, requireStill } from '../access.ts'
 import type { Person } from '../actor.ts'
-import type { ContentProblem } from '../format/content-problem.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { readContent } from '../format/node-format.ts'
+import type { ContentProblem } from '../format/path-problem.ts'
 import { signature } from '../format/signatures.ts'
 import { withLineFeeds } from '../format/texts.ts'
-import { followSoon, noteOf } from '../indexing/index-node.ts'
+import { noteOf, tryIndexNode } from '../indexing/index-node.ts'
 import { graphRef, main, orgRepo } from '../layout.ts'
+import { readTree } from './commit-trees.ts'
 import { contentProblems, graphProblems, newParents } from './edge-rules.ts'
 
 export interface CommitRequest {
   readonly branch: BranchName
   readonly message: string
-  /** The head that the caller has seen; null: none yet; undefined: whatever it is. */
+  /** The head the caller expects; null: no commit yet; undefined: any. */
   readonly expectedHead?: string | null | undefined
-  /** Whether the change can add a parent edge: the graph is then held against other such changes. */
+  /** Whether the change can add a parent edge: it then holds the graph lock. */
   readonly addsParents: boolean
-  /** Builds the new tree on the draft from the head's (null: none). */
+  /** Builds the new tree on the draft from the head's tree (null: none). */
   readonly build: (draft: ObjectBatch, tree: Oid | null) => Promise<Oid>
-  /** Where in the request a problem of that path stands. */
+  /** The part of the request to which a problem at that path belongs. */
   readonly locate: (path: string) => readonly (string | number)[]
 }
 
 /**
- * Commits to a branch by compare-and-swap under its lock. The answer comes after the index followed.
+ * Commits to a branch by compare-and-swap under its lock. The index is up to date when this returns.
  *
  * @throws Refusal head_moved, branch_not_found, no_changes, pull_request_required, forbidden; Invalid: content that breaks a rule, a long message
  */
@@ -55,7 +55,7 @@ export async function commitToBranch(
       if (ref === main && head !== null && org.require_pull_requests) refuseDirectMove()
       await requireStill(deps, actor, org.id, 'editor')
       const draft = newObjectBatch(repo)
-      const before = head === null ? null : (await readCommit(repo, head)).tree
+      const before = head === null ? null : await readTree(repo, head)
       const tree = await request.build(draft, before)
       if (tree === before) throw new Refusal('no_changes', 'The branch already has exactly this content')
       refuseProblems(await problemsOf(deps, access, draft.repo, ref, before, tree), request.locate)
@@ -66,18 +66,18 @@ export async function commitToBranch(
       return { moves: [{ repo, ref, to: oid }], value: oid, save: draft.save }
     }),
   ).then(async (oid) => {
-    await followSoon(deps, org.id, node.id)
+    await tryIndexNode(deps, org.id, node.id)
     return oid
   })
 }
 
-/** Reads the head's content before the branch is locked, which takes seconds where it has thousands of edges; it is kept. */
+/** Reads the head's content into the cache before the branch is locked: it takes seconds for thousands of edges. */
 async function readAhead(repo: Repo, ref: string): Promise<void> {
   const head = readRef(repo, ref)
-  if (head !== null) await readContent(repo, (await readCommit(repo, head)).tree)
+  if (head !== null) await readContent(repo, await readTree(repo, head))
 }
 
-/** Runs `work` with the graph held, if `held`; the index follows before it is let go. */
+/** Runs `work`, with the graph locked if `held`. The index is updated before the lock is released. */
 export async function whileHeld<T>(
   deps: Deps,
   { org, node }: Pick<NodeAccess, 'org' | 'node'>,
@@ -91,25 +91,25 @@ export async function whileGraphHeld<T>(deps: Deps, orgId: string, nodeId: strin
   const graph = { repo: orgRepo(deps.store, orgId), ref: graphRef }
   return holding(deps.store, graph, noteOf(orgId, nodeId), async () => {
     const value = await work()
-    await followSoon(deps, orgId, nodeId)
+    await tryIndexNode(deps, orgId, nodeId)
     return value
   })
 }
 
-/** What of the tree breaks the rules of that branch, which is at `before`: syntax anywhere, the graph on main. */
+/** Problems of the tree under the rules of the branch, which is at `before`: syntax anywhere, the graph on main. */
 export async function problemsOf(
-  deps: Deps,
+  { index }: Pick<Deps, 'index'>,
   { org, node }: Pick<NodeAccess, 'org' | 'node'>,
   repo: Repo,
   ref: string,
   before: Oid | null,
-  after: Oid,
+  after: Oid | null,
 ): Promise<ContentProblem[]> {
   const content = await readContent(repo, after)
   const known = await readContent(repo, before)
   const problems = contentProblems(known, content)
   if (ref !== main) return problems
-  return [...problems, ...(await graphProblems(deps.index.read, org.id, node.id, known, content))]
+  return [...problems, ...(await graphProblems(index.read, org.id, node.id, known, content))]
 }
 
 /** Whether moving main from one tree to another adds a parent edge. */
@@ -123,16 +123,17 @@ export function refuseDirectMove(): never {
 
 function requireHead(head: Oid | null, expected: string | null | undefined, ref: string): void {
   if (expected !== undefined && expected !== head) {
-    throw new Refusal(
-      'head_moved',
-      'The branch is not at the expected head; nothing was changed',
-      head ? { current_head: head } : {},
-    )
+    throw headMoved('The branch is not at the expected head; nothing was changed', head)
   }
   if (head !== null || (expected === null && ref === main)) return
   const hint =
     ref === main ? 'The node has no commit yet; send "expected_head": null to make the first' : 'Branch not found'
   throw new Refusal('branch_not_found', hint)
+}
+
+/** Refusal head_moved, with the current head if there is one. */
+export function headMoved(detail: string, head: Oid | null): Refusal {
+  return new Refusal('head_moved', detail, head ? { current_head: head } : {})
 }
 
 export function refuseProblems(problems: readonly ContentProblem[], locate: CommitRequest['locate']): void {

@@ -1,6 +1,6 @@
 /** Branches: refs with rules. */
 
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { asBranchName, branchNameProblem } from '../../../gitstore/names.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { transact } from '../../../gitstore/refs/ref-transaction.ts'
@@ -8,13 +8,15 @@ import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
-import { nodeFor, requireStill } from '../access.ts'
+import { nodeFor, requireStill, reread } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
+import type { BranchAt, NodeAt } from '../at.ts'
 import { timeOf } from '../format/signatures.ts'
-import { followNode, followSoon, readBack } from '../indexing/index-node.ts'
+import { indexNode, readBack, tryIndexNode } from '../indexing/index-node.ts'
 import { main } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { problemsOf, refuseProblems } from './branch-moves.ts'
+import { readTree } from './commit-trees.ts'
 import { shownMessage, withinPage } from './commit-views.ts'
 import { findNamedCommit, headFor } from './contents.ts'
 import { roomFor, tooMany } from './ref-limits.ts'
@@ -25,14 +27,14 @@ export interface Branch {
   readonly name: string
   readonly head: Oid
   readonly message: string
-  /** There where `message` is not the whole. */
+  /** Present if `message` is not complete. */
   readonly message_truncated?: true
   readonly updated_at: string
 }
 
-/** By name. The public sees main alone. */
-export async function listBranches(deps: Deps, actor: Actor, orgId: string, nodeId: string, page: Page) {
-  const { repo, role } = await nodeFor(deps, actor, orgId, nodeId, 'public')
+/** By name. The public sees only main. */
+export async function listBranches(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
+  const { repo, role } = await nodeFor(deps, actor, at, 'public')
   const visible = [...listRefs(repo, 'refs/heads/')].filter(([ref]) => role !== null || ref === main)
   const branches = await Promise.all(
     slice(visible, page).map(([ref, head]) => toBranch(repo, ref.slice('refs/heads/'.length), head)),
@@ -40,71 +42,57 @@ export async function listBranches(deps: Deps, actor: Actor, orgId: string, node
   return { branches: withinPage(branches), ...pageOf(page, visible.length) }
 }
 
-export async function readBranch(
-  deps: Deps,
-  actor: Actor,
-  orgId: string,
-  nodeId: string,
-  branch: string,
-): Promise<Branch> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
-  const head = headFor(access, branch)
+export async function readBranch(deps: Deps, actor: Actor, at: BranchAt): Promise<Branch> {
+  const access = await nodeFor(deps, actor, at, 'public')
+  const head = headFor(access, at.branch)
   if (!head) throw new Refusal('branch_not_found', 'Branch not found')
-  return toBranch(access.repo, branch, head)
+  return toBranch(access.repo, at.branch, head)
 }
 
 /** @throws Refusal branch_exists, branch_name_taken, too_many_branches; Invalid: a name that git or Grove refuses, a start that is not there */
 export async function createBranch(
   deps: Deps,
   actor: Person,
-  orgId: string,
-  nodeId: string,
+  at: NodeAt,
   input: { name: string; from?: string },
 ): Promise<Branch> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  const access = await nodeFor(deps, actor, at, 'editor')
   const { repo } = access
   const name = asBranchName(input.name)
   if (!name) throw invalid(['body', 'name'], `name ${branchNameProblem(input.name) ?? 'is not valid'}`, input.name)
   const from = await findNamedCommit(access, input.from ?? 'main')
   if (!from) throw invalid(['body', 'from'], 'names no branch or commit of this node', input.from ?? 'main')
   const ref = `refs/heads/${name}`
-  const { tree } = await readCommit(repo, from)
-  // What the node has already may have another name.
+  const tree = await readTree(repo, from)
+  // Content of the node itself is accepted under another branch name.
   refuseProblems(await problemsOf(deps, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
   await transact(deps.store, [{ repo, ref }], async (current) => {
     if (current({ repo, ref })) throw new Refusal('branch_exists', 'A branch of this name exists')
-    await requireStill(deps, actor, orgId, 'editor')
+    await requireStill(deps, actor, at.orgId, 'editor')
     if (roomFor(repo, 'heads') <= 0) throw new Refusal('too_many_branches', `The node ${tooMany('heads')}`)
     return { moves: [{ repo, ref, to: from }], value: undefined }
   }).catch((error: unknown) => {
-    if (!(error instanceof GitError) || error.code !== 'ref_name_taken') throw error
+    if (!isGitError(error, 'ref_name_taken')) throw error
     throw new Refusal('branch_name_taken', 'Git cannot have a branch a beside a branch a/b; one of that kind exists')
   })
-  await followSoon(deps, orgId, nodeId)
+  await tryIndexNode(deps, at.orgId, at.nodeId)
   return readBack(deps, () => toBranch(repo, name, from))
 }
 
-/** As a push that deletes the branch: requests from it close and keep their heads, requests into it go to main or close. */
-export async function deleteBranch(
-  deps: Deps,
-  actor: Person,
-  orgId: string,
-  nodeId: string,
-  branch: string,
-): Promise<void> {
-  for (;;) {
-    const { repo } = await nodeFor(deps, actor, orgId, nodeId, 'editor')
-    const name = asBranchName(branch)
-    const ref = `refs/heads/${name}`
-    const from = name === undefined ? null : readRef(repo, ref)
+/** The same as a push that deletes the branch: its requests close and keep their heads, requests into it go to main or close. */
+export async function deleteBranch(deps: Deps, actor: Person, at: BranchAt): Promise<void> {
+  const name = asBranchName(at.branch)
+  const ref = `refs/heads/${name}`
+  for (let access = await nodeFor(deps, actor, at, 'editor'); ; access = await reread(deps, access, 'editor')) {
+    const from = name === undefined ? null : readRef(access.repo, ref)
     if (from === null) throw new Refusal('branch_not_found', 'Branch not found')
     if (ref === main) throw new Refusal('branch_protected', 'main cannot be deleted')
-    const { refused } = await moveRefs(deps, actor, { orgId, nodeId }, [{ ref, from, to: null }], 'all or none')
+    const { refused } = await moveRefs(deps, actor, access, [{ ref, from, to: null }], 'all or none')
     const cause = refused.get(ref)
     if (cause === undefined) break
     if (!(cause instanceof HasMoved)) throw cause
   }
-  await readBack(deps, () => followNode(deps, orgId, nodeId))
+  await readBack(deps, () => indexNode(deps, at.orgId, at.nodeId))
 }
 
 async function toBranch(repo: Repo, name: string, head: Oid): Promise<Branch> {

@@ -1,6 +1,6 @@
-/** The changes of one commit as a client sends them: judged, and applied to a tree. */
+/** The changes of one commit as a client sends them: validates them and applies them to a tree. */
 
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { pathProblem } from '../../../gitstore/names.ts'
 import type { ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
@@ -43,7 +43,7 @@ export function fileChanges(changes: readonly Change[]): FileChange[] {
 }
 
 /**
- * The tree with the changes made.
+ * Applies the changes to the tree.
  *
  * @throws Invalid: a path to delete that is not there, a file where a folder stands, names that differ in case only
  */
@@ -61,7 +61,7 @@ export async function applyFileChanges(
     await refuseCollisions(draft, tree, after, files)
     return after
   } catch (error) {
-    if (!(error instanceof GitError) || error.code !== 'path_conflict') throw error
+    if (!isGitError(error, 'path_conflict')) throw error
     const inTheWay = `${error.facts.path}/`
     const at = files.findIndex((file) => file.bytes !== null && `${file.path}/`.startsWith(inTheWay))
     throw invalid(

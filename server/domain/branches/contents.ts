@@ -1,8 +1,8 @@
-/** What branches hold: trees, files, objects, history, commits, comparison. */
+/** The contents of branches: trees, files, objects, history, commits, comparison. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { asBranchName, type BranchName } from '../../../gitstore/names.ts'
-import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
+import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { type FileEntry, findEntry, listFiles } from '../../../gitstore/objects/trees.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -11,6 +11,7 @@ import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
+import type { BranchAt, CommitAt, FileAt, NodeAt, ObjectAt } from '../at.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { entityAt } from '../format/node-format.ts'
 import { liesIn } from '../format/paths.ts'
@@ -18,28 +19,23 @@ import { readBack } from '../indexing/index-node.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { commitToBranch } from './branch-moves.ts'
 import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
+import { readTree } from './commit-trees.ts'
 import { type CommitDetails, readCommits, readDetails, readDiff } from './commit-views.ts'
 import { type ImmutableAnswer, immutableAnswer, lengthOf } from './immutable-answers.ts'
 import { largeRead, readOfChange } from './large-reads.ts'
 import { isPublicBlob } from './public-blobs.ts'
 import { commitOfTag, visibleHeads } from './tags.ts'
 
-/** Bytes of a file that is answered as JSON, which takes five times as many while it is made. */
+/** Bytes of a file returned as JSON; building the response takes five times as much memory. */
 const fileLimit = 16 * 1_048_576
 
-/** Tips that are asked for a commit before others have their turn. */
+/** Tips compared with a commit between two turns of the event loop. */
 const tipsPerTurn = 100
 
 const tooManyFiles =
   'This tree has more than 100,000 files and folders, more than 64 levels, or paths of over 16 MiB; clone the node and use git ls-tree'
 
-interface BranchPlace {
-  readonly orgId: string
-  readonly nodeId: string
-  readonly branch: string
-}
-
-/** The head of a branch that the caller may see; null for main of a node without a commit. @throws Refusal branch_not_found */
+/** The head of a branch visible to the caller; null for main of a node without a commit. @throws Refusal branch_not_found */
 export function headFor(access: NodeAccess, branch: string): Oid | null {
   const head = findHead(access, branch)
   if (head || branch === 'main') return head
@@ -61,8 +57,9 @@ function findHead({ repo, role }: NodeAccess, branch: string): Oid | null {
   return name && (role !== null || name === 'main') ? readRef(repo, `refs/heads/${name}`) : null
 }
 
-export async function listEntities(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, page: Page) {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+export async function listEntities(deps: Deps, actor: Actor, at: BranchAt, page: Page) {
+  const { nodeId, branch } = at
+  const access = await nodeFor(deps, actor, at, 'public')
   const head = await revisionFor(access, branch)
   const files = head === null ? [] : await listTree(access.repo, head)
   const entities = slice(files, page).map(({ path, oid, mode }) => ({
@@ -81,16 +78,16 @@ export async function listEntities(deps: Deps, actor: Actor, { orgId, nodeId, br
 }
 
 async function listTree(repo: Repo, head: Oid): Promise<FileEntry[]> {
-  const { tree } = await readCommit(repo, head)
+  const tree = await readTree(repo, head)
   return largeRead(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
 }
 
-/** A file with its content as a commit would put it: text where it is UTF-8, else base64. */
-export async function readFile(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, path: string) {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+/** A file with its content as in a commit request: text if it is UTF-8, else base64. */
+export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
+  const { nodeId, branch, path } = at
+  const access = await nodeFor(deps, actor, at, 'public')
   const head = await revisionFor(access, branch)
-  const entry =
-    head === null ? undefined : await findEntry(access.repo, (await readCommit(access.repo, head)).tree, path)
+  const entry = head === null ? undefined : await findEntry(access.repo, await readTree(access.repo, head), path)
   if (!head || !entry || entry.mode === '040000' || entry.mode === '160000')
     throw new Refusal('file_not_found', 'File not found')
   const content = await readBlob(access.repo, entry.oid, fileLimit)
@@ -110,26 +107,23 @@ export async function readFile(deps: Deps, actor: Actor, { orgId, nodeId, branch
   }
 }
 
-/** The bytes of a blob; the public sees those that main or a tag holds. */
-export async function readBytes(
-  deps: Deps,
-  actor: Actor,
-  place: Omit<BranchPlace, 'branch'>,
-  objectId: string,
-): Promise<Buffer> {
-  const access = await nodeFor(deps, actor, place.orgId, place.nodeId, 'public')
+/** The bytes of a blob. The public sees only blobs that main or a tag contains. */
+export async function readBytes(deps: Deps, actor: Actor, at: ObjectAt): Promise<Buffer> {
+  const { objectId } = at
+  const access = await nodeFor(deps, actor, at, 'public')
   const missing = new Refusal('object_not_found', 'Object not found')
   if (!isOid(objectId)) throw missing
   if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access.repo, false), objectId)))
     throw missing
   return readBlob(access.repo, objectId).catch((error: unknown) => {
-    throw error instanceof GitError && error.code === 'object_missing' ? missing : error
+    throw isGitError(error, 'object_missing') ? missing : error
   })
 }
 
 /** History in `git log`'s order. */
-export async function listCommits(deps: Deps, actor: Actor, { orgId, nodeId, branch }: BranchPlace, page: Page) {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
+export async function listCommits(deps: Deps, actor: Actor, at: BranchAt, page: Page) {
+  const { nodeId, branch } = at
+  const access = await nodeFor(deps, actor, at, 'public')
   const head = await revisionFor(access, branch)
   if (head === null) return { node_id: nodeId, history: [], ...pageOf(page, 0) }
   return immutableAnswer(
@@ -142,15 +136,15 @@ export async function listCommits(deps: Deps, actor: Actor, { orgId, nodeId, bra
   )
 }
 
-/** @throws Refusal commit_not_found (unknown, or not of this branch); Invalid: an abbreviation that names several */
+/** @throws Refusal commit_not_found (unknown, or not on this branch); Invalid: an ambiguous abbreviation */
 export async function readBranchCommit(
   deps: Deps,
   actor: Actor,
-  { orgId, nodeId, branch }: BranchPlace,
-  commitId: string,
+  at: CommitAt,
 ): Promise<ImmutableAnswer<CommitDetails>> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
-  const head = await revisionFor(access, branch)
+  const { commitId } = at
+  const access = await nodeFor(deps, actor, at, 'public')
+  const head = await revisionFor(access, at.branch)
   const missing = new Refusal('commit_not_found', 'Commit not found on this branch')
   if (head === null || !/^[0-9a-f]{7,40}$/.test(commitId)) throw missing
   if (isOid(commitId)) {
@@ -179,52 +173,46 @@ export interface CommitInput {
 export async function createCommit(
   deps: Deps,
   actor: Person,
-  { orgId, nodeId, branch }: BranchPlace,
+  at: BranchAt,
   input: CommitInput,
 ): Promise<CommitDetails> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  const access = await nodeFor(deps, actor, at, 'editor')
   const files = fileChanges(input.changes)
   const oid = await commitToBranch(deps, actor, access, {
-    branch: knownBranch(branch),
+    branch: knownBranch(at.branch),
     message: input.message,
     expectedHead: input.expected_head,
     addsParents: files.some((file) => file.bytes !== null && liesIn('parents', file.path)),
     build: (draft, tree) => applyFileChanges(draft, tree, files),
     locate: (path) => {
-      const at = files.findIndex((file) => file.path === path)
-      return at < 0 ? ['body', 'changes'] : ['body', 'changes', at]
+      const position = files.findIndex((file) => file.path === path)
+      return position < 0 ? ['body', 'changes'] : ['body', 'changes', position]
     },
   })
-  return readBack(deps, () => readDetails(access.repo, nodeId, oid, readOfChange))
+  return readBack(deps, () => readDetails(access.repo, at.nodeId, oid, readOfChange))
 }
 
-/** Two branches, tags or commits: where they parted, how far each went, and what `head` changed since. */
-export async function compare(
-  deps: Deps,
-  actor: Actor,
-  orgId: string,
-  nodeId: string,
-  query: { base: string; head: string },
-) {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'public')
-  const base = await commitNamed(access, query.base)
-  const head = await commitNamed(access, query.head)
+/** Compares two branches, tags or commits: merge base, commits on each side, changes of `head` since the merge base. */
+export async function compare(deps: Deps, actor: Actor, at: NodeAt, input: { base: string; head: string }) {
+  const access = await nodeFor(deps, actor, at, 'public')
+  const base = await commitNamed(access, input.base)
+  const head = await commitNamed(access, input.head)
   const fork = (await access.history.mergeBase(base, head)) ?? null
   const { ahead, behind } = await access.history.divergence(base, head)
   return {
-    node_id: nodeId,
-    base: query.base,
-    head: query.head,
+    node_id: at.nodeId,
+    base: input.base,
+    head: input.head,
     base_commit: base,
     head_commit: head,
     merge_base: fork,
     commits_ahead: ahead,
     commits_behind: behind,
-    changes: await readDiff(access.repo, nodeId, fork, head),
+    changes: await readDiff(access.repo, at.nodeId, fork, head),
   }
 }
 
-/** The commit that a branch, a tag or an id names, among those that the caller may see; undefined where it is none. */
+/** The commit that a branch, tag or id names, if the caller may see it; undefined if there is none. */
 export async function findNamedCommit(access: NodeAccess, name: string): Promise<Oid | undefined> {
   const { repo, role, history } = access
   const head = findHead(access, name)
@@ -244,7 +232,7 @@ export async function findNamedCommit(access: NodeAccess, name: string): Promise
   return undefined
 }
 
-/** @throws Refusal branch_not_found, where the path names a branch that no repository can have */
+/** @throws Refusal branch_not_found for an invalid branch name */
 export function knownBranch(branch: string): BranchName {
   const name = asBranchName(branch)
   if (!name) throw new Refusal('branch_not_found', 'Branch not found')

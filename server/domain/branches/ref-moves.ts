@@ -1,80 +1,77 @@
-/** Moves several refs of a node together, and settles its pull requests, in one transaction: the way of a push and of a deleted branch. */
+/** Moves several refs of a node in one transaction and settles its pull requests: used by pushes and by branch deletion. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { type Current, type Decision, type Move, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../deps.ts'
-import { type NodeAccess, nodeFor, requireStill } from '../access.ts'
+import { type NodeAccess, requireStill, reread } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { authorOf } from '../format/signatures.ts'
 import { ledgerRef, main, pinRef } from '../layout.ts'
 import { openPullsAt } from '../ledger/open-pulls.ts'
 import type { BranchMove, Settled } from '../ledger/settle.ts'
 import { judgeMoves, pinMoves, writeEvents } from '../ledger/settlement.ts'
 import { addsParents, whileHeld } from './branch-moves.ts'
+import { findTree } from './commit-trees.ts'
 import { roomFor, tooMany } from './ref-limits.ts'
-import { judge, judgeLocked, Rejected, treeOf } from './ref-rules.ts'
-
-export interface NodePlace {
-  readonly orgId: string
-  readonly nodeId: string
-}
+import { judge, judgeLocked, Rejected } from './ref-rules.ts'
 
 export interface Moved {
-  /** Why refs stayed where they are, by name. */
+  /** Why refs were not moved, by ref name. */
   readonly refused: ReadonlyMap<string, unknown>
-  /** What it meant for pull requests. */
+  /** The resulting events of pull requests. */
   readonly events: readonly Settled[]
 }
 
-/** Whether a ref that is refused leaves the others alone, or keeps all of them from moving. */
+/** Whether a refused ref leaves the others unaffected or prevents all moves. */
 export type Together = 'each that may' | 'all or none'
 
-/** Refs whose lock is held by others and that are left behind; after as many the rest is not tried. */
+/** Locked refs that are skipped; with one more, the rest is not tried. */
 const busyAtMost = 5
-/** Refs that are judged or compared between two turns of the event loop. */
+/** Refs judged or compared between two turns of the event loop. */
 const refsAtOnce = 200
 
 /**
- * Moves the refs of `commands`, which have no `refProblem` and none of which is a folder of another. The caller lets the
- * index follow.
+ * Moves the refs of `commands`. Each has a valid name (`refProblem`), and none is a folder of another. The caller brings
+ * the index up to date.
  *
- * @throws what is no fault of a single ref: Refusal as nodeFor; GitError busy, repo_missing, storage_*
+ * @param access current; read again for each further attempt
+ * @throws faults that concern no single ref: Refusal as reread; GitError busy, repo_missing, storage_*
  */
 export async function moveRefs(
   deps: Deps,
   person: Person,
-  place: NodePlace,
+  access: NodeAccess,
   commands: readonly RefCommand[],
   together: Together,
 ): Promise<Moved> {
-  const { orgId, nodeId } = place
   const refused = new Map<string, unknown>()
   const judged = new Set<RefCommand>()
-  for (let busy = 0; ; ) {
+  for (let round = 0, busy = 0; ; round++) {
     const rest = commands.filter(({ ref }) => !refused.has(ref))
     if (rest.length === 0 || (together === 'all or none' && refused.size > 0)) return { refused, events: [] }
-    const access = await nodeFor(deps, person, orgId, nodeId, 'editor')
+    const now = round === 0 ? access : await reread(deps, access, 'editor')
     try {
-      const events = await whileHeld(deps, access, await movesParents(access, rest), async () => {
-        await judgeAll({ deps, person, access }, rest, { refused, judged, together })
-        return attempt(deps, person, access, commands, { refused, together })
+      const events = await whileHeld(deps, now, await movesParents(now, rest), async () => {
+        await judgeAll({ deps, person, access: now }, rest, { refused, judged, together })
+        return attempt(deps, person, now, commands, { refused, together })
       })
       if (events !== 'again') return { refused, events }
     } catch (error) {
       const culprit = culpritOf(error, rest)
       if (culprit === undefined) throw error
-      if (error instanceof GitError && error.code === 'busy' && ++busy > busyAtMost) throw error
+      if (isGitError(error, 'busy') && ++busy > busyAtMost) throw error
       refused.set(culprit, error)
     }
   }
 }
 
-/** The ref that could not be locked or named. */
+/** The ref that could not be locked or created. */
 function culpritOf(error: unknown, commands: readonly RefCommand[]): string | undefined {
-  if (!(error instanceof GitError) || (error.code !== 'busy' && error.code !== 'ref_name_taken')) return undefined
+  if (!isGitError(error, 'busy', 'ref_name_taken')) return undefined
   return commands.find(({ ref }) => ref === error.facts.ref)?.ref
 }
 
@@ -84,21 +81,21 @@ interface Verdicts {
 }
 
 async function judgeAll(
-  place: Parameters<typeof judge>[0],
+  context: Parameters<typeof judge>[0],
   commands: readonly RefCommand[],
   { refused, judged, together }: Verdicts & { readonly judged: Set<RefCommand> },
 ): Promise<void> {
   for (const command of commands) {
     if (judged.has(command)) continue
-    await judge(place, command).catch((error: unknown) => refused.set(command.ref, error))
+    await judge(context, command).catch((error: unknown) => refused.set(command.ref, error))
     if (refused.size > 0 && together === 'all or none') return
-    // What main may hold depends on the graph, which is held for this attempt only.
+    // The rules of main depend on the graph, which is locked only for this attempt.
     if (command.ref !== main) judged.add(command)
     if (judged.size % refsAtOnce === 0) await nextTurn()
   }
 }
 
-/** `again` where a request was opened meanwhile whose head must be kept. */
+/** `again` if a request was opened meanwhile whose head must be pinned. */
 async function attempt(
   deps: Deps,
   person: Person,
@@ -127,9 +124,8 @@ async function attempt(
     refuseBeyondLimit(repo, allowed(), refused)
     const left = allowed()
     const headOf = (branch: string): Oid | null => readRef(repo, `refs/heads/${branch}`)
-    const by = { name: person.name, email: person.email }
     const situation = { open, moves: branchMoves(left), headOf }
-    const { events, pins } = await judgeMoves(access, situation, by, deps.now().toISOString())
+    const { events, pins } = await judgeMoves(access, situation, authorOf(person), deps.now().toISOString())
     if (pins.some(({ number }) => !numbers.includes(number))) return { moves: [], value: 'again' }
     const to = await writeEvents({ repo, history }, before, events)
     const moves: Move[] = [...(await pinMoves(repo, pins)), ...left.map((command) => ({ repo, ...command }))]
@@ -139,7 +135,7 @@ async function attempt(
   return transact(deps.store, names, decide)
 }
 
-/** Refuses the last of the new refs, where there would be too many branches or tags. */
+/** Refuses the last of the new refs above the limit of branches or tags. */
 function refuseBeyondLimit(repo: Repo, commands: readonly RefCommand[], refused: Map<string, unknown>): void {
   for (const kind of ['heads', 'tags'] as const) {
     const made = commands.filter(({ ref, from, to }) => ref.startsWith(`refs/${kind}/`) && from === null && to !== null)
@@ -156,7 +152,7 @@ function branchMoves(commands: readonly RefCommand[]): Map<string, BranchMove> {
   return new Map(branches.map(({ ref, from, to }) => [ref.slice(heads.length), { before: from, after: to }]))
 }
 
-/** The numbers of requests from or into a branch that is deleted. */
+/** The numbers of open requests from or into a deleted branch. */
 async function touchedBy({ index }: Deps, nodeId: string, commands: readonly RefCommand[]): Promise<number[]> {
   const deleted = new Set(commands.flatMap(({ ref, to }) => (to === null ? ref : [])))
   if (deleted.size === 0) return []
@@ -170,6 +166,6 @@ async function touchedBy({ index }: Deps, nodeId: string, commands: readonly Ref
 async function movesParents({ repo }: NodeAccess, commands: readonly RefCommand[]): Promise<boolean> {
   const move = commands.find(({ ref }) => ref === main)
   if (!move?.to) return false
-  const after = await treeOf(repo, move.to)
-  return after !== null && addsParents(repo, await treeOf(repo, move.from), after)
+  const after = await findTree(repo, move.to)
+  return after !== null && addsParents(repo, await findTree(repo, move.from), after)
 }

@@ -1,4 +1,4 @@
-/** What a push may do to a ref: what it brings is judged before any lock is taken, where the ref is under its lock. */
+/** The rules of a push for a ref: its content is checked before any lock, its position under the lock. */
 
 import { branchNameProblem, treePathProblem } from '../../../gitstore/names.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
@@ -12,14 +12,15 @@ import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import type { Deps } from '../../deps.ts'
 import { type NodeAccess, requireStill } from '../access.ts'
 import type { Person } from '../actor.ts'
-import type { ContentProblem } from '../format/content-problem.ts'
 import { excerpt } from '../format/excerpt.ts'
+import type { ContentProblem } from '../format/path-problem.ts'
 import { main } from '../layout.ts'
 import type { PullRecord } from '../ledger/ledger.ts'
 import { problemsOf } from './branch-moves.ts'
 import { collisionsOf } from './collisions.ts'
+import { findTree } from './commit-trees.ts'
 
-/** Why a ref stays where it is: in one line for git's report, in several for the person. */
+/** Why a ref is refused: one line for git's report, and all problems for the terminal. */
 export class Rejected extends Error {
   readonly problems: readonly ContentProblem[]
 
@@ -30,28 +31,28 @@ export class Rejected extends Error {
   }
 }
 
-/** The ref is not where the pusher saw it. */
+/** The ref is not at the commit that the push expects. */
 export class HasMoved extends Rejected {
   constructor() {
     super('it has moved meanwhile; fetch first')
   }
 }
 
-/** What judges a push beside the push itself. */
-export interface PushPlace {
+/** The node and the person of a push. */
+export interface PushContext {
   readonly deps: Deps
   readonly person: Person
   readonly access: NodeAccess
 }
 
-/** The same under the locks of the refs and of the ledger. */
-export interface LockedPlace extends PushPlace {
+/** The same, with the refs and the ledger locked. */
+export interface LockedPush extends PushContext {
   readonly current: Current
   /** Every open request of the node. */
   readonly open: readonly PullRecord[]
 }
 
-/** Why the ref cannot be pushed, whatever it points at. */
+/** Why this ref name cannot be pushed. */
 export function refProblem(ref: string): string | undefined {
   const [, kind, name = ''] = /^refs\/(heads|tags)\/(.+)$/s.exec(ref) ?? []
   if (kind === undefined) return 'only branches and tags can be pushed, below refs/heads/ and refs/tags/'
@@ -59,25 +60,25 @@ export function refProblem(ref: string): string | undefined {
   return kind === 'tags' ? problem?.replace('branch', 'tag') : problem
 }
 
-/** What the ref is to point at, before anything is locked: a ref without a `refProblem`. @throws Rejected, HasMoved */
-export async function judge(place: PushPlace, command: RefCommand): Promise<void> {
+/** Checks the new value of a ref with a valid name, before any lock. @throws Rejected, HasMoved */
+export async function judge(context: PushContext, command: RefCommand): Promise<void> {
   const { ref, from, to } = command
-  if (readRef(place.access.repo, ref) !== from) throw new HasMoved()
-  if (ref.startsWith('refs/heads/')) await judgeBranch(place, command)
-  else if (to !== null && !(await hasObject(place.access.repo, to))) throw new Rejected('the tag names no object')
+  if (readRef(context.access.repo, ref) !== from) throw new HasMoved()
+  if (ref.startsWith('refs/heads/')) await judgeBranch(context, command)
+  else if (to !== null && !(await hasObject(context.access.repo, to))) throw new Rejected('the tag names no object')
 }
 
-/** What may have changed since `judge`. @throws Rejected, HasMoved; Refusal forbidden */
-export async function judgeLocked(place: LockedPlace, { ref, from, to }: RefCommand): Promise<void> {
-  const { deps, person, access, current, open } = place
+/** Checks under the locks what may have changed since `judge`. @throws Rejected, HasMoved; Refusal forbidden */
+export async function judgeLocked(context: LockedPush, { ref, from, to }: RefCommand): Promise<void> {
+  const { deps, person, access, current, open } = context
   if (current({ repo: access.repo, ref }) !== from) throw new HasMoved()
   if (ref !== main || from === null || to === null || !access.org.require_pull_requests) return
-  if (!open.some((record) => isHeadOf(place, record, to)))
+  if (!open.some((record) => isHeadOf(context, record, to)))
     throw new Rejected('main of this organisation moves only to the head of an open pull request')
   await requireStill(deps, person, access.org.id, 'maintainer')
 }
 
-async function judgeBranch({ deps, access }: PushPlace, { ref, from, to }: RefCommand): Promise<void> {
+async function judgeBranch({ deps, access }: PushContext, { ref, from, to }: RefCommand): Promise<void> {
   const { repo, history } = access
   if (to === null) {
     if (ref === main) throw new Rejected('main cannot be deleted')
@@ -87,7 +88,7 @@ async function judgeBranch({ deps, access }: PushPlace, { ref, from, to }: RefCo
   if (!commit) throw new Rejected('a branch points at a commit')
   if (ref === main && from !== null && !(await history.contains(to, from)))
     throw new Rejected('main only moves forward: rebase onto it, or merge it')
-  const before = await treeOf(repo, from ?? readRef(repo, main))
+  const before = await findTree(repo, from ?? readRef(repo, main))
   const paths = await pathProblems(repo, before, commit.tree)
   const content = await problemsOf(deps, access, repo, ref, before, commit.tree)
   const problems = [...paths, ...content]
@@ -95,19 +96,14 @@ async function judgeBranch({ deps, access }: PushPlace, { ref, from, to }: RefCo
   if (first) throw new Rejected(`${excerpt(first.path)}: ${first.reason}`, problems)
 }
 
-function isHeadOf({ access, current }: LockedPlace, { is_draft, source_branch, target_branch }: PullRecord, to: Oid) {
+function isHeadOf({ access, current }: LockedPush, { is_draft, source_branch, target_branch }: PullRecord, to: Oid) {
   const source = current({ repo: access.repo, ref: `refs/heads/${source_branch}` })
   return !is_draft && `refs/heads/${target_branch}` === main && source === to
 }
 
-/** Null where there is no commit of that id. */
-export async function treeOf(repo: Repo, oid: Oid | null): Promise<Oid | null> {
-  return oid === null ? null : ((await findCommit(repo, oid))?.tree ?? null)
-}
-
 /**
- * Paths that are new against `before` and that no tree may hold, or that fold together with another of their folder. A
- * repository that moves in whole (`before` is null) keeps names that fold together: its history has them already.
+ * New paths, against `before`, that are invalid or collide with another name of their folder. If `before` is null, a whole
+ * repository moves in: collisions are accepted, since its history already has them.
  */
 async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise<ContentProblem[]> {
   const pace = newPace()
@@ -127,7 +123,7 @@ async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise
   return [...problems, ...collisions]
 }
 
-/** A name for a terminal, which must not obey what is in it. */
+/** Escapes control characters for a terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Surrogate}]/gu, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

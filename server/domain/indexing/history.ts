@@ -1,5 +1,4 @@
-/** A node's history: what gitstore asks of Git, upon the logs that the index has laid out. */
-
+/** A node's history: gitstore's questions, answered from the logs in the index. */
 import { AncestryReader } from '../../../gitstore/history/ancestry-reader.ts'
 import { historyOf as gitHistory, type History } from '../../../gitstore/history/history.ts'
 import type { LogPart } from '../../../gitstore/history/known-logs.ts'
@@ -9,9 +8,9 @@ import { layLogs, layLongLog } from '../../../index/derived/chain-layout.ts'
 import { chainsOf, knownLogs } from '../../../index/derived/chains.ts'
 import type { Deps } from '../../deps.ts'
 
-/** Entries above which a log is laid out by itself, before the rows that need it. */
+/** Entries above which a log is written separately, before the rows that need it. */
 const long = 1_000
-/** Short logs that are laid out beside other rows, at most. */
+/** Maximum number of short logs written together with other rows. */
 const many = 100
 
 export function historyOf(deps: Pick<Deps, 'index'>, nodeId: string, repo: Repo): History {
@@ -19,8 +18,8 @@ export function historyOf(deps: Pick<Deps, 'index'>, nodeId: string, repo: Repo)
 }
 
 /**
- * The logs of `heads` that are not laid out, each upon one that is or that comes before it; long ones are laid out on the way.
- * Undefined where others were faster: one starts over.
+ * The logs of `heads` that are not in the index, each on top of an indexed or an earlier one. Writes long ones at once.
+ * Undefined if another process wrote logs meanwhile: start over.
  */
 export async function logsToLay(
   deps: Pick<Deps, 'index'>,

@@ -1,4 +1,4 @@
-/** Parents and connections as operations of their own: each is one commit on main of the node that holds the edge. */
+/** Parents and connections as operations: each is one commit on main of the node that holds the edge. */
 
 import { randomBytes } from 'node:crypto'
 import type { ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
@@ -10,6 +10,7 @@ import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Person } from '../actor.ts'
+import type { ConnectionAt, NodeAt, ParentAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-moves.ts'
 import { knownBranch } from '../branches/contents.ts'
 import {
@@ -21,25 +22,18 @@ import {
 } from '../format/node-format.ts'
 import { type EdgeFolderName, edgeFile } from '../format/paths.ts'
 import { asJson } from '../format/signatures.ts'
-import { readBack } from '../indexing/index-node.ts'
 import { isId } from '../layout.ts'
-import { readNode } from './nodes.ts'
+import { nodeAfter } from './nodes.ts'
 
 interface Expectation {
   readonly expected_head?: string | null
 }
 
-/** Adds or relabels the edge; nothing changes where it stands as asked. */
-export async function putParent(
-  deps: Deps,
-  actor: Person,
-  orgId: string,
-  nodeId: string,
-  parentId: string,
-  input: { label?: string } & Expectation,
-) {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
-  if (!(await findNode(deps.index.read, orgId, parentId)))
+/** Adds the edge or changes its label. Commits nothing if it is already so. */
+export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: { label?: string } & Expectation) {
+  const { parentId } = at
+  const access = await nodeFor(deps, actor, at, 'editor')
+  if (!(await findNode(deps.index.read, at.orgId, parentId)))
     throw new Refusal('parent_not_found', 'There is no such node to be the parent')
   await changeEdge(deps, actor, access, input.expected_head, {
     message: `Add parent ${parentId}`,
@@ -51,18 +45,12 @@ export async function putParent(
     },
     locate: () => ['path', 'parent_id'],
   }).catch(unlessUnchanged)
-  return readBack(deps, () => readNode(deps, actor, orgId, nodeId))
+  return nodeAfter(deps, access)
 }
 
-export async function removeParent(
-  deps: Deps,
-  actor: Person,
-  orgId: string,
-  nodeId: string,
-  parentId: string,
-  input: Expectation,
-): Promise<void> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+export async function removeParent(deps: Deps, actor: Person, at: ParentAt, input: Expectation): Promise<void> {
+  const { parentId } = at
+  const access = await nodeFor(deps, actor, at, 'editor')
   await changeEdge(deps, actor, access, input.expected_head, {
     message: `Remove parent ${parentId}`,
     folder: 'parents',
@@ -79,15 +67,14 @@ export interface ConnectionInput extends Expectation {
   readonly id?: string
 }
 
-/** Two ids that differ in case only would be one file to some file systems. @throws Refusal connection_exists */
+/** Ids that differ only in case are refused: some file systems store them as one file. @throws Refusal connection_exists */
 export async function addConnection(
   deps: Deps,
   actor: Person,
-  orgId: string,
-  nodeId: string,
+  at: NodeAt,
   input: ConnectionInput,
 ): Promise<NodeConnection> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  const access = await nodeFor(deps, actor, at, 'editor')
   const { id = randomBytes(9).toString('base64url'), target, type = defaultConnectionType, label = '' } = input
   requireTarget(target)
   await changeEdge(deps, actor, access, input.expected_head, {
@@ -101,18 +88,17 @@ export async function addConnection(
     },
     locate: () => ['body', 'target'],
   })
-  return asConnection(nodeId, { id, target, type, label })
+  return asConnection(at.nodeId, { id, target, type, label })
 }
 
 export async function updateConnection(
   deps: Deps,
   actor: Person,
-  orgId: string,
-  nodeId: string,
-  id: string,
+  at: ConnectionAt,
   input: Partial<ConnectionInput>,
 ): Promise<NodeConnection> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  const { connectionId: id } = at
+  const access = await nodeFor(deps, actor, at, 'editor')
   let connection: ConnectionEntity | undefined
   await changeEdge(deps, actor, access, input.expected_head, {
     message: `Edit connection ${id}`,
@@ -128,18 +114,12 @@ export async function updateConnection(
     locate: () => ['body', 'target'],
   }).catch(unlessUnchanged)
   if (!connection) throw connectionMissing()
-  return asConnection(nodeId, connection)
+  return asConnection(at.nodeId, connection)
 }
 
-export async function removeConnection(
-  deps: Deps,
-  actor: Person,
-  orgId: string,
-  nodeId: string,
-  id: string,
-  input: Expectation,
-): Promise<void> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+export async function removeConnection(deps: Deps, actor: Person, at: ConnectionAt, input: Expectation): Promise<void> {
+  const { connectionId: id } = at
+  const access = await nodeFor(deps, actor, at, 'editor')
   await changeEdge(deps, actor, access, input.expected_head, {
     message: `Remove connection ${id}`,
     folder: 'connections',
@@ -151,10 +131,11 @@ export async function removeConnection(
 
 interface EdgeChange {
   readonly message: string
+
   readonly folder: EdgeFolderName
-  /** As it was sent: of any form where the edge must be there already. */
+  /** As sent. Not validated where the edge must already exist. */
   readonly id: string
-  /** The new file, or null to delete it, from what the head says of this edge and of the node. */
+  /** The new file, or null to delete it, given this edge and the node's content at the head. */
   readonly bytes: (before: ParentEntity | ConnectionEntity | undefined, content: NodeContent) => Buffer | null
   readonly locate: () => readonly (string | number)[]
 }

@@ -1,10 +1,7 @@
-/** A planned folder becomes nodes: what is new is made, what differs gets one commit, what is the same is left alone. */
+/** Writes a planned folder as nodes: creates new ones, commits to changed ones, leaves the rest. */
 
-import { GitError } from '../../../gitstore/errors.ts'
-import { readCommit } from '../../../gitstore/objects/commits.ts'
-import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
-import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
-import { listFiles } from '../../../gitstore/objects/trees.ts'
+import { GitError, isStorageFault } from '../../../gitstore/errors.ts'
+import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findNode, listNodeProperties } from '../../../index/derived/node-queries.ts'
@@ -12,16 +9,19 @@ import type { Deps } from '../../deps.ts'
 import { Invalid, Refusal } from '../../errors.ts'
 import { nodeFor, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
+import type { OrgAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-moves.ts'
+import { readTree } from '../branches/commit-trees.ts'
 import { knownBranch } from '../branches/contents.ts'
+import type { PathProblem } from '../format/path-problem.ts'
 import { edgeIdAt, liesIn } from '../format/paths.ts'
-import { followNode } from '../indexing/index-node.ts'
+import { indexNode } from '../indexing/index-node.ts'
 import { main } from '../layout.ts'
-import { createNodeFrom, type NodeFiles } from './node-creation.ts'
+import { buildTree, createNodeFrom, type NodeFiles } from './node-creation.ts'
 
-export interface ImportedNode {
+interface ImportedNode {
   readonly id: string
-  /** Relative to the folder: for messages. */
+  /** Relative to the folder; for messages. */
   readonly path: string
   readonly title: string
   /** The node's whole tree. */
@@ -32,31 +32,36 @@ export interface Imported {
   readonly created: number
   readonly updated: number
   readonly unchanged: number
-  /** Nodes that an earlier import made and this folder no longer has; they are kept. */
+  /** Nodes of an earlier import whose file is gone; they are kept. */
   readonly missing: { id: string; title: string; path: string }[]
-  readonly problems: { path: string; reason: string }[]
+  readonly problems: readonly PathProblem[]
+}
+
+export interface ImportInput {
+  /** Parents before children. */
+  readonly nodes: readonly ImportedNode[]
+  readonly onProgress: (done: number, total: number) => void
 }
 
 /**
- * Makes each node's main equal to the plan: the folder wins, what was there stays in the history. A new node comes
- * without its edges to nodes that are not there yet; they follow when all are. What is refused is a problem of its node
- * and stops no other; running it again completes what was interrupted.
+ * Makes each node's main equal to the plan; previous content stays in the history. Creates new nodes first without edges to
+ * nodes that do not exist yet, then adds those. A refused node is reported as a problem and does not stop the others. A
+ * repeated import completes an interrupted one.
  *
- * @param nodes parents before children
  * @throws Refusal org_not_found, forbidden; GitError storage_*, DatabaseFault; the reason of `deps.draining`
  */
 export async function importNodes(
   deps: Deps,
   actor: Person,
-  orgId: string,
-  nodes: readonly ImportedNode[],
-  onProgress: (done: number, total: number) => void,
+  at: OrgAt,
+  { nodes, onProgress }: ImportInput,
 ): Promise<Imported> {
-  await orgFor(deps, actor, orgId, 'editor')
+  const { orgId } = at
+  await orgFor(deps, actor, at, 'editor')
   const there = new Set((await listNodeProperties(deps.index.read, orgId)).map((row) => row.id))
   const [created, whole] = [new Set<string>(), new Set<string>()]
   const counts = { created: 0, updated: 0, unchanged: 0 }
-  const problems: { path: string; reason: string }[] = []
+  const problems: PathProblem[] = []
   const attempt = async (node: ImportedNode, work: () => Promise<void>): Promise<void> => {
     await work().catch((error: unknown) => problems.push({ path: node.path, reason: reasonOf(error) }))
   }
@@ -92,15 +97,15 @@ export async function importNodes(
   return { ...counts, created: created.size, missing: await missingNodes(deps, orgId, nodes), problems }
 }
 
-/** @throws what is nobody's to mend in this node: then the import ends */
+/** @throws errors that do not concern this node alone; they end the import */
 function reasonOf(error: unknown): string {
   if (error instanceof Invalid) return error.problems.map((problem) => problem.msg).join('; ')
   if (error instanceof Refusal) return error.message
-  if (error instanceof GitError && !error.code.startsWith('storage_')) return error.message
+  if (error instanceof GitError && !isStorageFault(error)) return error.message
   throw error
 }
 
-/** Without the edges to nodes that are not among `there`. */
+/** Removes edges to nodes that are not in `there`. */
 function withEdgesTo(there: ReadonlySet<string>, files: NodeFiles): NodeFiles {
   return new Map(
     [...files].filter(([path, bytes]) => {
@@ -110,23 +115,24 @@ function withEdgesTo(there: ReadonlySet<string>, files: NodeFiles): NodeFiles {
   )
 }
 
-/** The node that the file connects with, if it is an edge. */
+/** The other node, if the file is an edge. */
 function otherEnd(path: string, bytes: Buffer): string | undefined {
   const parent = edgeIdAt('parents', path)
   if (parent !== undefined || !liesIn('connections', path)) return parent
-  return (JSON.parse(bytes.toString()) as { target: string }).target // the plan's own words
+  return (JSON.parse(bytes.toString()) as { target: string }).target // written by the plan
 }
 
-/** False if it is there: made by a run that was interrupted before the index followed, or by one beside this. */
+/** False if the node exists: created by an interrupted or a concurrent import. */
 async function create(deps: Deps, actor: Person, orgId: string, node: ImportedNode): Promise<boolean> {
   const { id, path, title, files } = node
   const seed = { id, title, files, message: `Import ${path}`, locate: (file: string) => [file] }
   try {
-    await createNodeFrom(deps, actor, orgId, seed)
+    // Checked per node: an import takes minutes.
+    await createNodeFrom(deps, actor, await orgFor(deps, actor, { orgId }, 'editor'), seed)
     return true
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'node_exists') throw error
-    await followNode(deps, orgId, id)
+    await indexNode(deps, orgId, id)
     if (!(await findNode(deps.index.read, orgId, id))) throw error
     return false
   }
@@ -134,30 +140,24 @@ async function create(deps: Deps, actor: Person, orgId: string, node: ImportedNo
 
 /** True if a commit was needed. */
 async function replaceTree(deps: Deps, actor: Person, orgId: string, node: ImportedNode): Promise<boolean> {
-  const access = await nodeFor(deps, actor, orgId, node.id, 'editor')
+  const access = await nodeFor(deps, actor, { orgId, nodeId: node.id }, 'editor')
   const head = readRef(access.repo, main)
-  if (head !== null && (await isTree(access.repo, (await readCommit(access.repo, head)).tree, node.files))) return false
+  if (head !== null && (await isTree(access.repo, await readTree(access.repo, head), node.files))) return false
   await commitToBranch(deps, actor, access, {
     branch: knownBranch('main'),
     message: `Import ${node.path}`,
     expectedHead: head,
+
     addsParents: [...node.files.keys()].some((path) => liesIn('parents', path)),
-    build: (draft, tree) => treeOf(draft, tree, node.files),
+    build: (draft, tree) => buildTree(draft, tree, node.files),
     locate: (path) => [path],
   })
   return true
 }
 
-/** Whether `tree` is exactly these files: found out without a lock, for a second import finds it of nearly every node. */
+/** Whether `tree` contains exactly these files. Needs no lock; in a second import this holds for nearly every node. */
 async function isTree(repo: Repo, tree: Oid, files: NodeFiles): Promise<boolean> {
-  return (await treeOf(newObjectBatch(repo), tree, files)) === tree
-}
-
-async function treeOf(draft: ObjectBatch, tree: Oid | null, files: NodeFiles): Promise<Oid> {
-  const before = tree === null ? [] : await listFiles(draft.repo, tree)
-  const gone = before.filter(({ path }) => !files.has(path)).map(({ path }) => ({ path, blob: null }))
-  const wanted = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))
-  return applyChanges(draft, tree, [...gone, ...wanted])
+  return (await buildTree(newObjectBatch(repo), tree, files)) === tree
 }
 
 async function missingNodes(deps: Deps, orgId: string, nodes: readonly ImportedNode[]): Promise<Imported['missing']> {

@@ -1,23 +1,25 @@
-/** How a node comes into being: its repository, whole, in one rename. */
+/** Creates a node: builds its repository completely and renames it into place. */
 import { v7 as newId } from 'uuid'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
+import { listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { createRepo } from '../../../gitstore/repos.ts'
 import { findNodeById, type NodeRow } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Invalid, invalid, Refusal } from '../../errors.ts'
-import { orgFor } from '../access.ts'
+import { nodeIn, type OrgAccess, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
+import type { OrgAt } from '../at.ts'
 import { problemsOf, refuseProblems, whileGraphHeld } from '../branches/branch-moves.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { edgeFile, liesIn, nodeFile, textFile } from '../format/paths.ts'
 import { asJson, signature } from '../format/signatures.ts'
-import { followSoon, readBack } from '../indexing/index-node.ts'
+import { readBack, tryIndexNode } from '../indexing/index-node.ts'
 import { isId, ledgerRef, main, nodeRepo } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
-import { readNode } from './nodes.ts'
+import { toNode } from './nodes.ts'
 import { isTrashedElsewhere } from './trashed.ts'
 
 export interface NodeInput extends NodeFields {
@@ -27,38 +29,39 @@ export interface NodeInput extends NodeFields {
   readonly id?: string
 }
 
-/** Anything that may lie in the first commit, by path. */
+/** The files of the first commit, by path. */
 export type NodeFiles = ReadonlyMap<string, Buffer>
 
 /**
- * Makes the repository whole under a temporary name and renames it into place: the commit point.
+ * Builds the repository under a temporary name and renames it into place; the rename is the commit point.
  *
  * @throws Refusal node_exists; Invalid: parents that break the graph's rules, content without a first commit
  */
-export async function createNode(deps: Deps, actor: Person, orgId: string, input: NodeInput) {
-  await orgFor(deps, actor, orgId, 'editor')
+export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: NodeInput) {
+  const access = await orgFor(deps, actor, at, 'editor')
   const { parents = [], initialize = true } = input
   requireTitle(input.title)
   if (!initialize) refuseContent(input)
-  const parentAt = parents.findIndex((parent, at) => !isId(parent) || parents.indexOf(parent) !== at)
-  if (parentAt >= 0) throw invalid(['body', 'parents', parentAt], 'is no node id, or is named twice', parents[parentAt])
+
+  const wrong = parents.findIndex((parent, position) => !isId(parent) || parents.indexOf(parent) !== position)
+  if (wrong >= 0) throw invalid(['body', 'parents', wrong], 'is no node id, or is named twice', parents[wrong])
   const files = new Map<string, Buffer>([[nodeFile, nodeJson(input)]])
   if (input.text_content !== undefined) files.set(textFile, textBytes(input.text_content))
   for (const parent of parents) files.set(edgeFile('parents', parent), asJson({}))
-  const id = await createNodeFrom(deps, actor, orgId, {
+  const id = await createNodeFrom(deps, actor, access, {
     title: input.title,
     files: initialize ? files : undefined,
     message: 'Create node',
     ...(input.id === undefined ? {} : { id: input.id.toLowerCase() }),
     locate: (path) => {
-      const at = parents.findIndex((parent) => path === edgeFile('parents', parent))
-      return at < 0 ? ['body'] : ['body', 'parents', at]
+      const position = parents.findIndex((parent) => path === edgeFile('parents', parent))
+      return position < 0 ? ['body'] : ['body', 'parents', position]
     },
   })
-  return readBack(deps, () => readNode(deps, actor, orgId, id))
+  return readBack(deps, async () => toNode(deps, await nodeIn(deps, access, id, 'public')))
 }
 
-/** What only a first commit could hold. */
+/** Refuses fields that need a first commit. */
 function refuseContent(input: NodeInput): void {
   const fields = (['text_content', 'tags', 'properties', 'parents'] as const).filter(
     (name) => input[name] !== undefined,
@@ -77,9 +80,14 @@ export interface NodeSeed {
   readonly locate: (path: string) => readonly (string | number)[]
 }
 
-/** Creation below `createNode` and the import: the id of the new node, which the index has followed. */
-export async function createNodeFrom(deps: Deps, actor: Person, orgId: string, seed: NodeSeed): Promise<string> {
-  const { org } = await orgFor(deps, actor, orgId, 'editor')
+/** Used by `createNode` and the import. Returns the id of the new node; the index is up to date. */
+export async function createNodeFrom(
+  deps: Deps,
+  actor: Person,
+  { org }: Pick<OrgAccess, 'org'>,
+  seed: NodeSeed,
+): Promise<string> {
+  const orgId = org.id
   const id = seed.id ?? newId()
   const make = async (): Promise<void> => {
     const created_at = deps.now().toISOString()
@@ -87,8 +95,8 @@ export async function createNodeFrom(deps: Deps, actor: Person, orgId: string, s
       const refs = new Map<string, Oid>()
       if (seed.files) {
         const draft = newObjectBatch(repo)
-        const tree = await treeOf(draft, seed.files)
-        const node = { id } as NodeRow // only the id of a node that has no row yet is read
+        const tree = await buildTree(draft, null, seed.files)
+        const node = { id } as NodeRow // problemsOf reads only the id
         refuseProblems(await problemsOf(deps, { org, node }, draft.repo, main, null, tree), seed.locate)
         const person = signature(actor, created_at)
         refs.set(
@@ -101,20 +109,23 @@ export async function createNodeFrom(deps: Deps, actor: Person, orgId: string, s
       if (seed.id !== undefined && (await isTrashedElsewhere(deps.store, orgId, id))) throw taken()
       return refs.set(ledgerRef, await startLedger(repo, { id, org_id: orgId, title: seed.title, created_at }, actor))
     }).catch((error: unknown) => {
-      if (error instanceof GitError && error.code === 'repo_exists') throw known(orgId, id)
+      if (isGitError(error, 'repo_exists')) throw known(orgId, id)
       throw error
     })
   }
   const hasParents = [...(seed.files?.keys() ?? [])].some((path) => liesIn('parents', path))
   if (hasParents) await whileGraphHeld(deps, orgId, id, make)
   else await make()
-  await followSoon(deps, orgId, id)
+  await tryIndexNode(deps, orgId, id)
   return id
 }
 
-async function treeOf(draft: ObjectBatch, files: NodeFiles): Promise<Oid> {
-  const changes = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))
-  return applyChanges(draft, null, changes)
+/** The tree of exactly these files, made on the draft from `before` (null: from nothing). */
+export async function buildTree(draft: ObjectBatch, before: Oid | null, files: NodeFiles): Promise<Oid> {
+  const old = before === null ? [] : await listFiles(draft.repo, before)
+  const gone = old.filter(({ path }) => !files.has(path)).map(({ path }) => ({ path, blob: null }))
+  const wanted = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))
+  return applyChanges(draft, before, [...gone, ...wanted])
 }
 
 async function refuseKnown(deps: Deps, orgId: string, id: string): Promise<void> {
@@ -122,7 +133,7 @@ async function refuseKnown(deps: Deps, orgId: string, id: string): Promise<void>
   if (row) throw row.org_id === orgId ? known(orgId, id) : taken()
 }
 
-/** Of a node of another organisation no more is told. */
+/** For an id used in another organisation: says nothing about that node. */
 function taken(): Refusal {
   return new Refusal('node_exists', 'This id is taken')
 }

@@ -1,4 +1,4 @@
-/** Nodes: read, listed, edited and moved to the trash. */
+/** Nodes: reads, lists, edits and deletes them. */
 import { unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -13,14 +13,15 @@ import { countsOf, readConnections, readNeighbours } from '../../../index/derive
 import { listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
-import { nodeFor, orgFor, requireStill } from '../access.ts'
+import { type NodeAccess, nodeFor, orgFor, requireStill, reread } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
+import type { NodeAt, OrgAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-moves.ts'
 import { knownBranch } from '../branches/contents.ts'
 import { changedJson, type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { readContent } from '../format/node-format.ts'
 import { nodeFile, textFile } from '../format/paths.ts'
-import { followNode, readBack } from '../indexing/index-node.ts'
+import { indexNode, readBack } from '../indexing/index-node.ts'
 import { ledgerRef, trashedNodeRepo } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 
@@ -34,44 +35,53 @@ export interface NodePatch extends Partial<NodeFields> {
 export async function listNodes(
   deps: Deps,
   actor: Person,
-  orgId: string,
+  at: OrgAt,
   query: Page & { tag?: string; parent_id?: string },
 ) {
-  await orgFor(deps, actor, orgId, 'reader')
-  const { rows, total } = await listNodeRows(deps.index.read, orgId, query, listedProperties)
+  await orgFor(deps, actor, at, 'reader')
+  const { rows, total } = await listNodeRows(deps.index.read, at.orgId, query, listedProperties)
   const nodes = []
   for (const { properties, ...row } of rows) {
-    // Each of these takes about 1 ms.
+    // Each of these takes about 1 ms to parse.
     if (properties !== null && properties.length > listedProperties / 8) await nextTurn()
     nodes.push({ ...toSummary({ ...row, properties: properties ?? '{}' }), ...(properties === null ? omitted : {}) })
   }
   return { nodes, ...pageOf(query, total) }
 }
 
-/** Bytes of the properties of a node that a list tells; nothing of those that are longer. */
+/** Bytes of a node's properties in a list; longer ones are omitted. */
 const listedProperties = 65_536
 const omitted = { properties_omitted: true as const }
 
-export async function readNode(deps: Deps, actor: Actor, orgId: string, nodeId: string) {
-  const { node } = await nodeFor(deps, actor, orgId, nodeId, 'public')
+export async function readNode(deps: Deps, actor: Actor, at: NodeAt) {
+  return toNode(deps, await nodeFor(deps, actor, at, 'public'))
+}
+
+export async function toNode({ index }: Deps, { org, node }: NodeAccess) {
   return {
     ...toSummary(node),
-    text_content: await readNodeText(deps.index.read, nodeId),
-    ...(await readNeighbours(deps.index.read, orgId, nodeId)),
+    text_content: await readNodeText(index.read, node.id),
+    ...(await readNeighbours(index.read, org.id, node.id)),
   }
 }
 
-/** Those that the node holds and those that lead to it. */
-export async function listConnections(deps: Deps, actor: Actor, orgId: string, nodeId: string, page: Page) {
-  await nodeFor(deps, actor, orgId, nodeId, 'public')
+/** The node after it was changed. @throws as readBack */
+export function nodeAfter(deps: Deps, access: NodeAccess): ReturnType<typeof toNode> {
+  return readBack(deps, async () => toNode(deps, await reread(deps, access, 'public')))
+}
+
+/** Connections that the node holds and those that lead to it. */
+export async function listConnections(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
+  const { orgId, nodeId } = at
+  await nodeFor(deps, actor, at, 'public')
   const { num_connections } = await countsOf(deps.index.read, orgId, nodeId)
   const connections = await readConnections(deps.index.read, orgId, nodeId, page)
   return { connections, ...pageOf(page, num_connections) }
 }
 
-/** One commit on main, or none if nothing changes. */
-export async function updateNode(deps: Deps, actor: Person, orgId: string, nodeId: string, patch: NodePatch) {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+/** One commit on main; none if nothing changes. */
+export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: NodePatch) {
+  const access = await nodeFor(deps, actor, at, 'editor')
   if (patch.title !== undefined) requireTitle(patch.title)
   await commitToBranch(deps, actor, access, {
     branch: knownBranch('main'),
@@ -83,12 +93,13 @@ export async function updateNode(deps: Deps, actor: Person, orgId: string, nodeI
   }).catch((error: unknown) => {
     if (!(error instanceof Refusal) || error.code !== 'no_changes') throw error
   })
-  return readBack(deps, () => readNode(deps, actor, orgId, nodeId))
+  return nodeAfter(deps, access)
 }
 
-/** Renames the repository into the trash under the ledger's lock; the row follows. */
-export async function deleteNode(deps: Deps, actor: Person, orgId: string, nodeId: string): Promise<void> {
-  const { repo } = await nodeFor(deps, actor, orgId, nodeId, 'maintainer')
+/** Renames the repository into the trash under the ledger's lock, then deletes the rows. */
+export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise<void> {
+  const { orgId, nodeId } = at
+  const { repo } = await nodeFor(deps, actor, at, 'maintainer')
   const trashed = trashedNodeRepo(deps.store, orgId, nodeId, deps.now())
   await makeFolder(dirname(trashed.dir))
   await transact(deps.store, [{ repo, ref: ledgerRef }], async () => {
@@ -97,8 +108,8 @@ export async function deleteNode(deps: Deps, actor: Person, orgId: string, nodeI
     await unlink(join(trashed.dir, `${ledgerRef}.lock`))
     return { moves: [], value: undefined }
   })
-  await followNode(deps, orgId, nodeId).catch((error: unknown) => {
-    deps.log.error({ err: error, orgId, nodeId }, 'the index still has a deleted node')
+  await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
+    deps.log.error({ err: error, orgId, nodeId }, 'a deleted node is still indexed')
     throw new Refusal('outcome_unknown', 'The node is deleted, but not everywhere yet; read again')
   })
 }
@@ -132,7 +143,7 @@ async function patchTree(draft: ObjectBatch, tree: Oid | null, node: NodeRow, pa
     }
     const { jsonBlob } = await readContent(draft.repo, tree)
     const json = jsonBlob && (await readBlob(draft.repo, jsonBlob))
-    // One that cannot be read is made anew.
+    // An unreadable node.json is replaced.
     const bytes = json ? changedJson(json, fields) : nodeJson({ title: node.title, ...fields })
     changes.push({ path: nodeFile, blob: await draft.blob(bytes) })
   }

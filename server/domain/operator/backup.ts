@@ -1,9 +1,10 @@
-/** A backup: the accounts and a mirror of every repository in a folder, checked, with a manifest of what is there. */
+/** Backup: copies accounts and a mirror of every repository to a folder, checks them, and writes a manifest. */
+
 import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import pLimit from 'p-limit'
 import { allDone, makeFolder, syncDirectory, syncPath } from '../../../gitstore/durable.ts'
-import { GitError } from '../../../gitstore/errors.ts'
+import { GitError, isGitError, isStorageFault } from '../../../gitstore/errors.ts'
 import { findDamage } from '../../../gitstore/objects/fsck.ts'
 import { isAbsent, isTaken } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
@@ -13,39 +14,33 @@ import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.
 import { createMirror, fetchMirror } from '../../../gitstore/transfer/mirror.ts'
 import { findHazard, findOddEntry } from '../../../gitstore/upkeep/hazards.ts'
 import { copyDatabase, findDatabaseDamage } from '../../../index/sqlite/backup.ts'
+import type { PathProblem } from '../format/path-problem.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
-import { identityRef, listRepositories, type RepositoryPlace } from '../indexing/stored-repositories.ts'
+import { identityRef, listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { credentialsFile } from '../layout.ts'
 import { hashOfFile, type Manifest, writeManifest } from './manifest.ts'
 
-export interface Trouble {
-  /** Of a repository or a file, as it is best told to the operator. */
-  readonly path: string
-  readonly reason: string
-}
-
 export interface BackedUp {
   readonly repositories: number
-  /** Of these: those that had changed since the last time. */
+  /** How many of these had changed since the last backup. */
   readonly fetched: number
   readonly gone: readonly string[]
-  readonly problems: readonly Trouble[]
+  readonly problems: readonly PathProblem[]
 }
 
-/** Of folders: for their owner alone. */
+/** Folders are readable by their owner only. */
 const privateMode = 0o700
 
-/** Milliseconds after which what is half copied has nobody who copies it any more. */
+/** Milliseconds after which a partial copy counts as abandoned. */
 const abandoned = 24 * 3600 * 1000
 
-/** Repositories that are copied at the same time. */
+/** Repositories copied concurrently. */
 const atOnce = 2
 
 /**
- * Copies the data folder `root` to `dir`, beside whatever runs on either. The accounts come first: whoever is a member of
- * what is copied after them has one, or is given one by `restore`. A repository that cannot be copied keeps its mirror of
- * the last time and keeps no other from its own. Where `signal` is aborted, git ends at once and `manifest.json` stays as
- * it is.
+ * Copies the data folder `root` to `dir`; both may be in use. Copies accounts first, so that each member of a copied
+ * organisation has an account or gets one from `restore`. A repository that cannot be copied keeps its last mirror and does
+ * not stop the others. If `signal` is aborted, git ends at once and `manifest.json` is not changed.
  *
  * @throws GitError storage_* and system errors where `dir` cannot be written; the signal's reason
  */
@@ -57,7 +52,7 @@ export async function backUp(
   onProgress: (done: number, total: number) => void,
 ): Promise<BackedUp> {
   await makeFolder(dir, privateMode)
-  const problems: Trouble[] = []
+  const problems: PathProblem[] = []
   const failing = new AbortController()
   const ending = AbortSignal.any([signal, failing.signal])
   const attempt = async <T>(path: string, work: () => Promise<T>): Promise<T | undefined> => {
@@ -65,7 +60,7 @@ export async function backUp(
     try {
       return await work()
     } catch (error) {
-      if (error instanceof GitError && error.code.startsWith('storage_')) failing.abort(error)
+      if (isStorageFault(error)) failing.abort(error)
       ending.throwIfAborted()
       problems.push({ path, reason: error instanceof Error ? error.message : String(error) })
       return undefined
@@ -73,23 +68,23 @@ export async function backUp(
   }
   await attempt(credentialsFile, () => copyCredentials(root, dir))
 
-  const places = await listRepositories(root)
+  const sources = await listStoredRepositories(root)
   const turn = pLimit(atOnce)
   let [done, fetched] = [0, 0]
-  const take = async (place: RepositoryPlace) => {
-    const taken = await attempt(place.path, () => takeRepository(root, dir, place, ending))
+  const take = async (stored: StoredRepository) => {
+    const taken = await attempt(stored.path, () => takeRepository(root, dir, stored, ending))
     if (taken?.fetched === true) fetched++
-    if (taken?.damage !== undefined) problems.push({ path: place.path, reason: taken.damage })
-    onProgress(++done, places.length)
+    if (taken?.damage !== undefined) problems.push({ path: stored.path, reason: taken.damage })
+    onProgress(++done, sources.length)
   }
-  for (const orgId of new Set(places.map((place) => place.orgId))) {
+  for (const orgId of new Set(sources.map((stored) => stored.orgId))) {
     await makeFolder(join(dir, orgId), privateMode)
     await removeAbandoned(join(dir, orgId), now)
   }
-  await allDone(places.map((place) => turn(() => take(place))))
+  await allDone(sources.map((stored) => turn(() => take(stored))))
 
-  const known = new Set(places.map(({ path }) => path))
-  const mirrors = await listRepositories(dir)
+  const known = new Set(sources.map(({ path }) => path))
+  const mirrors = await listStoredRepositories(dir)
   const kept = mirrors.filter(({ path }) => known.has(path) && repoExists({ dir: join(dir, path) }))
   const repositories = kept.flatMap(({ path }) => {
     const refs = refsOf({ dir: join(dir, path) })
@@ -111,21 +106,21 @@ export async function backUp(
   return { repositories: repositories.length, fetched, gone, problems: problems.sort(byPath) }
 }
 
-/** What keeps `root` from being copied to `dir`: a mistaken path must not replace the accounts of a good backup. */
+/** Why `root` must not be copied to `dir`: a wrong path must not replace the accounts of a good backup. */
 export async function findMistake(root: string, dir: string): Promise<string | undefined> {
   if (!isTaken(join(root, credentialsFile))) return `${root} is not a data folder: it has no ${credentialsFile}`
   if (!isTaken(dir)) return undefined
-  const known = new Set((await listRepositories(root)).map(({ path }) => path))
-  const mirrors = (await listRepositories(dir)).filter(({ path }) => isTaken(join(dir, path)))
+  const known = new Set((await listStoredRepositories(root)).map(({ path }) => path))
+  const mirrors = (await listStoredRepositories(dir)).filter(({ path }) => isTaken(join(dir, path)))
   if (mirrors.length === 0 || mirrors.some(({ path }) => known.has(path))) return undefined
   return `${dir} holds copies of another data folder: nothing in it is in ${root}`
 }
 
-export function byPath(a: Pick<Trouble, 'path'>, b: Pick<Trouble, 'path'>): number {
+export function byPath(a: Pick<PathProblem, 'path'>, b: Pick<PathProblem, 'path'>): number {
   return a.path < b.path ? -1 : 1
 }
 
-/** Complete, checked and durable before it has its name; for its owner alone, since it holds password hashes. */
+/** Complete, checked and durable before it gets its name. Readable by its owner only, since it holds password hashes. */
 async function copyCredentials(root: string, dir: string): Promise<void> {
   const making = join(dir, unfinishedName('.sqlite'))
   try {
@@ -142,22 +137,27 @@ async function copyCredentials(root: string, dir: string): Promise<void> {
 }
 
 interface Taken {
-  /** False where the mirror had every ref already. */
+  /** False if the mirror already had every ref. */
   readonly fetched: boolean
-  /** What git finds wrong in the mirror, and would in the repository. */
+  /** What git fsck reports for the mirror. */
   readonly damage: string | undefined
 }
 
-/** @throws GitError: the mirror, if there is one, is as it was */
-async function takeRepository(root: string, dir: string, place: RepositoryPlace, signal: AbortSignal): Promise<Taken> {
-  const from: Repo = { dir: join(root, place.path) }
-  const to: Repo = { dir: join(dir, place.path) }
-  // Git would wait for a pipe for as long as it may run.
+/** @throws GitError; the mirror, if it exists, is unchanged */
+async function takeRepository(
+  root: string,
+  dir: string,
+  stored: StoredRepository,
+  signal: AbortSignal,
+): Promise<Taken> {
+  const from: Repo = { dir: join(root, stored.path) }
+  const to: Repo = { dir: join(dir, stored.path) }
+  // Git would block on a named pipe until its time limit.
   const odd = isTaken(from.dir) ? await findOddEntry(from.dir, false) : undefined
   if (odd !== undefined) throw new GitError('native_failed', `${odd}; the mirror is left as it was`)
   const refs = listRefs(from, 'refs/')
-  const identity = identityRef(place)
-  // Else what a disk has lost would be lost in the mirror too.
+  const identity = identityRef(stored)
+  // Otherwise what the disk lost would be lost in the mirror too.
   if (!refs.has(identity)) throw new GitError('ref_damaged', `${identity} is missing; the mirror is left as it was`)
   try {
     if (!repoExists(to)) {
@@ -177,7 +177,7 @@ async function takeRepository(root: string, dir: string, place: RepositoryPlace,
   }
 }
 
-/** In place of a mirror that is damaged itself. */
+/** Replaces a damaged mirror. */
 async function takeAgain(from: Repo, to: Repo, signal: AbortSignal): Promise<string | undefined> {
   const fresh = join(dirname(to.dir), unfinishedName('.git'))
   try {
@@ -190,7 +190,7 @@ async function takeAgain(from: Repo, to: Repo, signal: AbortSignal): Promise<str
   }
 }
 
-/** What backups that were killed had begun to copy. */
+/** Removes partial copies of killed backups. */
 async function removeAbandoned(folder: string, now: Date): Promise<void> {
   for (const name of (await readdir(folder)).filter(isUnfinished)) {
     const { mtimeMs } = await stat(join(folder, name)).catch((error: unknown) => {
@@ -201,12 +201,12 @@ async function removeAbandoned(folder: string, now: Date): Promise<void> {
   }
 }
 
-/** Undefined where the repository is too damaged to tell. */
+/** Undefined if the repository is too damaged to be read. */
 function refsOf(repo: Repo): ReadonlyMap<string, Oid> | undefined {
   try {
     return listRefs(repo, 'refs/')
   } catch (error) {
-    if (error instanceof GitError && error.code === 'ref_damaged') return undefined
+    if (isGitError(error, 'ref_damaged')) return undefined
     throw error
   }
 }

@@ -1,4 +1,4 @@
-/** Looks whether everything in a data folder is as it should be, beside whatever runs on it, and changes nothing. */
+/** Checks a data folder while it is in use, and changes nothing. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
@@ -11,8 +11,8 @@ import { listParentEdges } from '../../../index/derived/edges.ts'
 import { withoutCycles } from '../../../index/graph/acyclic.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import type { Deps } from '../../deps.ts'
-import { followAll, followOne } from '../indexing/reindex.ts'
-import { listRepositories, type RepositoryPlace } from '../indexing/stored-repositories.ts'
+import { indexAll, indexOne } from '../indexing/reindex.ts'
+import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { credentialsFile, indexFile, orgRepository } from '../layout.ts'
 import { examineRepository, type Finding, fault } from './repository-findings.ts'
 
@@ -25,15 +25,15 @@ export interface Examination {
 
 export type Step = 'Checking' | 'Rebuilding'
 
-/** Milliseconds that a service gets to catch up with what moved while this looked. */
+/** Milliseconds for a running service to index what moved during the check. */
 const secondLook = 1_000
-/** Repositories that are looked at, at the same time. */
+/** Repositories checked concurrently. */
 const atOnce = 2
 
 /**
- * Runs git's own check on every repository and SQLite's on both databases, makes the index once more and compares.
+ * Runs git fsck on every repository and SQLite's check on both databases, rebuilds the index and compares.
  *
- * @param scratch everything of an empty folder, whose index is filled here; once it drains, git ends at once
+ * @param scratch an empty data folder, whose index is filled here; once it drains, git ends at once
  * @throws system errors; the reason of `scratch.draining`
  */
 export async function examine(
@@ -41,16 +41,16 @@ export async function examine(
   scratch: Deps,
   onProgress: (step: Step, done: number, total: number) => void,
 ): Promise<Examination> {
-  const places = await listRepositories(root)
+  const repositories = await listStoredRepositories(root)
   const findings: Finding[] = []
   const turn = pLimit(atOnce)
   let done = 0
-  const look = async (place: RepositoryPlace) => {
-    findings.push(...(await examineRepository(root, place, scratch.now(), scratch.draining)))
-    onProgress('Checking', ++done, places.length)
+  const look = async (stored: StoredRepository) => {
+    findings.push(...(await examineRepository(root, stored, scratch.now(), scratch.draining)))
+    onProgress('Checking', ++done, repositories.length)
   }
-  await allDone(places.map((place) => turn(() => look(place))))
-  findings.push(...sharedIds(places))
+  await allDone(repositories.map((stored) => turn(() => look(stored))))
+  findings.push(...sharedIds(repositories))
   const damaged = new Set(findings.filter(({ kind }) => kind === 'fault').map(({ path }) => path))
 
   const credentials = join(root, credentialsFile)
@@ -66,8 +66,8 @@ export async function examine(
     else findings.push(...(await examineIndex(root, index, scratch, damaged, onProgress)))
   }
   return {
-    orgs: places.filter(({ nodeId }) => nodeId === undefined).length,
-    nodes: places.filter(({ nodeId }) => nodeId !== undefined).length,
+    orgs: repositories.filter(({ nodeId }) => nodeId === undefined).length,
+    nodes: repositories.filter(({ nodeId }) => nodeId !== undefined).length,
     findings: findings.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)),
   }
 }
@@ -80,17 +80,17 @@ function databaseFault(file: string): string | undefined {
   }
 }
 
-/** Nodes of one id in two organisations: only one of them can be in the index. */
-function sharedIds(places: readonly RepositoryPlace[]): Finding[] {
-  const first = new Map<string, RepositoryPlace>()
-  return places.flatMap((place) => {
-    const other = place.nodeId === undefined ? undefined : first.get(place.nodeId)
-    if (place.nodeId !== undefined && !other) first.set(place.nodeId, place)
-    return other ? [fault('graph', place.path, `has the id of ${other.path}, and only one of the two is served`)] : []
+/** Nodes with the same id in two organisations; only one of them can be indexed. */
+function sharedIds(repositories: readonly StoredRepository[]): Finding[] {
+  const first = new Map<string, StoredRepository>()
+  return repositories.flatMap((stored) => {
+    const other = stored.nodeId === undefined ? undefined : first.get(stored.nodeId)
+    if (stored.nodeId !== undefined && !other) first.set(stored.nodeId, stored)
+    return other ? [fault('graph', stored.path, `has the id of ${other.path}, and only one of the two is served`)] : []
   })
 }
 
-/** Follows every repository into the index of `scratch` and names what the index of the data folder has otherwise. */
+/** Indexes every repository into `scratch` and reports how the data folder's index differs. */
 async function examineIndex(
   root: string,
   index: string,
@@ -99,8 +99,9 @@ async function examineIndex(
   onProgress: (step: Step, done: number, total: number) => void,
 ): Promise<Finding[]> {
   const deps: Deps = { ...scratch, store: readOnlyStore(root) }
+
   const rebuilt = join(scratch.config.dataDir, indexFile)
-  const first = await followAll(deps, (done, total) => onProgress('Rebuilding', done, total))
+  const first = await indexAll(deps, (done, total) => onProgress('Rebuilding', done, total))
   deps.draining.throwIfAborted()
   const failed = new Map(first.failed.map(({ path, reason }) => [pathOf(path), reason]))
   let different: Difference[]
@@ -121,7 +122,7 @@ async function examineIndex(
   return [...findings, ...(await findCycles(deps))]
 }
 
-/** Leaves of `failed` and answers of `different` what is still the same after a moment, so that nobody's work is taken for damage. */
+/** Removes from `failed` and `different` what has changed after a moment, so that running changes are not reported. */
 async function lookAgain(
   deps: Deps,
   index: string,
@@ -130,12 +131,12 @@ async function lookAgain(
   failed: Map<string, string>,
 ): Promise<Difference[]> {
   await sleep(secondLook)
-  const suspects = new Set([...failed.keys()].map((path) => path.replace(/(\/org)?\.git$/, '')))
-  for (const { orgId, nodeId } of different) suspects.add(nodeId === undefined ? orgId : `${orgId}/${nodeId}`)
-  for (const suspect of [...suspects].sort()) {
-    const [orgId = '', nodeId] = suspect.split('/')
-    const path = pathOf(nodeId === undefined ? orgId : `${suspect}.git`)
-    await followOne(deps, orgId, nodeId).then(
+  const unsound = new Set([...failed.keys()].map((path) => path.replace(/(\/org)?\.git$/, '')))
+  for (const { orgId, nodeId } of different) unsound.add(nodeId === undefined ? orgId : `${orgId}/${nodeId}`)
+  for (const owner of [...unsound].sort()) {
+    const [orgId = '', nodeId] = owner.split('/')
+    const path = pathOf(nodeId === undefined ? orgId : `${owner}.git`)
+    await indexOne(deps, orgId, nodeId).then(
       () => failed.delete(path),
       (error: unknown) => failed.set(path, error instanceof Error ? error.message : String(error)),
     )
@@ -144,17 +145,20 @@ async function lookAgain(
   return differencesBetween(index, rebuilt).filter((one) => before.has(JSON.stringify(one)))
 }
 
-/** `followAll` names an organisation by its folder. */
+/** `indexAll` names an organisation by its folder. */
 function pathOf(path: string): string {
   return path.endsWith('.git') ? path : join(path, orgRepository)
 }
 
-/** Where nothing can be locked, hence no ref be moved: what a branch moved by hand means for requests is the service's to write. */
+/** A store that cannot lock, so no ref can move: only the service may settle requests after branches moved outside it. */
 function readOnlyStore(root: string): Store {
   return {
     root,
     get run(): string {
-      throw new GitError('ref_moved', 'its branches were moved by hand, and its pull requests have not followed yet')
+      throw new GitError(
+        'ref_moved',
+        'its branches were moved outside the service, and its pull requests are not settled yet',
+      )
     },
     process: 'doctor',
     takeOver: () => undefined,
@@ -177,7 +181,7 @@ function shown(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
-/** Parents and children in a ring, as mirrors of different moments may hold them: the graph hides an edge of each. */
+/** Cycles of parents, which mirrors of different moments may contain; the graph hides an edge of each. */
 async function findCycles({ index }: Pick<Deps, 'index'>): Promise<Finding[]> {
   const edges = await listParentEdges(index.read)
   const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))].sort()

@@ -1,4 +1,5 @@
-/** What is wrong with one repository of a data folder, found without a change to it. */
+/** Checks one repository of a data folder without changing it. */
+
 import { join, relative } from 'node:path'
 import { GitError } from '../../../gitstore/errors.ts'
 import { findDamage } from '../../../gitstore/objects/fsck.ts'
@@ -8,17 +9,16 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findOddEntry } from '../../../gitstore/upkeep/hazards.ts'
 import { listStaleFiles } from '../../../gitstore/upkeep/stale-files.ts'
 import { readRecord } from '../format/org-format.ts'
-import { identityRef, type RepositoryPlace } from '../indexing/stored-repositories.ts'
+import type { PathProblem } from '../format/path-problem.ts'
+import { identityRef, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { ledgerRef, runFolder } from '../layout.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 
-export interface Finding {
-  /** A fault is wrong; a note will be gone by itself or does no harm. */
+/** `path` is below the data folder. */
+export interface Finding extends PathProblem {
+  /** A note disappears by itself or does no harm. */
   readonly kind: 'fault' | 'note'
   readonly subject: 'repository' | 'database' | 'index' | 'graph' | 'leftover'
-  /** Below the data folder. */
-  readonly path: string
-  readonly reason: string
 }
 
 export function fault(subject: Finding['subject'], path: string, reason: string): Finding {
@@ -28,35 +28,35 @@ export function fault(subject: Finding['subject'], path: string, reason: string)
 /** @throws system errors; the signal's reason */
 export async function examineRepository(
   root: string,
-  place: RepositoryPlace,
+  stored: StoredRepository,
   now: Date,
   signal: AbortSignal,
 ): Promise<Finding[]> {
   signal.throwIfAborted()
-  const repo = { dir: join(root, place.path) }
+  const repo = { dir: join(root, stored.path) }
   if (!isTaken(repo.dir)) {
-    // Else it was deleted since it was listed.
-    if (place.nodeId !== undefined || !isTaken(join(root, place.orgId))) return []
-    return [fault('repository', place.path, 'is missing: nothing of the organisation can be read')]
+    // Otherwise it was deleted after the listing.
+    if (stored.nodeId !== undefined || !isTaken(join(root, stored.orgId))) return []
+    return [fault('repository', stored.path, 'is missing: nothing of the organisation can be read')]
   }
-  const wrong = await damagesOf(repo, place, signal)
-  const findings = isTaken(repo.dir) ? wrong.map((reason) => fault('repository', place.path, reason)) : []
+  const wrong = await damagesOf(repo, stored, signal)
+  const findings = isTaken(repo.dir) ? wrong.map((reason) => fault('repository', stored.path, reason)) : []
   for (const path of listStaleFiles(runFolder(root), repo, now.getTime())) {
     const isLock = path.endsWith('.lock')
-    const reason = isLock ? 'a lock that nobody holds any more' : 'a temporary file that nobody writes any more'
+    const reason = isLock ? 'a stale lock' : 'an abandoned temporary file'
     findings.push({ kind: isLock ? 'fault' : 'note', subject: 'leftover', path: relative(root, path), reason })
   }
   return findings
 }
 
-async function damagesOf(repo: Repo, place: RepositoryPlace, signal: AbortSignal): Promise<string[]> {
-  // Git would wait for a pipe for as long as it may run.
+async function damagesOf(repo: Repo, stored: StoredRepository, signal: AbortSignal): Promise<string[]> {
+  // Git would block on a named pipe until its time limit.
   const odd = await findOddEntry(repo.dir, false)
   if (odd !== undefined) return [odd]
   try {
-    // Whoever writes at this moment may confuse git; what is broken stays so.
+    // A concurrent write may confuse git fsck; real damage shows again.
     const damage = (await findDamage(repo, 'full', signal)) && (await findDamage(repo, 'full', signal))
-    return damage === undefined ? await untruths(repo, place) : [damage]
+    return damage === undefined ? await untruths(repo, stored) : [damage]
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof GitError) return [error.message]
@@ -64,13 +64,13 @@ async function damagesOf(repo: Repo, place: RepositoryPlace, signal: AbortSignal
   }
 }
 
-/** What keeps a sound repository from saying that it is the one of its name, and all that it should. */
-async function untruths(repo: Repo, place: RepositoryPlace): Promise<string[]> {
-  const oid = listRefs(repo, 'refs/').get(identityRef(place))
-  if (!oid) return [`${identityRef(place)} is missing`]
-  if (place.nodeId === undefined) return untruthsOfOrg(repo, oid, place.orgId)
+/** Whether a sound repository contains the identity that its path says. */
+async function untruths(repo: Repo, stored: StoredRepository): Promise<string[]> {
+  const oid = listRefs(repo, 'refs/').get(identityRef(stored))
+  if (!oid) return [`${identityRef(stored)} is missing`]
+  if (stored.nodeId === undefined) return untruthsOfOrg(repo, oid, stored.orgId)
   const { id, org_id } = await readNodeRecord(repo, oid)
-  return id === place.nodeId && org_id === place.orgId ? [] : [`${ledgerRef} says that it is ${org_id}/${id}.git`]
+  return id === stored.nodeId && org_id === stored.orgId ? [] : [`${ledgerRef} says that it is ${org_id}/${id}.git`]
 }
 
 async function untruthsOfOrg(repo: Repo, head: Oid, orgId: string): Promise<string[]> {

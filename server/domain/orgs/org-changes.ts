@@ -1,22 +1,23 @@
-/** The one way to change an organisation: a commit of org.git that the index has followed. */
-import { GitError } from '../../../gitstore/errors.ts'
+/** Changes an organisation: one commit of org.git, indexed before the response. */
+import { isGitError } from '../../../gitstore/errors.ts'
 import { transact } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import type { Person } from '../actor.ts'
+import type { OrgAt } from '../at.ts'
 import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
-import { followOrg } from '../indexing/index-node.ts'
+import { indexOrg } from '../indexing/index-node.ts'
 import { main, orgRepo } from '../layout.ts'
 
 /**
- * Changes org.git under its lock, and answers when the index has followed: a change may take something away.
+ * Changes org.git under its lock and indexes it: a change may revoke access, so it must be in force on return.
  *
- * @throws Refusal what `change` throws, org_not_found, outcome_unknown (committed, but the index could not be brought up to it)
+ * @throws Refusal what `change` throws, org_not_found, outcome_unknown (committed, but not indexed)
  */
 export async function changeOrg(
   deps: Deps,
-  orgId: string,
-  by: Person,
+  actor: Person,
+  { orgId }: OrgAt,
   message: string,
   change: (record: OrgRecord) => OrgRecord,
 ): Promise<void> {
@@ -27,23 +28,22 @@ export async function changeOrg(
     const before = await readRecord(repo, head)
     const after = change(before)
     if (after === before) return { moves: [], value: undefined }
-    const to = await commitOrg(repo, head, after, by, deps.now(), message)
+    const to = await commitOrg(repo, head, after, actor, deps.now(), message)
     return { moves: [{ repo, ref: main, to }], value: undefined }
   }).catch(orgIsGone)
-  await followOrg(deps, orgId).catch((error: unknown) => {
-    deps.log.error({ err: error, orgId }, 'the index is behind this organisation')
+  await indexOrg(deps, orgId).catch((error: unknown) => {
+    deps.log.error({ err: error, orgId }, 'an organisation could not be indexed')
     throw new Refusal('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')
   })
 }
 
-/** The right once more, under the lock. @throws Refusal forbidden */
+/** Checks the role again, under the lock. @throws Refusal forbidden */
 export function requireOwner(record: OrgRecord, actor: Person): void {
   if (record.members.get(actor.id)?.role !== 'owner') throw new Refusal('forbidden', 'This needs the role owner')
 }
 
-/** What it means that the repository of an organisation is missing: somebody has deleted it meanwhile. */
+/** A missing repository means that the organisation was deleted meanwhile. */
 export function orgIsGone(error: unknown): never {
-  if (error instanceof GitError && error.code === 'repo_missing')
-    throw new Refusal('org_not_found', 'Organisation not found')
+  if (isGitError(error, 'repo_missing')) throw new Refusal('org_not_found', 'Organisation not found')
   throw error
 }

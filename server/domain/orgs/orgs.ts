@@ -1,9 +1,9 @@
-/** Organisations: tenants, each with a repository of its own. */
+/** Organisations: tenants, each with its own repository. */
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as newId } from 'uuid'
 import { makeFolder } from '../../../gitstore/durable.ts'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
 import { createRepo, moveRepo } from '../../../gitstore/repos.ts'
 import { unfinishedName } from '../../../gitstore/temporary-names.ts'
@@ -13,8 +13,9 @@ import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { findOrg, orgFor } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
+import type { OrgAt } from '../at.ts'
 import { commitOrg } from '../format/org-format.ts'
-import { followOrg } from '../indexing/index-node.ts'
+import { indexOrg } from '../indexing/index-node.ts'
 import { main, orgFolder, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { changeOrg, orgIsGone, requireOwner } from './org-changes.ts'
@@ -37,9 +38,9 @@ export interface OrgInput {
 }
 
 /**
- * The folder's rename is the commit point: a crash before it leaves nothing, after it the index follows.
+ * The folder's rename is the commit point. A crash before it leaves nothing; after it, indexing catches up.
  *
- * @throws GitError repo_exists, for an id that is given and was used
+ * @throws GitError repo_exists if a given id is already used
  */
 export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: string = newId()): Promise<Org> {
   const now = deps.now()
@@ -64,18 +65,18 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: 
     await rm(making, { recursive: true, force: true })
     throw error
   })
-  await followOrg(deps, id)
-  return readOrg(deps, actor, id)
+  await indexOrg(deps, id)
+  return readOrg(deps, actor, { orgId: id })
 }
 
-/** Makes the personal organisation of an account whose sign-up a crash cut short; one that was deleted stays so. */
+/** Creates the personal organisation if a crash interrupted the sign-up. A deleted one is not created again. */
 export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
   if (await findOrg(deps, orgId)) return
   const trash = await namesIn(trashFolder(deps.store))
   if (trash.some((name) => name.startsWith(`${orgId}.`))) return
   await createOrg(deps, actor, { name: actor.name }, orgId).catch((error: unknown) => {
-    // Another process was quicker.
-    if (!(error instanceof GitError) || error.code !== 'repo_exists') throw error
+    // Another process created it first.
+    if (!isGitError(error, 'repo_exists')) throw error
   })
 }
 
@@ -85,27 +86,28 @@ export async function listOrgs(deps: Deps, actor: Person, page: Page) {
   return { orgs: rows.map((row) => toOrg(row, row.role)), ...pageOf(page, total) }
 }
 
-export async function readOrg(deps: Deps, actor: Actor, orgId: string): Promise<Org> {
-  const { org, role } = await orgFor(deps, actor, orgId, 'public')
+export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org> {
+  const { org, role } = await orgFor(deps, actor, at, 'public')
   return toOrg(org, role)
 }
 
-export async function updateOrg(deps: Deps, actor: Person, orgId: string, input: Partial<OrgInput>): Promise<Org> {
-  await orgFor(deps, actor, orgId, 'owner')
-  await changeOrg(deps, orgId, actor, 'edit', (record) => {
+export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Partial<OrgInput>): Promise<Org> {
+  await orgFor(deps, actor, at, 'owner')
+  await changeOrg(deps, actor, at, 'edit', (record) => {
     requireOwner(record, actor)
     const org = { ...record.org, ...input }
     return JSON.stringify(org) === JSON.stringify(record.org) ? record : { ...record, org }
   })
-  return readOrg(deps, actor, orgId)
+  return readOrg(deps, actor, at)
 }
 
-/** Everything goes to the trash in one rename; a commit in flight finds its folder gone. @throws Refusal org_not_found */
-export async function deleteOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
-  await orgFor(deps, actor, orgId, 'owner')
+/** Renames the organisation's folder into the trash; running commits find it gone. @throws Refusal org_not_found */
+export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
+  await orgFor(deps, actor, at, 'owner')
+  const { orgId } = at
   await makeFolder(trashFolder(deps.store))
   await moveRepo(orgFolder(deps.store, orgId), trashedOrgFolder(deps.store, orgId, deps.now())).catch(orgIsGone)
-  await followOrg(deps, orgId)
+  await indexOrg(deps, orgId)
 }
 
 function toOrg(row: OrgRow, role: Role | null): Org {

@@ -1,5 +1,5 @@
-/** Updating the branch of a pull request: its commits are rebased onto the target, on the server. */
-import { GitError } from '../../../gitstore/errors.ts'
+/** Updates the branch of a pull request: rebases its commits onto the target, on the server. */
+import { isGitError } from '../../../gitstore/errors.ts'
 import { rebase } from '../../../gitstore/history/rebase.ts'
 import { type RefName, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -8,19 +8,28 @@ import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor, requireStill } from '../access.ts'
 import type { Person } from '../actor.ts'
-import { addsParents, problemsOf, refuseDirectMove, refuseProblems, whileHeld } from '../branches/branch-moves.ts'
+import type { PullAt } from '../at.ts'
+import {
+  addsParents,
+  headMoved,
+  problemsOf,
+  refuseDirectMove,
+  refuseProblems,
+  whileHeld,
+} from '../branches/branch-moves.ts'
+import { readTree } from '../branches/commit-trees.ts'
 import { signature } from '../format/signatures.ts'
-import { followSoon, readBack } from '../indexing/index-node.ts'
+import { tryIndexNode } from '../indexing/index-node.ts'
 import { main } from '../layout.ts'
 import { openSlots } from '../slots.ts'
-import { sentence, treeOf } from './merges.ts'
-import type { PullRequest } from './pull-views.ts'
-import { readPullRequest, rowFor } from './pulls.ts'
+import { sentence } from './merges.ts'
+import { type PullRequest, toPull } from './pull-views.ts'
+import { pullAfter, rowFor } from './pulls.ts'
 
-/** Commits that are rebased here: 1 ms of CPU each, 25 ms where both sides changed the same file. */
+/** Commits that are rebased: 1 ms of CPU each, 25 ms if both sides changed the same file. */
 const commitsAtMost = 250
 
-/** In this process; each may start one git after another. */
+/** Per process; each update may run several gits, one after the other. */
 const inSlot = openSlots({
   running: 2,
   runningForOne: 1,
@@ -31,7 +40,7 @@ const inSlot = openSlots({
 })
 
 /**
- * Rebases the source onto the target on the server.
+ * Rebases the source onto the target.
  *
  * @throws Refusal merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected,
  *   source_branch_missing, too_many_commits, busy; the reason of `signal`, after which nothing moves
@@ -39,21 +48,19 @@ const inSlot = openSlots({
 export async function updatePullBranch(
   deps: Deps,
   actor: Person,
-  orgId: string,
-  nodeId: string,
-  number: number,
-  signal: AbortSignal,
+  at: PullAt,
+  { signal }: { signal: AbortSignal },
 ): Promise<PullRequest> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+  const access = await nodeFor(deps, actor, at, 'editor')
   const { repo, history } = access
-  const row = await rowFor(deps, nodeId, number)
+  const row = await rowFor(deps, at)
   if (row.status !== 'open') throw new Refusal(row.status, `The pull request is ${row.status}`)
   const source: RefName = { repo, ref: `refs/heads/${row.source_branch}` }
   const from = readRef(repo, source.ref)
   const onto = readRef(repo, `refs/heads/${row.target_branch}`)
   if (!from) throw new Refusal('source_branch_missing', sentence.source_branch_missing)
   if (!onto) throw new Refusal('target_branch_missing', sentence.target_branch_missing)
-  if (await history.contains(from, onto)) return readPullRequest(deps, actor, orgId, nodeId, number)
+  if (await history.contains(from, onto)) return toPull(deps, access, row)
   if (source.ref === main) {
     if (access.org.require_pull_requests) refuseDirectMove()
     if (!(await history.contains(onto, from))) throw new Refusal('branch_protected', 'main cannot be rewritten')
@@ -63,25 +70,21 @@ export async function updatePullBranch(
     throw tooMany(`The target lacks ${ahead} commits of the source, and at most ${commitsAtMost} are rebased here`)
   const head = await inSlot(actor.id, signal, () => rebased(deps, actor, access, { from, onto, signal }))
   signal.throwIfAborted()
-  const adds = source.ref === main && (await addsParents(repo, await treeOf(repo, from), await treeOf(repo, head)))
+  const adds = source.ref === main && (await addsParents(repo, await readTree(repo, from), await readTree(repo, head)))
   await whileHeld(deps, access, adds, () =>
     transact(deps.store, [source], async (current) => {
       if (current(source) !== from)
-        throw new Refusal(
-          'head_moved',
-          'The source branch moved meanwhile; nothing was changed',
-          headOf(current(source)),
-        )
-      await requireStill(deps, actor, orgId, 'editor')
+        throw headMoved('The source branch moved meanwhile; nothing was changed', current(source))
+      await requireStill(deps, actor, at.orgId, 'editor')
       refuseProblems(
-        await problemsOf(deps, access, repo, source.ref, await treeOf(repo, from), await treeOf(repo, head)),
+        await problemsOf(deps, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head)),
         () => ['body'],
       )
       return { moves: [{ ...source, to: head }], value: undefined }
     }),
   )
-  await followSoon(deps, orgId, nodeId)
-  return readBack(deps, () => readPullRequest(deps, actor, orgId, nodeId, number))
+  await tryIndexNode(deps, at.orgId, at.nodeId)
+  return pullAfter(deps, access, at)
 }
 
 interface Update {
@@ -100,9 +103,8 @@ async function rebased(
   try {
     return await rebase(repo, { commits, onto, committer: signature(actor, deps.now()), signal })
   } catch (error) {
-    if (error instanceof GitError && error.code === 'limit_exceeded')
-      throw tooMany('The folders that the commits change are too large')
-    if (!(error instanceof GitError) || error.code !== 'merge_conflict') throw error
+    if (isGitError(error, 'limit_exceeded')) throw tooMany('The folders that the commits change are too large')
+    if (!isGitError(error, 'merge_conflict')) throw error
     throw new Refusal('merge_conflict', 'Both branches changed the same paths; nothing was changed', {
       paths: error.facts.paths,
     })
@@ -111,8 +113,4 @@ async function rebased(
 
 function tooMany(what: string): Refusal {
   return new Refusal('too_many_commits', `${what}; rebase with git and push`)
-}
-
-function headOf(head: Oid | null): Record<string, unknown> {
-  return head ? { current_head: head } : {}
 }

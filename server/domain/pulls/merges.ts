@@ -1,5 +1,4 @@
-/** Merging is a fast-forward of the target to the source's head; updating a branch is a rebase onto its target. */
-import { readCommit } from '../../../gitstore/objects/commits.ts'
+/** Merges a pull request by fast-forwarding the target to the source's head. */
 import { type Decision, type RefName, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -7,11 +6,14 @@ import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
-import { type NodeAccess, nodeFor, requireRole, requireStill } from '../access.ts'
+import { type NodeAccess, nodeFor, requireRole, requireStill, reread } from '../access.ts'
 import type { Person } from '../actor.ts'
+import type { PullAt } from '../at.ts'
 import { addsParents, whileHeld } from '../branches/branch-moves.ts'
+import { readTree } from '../branches/commit-trees.ts'
 import { excerpt } from '../format/excerpt.ts'
-import { followSoon, readBack } from '../indexing/index-node.ts'
+import { authorOf } from '../format/signatures.ts'
+import { tryIndexNode } from '../indexing/index-node.ts'
 import { ledgerRef, main } from '../layout.ts'
 import { type PullRecord, readPull } from '../ledger/ledger.ts'
 import { openPullsAt } from '../ledger/open-pulls.ts'
@@ -19,7 +21,7 @@ import { toRow } from '../ledger/pull-ledger.ts'
 import { judgeMoves, writeEvents } from '../ledger/settlement.ts'
 import { stateOf } from './pull-state.ts'
 import type { PullRequest } from './pull-views.ts'
-import { readPullRequest, rowFor } from './pulls.ts'
+import { pullAfter, rowFor } from './pulls.ts'
 
 export interface MergeInput {
   readonly expected_source_commit?: string
@@ -27,25 +29,18 @@ export interface MergeInput {
 }
 
 /**
- * Moves the target to the source's head and writes the ledger, in one transaction. Repeating it with the same head is a success.
+ * Moves the target to the source's head and writes the ledger, in one transaction. Succeeds if repeated with the same head.
  *
  * @throws Refusal with its merge_reason as code, head_moved, pull_request_required
  */
-export async function mergePull(
-  deps: Deps,
-  actor: Person,
-  orgId: string,
-  nodeId: string,
-  number: number,
-  input: MergeInput,
-): Promise<PullRequest> {
-  for (let held = false; ; held = true) {
-    const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
-    const row = await rowFor(deps, nodeId, number)
+export async function mergePull(deps: Deps, actor: Person, at: PullAt, input: MergeInput): Promise<PullRequest> {
+  let access = await nodeFor(deps, actor, at, 'editor')
+  for (let held = false; ; held = true, access = await reread(deps, access, 'editor')) {
+    const row = await rowFor(deps, at)
     requireRole(access, roleToMerge(access, row))
     const done = await whileHeld(deps, access, held, () => attempt(deps, actor, access, row, input, held))
-    await followSoon(deps, orgId, nodeId)
-    if (done) return readBack(deps, () => readPullRequest(deps, actor, orgId, nodeId, number))
+    await tryIndexNode(deps, at.orgId, at.nodeId)
+    if (done) return pullAfter(deps, access, at)
   }
 }
 
@@ -53,7 +48,7 @@ function roleToMerge({ org }: NodeAccess, { target_branch }: PullRow): Role {
   return org.require_pull_requests && target_branch === 'main' ? 'maintainer' : 'editor'
 }
 
-/** Merges every request whose head comes in with this one's. False where that adds a parent edge and the graph is not held. */
+/** Merges every request that the new head contains. False if this adds a parent edge and the graph is not locked. */
 async function attempt(
   deps: Deps,
   actor: Person,
@@ -74,7 +69,11 @@ async function attempt(
     if (record.status === 'merged') return repeated(record, input)
     await requireStill(deps, actor, org.id, roleToMerge(access, row))
     const { from, to } = await mergeable(deps, access, record, input)
-    if (target.ref === main && !held && (await addsParents(repo, await treeOf(repo, from), await treeOf(repo, to)))) {
+    if (
+      target.ref === main &&
+      !held &&
+      (await addsParents(repo, await readTree(repo, from), await readTree(repo, to)))
+    ) {
       return { moves: [], value: false }
     }
     const situation = {
@@ -82,8 +81,7 @@ async function attempt(
       moves: new Map([[row.target_branch, { before: from, after: to }]]),
       headOf: (branch: string) => readRef(repo, `refs/heads/${branch}`),
     }
-    const by = { name: actor.name, email: actor.email }
-    const { events } = await judgeMoves(access, situation, by, deps.now().toISOString())
+    const { events } = await judgeMoves(access, situation, authorOf(actor), deps.now().toISOString())
     return {
       moves: [
         { ...target, to },
@@ -110,7 +108,7 @@ async function mergeable(
   record: PullRecord,
   input: MergeInput,
 ): Promise<{ from: Oid; to: Oid }> {
-  const state = await stateOf(deps.index.read, access, toRow(access.node.id, record))
+  const state = await stateOf(deps, access, toRow(access.node.id, record))
   if (input.expected_target_branch !== undefined && input.expected_target_branch !== record.target_branch) {
     throw new Refusal('head_moved', `The pull request now goes into ${excerpt(record.target_branch)}`)
   }
@@ -138,7 +136,3 @@ export const sentence = {
   draft: 'The pull request is a draft',
   mergeable: 'The pull request can be merged',
 } as const
-
-export async function treeOf(repo: NodeAccess['repo'], oid: Oid): Promise<Oid> {
-  return (await readCommit(repo, oid)).tree
-}

@@ -1,4 +1,4 @@
-/** Pull requests: opened, edited, closed and reopened; every event is a commit of the ledger. */
+/** Pull requests: opens, edits, closes and reopens them; every event is a commit of the ledger. */
 import pLimit from 'p-limit'
 import { v7 as newId } from 'uuid'
 import { type Decision, type Move, transact } from '../../../gitstore/refs/ref-transaction.ts'
@@ -8,12 +8,13 @@ import type { PullRow } from '../../../index/derived/pulls.ts'
 import { findPull, listPullRows } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
-import { type NodeAccess, nodeFor, requireStill } from '../access.ts'
+import { type NodeAccess, nodeFor, requireStill, reread } from '../access.ts'
 import type { Person } from '../actor.ts'
+import type { NodeAt, PullAt } from '../at.ts'
 import { readCommits, readDiff } from '../branches/commit-views.ts'
 import { refuseLongText } from '../format/limits.ts'
-import type { Author } from '../format/signatures.ts'
-import { followSoon, readBack } from '../indexing/index-node.ts'
+import { type Author, authorOf } from '../format/signatures.ts'
+import { readBack, tryIndexNode } from '../indexing/index-node.ts'
 import { ledgerRef, pinRef } from '../layout.ts'
 import { appendPull, type PullEvent, type PullRecord, readLastNumber, readPull } from '../ledger/ledger.ts'
 import { endedBy, frozen, withHeads } from '../ledger/pull-ledger.ts'
@@ -37,24 +38,25 @@ export interface PullPatch {
   readonly status?: 'open' | 'closed'
 }
 
-/** @throws Refusal pull_request_exists (names the first); Invalid: branches that are missing or the same */
-export async function openPull(
-  deps: Deps,
-  actor: Person,
-  orgId: string,
-  nodeId: string,
-  input: PullInput,
-): Promise<PullRequest> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+/** @throws Refusal pull_request_exists (with the number of the first); Invalid: branches that are missing or equal */
+export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: PullInput): Promise<PullRequest> {
+  const access = await nodeFor(deps, actor, at, 'editor')
   const { repo, history } = access
   refuseLongText(['body', 'description'], input.description)
   const number = await changeLedger(deps, actor, access, async (ledger) => {
     const { source, target } = branchHeads(repo, input, ['source_branch', 'target_branch'])
     await refusePair(deps, access, ledger, input)
-    const at = deps.now().toISOString()
-    const by = { name: actor.name, email: actor.email }
+    const event = eventBy(deps, actor)
     const number = (await readLastNumber(repo, ledger)) + 1
-    const fields = { id: newId(), number, ...pick(input), status: 'open' as const, author: by, created_at: at, by, at }
+    const fields = {
+      id: newId(),
+      number,
+      ...pick(input),
+      status: 'open' as const,
+      author: event.by,
+      created_at: event.at,
+      ...event,
+    }
     const record = await withHeads(
       history,
       { ...fields, source_commit: source, target_before: target, commits_ahead: 0, commits_behind: 0 },
@@ -63,49 +65,40 @@ export async function openPull(
     )
     return { moves: [{ repo, ref: ledgerRef, to: await appendPull(repo, ledger, 'open', record) }], value: number }
   })
-  return readBack(deps, () => readPullRequest(deps, actor, orgId, nodeId, number))
+  return pullAfter(deps, access, { ...at, number })
 }
 
-/** Rows of lists that are made at a time: each may read two whole contents. */
+/** Rows built concurrently: each may read two complete contents. */
 const turn = pLimit(8)
 
 /** The newest first. */
 export async function listPulls(
   deps: Deps,
   actor: Person,
-  orgId: string,
-  nodeId: string,
+  at: NodeAt,
   query: Page & { status?: 'open' | 'merged' | 'closed' | 'all' },
 ) {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'reader')
-  const { rows, total } = await listPullRows(deps.index.read, nodeId, query.status ?? 'open', query)
+  const access = await nodeFor(deps, actor, at, 'reader')
+  const { rows, total } = await listPullRows(deps.index.read, at.nodeId, query.status ?? 'open', query)
   const pull_requests = await Promise.all(rows.map((row) => turn(() => toPull(deps, access, row))))
   return { pull_requests, ...pageOf(query, total) }
 }
 
-export async function readPullRequest(
-  deps: Deps,
-  actor: Person,
-  orgId: string,
-  nodeId: string,
-  number: number,
-): Promise<PullRequest> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'reader')
-  return toPull(deps, access, await rowFor(deps, nodeId, number))
+export async function readPullRequest(deps: Deps, actor: Person, at: PullAt): Promise<PullRequest> {
+  const access = await nodeFor(deps, actor, at, 'reader')
+  return toPull(deps, access, await rowFor(deps, at))
 }
 
-/** @throws Refusal merged (nothing of a merged request changes), pull_request_exists, and as branchHeads; Invalid */
-export async function updatePull(
-  deps: Deps,
-  actor: Person,
-  orgId: string,
-  nodeId: string,
-  number: number,
-  patch: PullPatch,
-): Promise<PullRequest> {
-  const access = await nodeFor(deps, actor, orgId, nodeId, 'editor')
+/** The request after it was changed. @throws as readBack */
+export function pullAfter(deps: Deps, access: NodeAccess, at: PullAt): Promise<PullRequest> {
+  return readBack(deps, async () => toPull(deps, await reread(deps, access, 'reader'), await rowFor(deps, at)))
+}
+
+/** @throws Refusal merged (a merged request cannot change), pull_request_exists, and as branchHeads; Invalid */
+export async function updatePull(deps: Deps, actor: Person, at: PullAt, patch: PullPatch): Promise<PullRequest> {
+  const access = await nodeFor(deps, actor, at, 'editor')
   refuseLongText(['body', 'description'], patch.description ?? '')
-  const row = await rowFor(deps, nodeId, number)
+  const row = await rowFor(deps, at)
   const pin = { repo: access.repo, ref: pinRef(row.number) }
   await changeLedger(
     deps,
@@ -114,8 +107,7 @@ export async function updatePull(
     async (ledger) => {
       const before = await readPull(access.repo, ledger, row.number)
       if (before.status === 'merged') throw new Refusal('merged', 'A merged pull request cannot be changed')
-      const event = { by: { name: actor.name, email: actor.email }, at: deps.now().toISOString() }
-      const change = await patched(deps, access, ledger, before, patch, event)
+      const change = await patched(deps, access, ledger, before, patch, eventBy(deps, actor))
       if (!change) return { moves: [], value: undefined }
       const append: Move = {
         repo: access.repo,
@@ -129,40 +121,33 @@ export async function updatePull(
     },
     [pin],
   )
-  return readBack(deps, () => readPullRequest(deps, actor, orgId, nodeId, number))
+  return pullAfter(deps, access, at)
 }
 
-/** The commits that the source has and the target lacks, in `git log`'s order; of a merged request, those it brought. */
-export async function listPullCommits(
-  deps: Deps,
-  actor: Person,
-  orgId: string,
-  nodeId: string,
-  number: number,
-  page: Page,
-) {
-  const { repo, history } = await nodeFor(deps, actor, orgId, nodeId, 'reader')
-  const pull = await readPullRequest(deps, actor, orgId, nodeId, number)
-  const oids = await history.between(pull.target_commit, pull.source_commit)
-  return { commits: await readCommits(repo, nodeId, slice(oids, page)), ...pageOf(page, oids.length) }
+/** The commits that the source has and the target lacks, in `git log` order; of a merged request, those it brought in. */
+export async function listPullCommits(deps: Deps, actor: Person, at: PullAt, page: Page) {
+  const access = await nodeFor(deps, actor, at, 'reader')
+  const pull = await toPull(deps, access, await rowFor(deps, at))
+  const oids = await access.history.between(pull.target_commit, pull.source_commit)
+  return { commits: await readCommits(access.repo, at.nodeId, slice(oids, page)), ...pageOf(page, oids.length) }
 }
 
-/** What the source changed since it left the target. */
-export async function readPullChanges(deps: Deps, actor: Person, orgId: string, nodeId: string, number: number) {
-  const { repo, history } = await nodeFor(deps, actor, orgId, nodeId, 'reader')
-  const pull = await readPullRequest(deps, actor, orgId, nodeId, number)
-  const fork = await history.mergeBase(pull.target_commit, pull.source_commit)
-  return readDiff(repo, nodeId, fork ?? null, pull.source_commit)
+/** What the source changed since the merge base. */
+export async function readPullChanges(deps: Deps, actor: Person, at: PullAt) {
+  const access = await nodeFor(deps, actor, at, 'reader')
+  const pull = await toPull(deps, access, await rowFor(deps, at))
+  const fork = await access.history.mergeBase(pull.target_commit, pull.source_commit)
+  return readDiff(access.repo, at.nodeId, fork ?? null, pull.source_commit)
 }
 
 /** @throws Refusal pull_request_not_found */
-export async function rowFor(deps: Deps, nodeId: string, number: number): Promise<PullRow> {
+export async function rowFor(deps: Deps, { nodeId, number }: PullAt): Promise<PullRow> {
   const row = await findPull(deps.index.read, nodeId, number)
   if (!row) throw new Refusal('pull_request_not_found', 'Pull request not found')
   return row
 }
 
-/** Runs `decide` under the ledger's lock, and lets the index follow. */
+/** Runs `decide` under the ledger's lock, then indexes the node. */
 async function changeLedger<T>(
   deps: Deps,
   actor: Person,
@@ -175,8 +160,18 @@ async function changeLedger<T>(
     await requireStill(deps, actor, org.id, 'editor')
     return decide(current(ledger) ?? node.ledger)
   })
-  await followSoon(deps, org.id, node.id)
+  await tryIndexNode(deps, org.id, node.id)
   return value
+}
+
+interface PullEventBy {
+  readonly by: Author
+  /** ISO 8601. */
+  readonly at: string
+}
+
+function eventBy(deps: Deps, actor: Person): PullEventBy {
+  return { by: authorOf(actor), at: deps.now().toISOString() }
 }
 
 interface LedgerChange {
@@ -184,14 +179,14 @@ interface LedgerChange {
   readonly record: PullRecord
 }
 
-/** The record after the patch, or undefined where it says what already holds. */
+/** The record after the patch; undefined if nothing changes. */
 async function patched(
   deps: Deps,
   access: NodeAccess,
   ledger: Oid,
   before: PullRecord,
   patch: PullPatch,
-  event: { readonly by: Author; readonly at: string },
+  event: PullEventBy,
 ): Promise<LedgerChange | undefined> {
   const { repo, history } = access
   const { status = before.status, ...fields } = patch

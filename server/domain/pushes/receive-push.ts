@@ -1,43 +1,50 @@
-/** A push: each ref is judged and moved by itself, or all together, by the transaction that REST uses (law 4). */
+/** Receives a push: checks and moves each ref by itself, or all together, in the transaction that REST uses (law 4). */
 import { GitError } from '../../../gitstore/errors.ts'
 import { withFaults } from '../../../gitstore/refs/ref-transaction.ts'
+import type { Repo } from '../../../gitstore/repo.ts'
 import type { Push, PushReport, RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { syncReceived } from '../../../gitstore/transfer/quarantine.ts'
 import type { Deps } from '../../deps.ts'
-import { Invalid, Refusal } from '../../errors.ts'
+import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Person } from '../actor.ts'
+import type { NodeAt } from '../at.ts'
 import { moveRefs } from '../branches/ref-moves.ts'
 import { printable, Rejected, refProblem } from '../branches/ref-rules.ts'
+import { pushAnswerOf } from '../fault-meanings.ts'
 import { excerpt } from '../format/excerpt.ts'
-import { followSoon } from '../indexing/index-node.ts'
+import { tryIndexNode } from '../indexing/index-node.ts'
 import { main, nodeRepo } from '../layout.ts'
 import type { Settled } from '../ledger/settle.ts'
 import { adviceFor } from './push-advice.ts'
 
-/** Refs of one push; a repository with more moves in by several. */
+/** Refs per push; a larger repository moves in by several pushes. */
 const mostRefs = 2_000
 /**
- * Refs that move in one transaction, unless the push is atomic: their locks, the ledger's among them, are held for 0.2 s.
- * Others wait for a lock for at most a second.
+ * Refs per transaction, unless the push is atomic: their locks and the ledger's are held for 0.2 s. Other writers wait at most
+ * a second for a lock.
  */
 const mostMoved = 250
-/** Problems that are told of one ref. */
-const toldProblems = 20
+/** Problems listed per ref. */
+const mostProblems = 20
+/** For refs of an atomic push of which one is a folder of another. */
+const nameTaken = pushAnswerOf(new GitError('ref_name_taken', 'A ref is a folder of another'))
 
 /**
- * What the pusher's refs come to. `main` goes last: what else is pushed may be the head of a request that main takes in.
- * The index has followed when this returns. It throws only what is no fault of the push.
+ * Moves the refs of a push. `main` comes last, since other refs may be heads of requests that main merges. The index is up to
+ * date when this returns. Throws only faults that do not concern the push.
  */
 export async function receivePush(
   deps: Deps,
-  person: Person,
-  orgId: string,
-  nodeId: string,
+  actor: Person,
+  at: NodeAt,
   { commands, atomic }: Push,
 ): Promise<PushReport> {
-  const repo = nodeRepo(deps.store, orgId, nodeId)
+  const repo = nodeRepo(deps.store, at.orgId, at.nodeId)
+  let access: NodeAccess
   try {
     await withFaults(deps.store, [{ repo }], () => syncReceived(repo))
+    // Access is checked again: receiving the pack may have taken minutes.
+    access = await nodeFor(deps, actor, at, 'editor')
   } catch (error) {
     const { reason, lines } = explain(deps, error)
     return { refused: new Map(commands.map(({ ref }) => [ref, reason])), lines }
@@ -45,14 +52,13 @@ export async function receivePush(
   const refused = refusedNames(commands)
   const lines: string[] = []
   if (atomic) {
-    for (const ref of relatedRefs(commands)) if (!refused.has(ref)) refused.set(ref, sentences.ref_name_taken ?? '')
+    for (const ref of relatedRefs(commands)) if (!refused.has(ref)) refused.set(ref, nameTaken.reason)
     refuseRest(refused, commands)
   }
   const named = commands.filter(({ ref }) => !refused.has(ref))
-  const place = { orgId, nodeId }
   for (const group of atomic ? [sorted(named)] : groupsOf(named)) {
     try {
-      const outcome = await moveRefs(deps, person, place, group, atomic ? 'all or none' : 'each that may')
+      const outcome = await moveRefs(deps, actor, access, group, atomic ? 'all or none' : 'each that may')
       lines.push(...linesOf(outcome.events))
       for (const [ref, cause] of outcome.refused) {
         const told = explain(deps, cause)
@@ -66,19 +72,33 @@ export async function receivePush(
       lines.push(...told.lines)
     }
   }
-  await followSoon(deps, orgId, nodeId)
-  lines.push(...adviceFor(repo, commands, refused))
-  return { refused, lines }
+  await tryIndexNode(deps, at.orgId, at.nodeId)
+  return { refused, lines: [...lines, ...advice(deps, repo, commands, refused)] }
 }
 
-/** `main` last: what else is pushed may be the head of a request that main takes in. */
+/** Returns none if the storage fails: the refs have moved, and their report must not be lost. */
+function advice(
+  deps: Deps,
+  repo: Repo,
+  commands: readonly RefCommand[],
+  refused: ReadonlyMap<string, string>,
+): readonly string[] {
+  try {
+    return adviceFor(repo, commands, refused)
+  } catch (error) {
+    deps.log.warn({ err: error }, 'a push was carried out, and there was no advice for it')
+    return []
+  }
+}
+
+/** `main` last: other refs may be heads of requests that main merges. */
 function sorted(commands: readonly RefCommand[]): RefCommand[] {
   return [...commands].sort((a, b) => Number(a.ref === main) - Number(b.ref === main))
 }
 
 /**
- * Refs that move together: those that do not depend on one another. Where one is a folder of another, `a` and `a/b`, each moves
- * by itself, deletions first.
+ * Groups of refs that move together. Refs of which one is a folder of another, `a` and `a/b`, move separately, deletions
+ * first.
  */
 function groupsOf(commands: readonly RefCommand[]): RefCommand[][] {
   const related = relatedRefs(commands)
@@ -91,7 +111,7 @@ function groupsOf(commands: readonly RefCommand[]): RefCommand[][] {
   return [...groups, ...ordered.map((command) => [command])]
 }
 
-/** Those of which one is a folder of another. */
+/** Refs of which one is a folder of another. */
 function relatedRefs(commands: readonly RefCommand[]): Set<string> {
   const names = new Set(commands.map(({ ref }) => ref))
   const above = commands.flatMap(({ ref }) => foldersOf(ref).filter((folder) => names.has(folder)))
@@ -105,7 +125,7 @@ function foldersOf(ref: string): string[] {
   return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('/'))
 }
 
-/** By name, before a lock's path is made of it. */
+/** Refuses invalid names before a lock's path is made of them. */
 function refusedNames(commands: readonly RefCommand[]): Map<string, string> {
   const refused = new Map<string, string>()
   const seen = new Set<string>()
@@ -122,7 +142,7 @@ function refusedNames(commands: readonly RefCommand[]): Map<string, string> {
   return refused
 }
 
-/** Of an atomic push, where one ref is refused. */
+/** Refuses the other refs of an atomic push once one is refused. */
 function refuseRest(refused: Map<string, string>, commands: readonly RefCommand[]): void {
   const [culprit] = refused.keys()
   if (culprit === undefined) return
@@ -135,50 +155,21 @@ interface Explanation {
   readonly lines: readonly string[]
 }
 
-/** In words for the person who pushes; what is ours goes to the log. */
+/** The lines for the person who pushes. Faults of the service are logged. */
 function explain(deps: Deps, error: unknown): Explanation {
   if (error instanceof Rejected) {
     const told = error.problems
-      .slice(0, toldProblems)
+      .slice(0, mostProblems)
       .map(({ path, reason }) => printable(`${excerpt(path)}: ${reason}`))
     const more = error.problems.length - told.length
     return { reason: printable(error.message), lines: more > 0 ? [...told, `and ${more} more`] : told }
   }
-  if (error instanceof Refusal) return { reason: error.message, lines: [] }
-  if (error instanceof Invalid) return { reason: error.message, lines: [] }
-  if (error instanceof GitError && faults.includes(error.code)) deps.log.error({ err: error }, 'a push met a fault')
-  if (error instanceof GitError && error.code in sentences) return { reason: sentences[error.code] ?? '', lines: [] }
-  deps.log.error({ err: error }, 'a ref of a push could not be moved')
-  return { reason: `the service failed; ${look}`, lines: [] }
+  const { reason, isLogged } = pushAnswerOf(error)
+  if (isLogged) deps.log.error({ err: error }, 'a ref of a push could not be moved')
+  return { reason, lines: [] }
 }
 
-/** A fault may come after the ref has moved, and before that is durable. */
-const look = 'fetch before you push again'
-
-const sentences: Partial<Record<GitError['code'], string>> = {
-  busy: 'others are writing; push again',
-  ref_name_taken: 'another ref stands in the way of this name',
-  limit_exceeded: 'it holds more than the service reads',
-  object_missing: 'an object is missing',
-  object_damaged: 'an object is damaged',
-  ref_damaged: 'this repository is damaged',
-  repo_missing: 'the repository was deleted meanwhile',
-  storage_full: `the disk is full; ${look}`,
-  storage_readonly: `the storage is read-only; ${look}`,
-  storage_error: `the storage failed; ${look}`,
-}
-
-/** What the operator hears of, too. */
-const faults: readonly GitError['code'][] = [
-  'object_missing',
-  'object_damaged',
-  'ref_damaged',
-  'storage_full',
-  'storage_readonly',
-  'storage_error',
-]
-
-/** What became of pull requests, for the person at the terminal. */
+/** The ended pull requests, for the terminal. */
 function linesOf(events: readonly Settled[]): string[] {
   const ended = events.filter(({ kind }) => kind !== 'edit')
   return ended.map(({ record: { number, status, title } }) =>

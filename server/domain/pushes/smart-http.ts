@@ -1,6 +1,6 @@
-/** Nodes as git's remotes: who may fetch from and push to one, and which refs they are shown. */
+/** Repositories over git's smart HTTP: who may fetch and push, and which refs each audience sees. */
 import type { Readable, Writable } from 'node:stream'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { refuseReadOnly } from '../../../gitstore/refs/read-only.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -23,84 +23,88 @@ import { Refusal } from '../../errors.ts'
 import { nodeFor, orgFor } from '../access.ts'
 import { type Credential, isWithin } from '../accounts/access-tokens.ts'
 import { anonymous } from '../actor.ts'
+import type { RepositoryAt } from '../at.ts'
 import { refProblem } from '../branches/ref-rules.ts'
 import { main, orgRepo } from '../layout.ts'
 import { receivePush } from './receive-push.ts'
+export type GitService = Exchange['service']
 
-export type Service = Exchange['service']
-
-/** How the client and the service speak, and what ends it. */
+/** The protocol version, and the signals that end the exchange. */
 type Wire = Pick<Exchange, 'version' | 'signal' | 'stopping'>
-
-/** Writes the answer. */
+/** Writes the response. */
 type Answer = (output: Writable, wire: Wire) => Promise<void>
 
-export interface Remote {
-  /** Whether the caller is shown what anybody is shown. */
+export interface SmartHttp {
+  /** Whether the caller sees only what is public. */
   readonly isPublic: boolean
-  /** The answer to `info/refs`. */
+  /** The response to `info/refs`. */
   readonly advertise: Answer
   /**
-   * Reads what the client asks, of a push up to its pack; `input` is the body as git wrote it. No git runs yet.
+   * Reads the request, of a push up to its pack. `input` is the decoded body. No git runs yet.
    *
    * @throws GitError limit_exceeded, malformed_request; the reason of `signal`; what `hold` throws
    */
   read(input: Readable, wire: Wire, hold: ReadOptions['hold']): Promise<Answer>
 }
 
-/** The repository that holds the organisation itself, among the names of nodes. */
+/** The name of the organisation's own repository among those of nodes. */
 const orgName = 'org'
 
 type Audience = 'owner' | 'member' | 'public'
 
-/** Bytes of what a fetch asks, 50 an object; of the refs of a push. */
+/** Bytes of a fetch request, 50 per object; of the refs of a push. */
 const fetchLimitBytes: Readonly<Record<Audience, number>> = { public: 2 ** 20, member: 2 ** 22, owner: 2 ** 22 }
 const pushLimitBytes = 2 ** 22
 
 /**
- * The repository, if the caller may use the service on it.
+ * Opens the repository if the caller may use the service on it.
  *
  * @throws Refusal unauthenticated, org_not_found, node_not_found, forbidden, token_scope; GitError as nodeFor
  */
-export async function openRemote(
+export async function openSmartHttp(
   deps: Deps,
   credential: Credential | undefined,
-  orgId: string,
-  name: string,
-  service: Service,
-): Promise<Remote> {
-  if (credential?.scope !== undefined) requireScope(credential.scope, orgId, name, service)
+  at: RepositoryAt,
+  service: GitService,
+): Promise<SmartHttp> {
+  const { orgId, name } = at
+  if (credential?.scope !== undefined) requireScope(credential.scope, at, service)
   const actor = credential?.person ?? anonymous
   if (name === orgName) {
     if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to see this')
-    await orgFor(deps, actor, orgId, 'owner')
+    await orgFor(deps, actor, at, 'owner')
     if (service === 'git-receive-pack') throw new Refusal('forbidden', 'org.git is written by the service alone')
     return fetched(orgRepo(deps.store, orgId), 'owner')
   }
+  const node = { orgId, nodeId: name }
   if (service === 'git-receive-pack') {
     if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to push')
-    const { repo } = await nodeFor(deps, actor, orgId, name, 'editor')
+    const { repo } = await nodeFor(deps, actor, node, 'editor')
     refuseReadOnly(repo)
-    return pushed(repo, (push) => receivePush(deps, actor, orgId, name, push))
+    return pushed(repo, (push) => receivePush(deps, actor, node, push))
   }
-  const { repo, role } = await nodeFor(deps, actor, orgId, name, 'public')
+  const { repo, role } = await nodeFor(deps, actor, node, 'public')
   return fetched(repo, role === null ? 'public' : role === 'owner' ? 'owner' : 'member')
 }
 
-function requireScope(scope: NonNullable<Credential['scope']>, orgId: string, name: string, service: Service): void {
+function requireScope(
+  scope: NonNullable<Credential['scope']>,
+  { orgId, name }: RepositoryAt,
+  service: GitService,
+): void {
   if (!isWithin(scope, orgId, name)) throw new Refusal('token_scope', 'This token is for another repository')
   if (service === 'git-receive-pack' && scope.access === 'read')
     throw new Refusal('token_scope', 'This token may only read')
 }
 
-/** What each audience is shown: these refs, and all below them. Without main, nothing may lie below `refs/heads/main`. */
+/** Visible refs per audience: these and all below them. Without main, no ref can lie below `refs/heads/main`. */
 function shownTo(repo: Repo, audience: Audience): readonly string[] {
   if (audience === 'owner') return ['refs/']
   if (audience === 'member') return ['refs/heads', 'refs/tags']
   return readRef(repo, main) ? [main, 'refs/tags'] : ['refs/tags']
 }
 
-function fetched(repo: Repo, audience: Audience): Remote {
+function fetched(repo: Repo, audience: Audience): SmartHttp {
   const conversation = (wire: Wire) =>
     ({ ...wire, service: 'git-upload-pack', shown: shownTo(repo, audience) }) satisfies Exchange
   const answer = async (request: FetchRequest, output: Writable, wire: Wire): Promise<void> => {
@@ -131,12 +135,12 @@ function fetched(repo: Repo, audience: Audience): Remote {
   }
 }
 
-/** What git shows to the person is said in git's protocol, not by a status. */
+/** Messages for the person are sent in git's protocol, not as a status. */
 async function inWords<T>(work: () => Promise<T>): Promise<T | string> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof GitError && error.code === 'not_offered') return error.message
+    if (isGitError(error, 'not_offered')) return error.message
     throw error
   }
 }
@@ -148,12 +152,12 @@ function listShown(repo: Repo, shown: readonly string[]): Map<string, Oid> {
   return head === undefined ? refs : refs.set('HEAD', head)
 }
 
-/** Then its pack would only fill the disk. */
+/** If all refs are refused, the pack is not received. */
 function isRefusedWhole(refused: ReadonlyMap<string, string | undefined>): refused is ReadonlyMap<string, string> {
   return [...refused.values()].every((problem) => problem !== undefined)
 }
 
-function pushed(repo: Repo, judge: Judge): Remote {
+function pushed(repo: Repo, judge: Judge): SmartHttp {
   const conversation = (wire: Wire) =>
     ({ ...wire, service: 'git-receive-pack', shown: shownTo(repo, 'member') }) satisfies Exchange
   return {
@@ -166,7 +170,27 @@ function pushed(repo: Repo, judge: Judge): Remote {
       return async (output, later) =>
         isRefusedWhole(refused)
           ? void output.end(refusalOf(head, refused))
-          : servePush(repo, conversation(later), head, input, output, judge)
+          : carriedOut(judge, (watched) => servePush(repo, conversation(later), head, input, output, watched))
     },
+  }
+}
+
+/**
+ * Tells a push whose refs may have moved, and of which git could not say so any more, from one that was refused before.
+ *
+ * @throws Refusal outcome_unknown; before `judge` was asked, what `serve` throws
+ */
+async function carriedOut(judge: Judge, serve: (judge: Judge) => Promise<void>): Promise<void> {
+  let asked = false
+  const watched: Judge = (push) => {
+    asked = true
+    return judge(push)
+  }
+  try {
+    await serve(watched)
+  } catch (error) {
+    if (!asked) throw error
+    const told = 'The push may have been carried out; fetch before you push again'
+    throw new Refusal('outcome_unknown', told, {}, { cause: error })
   }
 }

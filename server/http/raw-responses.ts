@@ -1,18 +1,18 @@
-/** Answers where there is no request that Express could see. */
+/** Responses to input that never became an Express request. */
 
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import { v7 as newId } from 'uuid'
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number
   readonly code: string
   readonly detail: string
 }
 
-/** Writes the answer and a line of the log, and nothing of what was sent; the connection is the caller's to close. */
-export function answerRaw(log: Logger, socket: Duplex, { status, code, detail }: RawAnswer): void {
+/** Writes the response and logs it, without the input. The caller closes the connection. */
+export function sendRaw(log: Logger, socket: Duplex, { status, code, detail }: RawResponse): void {
   const request_id = newId()
   const body = JSON.stringify({ detail, code, request_id })
   const head = [

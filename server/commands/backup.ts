@@ -1,0 +1,30 @@
+/** `grove backup`: copies accounts and repositories to a folder. */
+import { resolve, sep } from 'node:path'
+import { isTaken } from '../../gitstore/presence.ts'
+import { backUp, findMistake } from '../domain/operator/backup.ts'
+import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
+
+/** Exit code 1 if something could not be copied, or a copy is not sound. */
+export async function backUpTo(call: Call, target: string): Promise<number> {
+  const { config, signal } = call
+  const dir = resolve(target)
+  await requireFolder(config.dataDir)
+  if (`${dir}${sep}`.startsWith(`${config.dataDir}${sep}`) || `${config.dataDir}${sep}`.startsWith(`${dir}${sep}`))
+    throw new UsageError(`${dir} and the data folder ${config.dataDir} must lie beside each other`)
+  if (isTaken(dir)) await requireFolder(dir)
+  const mistake = await findMistake(config.dataDir, dir)
+  if (mistake !== undefined) throw new UsageError(mistake)
+  // Recovers dead processes' transactions. If even that fails, the rest is backed up all the same.
+  const sick = await withDeps(call, async () => undefined).catch((error: unknown) => error)
+  signal.throwIfAborted()
+  const progress = progressFor('Copying')
+  const done = await backUp(config.dataDir, dir, new Date(), signal, progress.at)
+  progress.end()
+  say(`${done.repositories} repositories in ${dir}, ${done.fetched} of them changed since the last backup`)
+  for (const path of done.gone) say(`kept, though it is deleted: ${path}`)
+  const problems = [
+    ...(sick instanceof Error ? [{ path: config.dataDir, reason: sick.message }] : []),
+    ...done.problems,
+  ]
+  return sayProblems(problems)
+}

@@ -1,0 +1,52 @@
+/** Where a use case acts: the ids and names of its path. Each noun's place has one name. */
+
+export interface OrgAt {
+  readonly orgId: string
+}
+
+export interface MemberAt extends OrgAt {
+  readonly email: string
+}
+
+export interface NodeAt extends OrgAt {
+  readonly nodeId: string
+}
+
+export interface ParentAt extends NodeAt {
+  readonly parentId: string
+}
+
+export interface ConnectionAt extends NodeAt {
+  readonly connectionId: string
+}
+
+export interface ObjectAt extends NodeAt {
+  readonly objectId: string
+}
+
+export interface PullAt extends NodeAt {
+  readonly number: number
+}
+
+/** Reads accept a tag's name as well. */
+export interface BranchAt extends NodeAt {
+  readonly branch: string
+}
+
+export interface FileAt extends BranchAt {
+  readonly path: string
+}
+
+export interface CommitAt extends BranchAt {
+  /** May be abbreviated. */
+  readonly commitId: string
+}
+
+/** A repository as `git` names it: by a node's id, or `org` for the organisation's own. */
+export interface RepositoryAt extends OrgAt {
+  readonly name: string
+}
+
+export interface TokenAt {
+  readonly tokenId: string
+}

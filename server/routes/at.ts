@@ -1,0 +1,69 @@
+/** The parameters of a path as the domain names them: one function a noun. */
+import type {
+  BranchAt,
+  CommitAt,
+  ConnectionAt,
+  FileAt,
+  MemberAt,
+  NodeAt,
+  ObjectAt,
+  OrgAt,
+  ParentAt,
+  PullAt,
+  TokenAt,
+} from '../domain/at.ts'
+
+interface OrgPath {
+  readonly org_id: string
+}
+
+interface NodePath extends OrgPath {
+  readonly node_id: string
+}
+
+interface BranchPath extends NodePath {
+  readonly branch: string
+}
+
+export const orgAt = (path: OrgPath): OrgAt => ({ orgId: path.org_id })
+
+export const memberAt = (path: OrgPath & { readonly email: string }): MemberAt => ({
+  ...orgAt(path),
+  email: path.email,
+})
+
+export const nodeAt = (path: NodePath): NodeAt => ({ ...orgAt(path), nodeId: path.node_id })
+
+export const parentAt = (path: NodePath & { readonly parent_id: string }): ParentAt => ({
+  ...nodeAt(path),
+  parentId: path.parent_id,
+})
+
+export const connectionAt = (path: NodePath & { readonly connection_id: string }): ConnectionAt => ({
+  ...nodeAt(path),
+  connectionId: path.connection_id,
+})
+
+export const objectAt = (path: NodePath & { readonly object_id: string }): ObjectAt => ({
+  ...nodeAt(path),
+  objectId: path.object_id,
+})
+
+export const pullAt = (path: NodePath & { readonly number: number }): PullAt => ({
+  ...nodeAt(path),
+  number: path.number,
+})
+
+export const branchAt = (path: BranchPath): BranchAt => ({ ...nodeAt(path), branch: path.branch })
+
+export const fileAt = (path: BranchPath & { readonly path: string }): FileAt => ({
+  ...branchAt(path),
+  path: path.path,
+})
+
+export const commitAt = (path: BranchPath & { readonly commit_id: string }): CommitAt => ({
+  ...branchAt(path),
+  commitId: path.commit_id,
+})
+
+export const tokenAt = (path: { readonly token_id: string }): TokenAt => ({ tokenId: path.token_id })
