@@ -5,7 +5,7 @@ import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { historyOf } from '../gitstore/history/history.ts'
-import { openDraft } from '../gitstore/objects/object-batch.ts'
+import { newObjectBatch } from '../gitstore/objects/object-batch.ts'
 import { gitIn } from './support/git.ts'
 import { type Answer, type Grove, type PersonClient, signUp, startGrove } from './support/grove.ts'
 import { newNode, type TestNode } from './support/node.ts'
@@ -112,7 +112,7 @@ describe('history', () => {
       named: async () => undefined,
       shared: async () => undefined,
     }
-    const draft = openDraft({ dir: node.git.dir })
+    const draft = newObjectBatch({ dir: node.git.dir })
     const by = { name: 'Ben', email: 'ben@example.org', timestamp: 1_700_000_100, timezoneOffset: 0 }
     const tree = node.git.say('rev-parse', `${base}^{tree}`)
     const oid = await draft.commit({ tree, parents: [base], author: by, committer: by, message: 'Draft' })

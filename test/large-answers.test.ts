@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { diffTrees } from '../gitstore/objects/diff.ts'
-import { openDraft } from '../gitstore/objects/object-batch.ts'
+import { newObjectBatch } from '../gitstore/objects/object-batch.ts'
 import { listFiles, type TreeEntry } from '../gitstore/objects/trees.ts'
 import { newDesk, remoteUrl } from './support/desk.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from './support/grove.ts'
@@ -34,7 +34,7 @@ describe('large answers', () => {
 
   it('let others have their turn while trees are listed and compared', async () => {
     const node = await newNode(grove, ann)
-    const draft = openDraft(node.git)
+    const draft = newObjectBatch(node.git)
     const oid = randomBytes(20).toString('hex')
     const entries = Array.from({ length: 60_000 }, (_, n): TreeEntry => ({ name: `${n}`, mode: '100644', oid }))
     const tree = await draft.tree(entries)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { mergeTrees } from '../gitstore/history/tree-merge.ts'
-import { openDraft } from '../gitstore/objects/object-batch.ts'
+import { newObjectBatch } from '../gitstore/objects/object-batch.ts'
 import type { Repo } from '../gitstore/repo.ts'
 import { environment } from './support/git.ts'
 
@@ -90,7 +90,7 @@ describe('gitstore: a merge of trees in this process', () => {
       const [base = '', ours = '', theirs = ''] = ['base', 'ours', 'theirs'].map((side) =>
         treeOf.get(`refs/t/${n}/${side}`),
       )
-      const tree = await mergeTrees(openDraft(repo), { base, ours, theirs }, { entries: 1_000 })
+      const tree = await mergeTrees(newObjectBatch(repo), { base, ours, theirs }, { entries: 1_000 })
       if (tree === undefined) continue
       merged++
       expect(native, `${n}: ${JSON.stringify(tried[n])}`).to.deep.equal({ clean: true, tree })
@@ -101,7 +101,7 @@ describe('gitstore: a merge of trees in this process', () => {
   })
 
   it('ends where trees have more entries than it may read', async () => {
-    const draft = openDraft(repo)
+    const draft = newObjectBatch(repo)
     const blob = await draft.blob(Buffer.from('x'))
     const treeOf = (...names: string[]) =>
       draft.tree(names.map((name) => ({ name, mode: '100644' as const, oid: blob })))

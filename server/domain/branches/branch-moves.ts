@@ -1,7 +1,7 @@
 /** Moves a branch: under its lock, after all rules, and brings the index up to it (laws 3 and 4). */
 
 import type { BranchName } from '../../../gitstore/names.ts'
-import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
+import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { holding, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -28,7 +28,7 @@ export interface CommitRequest {
   /** Whether the change can add a parent edge: it then holds the graph lock. */
   readonly addsParents: boolean
   /** Builds the new tree on the draft from the head's tree (null: none). */
-  readonly build: (draft: Draft, tree: Oid | null) => Promise<Oid>
+  readonly build: (draft: ObjectBatch, tree: Oid | null) => Promise<Oid>
   /** The part of the request to which a problem at that path belongs. */
   readonly locate: (path: string) => readonly (string | number)[]
 }
@@ -54,7 +54,7 @@ export async function commitToBranch(
       requireHead(head, request.expectedHead, ref)
       if (ref === main && head !== null && org.require_pull_requests) refuseDirectMove()
       await requireStill(deps, actor, org.id, 'editor')
-      const draft = openDraft(repo)
+      const draft = newObjectBatch(repo)
       const before = head === null ? null : await readTree(repo, head)
       const tree = await request.build(draft, before)
       if (tree === before) throw new Refusal('no_changes', 'The branch already has exactly this content')
