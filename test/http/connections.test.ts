@@ -225,7 +225,7 @@ describe('connections', () => {
     deaf.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n')
     await until(() => slowly !== undefined && accepted.some(({ writableLength }) => writableLength > 0))
     fallSilent()
-    await until(async () => (await connections(server)) === 1)
+    await until(async () => (await connections(server)) <= 1)
     slowly?.end('made')
     expect(String(await answered)).to.contain('made')
     await until(async () => (await connections(server)) === 0)
