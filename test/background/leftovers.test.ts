@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { listStaleFiles } from '../gitstore/upkeep/stale-files.ts'
+import { listStaleFiles } from '../../gitstore/upkeep/stale-files.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { listLeftovers } from '../../gitstore/upkeep/stale-files.ts'
+
 describe('what is left in a repository that nobody uses any more', () => {
   let grove: Grove
   let ann: PersonClient

@@ -7,8 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { maxPackBytes } from '../gitstore/upkeep/packs.ts'
-import { packsToMerge, largestPack } from '../../gitstore/upkeep/packs.ts'
+import { maxPackBytes, packsToMerge } from '../../gitstore/upkeep/packs.ts'
 import { expectSound, locksIn } from '../support/data-folder.ts'
 import {
   client,

@@ -5,11 +5,11 @@ import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { historyOf } from '../../gitstore/history/history.ts'
-import { newObjectBatch } from '../gitstore/objects/object-batch.ts'
+import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
 import { gitIn } from '../support/git.ts'
 import { type Answer, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-import { openDraft } from '../../gitstore/objects/object-batch.ts'
+
 let grove: Grove
 let ann: PersonClient
 before(async () => {

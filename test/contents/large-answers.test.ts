@@ -3,12 +3,12 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { diffTrees } from '../../gitstore/objects/diff.ts'
-import { newObjectBatch } from '../gitstore/objects/object-batch.ts'
+import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
 import { listFiles, type TreeEntry } from '../../gitstore/objects/trees.ts'
 import { newDesk, remoteUrl } from '../support/desk.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
-import { openDraft } from '../../gitstore/objects/object-batch.ts'
+
 describe('large answers', () => {
   let grove: Grove
   let ann: PersonClient

@@ -7,17 +7,16 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { GitError } from '../../gitstore/errors.ts'
 import { isThere, namesIn } from '../../gitstore/presence.ts'
-import { checkReadOnly, markReadOnly, refuseReadOnly } from '../gitstore/refs/read-only.ts'
+import { checkReadOnly, markReadOnly, refuseReadOnly } from '../../gitstore/refs/read-only.ts'
 import { tokenText } from '../../gitstore/refs/ref-lock.ts'
-import { listStaleFiles } from '../gitstore/upkeep/stale-files.ts'
+import { listStaleFiles } from '../../gitstore/upkeep/stale-files.ts'
 import { findOccupant } from '../../server/domain/operator/restore.ts'
 import { ensurePersonalOrg } from '../../server/domain/orgs/orgs.ts'
 import { failing } from '../support/failing.ts'
 import { gitIn } from '../support/git.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { checkSuspect, refuseSuspect, suspect } from '../../gitstore/refs/read-only.ts'
-import { listLeftovers } from '../../gitstore/upkeep/stale-files.ts'
+
 const hours = 3_600_000
 
 describe('what cannot be looked at', () => {

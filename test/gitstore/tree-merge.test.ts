@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { mergeTrees } from '../../gitstore/history/tree-merge.ts'
-import { newObjectBatch } from '../gitstore/objects/object-batch.ts'
-import { type Repo } from '../../gitstore/repo.ts'
+import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
+import type { Repo } from '../../gitstore/repo.ts'
 import { environment } from '../support/git.ts'
-import { openDraft } from '../../gitstore/objects/object-batch.ts'
+
 /** Text that is long enough for git to see a rename, by its number. */
 const contentOf = (n: number) => `${Array.from({ length: 12 }, (_, line) => `content ${n}, line ${line}`).join('\n')}\n`
 
