@@ -110,7 +110,7 @@ describe('maintenance', () => {
     )
     try {
       grove = await spawnGrove(dataDir, fake.environment)
-      await until(() => node !== undefined && looseOf(node).length < 100)
+      await until(() => node !== undefined && looseOf(node).length <= 1)
       expect(node && looseOf(node)).to.deep.equal([oid])
     } finally {
       await fake.remove()
