@@ -6,6 +6,7 @@ import { asStorageFault, GitError, type GitErrorCode } from '../../gitstore/erro
 import type { components } from '../../spec/types.ts'
 import type { Deps } from '../deps.ts'
 import { ClientGone, Invalid, invalid, RateLimited, Refusal, type RefusalCode } from '../errors.ts'
+import { publicPath } from './base-url.ts'
 import { setOperation } from './context.ts'
 import { isGitRequest } from './git.ts'
 import { hideSecrets, mostProblems } from './problems.ts'
@@ -196,6 +197,6 @@ function answerRefusal(res: Response, { code, message, facts }: Refusal, request
   // RFC 6750 §3.1.
   if (code === 'token_scope') res.set('WWW-Authenticate', 'Bearer error="insufficient_scope"')
   const { location, ...members } = facts
-  if (typeof location === 'string') res.set('Location', location)
+  if (typeof location === 'string') res.set('Location', publicPath(res, location))
   res.status(status).json({ ...members, detail: message, code, request_id })
 }

@@ -7,12 +7,12 @@ import type { operations } from '../../spec/types.ts'
 import type { Deps } from '../deps.ts'
 import type { Actor, Anonymous, Person } from '../domain/actor.ts'
 import { networkOf } from './addresses.ts'
-import { baseUrl } from './base-url.ts'
+import { baseUrl, publicPath } from './base-url.ts'
 import { contextOf } from './context.ts'
 import { goneSignal } from './gone.ts'
 import { sendPacked } from './gzipped.ts'
 import { isLarge, sendPieces } from './json-pieces.ts'
-import { Bytes, Packed, Reply } from './responses.ts'
+import { Bytes, type Headers, Packed, Reply } from './responses.ts'
 import { memberOf, type Schema, typesOf } from './schemas.ts'
 import { readBySchema } from './sent-values.ts'
 import type { OperationId } from './spec.ts'
@@ -147,10 +147,16 @@ async function send(req: Request, res: Response, status: number, answer: unknown
   } else if (answer instanceof Bytes) {
     res.status(status).set(answer.headers).send(answer.content)
   } else if (answer instanceof Reply) {
-    await sendBody(req, res.set(answer.headers), status, answer.body)
+    setHeaders(res, answer.headers)
+    await sendBody(req, res, status, answer.body)
   } else {
     await sendBody(req, res, status, answer)
   }
+}
+
+function setHeaders(res: Response, { Location, ...headers }: Headers): void {
+  res.set(headers)
+  if (Location !== undefined) res.set('Location', publicPath(res, Location))
 }
 
 async function sendBody(req: Request, res: Response, status: number, body: unknown): Promise<void> {
@@ -159,7 +165,7 @@ async function sendBody(req: Request, res: Response, status: number, body: unkno
     return
   }
   const next = nextPage(req.originalUrl, body)
-  if (next !== undefined) res.append('Link', `<${next}>; rel="next"`)
+  if (next !== undefined) res.append('Link', `<${publicPath(res, next)}>; rel="next"`)
   const text = textOf(body)
   if (text !== undefined) res.status(status).set('ETag', text.tag).type('json').send(text.bytes)
   else if (isLarge(body)) await sendPieces(req, res, status, body)

@@ -7,12 +7,22 @@ import { copyOfSpec } from '../http/spec.ts'
 
 const spec = copyOfSpec()
 
+/** The spec as it is asked at PUBLIC_URL. */
+const specs = new Map<string, typeof spec>()
+
+function specAt(publicUrl: string | undefined): typeof spec {
+  if (publicUrl === undefined) return spec
+  const known = specs.get(publicUrl) ?? { ...spec, servers: [{ url: publicUrl, description: 'This service.' }] }
+  specs.set(publicUrl, known)
+  return known
+}
+
 export const operationRoutes: HandlersOf<'getHealth' | 'getReadiness' | 'getSpec' | 'getDocs'> = {
   getHealth: () => ({ status: 'ok' }),
   getReadiness: async (deps) => {
     await requireReady(deps)
     return { status: 'ready' }
   },
-  getSpec: () => spec,
+  getSpec: ({ config }) => specAt(config.publicUrl),
   getDocs: () => bytes(Buffer.from(docsPage), 'text/html; charset=utf-8', { 'Content-Security-Policy': docsPolicy }),
 }
