@@ -31,6 +31,20 @@ export class GitError extends Error {
   }
 }
 
+export function isGitError(error: unknown, ...codes: readonly GitErrorCode[]): error is GitError {
+  return error instanceof GitError && codes.includes(error.code)
+}
+
+/** Whether the repository does not hold what its refs promise. */
+export function isDamage(error: unknown): error is GitError {
+  return isGitError(error, 'ref_damaged', 'object_missing', 'object_damaged')
+}
+
+/** Whether the file system failed; every other repository on it may fail the same way. */
+export function isStorageFault(error: unknown): boolean {
+  return isGitError(error, 'storage_full', 'storage_readonly', 'storage_error')
+}
+
 /**
  * The error as a storage fault where the file system says so (ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EIO), as busy where too
  * many files are open (EMFILE, ENFILE), else as it was.

@@ -8,42 +8,51 @@ import type { Repo } from './repo.ts'
 /** Where `git` is, a fact of the machine like its file system and no setting of Grove: hence not from config.ts. */
 const searchPath = process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin'
 
-/** Milliseconds that any git process may run; whatever it leaves behind is nobody's after twice that. */
-export const longestGit = 60 * 60_000
-/** Added to the priority of git that serves a client, and of git that only tidies up: REST goes before both. */
-export const serviceNiceness = 10
-export const backgroundNiceness = 19
+/** The longest time that any git process may run. Files that git leaves behind are stale after twice that. */
+export const longestGitMs = 60 * 60_000
 const defaultTimeoutMs = 60_000
 const defaultMaxOutputBytes = 256 * 1024 * 1024
 const maxErrorCharacters = 65_536
 
+/** What git works for: a request to REST; a client of git; nothing that anybody waits for. */
+type Priority = 'request' | 'transfer' | 'background'
+
+/** Added to the service's own niceness. */
+const niceness: Readonly<Record<Priority, number>> = { request: 0, transfer: 10, background: 19 }
+
 /** A git that goes on, with its three pipes. */
 export type GitProcess = ChildProcessWithoutNullStreams
 
-/** Groups that are alive, to be killed with the server. */
+/** Process groups that run; they end with the service. */
 const running = new Set<GitProcess>()
 process.once('exit', () => {
   for (const child of running) killGroup(child)
 })
 
+/** Processes that were killed because their time was over. */
+const timedOut = new WeakSet<GitProcess>()
+
+interface SpawnOptions {
+  readonly env?: Record<string, string>
+  /** Default: the root folder. */
+  readonly cwd?: string
+  /** Descriptors that are open from 3 on, each in both directions; git's hooks inherit them. */
+  readonly pipes?: number
+  /** Default: `request`. */
+  readonly priority?: Priority
+  /** Kills git and its group after this time. Default: `longestGitMs`. */
+  readonly timeoutMs?: number
+}
+
 /**
- * Starts git in `repo` as the leader of a process group of its own. Nothing of the server's environment or of the machine's
- * git configuration reaches it. What is written to a process that has ended is dropped (an unheard EPIPE would end ours).
- * `pipes` more descriptors are open from 3 on, each both ways; its hooks have them too. Where git is not there to be started,
- * the child says so by 'error'.
+ * Starts git in `repo` as the leader of a process group of its own. Nothing of the service's environment or of the machine's
+ * git configuration reaches it. Bytes written to a process that has ended are dropped: an unhandled EPIPE would end the
+ * service. Where git cannot be found, the child emits 'error'.
  *
  * @throws GitError busy: there are no files, processes or memory for it
  */
-export function spawnGit(
-  repo: Repo,
-  args: readonly string[],
-  env: Record<string, string> = {},
-  {
-    cwd = '/',
-    pipes = 0,
-    niceness = 0,
-  }: { readonly cwd?: string; readonly pipes?: number; readonly niceness?: number } = {},
-): GitProcess {
+export function spawnGit(repo: Repo, args: readonly string[], options: SpawnOptions = {}): GitProcess {
+  const { env, cwd = '/', pipes = 0, priority = 'request', timeoutMs = longestGitMs } = options
   const settings = ['core.fsync=all', 'gc.auto=0', 'receive.autogc=false', 'protocol.allow=never']
   const child = startGit([...settings.flatMap((setting) => ['-c', setting]), ...args], cwd, pipes, {
     PATH: searchPath,
@@ -56,10 +65,17 @@ export function spawnGit(
     GIT_DIR: repo.dir,
     ...env,
   })
-  if (niceness > 0) giveWay(child, niceness)
+  setNiceness(child, niceness[priority])
+  const timer = setTimeout(() => {
+    timedOut.add(child)
+    killGroup(child)
+  }, timeoutMs).unref()
+  const forget = () => {
+    clearTimeout(timer)
+    running.delete(child)
+  }
   running.add(child)
-  child.once('close', () => running.delete(child))
-  child.once('error', () => running.delete(child))
+  child.once('close', forget).once('error', forget)
   for (const pipe of [child.stdin, ...child.stdio.slice(3)]) pipe?.on('error', () => undefined)
   return child
 }
@@ -92,34 +108,33 @@ export function startFault(cause: unknown): GitError {
     : new GitError('native_failed', 'git could not be started', {}, { cause })
 }
 
-function giveWay({ pid }: GitProcess, niceness: number): void {
-  if (pid === undefined) return
+function setNiceness({ pid }: GitProcess, added: number): void {
+  if (pid === undefined || added === 0) return
   try {
-    setPriority(pid, niceness)
+    setPriority(pid, added)
   } catch {
-    // it has ended by itself
+    // It has ended by itself.
   }
 }
 
-/** Kills git and whatever it started. */
+/** Kills git and its children. */
 export function killGroup(child: GitProcess): void {
   if (child.pid === undefined) return
   try {
     process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // it has ended by itself
+    // It has ended by itself.
   }
 }
 
-interface GitOptions {
+interface RunOptions extends Pick<SpawnOptions, 'env' | 'priority'> {
   readonly input?: Buffer
-  readonly env?: Record<string, string>
+  /** Default: a minute. */
   readonly timeoutMs?: number
+  /** Default: 256 MiB. */
   readonly maxOutputBytes?: number
   /** Kills git when it is aborted. */
   readonly signal?: AbortSignal
-  /** Default: 0, as the service itself. */
-  readonly niceness?: number
 }
 
 export interface GitRun {
@@ -130,15 +145,15 @@ export interface GitRun {
 }
 
 /**
- * Runs git to its end; any exit code is an answer. Arguments that come from outside belong after `--end-of-options` or `--`.
- * Git sees what is on disk, never a draft's pending objects.
+ * Runs git to its end; any exit code is an answer. Arguments from outside belong after `--end-of-options` or `--`.
+ * Git sees what is on disk, never the pending objects of a batch.
  *
- * @throws GitError native_failed (not started, killed, or out of time), limit_exceeded (output)
+ * @throws GitError busy, native_failed (not started, killed, or out of time), limit_exceeded (output)
  */
-export async function runGit(repo: Repo, args: readonly string[], options: GitOptions = {}): Promise<GitRun> {
-  const { input, env, timeoutMs = defaultTimeoutMs, maxOutputBytes = defaultMaxOutputBytes } = options
-  const { signal, niceness = 0 } = options
-  const child = spawnGit(repo, args, env, { niceness })
+export async function runGit(repo: Repo, args: readonly string[], options: RunOptions = {}): Promise<GitRun> {
+  const { input, env = {}, priority = 'request', signal } = options
+  const { timeoutMs = defaultTimeoutMs, maxOutputBytes = defaultMaxOutputBytes } = options
+  const child = spawnGit(repo, args, { env, priority, timeoutMs })
   const output: Buffer[] = []
   let size = 0
   let stderr = ''
@@ -147,11 +162,7 @@ export async function runGit(repo: Repo, args: readonly string[], options: GitOp
     failure ??= error
     killGroup(child)
   }
-  const timer = setTimeout(
-    () => fail(new GitError('native_failed', `git ran for ${timeoutMs} ms`, { args })),
-    timeoutMs,
-  )
-  const cancel = () => fail(new GitError('native_failed', 'git was told to stop', { args }))
+  const cancel = () => fail(new GitError('native_failed', 'git was stopped', { args }))
   signal?.addEventListener('abort', cancel, { once: true })
   if (signal?.aborted) cancel()
   child.stdout.on('data', (chunk: Buffer) => {
@@ -168,18 +179,18 @@ export async function runGit(repo: Repo, args: readonly string[], options: GitOp
       child.once('error', (cause) => reject(startFault(cause)))
       child.once('close', (code, signal) => {
         if (failure) reject(failure)
+        else if (timedOut.has(child)) reject(new GitError('native_failed', `git ran for ${timeoutMs} ms`, { args }))
         else if (code === null) reject(new GitError('native_failed', `git ended by ${signal}`, { args, stderr }))
         else resolve({ code, stdout: Buffer.concat(output), stderr })
       })
     })
   } finally {
-    clearTimeout(timer)
     signal?.removeEventListener('abort', cancel)
   }
 }
 
 /** As runGit, where only exit code 0 is an answer. @throws GitError native_failed (facts.stderr), limit_exceeded */
-export async function runGitOrThrow(repo: Repo, args: readonly string[], options?: GitOptions): Promise<Buffer> {
+export async function runGitOrThrow(repo: Repo, args: readonly string[], options?: RunOptions): Promise<Buffer> {
   const { code, stdout, stderr } = await runGit(repo, args, options)
   if (code !== 0) throw new GitError('native_failed', `git ended with ${code}`, { args, stderr })
   return stdout

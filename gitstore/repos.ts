@@ -1,19 +1,16 @@
 /** Makes, moves away and lists bare repositories; a rename is the commit point of both. */
-import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeFolder, syncDirectory, writeSynced } from './durable.ts'
 import { asStorageFault, codeOf, GitError } from './errors.ts'
 import type { Oid, Repo } from './repo.ts'
+import { isUnfinished, unfinishedName } from './temporary-names.ts'
 
 /** What `HEAD` says, in every repository. */
 export const head = 'ref: refs/heads/main\n'
 /** The same in every repository. */
 export const config = '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n'
-
-/** The prefix of what is being made; nothing under such a name is ever read. */
-export const unfinished = 'tmp-'
 
 /**
  * Makes a bare repository at `dir`, complete with the refs that `fill` returns after it has saved their objects.
@@ -22,7 +19,7 @@ export const unfinished = 'tmp-'
  * @throws GitError repo_exists, repo_missing (the folder to hold it does not exist), storage_*
  */
 export async function createRepo(dir: string, fill: (repo: Repo) => Promise<ReadonlyMap<string, Oid>>): Promise<Repo> {
-  const making: Repo = { dir: join(dirname(dir), `${unfinished}${randomBytes(8).toString('hex')}`) }
+  const making: Repo = { dir: join(dirname(dir), unfinishedName()) }
   try {
     await mkdir(making.dir)
     await Promise.all(['objects', 'refs'].map((name) => mkdir(join(making.dir, name))))
@@ -78,7 +75,7 @@ export async function listRepos(folder: string): Promise<string[]> {
     throw error
   })
   return entries
-    .filter((name) => name.endsWith('.git') && !name.startsWith(unfinished))
+    .filter((name) => name.endsWith('.git') && !isUnfinished(name))
     .map((name) => name.slice(0, -'.git'.length))
     .sort()
 }

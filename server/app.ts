@@ -1,10 +1,8 @@
 /** The way of a request, from the door to the handler. */
 
 import express, { type Express, type RequestHandler } from 'express'
-import { DatabaseFault } from '../index/sqlite/database.ts'
 import type { NewCounter } from './counters.ts'
 import type { Deps } from './deps.ts'
-import { Refusal } from './errors.ts'
 import { authenticate, credentialFinder, limitTokens } from './http/authentication.ts'
 import { publicPathOf } from './http/base-url.ts'
 import { readBody } from './http/bodies.ts'
@@ -12,7 +10,7 @@ import { docsFiles, frontDoor } from './http/docs.ts'
 import { answerErrors, findOperation } from './http/error-responses.ts'
 import { gitOverHttp } from './http/git.ts'
 import { compressed, crossOrigin, securityHeaders } from './http/headers.ts'
-import { inTurn } from './http/middleware-chain.ts'
+import { chain } from './http/middleware-chain.ts'
 import { type Handlers, operationHandler } from './http/operations.ts'
 import { pathParameters } from './http/path-parameters.ts'
 import { countRefused, limitOptions, limitRequests, limitSignUps, requestCounter } from './http/rate-limits.ts'
@@ -58,7 +56,7 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
   app.set('trust proxy', deps.config.trustProxy ?? false)
   app.set('public path', publicPathOf(deps.config.publicUrl))
   app.use(
-    inTurn([
+    chain([
       requestLog(deps.log),
       closeWhileDraining(deps),
       securityHeaders(deps.config.publicUrl),
@@ -81,7 +79,7 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
     ]),
   )
   app.use(countRefused(countRequest))
-  app.use(answerErrors(deps, databaseRefusal))
+  app.use(answerErrors(deps))
   return app
 }
 
@@ -90,11 +88,4 @@ function closeWhileDraining({ draining }: Deps): RequestHandler {
     if (draining.aborted) res.set('Connection', 'close')
     next()
   }
-}
-
-/** What the database's faults mean; `http/` may not know the database. */
-function databaseRefusal(error: unknown): unknown {
-  if (!(error instanceof DatabaseFault)) return error
-  const { code, message } = error
-  return new Refusal(code === 'damaged' || code === 'too_new' ? 'storage_error' : code, message)
 }

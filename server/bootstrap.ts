@@ -19,10 +19,9 @@ import { makeDataFolder } from './data-folder.ts'
 import type { Deps } from './deps.ts'
 import { unlimitedSignIns } from './domain/accounts/sign-ins.ts'
 import { loadKeys } from './domain/accounts/tokens.ts'
-import { checkUntilSound } from './domain/background/read-only.ts'
-import { followNote } from './domain/indexing/index-node.ts'
-import { isId } from './domain/layout.ts'
-import { credentialsFile } from './domain/operator/backup.ts'
+import { checkUntilWritable } from './domain/background/read-only.ts'
+import { indexNoted } from './domain/indexing/index-node.ts'
+import { credentialsFile, indexFile, isId, runFolder } from './domain/layout.ts'
 import { openSearches } from './domain/search/search-memory.ts'
 
 export interface OpenOptions {
@@ -47,7 +46,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
   }
   try {
     const root = config.dataDir
-    const run = join(root, 'run')
+    const run = runFolder(root)
     await makeDataFolder(root)
     const alive = await registerProcess(run)
     closing.push(() => alive.close(), endCatFiles)
@@ -55,7 +54,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     await syncDirectory(run)
     const credentials = await openCredentials(root)
     closing.push(() => credentials.close())
-    const index = await openDerivedDatabase<IndexSchema>(join(root, 'index.sqlite'), indexMigrations, {
+    const index = await openDerivedDatabase<IndexSchema>(join(root, indexFile), indexMigrations, {
       turns: join(run, 'index'),
       closing: draining,
       tell: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
@@ -66,8 +65,8 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       run,
       process: alive.id,
       takeOver: (id) => takeOver(run, id),
-      recovered: (note) => followNote(deps, note),
-      suspected: (repo) => void checkUntilSound(deps, repo),
+      recovered: (note) => indexNoted(deps, note),
+      suspected: (repo) => void checkUntilWritable(deps, repo),
     }
     const keys = await loadKeys(credentials, config.publicUrl, now())
     const deps: Deps = {
@@ -102,7 +101,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
  */
 async function openCredentials(root: string): Promise<Database<CredentialsSchema>> {
   const file = join(root, credentialsFile)
-  const advice = "put the backup's copy in its place and remove credentials.sqlite-wal and -shm"
+  const advice = `put the backup's copy in its place and remove ${credentialsFile}-wal and -shm`
   const found = await stat(file).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error

@@ -2,18 +2,14 @@
 /** The command `grove`: reads the command line and calls one function. */
 import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
-import {
-  backUpTo,
-  type Call,
-  checkHealth,
-  importFolder,
-  type PurgeOptions,
-  purgeTrash,
-  rebuildIndex,
-  restoreFrom,
-  restoreNodeAt,
-  UsageError,
-} from './commands.ts'
+import { backUpTo } from './commands/backup.ts'
+import { type Call, UsageError } from './commands/command.ts'
+import { checkHealth } from './commands/doctor.ts'
+import { importFolder } from './commands/import.ts'
+import { type PurgeOptions, purgeTrash } from './commands/purge.ts'
+import { rebuildIndex } from './commands/reindex.ts'
+import { restoreFrom } from './commands/restore.ts'
+import { restoreNodeAt } from './commands/restore-node.ts'
 import { ConfigError, readConfig } from './config.ts'
 import { Refusal } from './errors.ts'
 import { explainFault } from './faults.ts'

@@ -1,13 +1,13 @@
 /** The folder that `DATA_DIR` names, made where it is not there; what keeps it from being used is said in a sentence. */
 import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { makeFolder } from '../gitstore/durable.ts'
 import { codeOf } from '../gitstore/errors.ts'
 import { ConfigError } from './config.ts'
+import { runFolder } from './domain/layout.ts'
 
 /** @throws ConfigError: it cannot be made, is no folder, or nothing can be made in it */
 export async function makeDataFolder(root: string): Promise<void> {
-  for (const path of [root, join(root, 'run')]) {
+  for (const path of [root, runFolder(root)]) {
     try {
       await makeFolder(path)
       if (!(await stat(path)).isDirectory()) throw new ConfigError(`DATA_DIR: ${path} is not a folder`)

@@ -15,7 +15,7 @@ import { newServer } from './http/connections.ts'
 import { createLog } from './http/requests.ts'
 
 /** Milliseconds that requests in flight get to end, once the service stops. */
-const patience = 8_000
+const closeTimeoutMs = 8_000
 /** Milliseconds that an index which is being made keeps the service from listening: 1,000 nodes. Then it answers 503 `busy`. */
 const longestSilence = 5_000
 
@@ -98,7 +98,7 @@ async function drain(server: Server): Promise<void> {
   })
   // A connection that a client keeps alive becomes idle only after the answer that it waits for.
   const idle = setInterval(() => server.closeIdleConnections(), 50)
-  const overdue = setTimeout(() => server.closeAllConnections(), patience)
+  const overdue = setTimeout(() => server.closeAllConnections(), closeTimeoutMs)
   await closed
   clearInterval(idle)
   clearTimeout(overdue)

@@ -5,12 +5,12 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { deflateSync } from 'node:zlib'
 import { expect } from 'chai'
 import { environment } from './support/git.ts'
 import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from './support/grove.ts'
 import { expecting, newNode, type TestNode } from './support/node.ts'
+import { until } from './support/until.ts'
 
 const mib = 1_048_576
 
@@ -157,8 +157,7 @@ describe('reading', () => {
   })
 
   it('starts no git for loose objects, and none is left when nothing is read', async () => {
-    for (let waited = 0; waited < 600 && (await catFiles(grove.pid)).length > 0; waited++) await sleep(50)
-    expect(await catFiles(grove.pid)).to.deep.equal([])
+    await until(async () => (await catFiles(grove.pid)).length === 0)
     const node = await newNode(grove, ann)
     await node.commit('main', { a: 'a' })
     await ann.get(`${node.at}/tree/main/files/a`).then(expecting(200))
@@ -194,9 +193,7 @@ describe('reading', () => {
         const pids = await catFiles(other.pid)
         expect(pids).to.have.length(1)
         await other[end]()
-        const alive = () => pids.filter((pid) => existsSync(`/proc/${pid}`))
-        for (let waited = 0; waited < 100 && alive().length > 0; waited++) await sleep(50)
-        expect(alive()).to.deep.equal([])
+        await until(() => !pids.some((pid) => existsSync(`/proc/${pid}`)))
       } finally {
         await other.kill()
         await rm(other.dataDir, { recursive: true, force: true })

@@ -9,8 +9,7 @@ import { grove as command, outcomeOf, startGroveCommand } from './support/comman
 import { type Grove, signUp, startGrove } from './support/grove.ts'
 import { newNode } from './support/node.ts'
 
-describe('the command line', function () {
-  this.timeout(120_000)
+describe('the command line', () => {
   let scratch: string
   let grove: Grove
   let backup: string

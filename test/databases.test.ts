@@ -2,7 +2,6 @@
 
 import { cp, open, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import { expectSound } from './support/data-folder.ts'
@@ -10,6 +9,7 @@ import { everythingIn } from './support/everything.ts'
 import { client, type Grove, newDataDir, type PersonClient, signUp, spawnGrove, startGrove } from './support/grove.ts'
 import { newNode, type TestNode } from './support/node.ts'
 import { endAll } from './support/processes.ts'
+import { until } from './support/until.ts'
 
 describe('a database', () => {
   let dataDir: string
@@ -201,11 +201,7 @@ describe('a database', () => {
 
   async function untilEqual(before: unknown, one: { readonly url: string } = grove): Promise<void> {
     const text = JSON.stringify(before)
-    for (let attempt = 0; attempt < 100; attempt++) {
-      if (JSON.stringify(await everything(one)) === text) return
-      await sleep(100)
-    }
-    expect(await everything(one)).to.deep.equal(before)
+    await until(async () => JSON.stringify(await everything(one)) === text)
   }
 })
 
@@ -215,14 +211,6 @@ function said(grove: Grove, what: string): string[] {
     .logged()
     .split('\n')
     .filter((line) => line.includes(what))
-}
-
-/** @throws Error where it does not come to hold */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; !(await holds()); attempt++) {
-    if (attempt === 400) throw new Error(`This never came to hold: ${holds}`)
-    await sleep(50)
-  }
 }
 
 async function scribble(path: string, from: number, length: number): Promise<void> {

@@ -12,8 +12,7 @@ import { type Grove, signUp, startGrove } from './support/grove.ts'
 
 const org = '8f14e45f-ceea-467f-a1d3-0c6f9b1f2a11'
 
-describe('import of what is no vault', function () {
-  this.timeout(120_000)
+describe('import of what is no vault', () => {
   let scratch: string
   let grove: Grove
 

@@ -20,6 +20,7 @@ import {
   startGrove,
 } from './support/grove.ts'
 import { expecting, newNode, type TestNode } from './support/node.ts'
+import { until } from './support/until.ts'
 
 describe('maintenance', () => {
   let dataDir: string
@@ -181,11 +182,6 @@ exec git "$@"
 function nicenessOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
-}
-
-async function until(done: () => boolean): Promise<void> {
-  for (let waited = 0; waited < 4_000 && !done(); waited++) await sleep(50)
-  expect(done()).to.equal(true)
 }
 
 /** Three loose objects a commit. */

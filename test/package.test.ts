@@ -11,8 +11,7 @@ import { expecting } from './support/node.ts'
 
 const run = promisify(execFile)
 
-describe('the package', function () {
-  this.timeout(120_000)
+describe('the package', () => {
   let scratch: string
   let files: string[]
   /** As `npm install --global` links it. */

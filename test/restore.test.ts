@@ -9,8 +9,7 @@ import { type Git, gitIn } from './support/git.ts'
 import { client, type Grove, type PersonClient, signUp, startGrove } from './support/grove.ts'
 import { newNode, type TestNode } from './support/node.ts'
 
-describe('grove restore', function () {
-  this.timeout(120_000)
+describe('grove restore', () => {
   let scratch: string
   let grove: Grove
   let ann: PersonClient

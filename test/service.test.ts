@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { rm, stat, truncate, writeFile } from 'node:fs/promises'
-import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { client, newDataDir, password, signUp, spawnGrove, startGrove } from './support/grove.ts'
+import { finishLogin, startedLogin } from './support/half-sent.ts'
 import { endAfterFile, endsWithParent } from './support/processes.ts'
+import { until } from './support/until.ts'
 
 describe('the service', () => {
   let dataDir: string
@@ -44,13 +45,10 @@ describe('the service', () => {
   it('answers what is in flight when it is told to stop, takes nothing new, and exits 0', async () => {
     const grove = await spawnGrove(dataDir)
     const agent = new Agent({ keepAlive: true })
-    const slow = startedPost(grove.url, agent)
-    await sleep(300)
+    const slow = await startedLogin(grove.url, agent)
     const stopped = grove.stop()
-    await sleep(300)
-    expect(await refused(grove.url)).to.equal('ECONNREFUSED')
-    slow.end('d":"wrong password"}')
-    expect((await answer(slow)).statusCode).to.equal(401)
+    await until(async () => (await refused(grove.url)) === 'ECONNREFUSED')
+    expect(await finishLogin(slow)).to.equal(401)
     expect(await stopped).to.equal(0)
     agent.destroy()
   })
@@ -63,13 +61,11 @@ describe('the service', () => {
     await new Promise((resolve) => idle.once('data', resolve))
     const ended = new Promise((resolve) => idle.resume().once('end', resolve))
     const agent = new Agent({ keepAlive: true })
-    const slow = startedPost(grove.url, agent)
-    await sleep(300)
+    const slow = await startedLogin(grove.url, agent)
     const stopped = grove.stop()
     await ended
     // What is in flight is not cut yet: the other was closed for itself.
-    slow.end('d":"wrong password"}')
-    expect((await answer(slow)).statusCode).to.equal(401)
+    expect(await finishLogin(slow)).to.equal(401)
     expect(await stopped).to.equal(0)
     idle.destroy()
     agent.destroy()
@@ -78,9 +74,8 @@ describe('the service', () => {
   it('gives up on senders that never end, and still exits 0', async () => {
     const grove = await spawnGrove(dataDir)
     const agent = new Agent({ keepAlive: true })
-    const slow = startedPost(grove.url, agent)
+    const slow = await startedLogin(grove.url, agent)
     const broken = new Promise((resolve) => slow.once('error', resolve))
-    await sleep(300)
     expect(await grove.stop()).to.equal(0)
     await broken
     agent.destroy()
@@ -147,22 +142,6 @@ function run(environment: Record<string, string>): Promise<{ code: number | null
     output.stderr += chunk
   })
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, ...output })))
-}
-
-/** A login of which only half has been sent. */
-function startedPost(url: string, agent: Agent): ClientRequest {
-  const { hostname, port } = new URL(url)
-  const headers = { 'content-type': 'application/json' }
-  const sent = httpRequest({ hostname, port, path: '/auth/login', method: 'POST', headers, agent })
-  sent.on('error', () => {})
-  sent.write('{"email":"ann@example.org","passwor')
-  return sent
-}
-
-function answer(sent: ClientRequest): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    sent.once('response', (response) => resolve(response.resume())).once('error', reject)
-  })
 }
 
 async function refused(url: string): Promise<unknown> {

@@ -7,8 +7,7 @@ import { gitIn } from './support/git.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from './support/grove.ts'
 import { expecting, newNode } from './support/node.ts'
 
-describe('the trash', function () {
-  this.timeout(120_000)
+describe('the trash', () => {
   let grove: Grove
   let ann: PersonClient
   let bob: PersonClient

@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process'
 import { readdir, rm } from 'node:fs/promises'
-import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent } from 'node:http'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { commitOf, created, times } from './support/concurrency-rules.ts'
 import { expectSound } from './support/data-folder.ts'
-import { type Answer, client, newDataDir, password, type SpawnedGrove, signUp, spawnGrove } from './support/grove.ts'
+import { type Answer, client, newDataDir, type SpawnedGrove, signUp, spawnGrove } from './support/grove.ts'
+import { finishLogin, startedLogin } from './support/half-sent.ts'
+import { until } from './support/until.ts'
 
 const run = promisify(execFile)
 
@@ -41,13 +42,17 @@ describe('workers that share a port', () => {
     const ann = await signUp(grove, 'Ann')
     const node = created(await ann.post(`/orgs/${ann.org}/nodes`, { title: 'Whales' })).id
     const commits = `/orgs/${ann.org}/nodes/${node}/tree/main/commits`
+    let end = () => {}
+    const ended = new Promise<undefined>((resolve) => {
+      end = () => resolve(undefined)
+    })
     let writing = true
     const acknowledged: string[] = []
     const writers = times(4, async (writer) => {
       for (let n = 0; writing; n++) {
         const asked = ann.post(commits, commitOf(`${writer} ${n}`)).catch(() => undefined)
         // A connection that was being handed to a worker when that was killed is never answered.
-        const answer = await Promise.race([asked, sleep(15_000, undefined, { ref: false })])
+        const answer = await Promise.race([asked, ended])
         if (answer?.status === 201) acknowledged.push(answer.body.id)
       }
     })
@@ -64,6 +69,7 @@ describe('workers that share a port', () => {
     const before = acknowledged.length
     await until(() => acknowledged.length > before + 5)
     writing = false
+    end()
     await writers
     const first = (await ann.get(`${commits}?limit=200`)).body
     const rest = await times(Math.ceil(first.total / 200) - 1, (n) =>
@@ -93,7 +99,7 @@ describe('workers that share a port', () => {
     const ann = await signUp(grove, 'Ann')
     const workers = await workersOf(grove)
     const agent = new Agent({ keepAlive: true })
-    const half = await times(8, async () => startedLogin(grove.url, agent))
+    const half = await times(8, () => startedLogin(grove.url, agent))
     let stopped = false
     const answers: Answer[] = []
     const load = times(4, async (n) => {
@@ -104,8 +110,7 @@ describe('workers that share a port', () => {
     })
     await until(() => answers.length > 8)
     const code = grove.stop()
-    await sleep(300)
-    expect(await times(8, (n) => finish(half[n]))).to.deep.equal(Array(8).fill(401))
+    expect(await Promise.all(half.map(finishLogin))).to.deep.equal(Array(8).fill(401))
     expect(await code).to.equal(0)
     stopped = true
     await load
@@ -121,10 +126,9 @@ describe('workers that share a port', () => {
     await signUp(grove, 'Ann')
     const workers = await workersOf(grove)
     const agent = new Agent({ keepAlive: true })
-    const half = await times(4, async () => startedLogin(grove.url, agent))
-    await sleep(300)
+    const half = await times(4, () => startedLogin(grove.url, agent))
     await grove.kill()
-    expect(await times(4, (n) => finish(half[n]))).to.deep.equal(Array(4).fill(401))
+    expect(await Promise.all(half.map(finishLogin))).to.deep.equal(Array(4).fill(401))
     await until(async () => (await living(workers)).length === 0)
     agent.destroy()
   })
@@ -134,7 +138,7 @@ describe('workers that share a port', () => {
     const statuses: number[] = []
     for (let n = 0; n < 12; n++) {
       const agent = new Agent({ keepAlive: false })
-      statuses.push(await finish(startedLogin(grove.url, agent)))
+      statuses.push(await finishLogin(await startedLogin(grove.url, agent)))
     }
     expect(statuses).to.deep.equal([...Array(10).fill(401), 429, 429])
     await grove.stop()
@@ -158,33 +162,4 @@ async function processes(): Promise<{ pid: number; parent: number }[]> {
     .map((line) => line.trim().split(/\s+/))
     .filter(([, , state = 'Z']) => !state.startsWith('Z'))
     .map(([pid, parent]) => ({ pid: Number(pid), parent: Number(parent) }))
-}
-
-/** @throws Error after a minute */
-async function until(reached: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 60_000
-  while (!(await reached())) {
-    if (performance.now() > deadline) throw new Error(`Waited a minute in vain for ${reached}`)
-    await sleep(50)
-  }
-}
-
-/** A login of which only half has been sent. */
-function startedLogin(url: string, agent: Agent): ClientRequest {
-  const { hostname, port } = new URL(url)
-  const headers = { 'content-type': 'application/json' }
-  const sent = httpRequest({ hostname, port, path: '/auth/login', method: 'POST', headers, agent })
-  sent.on('error', () => {})
-  sent.write('{"email":"bob@example.org","passwor')
-  return sent
-}
-
-/** Sends the rest; the status of the answer. */
-async function finish(sent: ClientRequest | undefined): Promise<number> {
-  if (sent === undefined) throw new Error('Nothing was begun')
-  const answered = new Promise<IncomingMessage>((resolve, reject) => {
-    sent.once('response', (response) => resolve(response.resume())).once('error', reject)
-  })
-  sent.end(`d":"${password}"}`)
-  return (await answered).statusCode ?? 0
 }

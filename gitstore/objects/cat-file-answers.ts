@@ -1,7 +1,7 @@
 /** Reads the answers of `git cat-file --batch-command` from its output, in the order of the questions. */
 
 import type { Oid, PendingObject } from '../repo.ts'
-import type { ObjectInfo } from './loose.ts'
+import type { ObjectInfo } from './object-format.ts'
 
 export interface Question {
   readonly oid: Oid

@@ -4,7 +4,8 @@ import type { Socket } from 'node:net'
 import { type GitProcess, killGroup, spawnGit, startFault } from '../native.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
 import { answerReader, type Question } from './cat-file-answers.ts'
-import type { Allow, ObjectInfo } from './loose.ts'
+import type { Allow } from './loose.ts'
+import type { ObjectInfo } from './object-format.ts'
 
 /** Milliseconds without a question after which a process ends, which releases the deleted packs that it holds open. */
 const idleTimeoutMs = 5_000

@@ -8,7 +8,8 @@ import pLimit from 'p-limit'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
 import { CatFile, type CatFileAnswer, CatFileEnded } from './cat-file-process.ts'
-import type { Allow, ObjectInfo } from './loose.ts'
+import type { Allow } from './loose.ts'
+import type { ObjectInfo } from './object-format.ts'
 
 /** Processes in all; the least recently used one ends for a new one. */
 const maxProcesses = 8

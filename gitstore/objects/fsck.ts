@@ -1,5 +1,5 @@
 /** What git finds wrong with a repository. */
-import { longestGit, runGit } from '../native.ts'
+import { longestGitMs, runGit } from '../native.ts'
 import type { Repo } from '../repo.ts'
 
 /**
@@ -15,7 +15,7 @@ export async function findDamage(
 ): Promise<string | undefined> {
   const how = depth === 'full' ? ['--full', '--strict'] : ['--connectivity-only']
   const args = ['fsck', ...how, '--no-dangling', '--no-reflogs', '--no-progress']
-  const { code, stdout, stderr } = await runGit(repo, args, { timeoutMs: longestGit, ...(signal && { signal }) })
+  const { code, stdout, stderr } = await runGit(repo, args, { timeoutMs: longestGitMs, ...(signal && { signal }) })
   return code === 0 ? undefined : `git fsck: ${sentenceOf(`${stderr}\n${stdout}`.replaceAll(`${repo.dir}/`, ''))}`
 }
 

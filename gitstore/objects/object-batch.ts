@@ -1,17 +1,13 @@
 /** Objects built in memory, readable at once, and written durably in one step. Nothing here moves a ref. */
 
-import { createHash, randomBytes } from 'node:crypto'
 import { closeSync, existsSync, futimesSync, mkdirSync, openSync, statSync } from 'node:fs'
-import { promisify } from 'node:util'
-import { deflate as deflateCallback, deflateSync } from 'node:zlib'
-import git from 'isomorphic-git'
 import { allDone, discard, nameFile, ownTurn, syncDirectory, syncFile, writeOpen } from '../durable.ts'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
+import { temporaryObject } from '../temporary-names.ts'
 import { type CommitFields, commitContent, rememberCommit } from './commits.ts'
+import { encodeLoose, objectId } from './object-format.ts'
 import { rememberTree, type TreeEntry, treeContent } from './trees.ts'
-
-const deflate = promisify(deflateCallback)
 
 export interface Draft {
   /** The repository with this draft's objects in it: every reader sees them, on disk they are only after `save`. */
@@ -46,7 +42,7 @@ export function openDraft(repo: Repo): Draft {
     return oid
   }
   const object = async (type: PendingObject['type'], content: Buffer) =>
-    add(await oidOf(type, content), { type, content })
+    add(await objectId(type, content), { type, content })
 
   return {
     repo: { dir: repo.dir, pending },
@@ -67,19 +63,6 @@ export function openDraft(repo: Repo): Draft {
       }
     },
   }
-}
-
-/** Bytes up to which hashing and deflating cost less (0.1 ms) than their way through the thread pool. */
-const smallObject = 16_384
-
-/** Large ones are hashed by isomorphic-git, off the event loop. */
-async function oidOf(type: PendingObject['type'], content: Buffer): Promise<Oid> {
-  if (type === 'blob' && content.length > smallObject) return (await git.hashBlob({ object: content })).oid
-  return createHash('sha1').update(headerOf(type, content)).update(content).digest('hex')
-}
-
-function headerOf(type: PendingObject['type'], content: Buffer): string {
-  return `${type} ${content.length}\0`
 }
 
 interface StoredObject extends PendingObject {
@@ -146,10 +129,8 @@ async function openObject(repo: Repo, object: StoredObject): Promise<OpenObject>
   const path = `${fanOutOf(repo, object.oid)}/${object.oid.slice(2)}`
   const known = statSync(path, { throwIfNoEntry: false })
   if (known && known.size > 0) return { file: openYoung(path), path, temporary: undefined }
-  const temporary = `${fanOutOf(repo, object.oid)}/tmp_obj_${randomBytes(8).toString('hex')}`
-  const whole = Buffer.concat([Buffer.from(headerOf(object.type, object.content)), object.content])
-  const small = object.content.length <= smallObject
-  return { file: await writeOpen(temporary, small ? deflateSync(whole) : await deflate(whole), 0o444), path, temporary }
+  const temporary = `${fanOutOf(repo, object.oid)}/${temporaryObject()}`
+  return { file: await writeOpen(temporary, await encodeLoose(object), 0o444), path, temporary }
 }
 
 /** @throws ENOENT if the object was packed meanwhile */

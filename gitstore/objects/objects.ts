@@ -6,7 +6,8 @@ import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import { isThere } from '../presence.ts'
 import { isOid, type Oid, type PendingObject, type Repo } from '../repo.ts'
 import { hasCatFile, readByGit, readInfoByGit } from './cat-file.ts'
-import { type Allow, isNamed, LooseDamage, type ObjectInfo, readLoose, readLooseInfo } from './loose.ts'
+import { type Allow, LooseDamage, readLoose, readLooseInfo } from './loose.ts'
+import { hasId, type ObjectInfo } from './object-format.ts'
 
 /** Milliseconds before each further attempt. Measured under `git repack -ad`: 0 errors in 18,512 reads. */
 const pauses = [5, 20, 80]
@@ -79,7 +80,7 @@ function readStored(repo: Repo, oid: Oid, allow: Allow): Promise<PendingObject> 
     () => readLoose(repo, oid, allow),
     async () => {
       const object = await readByGit(repo, oid, allow)
-      if (object && !(await isNamed(oid, object.type, object.content))) throw damaged(oid)
+      if (object && !(await hasId(oid, object))) throw damaged(oid)
       return object
     },
   )

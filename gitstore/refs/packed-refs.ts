@@ -1,21 +1,100 @@
-/** Takes refs out of packed-refs; the caller holds `packed-refs.lock`. */
+/** The file packed-refs: parsed once for each version of the file, and rewritten without some of its refs. */
+import { readFileSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { LRUCache } from 'lru-cache'
 import { nameFile, syncDirectory, writeSynced } from '../durable.ts'
-import type { Repo } from '../repo.ts'
+import { GitError } from '../errors.ts'
+import { isOid, type Oid, type Repo } from '../repo.ts'
+import { identityOf } from './file-identity.ts'
+
+export interface PackedRefs {
+  /** Of the file; empty where there is none. */
+  readonly identity: string
+  readonly refs: ReadonlyMap<string, Oid>
+}
+
+/** Keeps also the names of all folders of the refs, from the first `hasPackedBelow` on. */
+interface CachedRefs extends PackedRefs {
+  folders?: ReadonlySet<string>
+}
+
+const nothingPacked: CachedRefs = { identity: '', refs: new Map() }
+
+/** By path; 200,000 refs in all. A file without any takes, with its key, as much as four: 470 bytes. */
+const cache = new LRUCache<string, CachedRefs>({
+  maxSize: 200_000,
+  sizeCalculation: ({ refs }) => refs.size + 4,
+})
+
+/** The packed refs as they are on disk now; parsed again only when the file has changed. @throws GitError ref_damaged */
+export function readPackedRefs(repo: Repo): PackedRefs {
+  return cachedRefs(repo)
+}
+
+/** Whether a packed ref has this name as a folder. @throws as readPackedRefs */
+export function hasPackedBelow(repo: Repo, name: string): boolean {
+  const packed = cachedRefs(repo)
+  packed.folders ??= foldersOf(packed.refs.keys())
+  return packed.folders.has(name)
+}
+
+function foldersOf(names: Iterable<string>): Set<string> {
+  const folders = new Set<string>()
+  for (const ref of names)
+    for (let at = ref.lastIndexOf('/'); at > 0 && !folders.has(ref.slice(0, at)); at = ref.lastIndexOf('/', at - 1))
+      folders.add(ref.slice(0, at))
+  return folders
+}
+
+function cachedRefs(repo: Repo): CachedRefs {
+  const path = pathOf(repo)
+  const identity = identityOf(path)
+  if (identity === '') return nothingPacked
+  const known = cache.get(path)
+  if (known?.identity === identity) return known
+  const packed: CachedRefs = { identity, refs: parse(readFileSync(path, 'utf8')) }
+  cache.set(path, packed)
+  return packed
+}
+
+function pathOf(repo: Repo): string {
+  return join(repo.dir, 'packed-refs')
+}
+
+/** Git never leaves the file empty or a line incomplete: refs are lost then, not deleted. @throws GitError ref_damaged */
+function parse(text: string): Map<string, Oid> {
+  const refs = new Map<string, Oid>()
+  const lines = text.split('\n')
+  let isWhole = lines.pop() === '' && lines.length > 0
+  for (const line of lines) {
+    const ref = refIn(line)
+    if (ref) refs.set(ref.name, ref.oid)
+    else if (!/^(#.*|\^[0-9a-f]{40}|)$/.test(line)) isWhole = false
+  }
+  if (!isWhole) throw new GitError('ref_damaged', 'packed-refs is damaged', { ref: 'packed-refs' })
+  return refs
+}
+
+/** The ref of a line; undefined for the header and for the peeled object of the ref on the line before (`^…`). */
+function refIn(line: string): { readonly name: string; readonly oid: Oid } | undefined {
+  const oid = line.slice(0, 40)
+  return line[40] === ' ' && isOid(oid) ? { name: line.slice(41), oid } : undefined
+}
 
 /**
- * Rewrites packed-refs without `refs` by way of `scratch`, a path on the same file system. Nothing is written where none of
- * them is packed.
+ * Rewrites packed-refs without `refs` by way of `scratch`, a path on the same file system. Writes nothing where none of them
+ * is packed. The caller holds `packed-refs.lock`.
  */
 export async function removePackedRefs(repo: Repo, refs: ReadonlySet<string>, scratch: string): Promise<void> {
-  const path = join(repo.dir, 'packed-refs')
+  const path = pathOf(repo)
   const kept: string[] = []
   let found = false
   let skipPeeled = false
   for (const line of (await readFile(path, 'utf8')).split('\n')) {
     if (line.startsWith('^') && skipPeeled) continue
-    skipPeeled = line[40] === ' ' && refs.has(line.slice(41))
+    const ref = refIn(line)
+    skipPeeled = ref !== undefined && refs.has(ref.name)
     if (skipPeeled) found = true
     else kept.push(line)
   }

@@ -14,9 +14,9 @@ import { allDone, ownTurn, syncDirectory, syncFile, syncPath, writeOpen, writeSy
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import type { Oid } from '../repo.ts'
 import type { Store } from '../store.ts'
-import { removePackedRefs } from './packed-refs.ts'
+import { hasPackedBelow, readPackedRefs, removePackedRefs } from './packed-refs.ts'
 import { linkLock, lockPath, type Recover, type RefName, removeEmptyFolders, removeLock } from './ref-lock.ts'
-import { hasLooseBelow, hasPackedBelow, readPackedRefs, readRef } from './refs.ts'
+import { hasLooseBelow, readRef } from './refs.ts'
 
 export interface Move extends RefName {
   /** The new value; null deletes the ref. */
@@ -150,7 +150,7 @@ const inTheWay: readonly unknown[] = ['EISDIR', 'ENOTEMPTY', 'EEXIST']
 /** The caller holds `packed-refs.lock` of each repository. */
 async function deleteRefs(folder: string, names: readonly RefName[]): Promise<void> {
   for (const dir of new Set(names.map(({ repo }) => repo.dir))) {
-    const packed = readPackedRefs({ dir })
+    const packed = readPackedRefs({ dir }).refs
     const refs = names.filter(({ repo, ref }) => repo.dir === dir && packed.get(ref)).map(({ ref }) => ref)
     if (refs.length > 0) await removePackedRefs({ dir }, new Set(refs), join(folder, 'packed-refs'))
   }

@@ -1,36 +1,22 @@
 /** Reads refs as git's files backend does, without native git: loose files win over packed-refs. Synchronous: 5 µs a ref. */
-import { type BigIntStats, type Dirent, readdirSync, readFileSync, statSync } from 'node:fs'
+import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
-import { codeOf, GitError } from '../errors.ts'
+import { GitError } from '../errors.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
 import { repoExists } from '../repos.ts'
+import { identityOf, isNoFile, tickOf } from './file-identity.ts'
+import { readPackedRefs } from './packed-refs.ts'
 
-interface PackedRefs {
-  /** Of the file; empty where there is none. */
-  readonly identity: string
-  readonly refs: ReadonlyMap<string, Oid>
-  /** Every name above a packed ref, once somebody has asked. */
-  folders?: ReadonlySet<string>
-}
-
-const nothingPacked: PackedRefs = { identity: '', refs: new Map() }
-
-/** By path; 200,000 refs in all. A file without any takes, with its key, as much as four: 470 bytes. */
-const packedRefsOf = new LRUCache<string, PackedRefs>({
-  maxSize: 200_000,
-  sizeCalculation: ({ refs }) => refs.size + 4,
-})
-
-/** Every ref below a prefix, and by what it is known that none has moved since. */
+/** Every ref below a prefix, with the identities that show whether one has moved since. */
 interface Listing {
   readonly refs: ReadonlyMap<string, Oid>
   readonly loose: ReadonlyMap<string, Oid>
   /** The identity of packed-refs. */
   readonly packed: string
-  /** The folders of loose refs, by what their stat said before they were read. */
+  /** The folders of loose refs, with their identities before they were read. */
   readonly folders: ReadonlyMap<string, string>
-  /** When they were first seen so: `performance.now()`. */
+  /** When these identities were first read: `performance.now()`. */
   readonly since: number
   /** Whether the refs were read so long after `since` that every later move shows in a stat. */
   readonly isSettled: boolean
@@ -42,10 +28,6 @@ const listings = new LRUCache<string, Listing>({
   sizeCalculation: ({ refs, folders }) => refs.size + 2 * folders.size + 10,
 })
 
-/** Milliseconds in which two changes may get the same time: a tick of the kernel, or whole seconds (two on FAT). */
-const tickMs = 100
-const wholeSecondsMs = 2_500
-
 /**
  * The object that `ref` (in full, `refs/…`) points at, or null where it does not exist.
  * Loose, packed, loose again: `git pack-refs` moves a ref from the first place to the second in between.
@@ -53,7 +35,7 @@ const wholeSecondsMs = 2_500
  * @throws GitError repo_missing, ref_damaged (an empty or malformed file, packed-refs too)
  */
 export function readRef(repo: Repo, ref: string): Oid | null {
-  const oid = readLoose(repo, ref) ?? packedRefs(repo).refs.get(ref) ?? readLoose(repo, ref)
+  const oid = readLoose(repo, ref) ?? readPackedRefs(repo).refs.get(ref) ?? readLoose(repo, ref)
   if (oid) return oid
   if (!repoExists(repo)) throw new GitError('repo_missing', 'The repository does not exist')
   return null
@@ -62,7 +44,7 @@ export function readRef(repo: Repo, ref: string): Oid | null {
 /**
  * Every ref below `prefix` (`refs/` or `refs/heads/`), sorted by name in code unit order: the same map as long as none has
  * moved, which costs a stat of packed-refs and of each folder of loose refs. A file that was written in place, which git never
- * does, is seen with the next move beside it, or by who reads `afresh`; `readRef` sees it at once.
+ * does, is seen with the next move in its folder, or with `afresh`; `readRef` sees it at once.
  *
  * @throws GitError repo_missing, ref_damaged
  */
@@ -100,7 +82,7 @@ function readListing(repo: Repo, prefix: string, known: Listing | undefined): Li
     if (oid) loose.set(ref, oid)
     else vanished.push(ref)
   }
-  const packed = packedRefs(repo)
+  const packed = readPackedRefs(repo)
   for (const ref of vanished) {
     const oid = readLoose(repo, ref) ?? packed.refs.get(ref)
     if (oid) loose.set(ref, oid)
@@ -109,6 +91,8 @@ function readListing(repo: Repo, prefix: string, known: Listing | undefined): Li
   const since = hasStayed ? known.since : now
   const isKnown = known !== undefined && known.packed === packed.identity && isSame(known.loose, loose)
   const refs = isKnown ? known.refs : merged(prefix, packed.refs, loose)
+  // Two moves within a tick of the file system's clock leave the same time. A listing counts as settled only if its folders
+  // had been as they are for longer than that when it was read: any later move leaves another time. No two clocks are compared.
   const isSettled = now - since > tickOf([packed.identity, ...folders.values()])
   return { refs, loose, packed: packed.identity, folders, since, isSettled }
 }
@@ -126,75 +110,6 @@ function isSame(one: ReadonlyMap<string, string>, other: ReadonlyMap<string, str
   return true
 }
 
-/**
- * Two moves within a tick of the file system's clock leave the same time. So a listing is only relied on if its folders had
- * been seen as they are for longer than that when it was read: whatever moves afterwards leaves another time. This compares
- * no two clocks.
- */
-function tickOf(identities: readonly string[]): number {
-  return identities.some((identity) => /000000000$/.test(identity)) ? wholeSecondsMs : tickMs
-}
-
-/** The packed refs as they are on disk now; parsed again only when the file is another one. */
-export function readPackedRefs(repo: Repo): { get(ref: string): Oid | undefined } {
-  return packedRefs(repo).refs
-}
-
-/** Whether a packed ref has this name as a folder. */
-export function hasPackedBelow(repo: Repo, name: string): boolean {
-  const packed = packedRefs(repo)
-  if (!packed.folders) {
-    const folders = new Set<string>()
-    for (const ref of packed.refs.keys())
-      for (let at = ref.lastIndexOf('/'); at > 0 && !folders.has(ref.slice(0, at)); at = ref.lastIndexOf('/', at - 1))
-        folders.add(ref.slice(0, at))
-    packed.folders = folders
-  }
-  return packed.folders.has(name)
-}
-
-function packedRefs(repo: Repo): PackedRefs {
-  const path = join(repo.dir, 'packed-refs')
-  const identity = identityOf(path)
-  if (identity === '') return nothingPacked
-  const known = packedRefsOf.get(path)
-  if (known?.identity === identity) return known
-  const packed: PackedRefs = { identity, refs: readPacked(path) }
-  packedRefsOf.set(path, packed)
-  return packed
-}
-
-/** What changes with every change of a file, and of a folder with every name in it; empty where there is none. */
-function identityOf(path: string): string {
-  const stat = statOf(path)
-  // The size last but one, the time last: tickOf looks at its end.
-  return stat ? `${stat.ino}:${stat.ctimeNs}:${stat.size}:${stat.mtimeNs}` : ''
-}
-
-function statOf(path: string): BigIntStats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false, bigint: true })
-  } catch (error) {
-    if (isMissing(error)) return undefined // ENOTDIR: a file has taken the repository's place
-    throw error
-  }
-}
-
-/** Git never leaves it empty nor a line unfinished: what it lacks is not deleted but lost. */
-function readPacked(path: string): Map<string, Oid> {
-  const refs = new Map<string, Oid>()
-  const text = readFileSync(path, 'utf8')
-  const lines = text.split('\n')
-  let isWhole = lines.pop() === '' && lines.length > 0
-  for (const line of lines) {
-    const oid = line.slice(0, 40)
-    if (line[40] === ' ' && isOid(oid)) refs.set(line.slice(41), oid)
-    else if (!/^(#.*|\^[0-9a-f]{40}|)$/.test(line)) isWhole = false
-  }
-  if (!isWhole) throw new GitError('ref_damaged', 'packed-refs is damaged', { ref: 'packed-refs' })
-  return refs
-}
-
 function readLoose(repo: Repo, ref: string): Oid | undefined {
   const path = join(repo.dir, ref)
   let text: string
@@ -203,7 +118,7 @@ function readLoose(repo: Repo, ref: string): Oid | undefined {
     if (!statSync(path, { throwIfNoEntry: false })) return undefined
     text = readFileSync(path, 'latin1')
   } catch (error) {
-    if (isMissing(error)) return undefined
+    if (isNoFile(error)) return undefined
     throw error
   }
   const oid = text.trimEnd()
@@ -216,14 +131,14 @@ export function hasLooseBelow(repo: Repo, name: string): boolean {
   return !listLooseNames(repo, name).next().done
 }
 
-/** @param seen filled with the folders and what their stat said before they were read */
+/** @param seen receives the folders and their identities before they were read */
 function* listLooseNames(repo: Repo, folder: string, seen?: Map<string, string>): Generator<string, undefined> {
   let entries: Dirent[]
   seen?.set(folder, identityOf(join(repo.dir, folder)))
   try {
     entries = readdirSync(join(repo.dir, folder), { withFileTypes: true })
   } catch (error) {
-    if (isMissing(error)) return
+    if (isNoFile(error)) return
     throw error
   }
   for (const entry of entries) {
@@ -233,9 +148,4 @@ function* listLooseNames(repo: Repo, folder: string, seen?: Map<string, string>)
     if (entry.isDirectory()) yield* listLooseNames(repo, name, seen)
     else if (entry.isFile() && !entry.name.endsWith('.lock')) yield name
   }
-}
-
-function isMissing(error: unknown): boolean {
-  const code = codeOf(error)
-  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR'
 }

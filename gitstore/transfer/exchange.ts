@@ -3,7 +3,7 @@
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { GitError } from '../errors.ts'
-import { type GitProcess, killGroup, longestGit, startFault } from '../native.ts'
+import { type GitProcess, killGroup, longestGitMs, startFault } from '../native.ts'
 import type { Repo } from '../repo.ts'
 import { repoExists } from '../repos.ts'
 import { flush, frameTail, pktLine } from './pkt-line.ts'
@@ -43,7 +43,7 @@ export async function converse(
   let ended = false
   let left = false
   const tail = frameTail()
-  const overdue = setTimeout(leave, longestGit)
+  const overdue = setTimeout(leave, longestGitMs)
   function end() {
     child.stdout.unpipe(output).resume()
     if (isPush) endPush(repo, child)

@@ -7,7 +7,7 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { GitError } from '../errors.ts'
-import { killGroup, runGitOrThrow, serviceNiceness, spawnGit, startFault } from '../native.ts'
+import { killGroup, runGitOrThrow, spawnGit, startFault } from '../native.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { type Fetch, keeping } from './fetch-request.ts'
 
@@ -67,7 +67,7 @@ async function reachableCommits(repo: Repo, tips: readonly Oid[], oids: Readonly
   const types = await runGitOrThrow(repo, ['cat-file', '--batch-check=%(objecttype) %(objectname)'], {
     input: textOf(rest),
     timeoutMs: walkTimeoutMs,
-    niceness: serviceNiceness,
+    priority: 'transfer',
   })
   const commits = [...types.toString('latin1').matchAll(/^commit ([0-9a-f]{40})$/gm)].flatMap(([, oid]) => oid ?? [])
   if (commits.length === 0) return reachable
@@ -81,12 +81,11 @@ async function reachableCommits(repo: Repo, tips: readonly Oid[], oids: Readonly
 
 /** What `git rev-list` lists. @throws GitError native_failed, also after a minute */
 async function* walk(repo: Repo, options: readonly string[], revisions: readonly string[]): AsyncGenerator<Oid> {
-  const child = spawnGit(repo, ['rev-list', ...options, '--stdin'], {}, { niceness: serviceNiceness })
+  const child = spawnGit(repo, ['rev-list', ...options, '--stdin'], { priority: 'transfer', timeoutMs: walkTimeoutMs })
   const closed = once(child, 'close').catch((cause: unknown) => {
     throw startFault(cause)
   })
   closed.catch(() => undefined)
-  const timer = setTimeout(() => killGroup(child), walkTimeoutMs)
   child.stdin.end(textOf(revisions))
   child.stderr.resume()
   try {
@@ -94,7 +93,6 @@ async function* walk(repo: Repo, options: readonly string[], revisions: readonly
     const [code] = await closed
     if (code !== 0) throw new GitError('native_failed', 'git rev-list failed', { code })
   } finally {
-    clearTimeout(timer)
     killGroup(child)
   }
 }

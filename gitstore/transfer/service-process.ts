@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { GitError } from '../errors.ts'
-import { type GitProcess, serviceNiceness, spawnGit } from '../native.ts'
+import { type GitProcess, longestGitMs, spawnGit } from '../native.ts'
 import { latestTime } from '../objects/commits.ts'
 import type { Repo } from '../repo.ts'
 
@@ -44,14 +44,20 @@ export function startService(repo: Repo, { service, shown, version, advertises }
     repo,
     [...settings.flatMap((setting) => ['-c', setting]), service.slice('git-'.length), '--stateless-rpc', ...flags, '.'],
     {
-      GIT_DIR: '.',
-      GIT_PROTOCOL: `version=${version}`,
-      GROVE_LARGEST_BLOB: String(blobLimitBytes),
-      GROVE_LARGEST_OTHER: String(otherLimitBytes),
-      GROVE_LATEST_TIME: String(latestTime),
+      env: {
+        GIT_DIR: '.',
+        GIT_PROTOCOL: `version=${version}`,
+        GROVE_LARGEST_BLOB: String(blobLimitBytes),
+        GROVE_LARGEST_OTHER: String(otherLimitBytes),
+        GROVE_LATEST_TIME: String(latestTime),
+      },
+      // Relative, so that git's messages to a client do not contain the path of the data folder.
+      cwd: repo.dir,
+      pipes: service === 'git-receive-pack' ? 2 : 0,
+      priority: 'transfer',
+      // The exchange ends git before that, with the client's answer.
+      timeoutMs: longestGitMs + 60_000,
     },
-    // Relative, so that nothing git says to a client holds the path of the data folder.
-    { cwd: repo.dir, pipes: service === 'git-receive-pack' ? 2 : 0, niceness: serviceNiceness },
   )
 }
 

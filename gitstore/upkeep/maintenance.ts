@@ -10,7 +10,7 @@
 import { readdir, stat, unlink } from 'node:fs/promises'
 import { syncDirectory } from '../durable.ts'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
-import { backgroundNiceness, runGitOrThrow } from '../native.ts'
+import { runGitOrThrow } from '../native.ts'
 import { isThere } from '../presence.ts'
 import { refuseSuspect } from '../refs/read-only.ts'
 import { readRef } from '../refs/refs.ts'
@@ -154,7 +154,7 @@ async function packObjects(
   const folder = `${repo.dir}/objects/pack`
   const args = [...modesty, 'pack-objects', '--quiet', '--delta-base-offset', ...options, `${folder}/pack`]
   const input = Buffer.from(lines.map((line) => `${line}\n`).join(''))
-  const hash = (await runGitOrThrow(repo, args, { input, signal, timeoutMs, niceness: backgroundNiceness }))
+  const hash = (await runGitOrThrow(repo, args, { input, signal, timeoutMs, priority: 'background' }))
     .toString('latin1')
     .trim()
   const name = `pack-${hash}`
@@ -178,9 +178,9 @@ async function looseRefs(repo: Repo): Promise<number> {
 
 /** Packed and durable before the loose ones go. Git takes `packed-refs.lock` and each ref's own. */
 async function packRefs(repo: Repo, signal: AbortSignal): Promise<void> {
-  await runGitOrThrow(repo, ['pack-refs', '--all', '--no-prune'], { signal, timeoutMs, niceness: backgroundNiceness })
+  await runGitOrThrow(repo, ['pack-refs', '--all', '--no-prune'], { signal, timeoutMs, priority: 'background' })
   await syncDirectory(repo.dir)
-  await runGitOrThrow(repo, ['pack-refs', '--all', '--prune'], { signal, timeoutMs, niceness: backgroundNiceness })
+  await runGitOrThrow(repo, ['pack-refs', '--all', '--prune'], { signal, timeoutMs, priority: 'background' })
   await syncDirectory(repo.dir)
 }
 
@@ -202,5 +202,5 @@ async function wantsGraph(repo: Repo, packs: readonly Pack[]): Promise<boolean> 
 async function writeGraph(repo: Repo, signal: AbortSignal): Promise<void> {
   const input = Buffer.from(`${readRef(repo, main)}\n`)
   const args = [...modesty, 'commit-graph', 'write', '--stdin-commits', '--no-progress']
-  await runGitOrThrow(repo, args, { input, signal, timeoutMs, niceness: backgroundNiceness })
+  await runGitOrThrow(repo, args, { input, signal, timeoutMs, priority: 'background' })
 }

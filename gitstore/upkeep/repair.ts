@@ -1,5 +1,4 @@
 /** What a power cut, or a full disk under git's own hands, leaves empty in a repository: found and put right. */
-import { randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, statSync, unlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { replaceFile, syncDirectory } from '../durable.ts'
@@ -9,6 +8,7 @@ import { holding, type RefName } from '../refs/ref-transaction.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { config, head } from '../repos.ts'
 import type { Store } from '../store.ts'
+import { temporaryObject } from '../temporary-names.ts'
 import { entriesOf } from './stale-files.ts'
 
 /**
@@ -29,7 +29,7 @@ export async function removeEmptyObjects({ dir }: Repo): Promise<Oid[]> {
 
 /** Moves it away before it looks again: a writer may have put the whole object there just now. */
 function removeEmpty(path: string): boolean {
-  const aside = join(dirname(path), `tmp_obj_${randomBytes(8).toString('hex')}`)
+  const aside = join(dirname(path), temporaryObject())
   try {
     renameSync(path, aside)
     const isEmpty = sizeOf(aside) === 0

@@ -3,17 +3,15 @@ import { readdirSync, statSync } from 'node:fs'
 import { rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from '../errors.ts'
-import { longestGit } from '../native.ts'
+import { longestGitMs } from '../native.ts'
 import { isThere } from '../presence.ts'
 import { isAbandonedLock, parseToken, readLock } from '../refs/ref-lock.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
+import { isTemporary } from '../temporary-names.ts'
 
 /** Milliseconds after which nobody can be at work on a file any more: a push may be silent for as long as git may run. */
-const abandoned = 2 * longestGit
-
-/** What is made under such a name gets another one when it is whole, or is removed by who made it. */
-const temporary = /^(tmp_|tmp-|\.tmp-|quarantine-|incoming-|shallow_)/
+const abandoned = 2 * longestGitMs
 
 /** The time by the clock that the store's file system gives its files, which need not be this machine's: ms since 1970. */
 export async function fileSystemTime(store: Store): Promise<number> {
@@ -39,7 +37,7 @@ export function* listLeftovers(run: string, { dir }: Repo, now: number): Iterabl
 /** `inRefs`: names are those of branches and tags, which may be called as a temporary file is, but never begin with a dot. */
 function* leftoversIn(run: string, dir: string, now: number, inRefs: boolean): Iterable<string> {
   for (const { path, name, isFolder } of entriesOf(dir)) {
-    if (inRefs ? name.startsWith('.tmp-') : temporary.test(name)) {
+    if (isTemporary(name, inRefs)) {
       if (isFolder ? now - youngestIn(path) > abandoned : isOld(path, now)) yield path
     } else if (isFolder) yield* leftoversIn(run, path, now, inRefs || name === 'refs')
     else if (name.endsWith('.lock')) {

@@ -17,6 +17,11 @@ export class DatabaseFault extends Error {
   }
 }
 
+/** Whether the file system failed below a database. */
+export function isDatabaseStorageFault(error: unknown): boolean {
+  return error instanceof DatabaseFault && ['storage_full', 'storage_readonly', 'storage_error'].includes(error.code)
+}
+
 /** Others held the database for as long as one is ready to wait. */
 export class DatabaseBusy extends DatabaseFault {
   constructor(options?: ErrorOptions) {

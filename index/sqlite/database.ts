@@ -6,7 +6,7 @@ import { openConnection } from './connection.ts'
 import { sqliteDialect } from './driver.ts'
 import { migrate } from './migrate.ts'
 
-export { DatabaseFault, isDuplicate } from './database-fault.ts'
+export { DatabaseFault, isDatabaseStorageFault, isDuplicate } from './database-fault.ts'
 
 export interface Database<S> {
   /** Sees what is committed; each query is a snapshot of its own. Cannot write. */

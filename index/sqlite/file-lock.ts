@@ -47,6 +47,11 @@ export async function registerProcess(runDir: string): Promise<LiveProcess> {
   throw new Error(`No folder for this process could be made in ${runDir}`)
 }
 
+/** The locked file in a process's folder. Only its name may be looked at by other means. */
+export function lockFileIn(processDir: string): string {
+  return join(processDir, 'alive')
+}
+
 /**
  * Takes the lock of a dead process, so that one process alone finishes or undoes its work. Undefined if the process lives
  * or its folder is gone. Makes nothing where the folder is missing.
@@ -60,10 +65,10 @@ export function takeOver(runDir: string, id: string): { release(): void } | unde
 function lockFile(dir: string): { release(): void } | undefined {
   let handle: Sqlite.Database
   try {
-    handle = new Sqlite(join(dir, 'alive'), { timeout: 0 })
+    handle = new Sqlite(lockFileIn(dir), { timeout: 0 })
   } catch (error) {
     if (isNoFolder(faultOfOpening(`${dir}/`))) return undefined
-    throw asDatabaseFault(error, join(dir, 'alive'))
+    throw asDatabaseFault(error, lockFileIn(dir))
   }
   try {
     handle.exec('begin exclusive')
@@ -74,7 +79,7 @@ function lockFile(dir: string): { release(): void } | undefined {
     // Held, or the folder is being removed: its files are removed before it.
     if (code.startsWith('SQLITE_BUSY') || isNoFolder(opening)) return undefined
     if (/^SQLITE_(CANTOPEN|IOERR)/.test(code) && opening === undefined) return undefined
-    throw asDatabaseFault(error, join(dir, 'alive'))
+    throw asDatabaseFault(error, lockFileIn(dir))
   }
   held.add(handle)
   return {

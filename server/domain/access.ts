@@ -1,6 +1,6 @@
 /** Who may do what. Each use case asks once, at its start, and hands the access on. */
 
-import { GitError } from '../../gitstore/errors.ts'
+import { isGitError, isStorageFault } from '../../gitstore/errors.ts'
 import type { History } from '../../gitstore/history/history.ts'
 import { listRefs, readRef } from '../../gitstore/refs/refs.ts'
 import type { Repo } from '../../gitstore/repo.ts'
@@ -8,13 +8,13 @@ import { repoExists } from '../../gitstore/repos.ts'
 import { findNode, type NodeRow } from '../../index/derived/node-queries.ts'
 import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
 import type { Role } from '../../index/derived/schema.ts'
-import { DatabaseFault } from '../../index/sqlite/database.ts'
+import { isDatabaseStorageFault } from '../../index/sqlite/database.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
 import type { Actor, Person } from './actor.ts'
 import type { NodeAt, OrgAt } from './at.ts'
 import { historyOf } from './indexing/history.ts'
-import { followNode, followOrg } from './indexing/index-node.ts'
+import { indexNode, indexOrg } from './indexing/index-node.ts'
 import { agree, indexedBranches } from './indexing/indexed-branches.ts'
 import { isId, ledgerRef, main, nodeRepo, orgRepo } from './layout.ts'
 
@@ -61,7 +61,7 @@ export async function nodeFor(deps: Deps, actor: Actor, at: NodeAt, need: Need):
  * @throws as nodeFor, but for the organisation's refusals
  */
 export async function nodeIn(deps: Deps, access: OrgAccess, nodeId: string, need: Need): Promise<NodeAccess> {
-  const node = await findFollowed(deps, access.org, nodeId, need)
+  const node = await findIndexed(deps, access.org, nodeId, need)
   if (!node) throw new Refusal('node_not_found', 'Node not found')
   requireRole(access, need)
   const repo = nodeRepo(deps.store, access.org.id, nodeId)
@@ -114,22 +114,22 @@ export async function findOrg(deps: Deps, orgId: string): Promise<OrgRow | undef
   if (!isId(orgId)) return undefined
   const row = await findOrgRow(deps.index.read, orgId)
   if (row || !repoExists(orgRepo(deps.store, orgId))) return row
-  await followOrg(deps, orgId)
+  await indexOrg(deps, orgId)
   return findOrgRow(deps.index.read, orgId)
 }
 
 /** Where the storage fails while the index follows, a node is read as the index has it: reads go on. */
-async function findFollowed(deps: Deps, org: OrgRow, nodeId: string, need: Need): Promise<NodeRow | undefined> {
+async function findIndexed(deps: Deps, org: OrgRow, nodeId: string, need: Need): Promise<NodeRow | undefined> {
   const orgId = org.id
   if (!isId(nodeId)) return undefined
   let row = await findNode(deps.index.read, orgId, nodeId)
   const repo = nodeRepo(deps.store, orgId, nodeId)
-  if (row ? await isFollowed(deps, repo, { ...row, epoch: org.epoch }) : !repoExists(repo)) return row
+  if (row ? await isIndexed(deps, repo, { ...row, epoch: org.epoch }) : !repoExists(repo)) return row
   try {
-    await followNode(deps, orgId, nodeId)
+    await indexNode(deps, orgId, nodeId)
   } catch (error) {
     const reads = need === 'public' || need === 'reader'
-    if (row === undefined || !reads || !isStorageFault(error)) throw error
+    if (row === undefined || !reads || !(isStorageFault(error) || isDatabaseStorageFault(error))) throw error
     deps.log.warn({ err: error, orgId, nodeId }, 'the index cannot follow this node; it is read as it was')
     return row
   }
@@ -137,20 +137,16 @@ async function findFollowed(deps: Deps, org: OrgRow, nodeId: string, need: Need)
   return row
 }
 
-function isStorageFault(error: unknown): boolean {
-  return (error instanceof GitError || error instanceof DatabaseFault) && error.code.startsWith('storage_')
-}
-
 /**
  * Whether the refs are those last indexed. The ledger and main are read; of the other branches it is asked whether anything has
  * moved since they were last compared.
  */
-async function isFollowed(deps: Deps, repo: Repo, row: NodeRow & { readonly epoch: string }): Promise<boolean> {
+async function isIndexed(deps: Deps, repo: Repo, row: NodeRow & { readonly epoch: string }): Promise<boolean> {
   try {
     if (readRef(repo, ledgerRef) !== row.ledger || readRef(repo, main) !== row.head) return false
     return agree(row, await indexedBranches(deps.index.read, row), listRefs(repo, 'refs/heads/'))
   } catch (error) {
-    if (error instanceof GitError && error.code === 'repo_missing') return false
+    if (isGitError(error, 'repo_missing')) return false
     throw error
   }
 }

@@ -1,7 +1,19 @@
-/** Where an organisation's repositories lie below the data folder. */
+/** The names of what lies in the data folder, and of the refs that Grove uses. */
 import { join } from 'node:path'
 import type { Repo } from '../../gitstore/repo.ts'
 import type { Store } from '../../gitstore/store.ts'
+
+/** The databases, below the data folder. */
+export const indexFile = 'index.sqlite'
+export const credentialsFile = 'credentials.sqlite'
+
+/** A folder for each live process, below the data folder. */
+export function runFolder(root: string): string {
+  return join(root, 'run')
+}
+
+/** The repository of an organisation itself, below its folder. */
+export const orgRepository = 'org.git'
 
 export const main = 'refs/heads/main'
 export const ledgerRef = 'refs/grove/ledger'
@@ -13,7 +25,7 @@ export function orgFolder(store: Store, orgId: string): string {
 }
 
 export function orgRepo(store: Store, orgId: string): Repo {
-  return { dir: join(store.root, orgId, 'org.git') }
+  return { dir: join(store.root, orgId, orgRepository) }
 }
 
 export function nodeRepo(store: Store, orgId: string, nodeId: string): Repo {
@@ -25,8 +37,17 @@ export function cloneUrl(base: string, orgId: string, nodeId = 'org'): string {
   return `${base}/git/${orgId}/${nodeId}.git`
 }
 
+/** Holds deleted organisations as `<org>.<ms>` and deleted nodes as `<org>/<node>.<ms>.git`. */
 export function trashFolder(store: Store): string {
   return join(store.root, 'trash')
+}
+
+export function trashedOrgFolder(store: Store, orgId: string, at: Date): string {
+  return join(trashFolder(store), `${orgId}.${at.getTime()}`)
+}
+
+export function trashedNodeRepo(store: Store, orgId: string, nodeId: string, at: Date): Repo {
+  return { dir: join(trashFolder(store), orgId, `${nodeId}.${at.getTime()}.git`) }
 }
 
 /** The ref that keeps the head of a closed, unmerged request from being collected. */

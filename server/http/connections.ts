@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
-import { answerRaw } from './raw-answers.ts'
+import { sendRaw } from './raw-responses.ts'
 import { toOriginForm } from './request-line.ts'
 
 /** Milliseconds for the headers of a request. Bodies have their own limits: bodies.ts, and gitstore/transfer/smart-http.ts of a push. */
@@ -40,7 +40,7 @@ export function newServer(app: RequestListener, log: Logger): Server {
   server.on('connection', lingerOnClose)
   server.on('timeout', endSilent)
   server.on('connect', (_req: IncomingMessage, socket: Duplex) => {
-    answerRaw(log, socket, { status: 405, code: 'method_not_allowed', detail: 'CONNECT is not possible here' })
+    sendRaw(log, socket, { status: 405, code: 'method_not_allowed', detail: 'CONNECT is not possible here' })
     linger(socket)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseBroken(log, error, socket))
@@ -130,7 +130,7 @@ function refuseBroken(log: Logger, error: NodeJS.ErrnoException, socket: Duplex)
     // What is broken came after a whole request, whose answer is the last.
     res.shouldKeepAlive = false
   } else {
-    answerRaw(log, socket, broken[error.code ?? ''] ?? notHttp)
+    sendRaw(log, socket, broken[error.code ?? ''] ?? notHttp)
     linger(socket)
   }
 }

@@ -1,11 +1,11 @@
-/** Turns what went wrong into an answer: two exhaustive tables, and silence about the rest. */
+/** Turns errors into answers: each code has its status, and of what is not in the table only an id is given. */
 
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express'
 import type { Logger } from 'pino'
-import { asStorageFault, GitError, type GitErrorCode } from '../../gitstore/errors.ts'
 import type { components } from '../../spec/types.ts'
 import type { Deps } from '../deps.ts'
-import { ClientGone, Invalid, invalid, RateLimited, Refusal, type RefusalCode } from '../errors.ts'
+import { answerOf } from '../domain/fault-meanings.ts'
+import { ClientGone, Invalid, RateLimited, Refusal, type RefusalCode } from '../errors.ts'
 import { publicPath } from './base-url.ts'
 import { setOperation } from './context.ts'
 import { isGitRequest } from './git.ts'
@@ -80,28 +80,6 @@ const statusOf = {
   outcome_unknown: 503,
 } satisfies Readonly<Record<RefusalCode, number>> & Readonly<Record<DocumentedCode, number>>
 
-/** What a repository's refusal or fault means to a caller; undefined: it is ours, 500. */
-const meaningOf: Readonly<Record<GitErrorCode, (error: GitError) => Refusal | Invalid | undefined>> = {
-  ref_moved: ({ facts }) => new Refusal('head_moved', 'The branch has moved', { current_head: facts.current }),
-  ref_name_taken: () => new Refusal('branch_name_taken', 'Another branch stands in the way of this name'),
-  ref_damaged: () => new Refusal('repo_damaged', 'This repository is damaged'),
-  busy: () => new Refusal('busy', 'Others are writing; try again'),
-  object_missing: () => new Refusal('repo_damaged', 'This repository is damaged'),
-  object_damaged: () => new Refusal('repo_damaged', 'This repository is damaged'),
-  repo_missing: () => new Refusal('node_not_found', 'Node not found'),
-  repo_exists: () => new Refusal('node_exists', 'There is a node with this id'),
-  merge_conflict: ({ facts }) => new Refusal('merge_conflict', 'The branches conflict', { paths: facts.paths }),
-  path_conflict: ({ facts }) =>
-    invalid(['body'], 'A file stands where a directory must be, or the reverse', facts.path),
-  limit_exceeded: () => new Refusal('too_large', 'This is larger than the service reads'),
-  malformed_request: ({ message }) => new Refusal('bad_request', message),
-  not_offered: ({ message }) => new Refusal('bad_request', message),
-  native_failed: () => undefined,
-  storage_full: () => new Refusal('storage_full', 'The disk is full'),
-  storage_readonly: () => new Refusal('storage_readonly', 'The storage is read-only'),
-  storage_error: () => new Refusal('storage_error', 'The storage failed'),
-}
-
 /** Seconds after which it makes sense to try again. */
 const retryAfter: Partial<Record<RefusalCode, number>> = {
   storage_full: 30,
@@ -131,8 +109,8 @@ export const findOperation: RequestHandler = (req, res, next) => {
   next()
 }
 
-/** The last of all handlers. `translate` knows the faults of layers that this one may not import. */
-export function answerErrors(deps: Deps, translate: (error: unknown) => unknown): ErrorRequestHandler {
+/** The last of all handlers. */
+export function answerErrors(deps: Deps): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
     const request_id = requestId(req)
     if (error instanceof ClientGone) {
@@ -145,7 +123,7 @@ export function answerErrors(deps: Deps, translate: (error: unknown) => unknown)
       res.destroy()
       return
     }
-    const meaning = meaningFor(translate(error))
+    const meaning = answerOf(error)
     if (meaning instanceof Invalid) {
       const detail = meaning.problems.slice(0, mostProblems).map((problem) => hideSecrets(problem, req.path))
       res.status(422).json({ detail } satisfies { detail: DocumentedProblem[] })
@@ -168,12 +146,6 @@ export function answerErrors(deps: Deps, translate: (error: unknown) => unknown)
 function tellFault(log: Logger, err: unknown, meaning: Refusal | undefined, request_id: string): void {
   if (meaning?.code !== 'busy' && meaning?.code !== 'draining') log.error({ err, request_id }, 'a request failed')
   else log.warn({ code: meaning.code, reason: meaning.message, request_id }, 'a request was refused')
-}
-
-function meaningFor(error: unknown): Refusal | Invalid | undefined {
-  if (error instanceof Refusal || error instanceof Invalid) return error
-  const fault = asStorageFault(error)
-  return fault instanceof GitError ? meaningOf[fault.code](fault) : undefined
 }
 
 /** Git shows text to the person, asks for a name and a password where it is told Basic, and knows nothing of 422. */

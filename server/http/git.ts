@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts'
 import type { Credential } from '../domain/accounts/access-tokens.ts'
 import type { RepositoryAt } from '../domain/at.ts'
 import { canonicalId } from '../domain/layout.ts'
-import { type GitService, openRemote } from '../domain/pushes/smart-http.ts'
+import { type GitService, openSmartHttp } from '../domain/pushes/smart-http.ts'
 import { Refusal } from '../errors.ts'
 import { networkOf } from './addresses.ts'
 import type { FindCredential } from './authentication.ts'
@@ -43,7 +43,7 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
     const service = serviceOf(req, res, route)
     const credential = await credentialOf(req, findCredential)
     await count(req, res, credential?.person.id)
-    const remote = await openRemote(deps, credential, route, service)
+    const remote = await openSmartHttp(deps, credential, route, service)
     const caller = {
       key: credential === undefined ? `address ${networkOf(req)}` : `person ${credential.person.id}`,
       isAnonymous: credential === undefined,

@@ -3,7 +3,7 @@
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { Request, Response } from 'express'
-import type { Packed } from './responses.ts'
+import type { Gzipped } from './responses.ts'
 
 /** Not to be compressed on its way, whatever the client takes: it is too large for that to be done for each request. */
 export function isPacked(res: Response): boolean {
@@ -14,7 +14,12 @@ export function isPacked(res: Response): boolean {
  * The ETag is weak: one version has the same meaning in each encoding, and the same compressed bytes only from the same
  * zlib. Caches may store it, but ask every time, since it may be withdrawn at any. Source: RFC 9110, 8.8.3; 9111, 5.2.2.4.
  */
-export async function sendPacked(req: Request, res: Response, status: number, packed: Packed<unknown>): Promise<void> {
+export async function sendGzipped(
+  req: Request,
+  res: Response,
+  status: number,
+  packed: Gzipped<unknown>,
+): Promise<void> {
   res.locals.packed = true
   res.vary('Accept-Encoding')
   res.set({ 'Cache-Control': 'no-cache', ETag: tagOf(packed.version) })

@@ -6,12 +6,12 @@ import { codeOf } from '../../gitstore/errors.ts'
 const intervalMs = 60_000
 
 /** Of these the first tells all: a full disk, a folder that cannot be written to, an index that is being made again. */
-const lasting: ReadonlySet<unknown> = new Set(
+const persistent: ReadonlySet<unknown> = new Set(
   'busy storage_full storage_readonly storage_error ENOSPC EDQUOT EROFS EIO EACCES EPERM EMFILE ENFILE'.split(' '),
 )
 
 /** Of these each repository has its own, which the error's message names. */
-const lastingByPlace: ReadonlySet<unknown> = new Set('ref_damaged object_missing object_damaged damaged'.split(' '))
+const persistentByPath: ReadonlySet<unknown> = new Set('ref_damaged object_missing object_damaged damaged'.split(' '))
 
 /** Kinds that are counted at once; what is beyond is told each time. */
 const mostKinds = 1_000
@@ -59,8 +59,8 @@ export function faultCounts(): FaultCounts {
 /** What the record has in common with those that follow; undefined: each is told. */
 function kindOf(record: unknown, message: string): string | undefined {
   const code = codeIn(record)
-  if (lasting.has(code)) return `${code} ${message}`
-  if (!lastingByPlace.has(code)) return undefined
+  if (persistent.has(code)) return `${code} ${message}`
+  if (!persistentByPath.has(code)) return undefined
   const error = errorIn(record)
   return `${code} ${message} ${error instanceof Error ? error.message : ''}`
 }

@@ -3,7 +3,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 
 /** As Express runs them: what a step throws, or rejects with, ends the row. */
-export function inTurn(steps: readonly RequestHandler[]): RequestHandler {
+export function chain(steps: readonly RequestHandler[]): RequestHandler {
   return (req, res, done) => runFrom(steps, 0, req, res, done)
 }
 

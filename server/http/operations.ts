@@ -6,13 +6,14 @@ import type { rights } from '../../spec/rights.ts'
 import type { operations } from '../../spec/types.ts'
 import type { Deps } from '../deps.ts'
 import type { Actor, Anonymous, Person } from '../domain/actor.ts'
+import { ImmutableAnswer } from '../domain/branches/immutable-answers.ts'
 import { networkOf } from './addresses.ts'
 import { baseUrl, publicPath } from './base-url.ts'
 import { contextOf } from './context.ts'
 import { goneSignal } from './gone.ts'
-import { sendPacked } from './gzipped.ts'
+import { sendGzipped } from './gzipped.ts'
 import { isLarge, sendPieces } from './json-pieces.ts'
-import { Bytes, type Headers, Packed, Reply } from './responses.ts'
+import { Bytes, Gzipped, type Headers, WithHeaders } from './responses.ts'
 import { memberOf, type Schema, typesOf } from './schemas.ts'
 import { readBySchema } from './sent-values.ts'
 import type { OperationId } from './spec.ts'
@@ -73,8 +74,9 @@ type Success<K extends OperationId> = operations[K]['responses'] extends infer R
       ? C extends { 'application/json': infer J }
         ?
             | Sent<J>
-            | Reply<Sent<J>>
-            | Packed<Sent<J>>
+            | WithHeaders<Sent<J>>
+            | Gzipped<Sent<J>>
+            | ImmutableAnswer<Sent<J> & object>
             | (Exclude<keyof C, 'application/json'> extends never ? never : Bytes)
         : Bytes
       : never
@@ -142,11 +144,13 @@ function chosenType(req: Request, res: Response, types: readonly string[]): stri
 }
 
 async function send(req: Request, res: Response, status: number, answer: unknown): Promise<void> {
-  if (answer instanceof Packed) {
-    await sendPacked(req, res, status, answer)
+  if (answer instanceof Gzipped) {
+    await sendGzipped(req, res, status, answer)
+  } else if (answer instanceof ImmutableAnswer) {
+    await sendImmutable(req, res, status, answer)
   } else if (answer instanceof Bytes) {
     res.status(status).set(answer.headers).send(answer.content)
-  } else if (answer instanceof Reply) {
+  } else if (answer instanceof WithHeaders) {
     setHeaders(res, answer.headers)
     await sendBody(req, res, status, answer.body)
   } else {
@@ -164,34 +168,39 @@ async function sendBody(req: Request, res: Response, status: number, body: unkno
     res.status(status).end()
     return
   }
-  const next = nextPage(req.originalUrl, body)
-  if (next !== undefined) res.append('Link', `<${publicPath(res, next)}>; rel="next"`)
-  const text = textOf(body)
-  if (text !== undefined) res.status(status).set('ETag', text.tag).type('json').send(text.bytes)
-  else if (isLarge(body)) await sendPieces(req, res, status, body)
+  linkNext(req, res, body)
+  if (isLarge(body)) await sendPieces(req, res, status, body)
   else res.status(status).json(body)
 }
 
-interface Text {
-  readonly bytes: Buffer
-  readonly tag: string
+/** Serialises the body at the second request: the first answer goes through the validator, and most are never asked again. */
+async function sendImmutable(
+  req: Request,
+  res: Response,
+  status: number,
+  answer: ImmutableAnswer<object>,
+): Promise<void> {
+  if (!answer.wasSent) {
+    answer.wasSent = true
+    return sendBody(req, res, status, answer.body)
+  }
+  answer.serialised ??= serialise(answer.body)
+  linkNext(req, res, answer.body)
+  const { bytes, tag } = answer.serialised
+  res.status(status).set('ETag', tag).type('json').send(bytes)
 }
 
-/** Of answers that are frozen, which are sent again and again; undefined the first time, which the validator looks at. */
-const texts = new WeakMap<object, Text | 'once'>()
-
-function textOf(body: unknown): Text | undefined {
-  if (typeof body !== 'object' || body === null || !Object.isFrozen(body)) return undefined
-  const kept = texts.get(body)
-  if (kept === undefined) texts.set(body, 'once')
-  if (kept !== 'once') return kept
+function serialise(body: object): { readonly bytes: Buffer; readonly tag: string } {
   const json = JSON.stringify(body)
   // In memory of its own: a slice of Buffer's pool would keep all 8 KiB of that.
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(json))
   bytes.write(json)
-  const text = { bytes, tag: etag(bytes, { weak: true }) }
-  texts.set(body, text)
-  return text
+  return { bytes, tag: etag(bytes, { weak: true }) }
+}
+
+function linkNext(req: Request, res: Response, body: unknown): void {
+  const next = nextPage(req.originalUrl, body)
+  if (next !== undefined) res.append('Link', `<${publicPath(res, next)}>; rel="next"`)
 }
 
 /** Where a page's successor is, all other parameters kept; undefined for the last page and for what is no page. */

@@ -3,7 +3,7 @@
 export type Headers = Readonly<Record<string, string>>
 
 /** A JSON body and headers of its own. */
-export class Reply<Body> {
+export class WithHeaders<Body> {
   readonly body: Body
   readonly headers: Headers
 
@@ -24,7 +24,7 @@ export class Bytes {
   }
 }
 
-export interface PackedBody {
+export interface GzippedBody {
   /** Of the JSON that `gzip` holds. */
   readonly version: string
   readonly gzip: Uint8Array
@@ -33,25 +33,25 @@ export interface PackedBody {
 }
 
 /** A JSON body, public and kept compressed, that is read only for a caller who does not have this version of it. */
-export class Packed<Body> {
+export class Gzipped<Body> {
   /** Nothing is ever here: it says what the JSON is, for the compiler to compare with the spec. */
   declare readonly body?: Body
   readonly version: string
-  readonly read: () => Promise<PackedBody>
+  readonly read: () => Promise<GzippedBody>
 
-  constructor(version: string, read: () => Promise<PackedBody>) {
+  constructor(version: string, read: () => Promise<GzippedBody>) {
     this.version = version
     this.read = read
   }
 }
 
 /** `location` is relative to this service. */
-export function created<Body>(location: string, body: Body): Reply<Body> {
-  return reply(body, { Location: location })
+export function created<Body>(location: string, body: Body): WithHeaders<Body> {
+  return withHeaders(body, { Location: location })
 }
 
-export function reply<Body>(body: Body, headers: Headers): Reply<Body> {
-  return new Reply(body, headers)
+export function withHeaders<Body>(body: Body, headers: Headers): WithHeaders<Body> {
+  return new WithHeaders(body, headers)
 }
 
 export function bytes(content: Buffer, contentType: string, headers: Headers = {}): Bytes {

@@ -6,7 +6,7 @@ import type { OpenApiRequest } from 'express-openapi-validator/dist/framework/ty
 import { Invalid, type Problem } from '../errors.ts'
 import { contextOf } from './context.ts'
 import { isLongText } from './long-texts.ts'
-import { inTurn } from './middleware-chain.ts'
+import { chain } from './middleware-chain.ts'
 import { type Finding, inputOf, problemsOf } from './problems.ts'
 import { memberOf, schemaOf, typesOf } from './schemas.ts'
 import { problemsBefore, readBySchema } from './sent-values.ts'
@@ -46,7 +46,7 @@ function makeValidator(answersToo: boolean): RequestHandler {
     useRequestUrl: true,
   })
   const all = Router().use(steps)
-  const known = inTurn(stepsNamed(steps, answersToo ? [requestStep, answerStep] : [requestStep]))
+  const known = chain(stepsNamed(steps, answersToo ? [requestStep, answerStep] : [requestStep]))
   const findings = new Map<OperationId, NonNullable<OpenApiRequest['openapi']>>()
   return (req: OpenApiRequest, res, next) => {
     const { operation, match } = contextOf(req)

@@ -1,7 +1,8 @@
 /** Where the files that are not Markdown go: into every node that shows them, else into their folder's. */
 import { posix } from 'node:path'
 import { pathProblem } from '../../gitstore/names.ts'
-import { folded, type Problem } from './folder.ts'
+import type { PathProblem } from '../domain/format/path-problem.ts'
+import { folded } from './folder.ts'
 import type { Place, Tree } from './tree.ts'
 
 /** The path that a file of the folder has in a node's repository. */
@@ -19,7 +20,7 @@ export function spread(
   tree: Tree,
   files: readonly string[],
   shownBy: ReadonlyMap<string, ReadonlySet<Place>>,
-  lost: Problem[],
+  lost: PathProblem[],
 ): Map<string, Place[]> {
   const spellings = new Map<Place, Map<string, string>>()
   const places = new Map<string, Place[]>()

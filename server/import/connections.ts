@@ -1,6 +1,7 @@
 /** The links of all documents, followed: connections between nodes, who shows which attachment, what leads nowhere. */
+
+import type { PathProblem } from '../domain/format/path-problem.ts'
 import type { Document } from './document.ts'
-import type { Problem } from './folder.ts'
 import type { Resolve } from './links.ts'
 import type { Link } from './prose.ts'
 import type { Place, Tree } from './tree.ts'
@@ -17,7 +18,7 @@ export interface Connections {
   readonly of: ReadonlyMap<Place, readonly Connection[]>
   readonly shownBy: ReadonlyMap<string, ReadonlySet<Place>>
   /** One for each file and target, the first of each file. */
-  readonly unresolved: readonly Problem[]
+  readonly unresolved: readonly PathProblem[]
   /** How many there are in all. */
   readonly unresolvedLinks: number
 }
@@ -30,7 +31,7 @@ const linkAtMost = 200
 export function followLinks(tree: Tree, documents: ReadonlyMap<string, Document>, resolve: Resolve): Connections {
   const of = new Map<Place, Connection[]>()
   const shownBy = new Map<string, Set<Place>>()
-  const unresolved: Problem[] = []
+  const unresolved: PathProblem[] = []
   let unresolvedLinks = 0
   for (const [path, { links }] of documents) {
     const source = tree.byFile.get(path)

@@ -1,17 +1,13 @@
 /** What lies in a folder to import: the paths of its files, and what of it cannot be taken. */
+
 import { isUtf8 } from 'node:buffer'
 import type { Dirent } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { isAbsent } from '../../gitstore/presence.ts'
 import { readRegular } from '../../gitstore/regular-files.ts'
+import type { PathProblem } from '../domain/format/path-problem.ts'
 import { kernelFolders } from './kernel-folders.ts'
-
-/** What could not be placed as it is; `path` is '/'-separated, from the folder ('.': the folder itself). */
-export interface Problem {
-  readonly path: string
-  readonly reason: string
-}
 
 export interface Folder {
   /** Absolute, symbolic links resolved. */
@@ -22,9 +18,9 @@ export interface Folder {
   /** Symbolic links to such files, and what they stand for. */
   readonly symlinks: ReadonlyMap<string, string>
   /** What is told and takes nothing from the import. */
-  readonly problems: readonly Problem[]
+  readonly problems: readonly PathProblem[]
   /** What is left out, though it may hold content. */
-  readonly lost: readonly Problem[]
+  readonly lost: readonly PathProblem[]
 }
 
 /** Bytes; the limit that REST sets for one file. */
@@ -58,8 +54,8 @@ export async function listFolder(path: string): Promise<Folder> {
   const dir = await realpath(path)
   const files: string[] = []
   const links: string[] = []
-  const problems: Problem[] = []
-  const lost: Problem[] = []
+  const problems: PathProblem[] = []
+  const lost: PathProblem[] = []
   const kernel = kernelFolders()
   const pending = ['']
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
@@ -87,7 +83,7 @@ async function entriesOf(
   dir: string,
   folder: string,
   kernel: (path: string) => Promise<string | undefined>,
-  lost: Problem[],
+  lost: PathProblem[],
 ): Promise<Listed[]> {
   try {
     const system = await kernel(join(dir, folder))
@@ -113,8 +109,8 @@ async function symlinksAmong(
   dir: string,
   links: string[],
   files: ReadonlySet<string>,
-  problems: Problem[],
-  lost: Problem[],
+  problems: PathProblem[],
+  lost: PathProblem[],
 ): Promise<Map<string, string>> {
   const symlinks = new Map<string, string>()
   for (const path of links.sort()) {

@@ -1,6 +1,7 @@
 /** A planned node's own files, in the public format of a repository, the same bytes each time. */
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
+import { edgeFile, nodeFile, textFile } from '../domain/format/paths.ts'
 import type { Connection } from './connections.ts'
 import type { Document } from './document.ts'
 import type { Place } from './tree.ts'
@@ -16,12 +17,12 @@ export function nodeFiles(
   titleOf: (place: Place) => string,
 ): Map<string, Buffer> {
   const { tags = [], properties = { source_path: place.folder } } = document ?? {}
-  const files = new Map([['node.json', json({ title: titleOf(place), tags, properties })]])
-  if (document && document.body !== '') files.set('content.md', Buffer.from(document.body))
-  if (place.parent) files.set(`parents/${place.parent.id}.json`, json({}))
+  const files = new Map([[nodeFile, json({ title: titleOf(place), tags, properties })]])
+  if (document && document.body !== '') files.set(textFile, Buffer.from(document.body))
+  if (place.parent) files.set(edgeFile('parents', place.parent.id), json({}))
   for (const { target, type, label } of connections) {
     const words = label === '' || label === titleOf(target) ? {} : { label }
-    files.set(`connections/${connectionId(target, type)}.json`, json({ target: target.id, type, ...words }))
+    files.set(edgeFile('connections', connectionId(target, type)), json({ target: target.id, type, ...words }))
   }
   return files
 }

@@ -1,8 +1,9 @@
 /** A folder of Markdown as the nodes of an organisation: what an import will write, worked out beforehand. */
 import { posix } from 'node:path'
+import type { PathProblem } from '../domain/format/path-problem.ts'
 import { attachmentPath, spread } from './attachments.ts'
 import { followLinks } from './connections.ts'
-import { type Problem, readListed, withoutEnding } from './folder.ts'
+import { readListed, withoutEnding } from './folder.ts'
 import { asTitle } from './line.ts'
 import { linkResolver } from './links.ts'
 import { nodeFiles } from './node-files.ts'
@@ -25,7 +26,7 @@ export interface Plan {
   /** Parents before children. */
   nodes: PlannedNode[]
   /** What could not be taken as it is, each with its path from the folder. */
-  problems: Problem[]
+  problems: PathProblem[]
   /** How many files or folders of these are left out whole. */
   left: number
   counts: {

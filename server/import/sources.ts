@@ -1,6 +1,7 @@
 /** A folder, its Markdown read: documents, the other files, the other names that files go by. */
+import type { PathProblem } from '../domain/format/path-problem.ts'
 import { type Document, readDocument } from './document.ts'
-import { type Folder, folded, isMarkdown, listFolder, type Problem, readListed } from './folder.ts'
+import { type Folder, folded, isMarkdown, listFolder, readListed } from './folder.ts'
 import type { Aliases } from './links.ts'
 
 export interface Sources extends Folder {
@@ -17,8 +18,8 @@ export interface Sources extends Folder {
  */
 export async function readSources(path: string, maxBytes: number, onRead: (folder: Folder) => void): Promise<Sources> {
   const folder = await listFolder(path)
-  const problems: Problem[] = [...folder.problems]
-  const lost: Problem[] = [...folder.lost]
+  const problems: PathProblem[] = [...folder.problems]
+  const lost: PathProblem[] = [...folder.lost]
   let total = 0
   const documents = new Map<string, Document>()
   const others: string[] = []

@@ -2,12 +2,12 @@
 import { openPublicGraph } from '../domain/graph/graph.ts'
 import type { PublicGraph } from '../domain/graph/graph-drawing.ts'
 import type { HandlersOf } from '../http/operations.ts'
-import { Packed } from '../http/responses.ts'
+import { Gzipped } from '../http/responses.ts'
 import { orgAt } from './at.ts'
 
 export const graphRoutes: HandlersOf<'getPublicGraph'> = {
   getPublicGraph: async (deps, _actor, { path }) => {
     const { version, read } = await openPublicGraph(deps, orgAt(path))
-    return new Packed<PublicGraph>(version, read)
+    return new Gzipped<PublicGraph>(version, read)
   },
 }

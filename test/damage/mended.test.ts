@@ -6,19 +6,8 @@ import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { commitOf } from '../support/concurrency-rules.ts'
 import { expectSound } from '../support/data-folder.ts'
-import {
-  ann,
-  grove,
-  meanwhile,
-  neighbour,
-  node,
-  objectFile,
-  preload,
-  readNode,
-  said,
-  until,
-  useScene,
-} from './scene.ts'
+import { until } from '../support/until.ts'
+import { ann, grove, meanwhile, neighbour, node, objectFile, preload, readNode, said, useScene } from './scene.ts'
 
 describe('a repository that was damaged while nothing ran', () => {
   useScene()

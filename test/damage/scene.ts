@@ -2,7 +2,6 @@
 
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Client,
   client,
@@ -33,14 +32,6 @@ export async function readNode(person: Client, { at }: TestNode) {
 /** For a child: runs this before anything else. */
 export function preload(script: string): Record<string, string> {
   return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` }
-}
-
-/** @throws Error where it does not come to hold */
-export async function until(holds: () => boolean): Promise<void> {
-  for (let attempt = 0; !holds(); attempt++) {
-    if (attempt === 1000) throw new Error(`This never came to hold: ${holds}`)
-    await sleep(20)
-  }
 }
 
 /** Before `meanwhile` it runs in this process. */
@@ -75,8 +66,10 @@ export function objectFile(oid: string): string {
 
 /** The lines of the log that say so. */
 export function said(what: string): Record<string, unknown>[] {
-  const lines = (next?.output().stderr ?? '').split('\n').filter((line) => line.startsWith('{'))
-  return lines.map((line) => JSON.parse(line)).filter(({ msg }) => String(msg).includes(what))
+  // What follows the last end of a line has not arrived whole.
+  const lines = (next?.output().stderr ?? '').split('\n').slice(0, -1)
+  const entries = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
+  return entries.filter(({ msg }) => String(msg).includes(what))
 }
 
 /** A service of its own for each test. */

@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { mock } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
 import { endPush } from '../../gitstore/transfer/quarantine.ts'
@@ -15,9 +14,9 @@ import { openService } from '../support/desk.ts'
 import { askGit } from '../support/git-requests.ts'
 import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { until } from '../support/until.ts'
 
-describe('git: a push that comes to nothing', function () {
-  this.timeout(60_000)
+describe('git: a push that comes to nothing', () => {
   let grove: SpawnedGrove
   let ann: PersonClient
   let node: TestNode
@@ -44,10 +43,7 @@ describe('git: a push that comes to nothing', function () {
     (await filesBelow(`${node.git.dir}/objects`)).map((path) => path.slice(node.git.dir.length)).sort()
 
   async function untilGits(are: (count: number) => boolean): Promise<void> {
-    for (let turn = 0; !are((await workingIn(grove.dataDir)).length); turn++) {
-      expect(turn, 'looks for a git').to.be.below(600)
-      await sleep(50)
-    }
+    await until(async () => are((await workingIn(grove.dataDir)).length))
   }
 
   it('since its client has gone, leaves nothing of its pack once git has ended', async () => {
@@ -56,10 +52,7 @@ describe('git: a push that comes to nothing', function () {
       const one = openService(grove, node, ann.session.accessToken, 'git-receive-pack')
       one.on('error', () => undefined)
       one.write(Buffer.concat([command('refs/heads/broken'), pack.subarray(0, -100)]))
-      for (let turn = 0; (await stored()).length === before.length; turn++) {
-        expect(turn, 'looks for the pack').to.be.below(600)
-        await sleep(20)
-      }
+      await until(async () => (await stored()).length > before.length)
       one.destroy()
       await untilGits((count) => count === 0)
     }
@@ -88,10 +81,7 @@ describe('git: a push that comes to nothing', function () {
     const before = await stored()
     const child = startService(repo, { service: 'git-receive-pack', shown: ['refs/'], version: 0, advertises: false })
     child.stdin.write(Buffer.concat([command('refs/heads/stuck'), pack.subarray(0, -100)]))
-    for (let turn = 0; (await stored()).length === before.length; turn++) {
-      expect(turn, 'looks for the pack').to.be.below(600)
-      await sleep(20)
-    }
+    await until(async () => (await stored()).length > before.length)
     process.kill(-(child.pid ?? 0), 'SIGSTOP')
     mock.timers.enable({ apis: ['setTimeout'] })
     try {
@@ -101,9 +91,6 @@ describe('git: a push that comes to nothing', function () {
       mock.timers.reset()
     }
     await once(child, 'close')
-    for (let turn = 0; (await stored()).length > before.length; turn++) {
-      expect(turn, 'looks for what is left').to.be.below(600)
-      await sleep(20)
-    }
+    await until(async () => (await stored()).length === before.length)
   })
 })

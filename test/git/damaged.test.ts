@@ -10,6 +10,7 @@ import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { type Faults, prepareFaults } from '../support/faults.ts'
 import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { until } from '../support/until.ts'
 
 describe('git: storage that fails', () => {
   let faults: Faults
@@ -151,7 +152,7 @@ describe('git: storage that fails', () => {
     await writeFile(other, '')
     for (const path of [mark(pack), other]) await utimes(path, long, long)
     grove = await spawnGrove(grove.dataDir, faults.environment)
-    for (let waited = 0; existsSync(mark(pack)) && waited < 20_000; waited += 100) await sleep(100)
+    await until(() => !existsSync(mark(pack)))
     expect([existsSync(mark(pack)), existsSync(other)]).to.deep.equal([false, true])
   })
 })

@@ -5,8 +5,7 @@ import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 
-describe('git: a branch that is deleted', function () {
-  this.timeout(60_000)
+describe('git: a branch that is deleted', () => {
   let grove: Grove
   let ann: PersonClient
   let desk: Desk

@@ -5,8 +5,7 @@ import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
 
-describe('git: first steps', function () {
-  this.timeout(60_000)
+describe('git: first steps', () => {
   let grove: Grove
   let ann: PersonClient
   let desk: Desk

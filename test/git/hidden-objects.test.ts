@@ -6,8 +6,7 @@ import { askGit, type GitAnswer } from '../support/git-requests.ts'
 import { client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
-describe('git: objects that are hidden', function () {
-  this.timeout(60_000)
+describe('git: objects that are hidden', () => {
   let grove: Grove
   let ann: PersonClient
   let rex: PersonClient

@@ -4,7 +4,6 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
@@ -12,6 +11,7 @@ import { commandsBelow, residentMemory } from '../bench/processes.ts'
 import { type Desk, newDesk, openService, remoteUrl } from '../support/desk.ts'
 import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { until } from '../support/until.ts'
 
 describe('git: clients that mean harm, or vanish', () => {
   let dataDir: string
@@ -51,10 +51,7 @@ describe('git: clients that mean harm, or vanish', () => {
   }
 
   async function noGitLeft(): Promise<void> {
-    for (let waited = 0; (await gits()).length > 0; waited += 100) {
-      if (waited > 15_000) throw new Error(`still there: ${await gits()}`)
-      await sleep(100)
-    }
+    await until(async () => (await gits()).length === 0)
   }
 
   interface Raw {
@@ -202,7 +199,7 @@ describe('git: clients that mean harm, or vanish', () => {
     sending.on('error', () => undefined)
     sending.write(command('refs/heads/vanished', 'a'.repeat(40)))
     sending.write(Buffer.from('PACK'))
-    for (let waited = 0; (await gits()).length === 0 && waited < 5_000; waited += 50) await sleep(50)
+    await until(async () => (await gits()).length > 0)
     expect(await gits()).to.have.length(1)
     sending.destroy()
     await noGitLeft()

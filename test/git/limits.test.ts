@@ -4,13 +4,13 @@ import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { availableParallelism } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
 import { workingIn } from '../bench/processes.ts'
 import { type Desk, newDesk, openService, remoteUrl } from '../support/desk.ts'
 import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { until } from '../support/until.ts'
 
 describe('git: how many at once, and for how long', () => {
   let grove: SpawnedGrove
@@ -63,12 +63,7 @@ describe('git: how many at once, and for how long', () => {
   }
 
   async function untilGits(is: (count: number) => boolean): Promise<void> {
-    for (let waited = 0; ; waited += 100) {
-      const count = (await workingIn(grove.dataDir)).length
-      if (is(count)) return
-      if (waited > 20_000) throw new Error(`${count} gits`)
-      await sleep(100)
-    }
+    await until(async () => is((await workingIn(grove.dataDir)).length))
   }
 
   it('one person holds neither all of them nor the whole queue; the next is told when to come again', async () => {
@@ -85,7 +80,7 @@ describe('git: how many at once, and for how long', () => {
         else ended.push(answer.statusCode ?? 0)
       })
     }
-    for (let waited = 0; refused.length === 0 && waited < 20_000; waited += 100) await sleep(100)
+    await until(() => refused.length > 0)
     expect(refused.map(({ headers }) => Number(headers['retry-after']) > 0)).to.deep.equal([true])
     expect(ended).to.deep.equal([])
     const to = remoteUrl(grove, other.org, other.id, bob.session.accessToken)

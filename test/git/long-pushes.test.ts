@@ -5,7 +5,6 @@ import { rm } from 'node:fs/promises'
 import { type ClientRequest, createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { mock } from 'node:test'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
 import type { Request, Response } from 'express'
 import { flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
@@ -16,11 +15,9 @@ import { workingIn } from '../bench/processes.ts'
 import { openService } from '../support/desk.ts'
 import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { until } from '../support/until.ts'
 
-const sleep = promisify(setTimeout)
-
-describe('git: a push that takes long', function () {
-  this.timeout(120_000)
+describe('git: a push that takes long', () => {
   let grove: SpawnedGrove
   let ann: PersonClient
   let node: TestNode
@@ -54,13 +51,6 @@ describe('git: a push that takes long', function () {
     })
     const ended = new Promise<void>((resolve) => answer.once('close', resolve))
     return { text: () => text, ended }
-  }
-
-  async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-    for (let turn = 0; !(await holds()); turn++) {
-      expect(turn, 'looks').to.be.below(1_000)
-      await sleep(50)
-    }
   }
 
   describe('to be judged', () => {

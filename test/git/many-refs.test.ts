@@ -7,8 +7,7 @@ import { newNode, type TestNode } from '../support/node.ts'
 
 const count = 60
 
-describe('git: a push of many refs', function () {
-  this.timeout(60_000)
+describe('git: a push of many refs', () => {
   let grove: Grove
   let ann: PersonClient
   let node: TestNode

@@ -3,8 +3,7 @@ import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
-describe('git: a push of what is mistyped', function () {
-  this.timeout(60_000)
+describe('git: a push of what is mistyped', () => {
   let grove: Grove
   let ann: PersonClient
   let node: TestNode

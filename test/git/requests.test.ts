@@ -20,9 +20,7 @@ import {
 } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
-describe('git: requests', function () {
-  this.timeout(120_000)
-
+describe('git: requests', () => {
   describe('of a service as npm start runs it', () => {
     let grove: SpawnedGrove
     let ann: PersonClient

@@ -3,15 +3,13 @@
 import { randomBytes } from 'node:crypto'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { mock } from 'node:test'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
 import { workingIn } from '../bench/processes.ts'
 import { type Desk, newDesk, openService, remoteUrl } from '../support/desk.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
-
-const sleep = promisify(setTimeout)
+import { until } from '../support/until.ts'
 
 describe('git: a client that falls silent', () => {
   let grove: Grove
@@ -51,27 +49,22 @@ describe('git: a client that falls silent', () => {
   async function leftAfterMinutes(one: ClientRequest, answer?: IncomingMessage): Promise<void> {
     let closed = false
     one.socket?.once('close', () => (closed = true))
-    for (let turn = 0; (await workingIn(grove.dataDir)).length > 0; turn++) {
-      expect(turn, 'minutes').to.be.below(600)
-      await sleep(50)
+    await until(async () => {
       mock.timers.tick(60_000)
-    }
+      return (await workingIn(grove.dataDir)).length === 0
+    })
     answer?.resume()
-    for (let turn = 0; !closed; turn++) {
-      expect(turn, 'looks for the end of the connection').to.be.below(600)
-      await sleep(50)
+    await until(() => {
       mock.timers.tick(60_000)
-    }
+      return closed
+    })
     expect(answer?.complete ?? false, 'the answer is whole').to.equal(false)
   }
 
   it('in the middle of a push: git ends, and so does the connection', async () => {
     const command = pktLine(`${'0'.repeat(40)} ${node.git.head()} refs/heads/held\0 report-status`)
     const one = open('git-receive-pack', Buffer.concat([command, flush, Buffer.from('PACK')]))
-    for (let turn = 0; (await workingIn(grove.dataDir)).length === 0; turn++) {
-      expect(turn, 'looks for a git').to.be.below(100)
-      await sleep(100)
-    }
+    await until(async () => (await workingIn(grove.dataDir)).length > 0)
     await leftAfterMinutes(one)
   })
 
@@ -93,14 +86,13 @@ describe('git: a client that falls silent', () => {
       const one = open('git-upload-pack', Buffer.from('ffff'))
       let answer: IncomingMessage | undefined
       one.once('response', (response) => (answer = response))
-      for (let turn = 0; answer === undefined; turn++) {
-        expect(turn, 'quarters of a minute').to.be.below(600)
+      await until(async () => {
         one.write(byte)
-        await sleep(50)
         expect(await workingIn(grove.dataDir)).to.deep.equal([])
         mock.timers.tick(15_000)
-      }
-      expect(answer.statusCode).to.equal(408)
-      answer.resume()
+        return answer !== undefined
+      })
+      expect(answer?.statusCode).to.equal(408)
+      answer?.resume()
     })
 })

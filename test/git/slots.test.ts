@@ -9,8 +9,7 @@ import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
-describe('git: who gets one of the gits that run at once', function () {
-  this.timeout(60_000)
+describe('git: who gets one of the gits that run at once', () => {
   /** As server/http/git-slots.ts. */
   const running = Math.max(4, 2 * availableParallelism())
 

@@ -155,18 +155,27 @@ describe('search: whatever is asked', () => {
   )
   const edges = documents.slice(1).map(({ id }, i) => link(id, `n${i % 40}`))
   let index: SearchIndex
+  /** What a question of one word takes that every document answers. */
+  let plain: number
   before(() => {
     index = indexOf(documents, edges)
+    plain = computing('  zebra')
   })
 
-  for (const [name, query] of hostile) {
-    it(`answers ${name} within half a second`, () => {
-      ask(index, 'zebra', { expansion_depth: 'deep' })
+  /** Microseconds of it, the least of three times, each with other words than the last: others on the machine do not count. */
+  function computing(query: string): number {
+    const times = [0, 1, 2].map((left) => {
+      const asked = query.slice(left)
       const before = process.cpuUsage()
-      const answer = ask(index, query, { expansion_depth: 'deep', top_k: 50 })
-      // Of computing: others on the machine do not count.
-      expect(process.cpuUsage(before).user / 1_000).to.be.below(500)
-      expect(answer.query).to.equal(query)
+      expect(ask(index, asked, { expansion_depth: 'deep', top_k: 50 }).query).to.equal(asked)
+      return process.cpuUsage(before).user
+    })
+    return Math.min(...times)
+  }
+
+  for (const [name, query] of hostile) {
+    it(`answers ${name} with as little computing as any question`, () => {
+      expect(computing(query) / plain).to.be.below(10)
     })
   }
 

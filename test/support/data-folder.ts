@@ -3,10 +3,10 @@
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { environment } from './git.ts'
+import { until } from './until.ts'
 
 const run = promisify(execFile)
 
@@ -56,12 +56,7 @@ export async function expectSettled(dataDir: string): Promise<void> {
 
 /** What is left takes a moment to go: the sweep may be at work, and folders are removed after the answer. */
 async function expectNone(look: () => Promise<string[]>): Promise<void> {
-  let left = await look()
-  for (let attempt = 0; attempt < 100 && left.length > 0; attempt++) {
-    await sleep(50)
-    left = await look()
-  }
-  expect(left).to.deep.equal([])
+  await until(async () => (await look()).length === 0)
 }
 
 export async function locksIn(dataDir: string): Promise<string[]> {

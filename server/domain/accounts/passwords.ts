@@ -22,12 +22,12 @@ const nobodys = '$argon2id$v=19$m=19456,t=2,p=1$zcuF4NXXrcr6Dcz2AEzzOg$LtyOS6Gkq
 export function hashPassword({ config }: Deps, purpose: Purpose, password: string): Promise<string> {
   const { memoryKib, passes } = config.passwordCost ?? ownCost
   const cost = { type: argon2id, memoryCost: memoryKib, timeCost: passes, parallelism: 1 }
-  return inTurn(purpose, () => hash(password.normalize('NFC'), cost))
+  return queued(purpose, () => hash(password.normalize('NFC'), cost))
 }
 
 /** Whether `password` is the one of `hashed`; undefined, for an unknown account, is never. @throws Refusal rate_limited */
 export function isPassword(purpose: Purpose, hashed: string | undefined, password: string): Promise<boolean> {
-  return inTurn(
+  return queued(
     purpose,
     async () => (await verify(hashed ?? nobodys, password.normalize('NFC'))) && hashed !== undefined,
   )
@@ -37,7 +37,7 @@ export function isPassword(purpose: Purpose, hashed: string | undefined, passwor
 const queues = new Map<Purpose, (() => void)[]>()
 let running = 0
 
-async function inTurn<R>(purpose: Purpose, work: () => Promise<R>): Promise<R> {
+async function queued<R>(purpose: Purpose, work: () => Promise<R>): Promise<R> {
   if (running < atOnce) running++
   else await turn(purpose)
   try {

@@ -1,7 +1,7 @@
 /** Repositories are kept quick to read in the background, one after the other. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GitError, type GitErrorCode } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { holding } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
@@ -63,7 +63,5 @@ async function maintainOne({ store, draining, log }: Deps, repo: Repo): Promise<
 
 /** Another process is at it, or the repository has just been deleted. */
 function isPassing(error: unknown): boolean {
-  return error instanceof GitError && passing.has(error.code)
+  return isGitError(error, 'busy', 'repo_missing')
 }
-
-const passing: ReadonlySet<GitErrorCode> = new Set(['busy', 'repo_missing'])

@@ -7,7 +7,7 @@ import type { Deps } from '../../deps.ts'
 /** Milliseconds before the first check; twice as many before each further one, up to the longest. */
 const pauses = { shortest: 1_000, longest: 60_000 } as const
 
-export async function checkUntilSound({ log, draining }: Pick<Deps, 'log' | 'draining'>, repo: Repo): Promise<void> {
+export async function checkUntilWritable({ log, draining }: Pick<Deps, 'log' | 'draining'>, repo: Repo): Promise<void> {
   log.error({ path: repo.dir }, 'a sync failed; this repository is only read until it has been checked')
   for (let pause: number = pauses.shortest; ; pause = Math.min(2 * pause, pauses.longest)) {
     await sleep(pause, undefined, { signal: draining, ref: false }).catch(() => {})

@@ -17,7 +17,7 @@ import { ledgerRef, main, nodeRepo, orgRepo, pinRef } from '../layout.ts'
  *
  * @param now by the clock of the file system
  */
-export async function mendRepository(deps: Deps, now: number, orgId: string, nodeId?: string): Promise<void> {
+export async function repairRepository(deps: Deps, now: number, orgId: string, nodeId?: string): Promise<void> {
   const repo = nodeId === undefined ? orgRepo(deps.store, orgId) : nodeRepo(deps.store, orgId, nodeId)
   if (!repoExists(repo)) return
   const tell = (done: object, what: string) => deps.log.warn({ path: repo.dir, ...done }, what)

@@ -2,17 +2,17 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { isDamage } from '../../../gitstore/errors.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
 import { recoverAll } from '../../../gitstore/refs/ref-transaction.ts'
-import { unfinished } from '../../../gitstore/repos.ts'
+import { isUnfinished } from '../../../gitstore/temporary-names.ts'
 import { fileSystemTime, removeIfAbandoned } from '../../../gitstore/upkeep/stale-files.ts'
 import { forgetLogs } from '../../../index/derived/chain-removal.ts'
 import type { Deps } from '../../deps.ts'
-import { isDamage } from '../indexing/index-node.ts'
-import { type Follow, followAll, followOne, type Unreadable } from '../indexing/reindex.ts'
+import { type IndexOne, indexAll, indexOne, type UnreadableRepository } from '../indexing/reindex.ts'
 import { listStoredRepositories } from '../indexing/stored-repositories.ts'
 import { isId, orgFolder } from '../layout.ts'
-import { mendRepository } from './repair.ts'
+import { repairRepository } from './repair.ts'
 
 /** Something that is done again and again, one after the other. */
 interface Chore {
@@ -32,12 +32,12 @@ function choresOf(report: Report): readonly Chore[] {
     { every: minute, work: removeUnfinished, failed: 'folders that are half made could not be looked for' },
     {
       every: 60 * minute,
-      work: mendAll,
+      work: repairAll,
       failed: 'the repositories could not be looked through for what crashes leave',
     },
     {
       every: minute,
-      work: async (deps) => report((await followAll(deps, undefined, mendAndFollow)).failed),
+      work: async (deps) => report((await indexAll(deps, undefined, repairAndIndex)).failed),
       failed: 'the repositories could not be followed',
     },
     { every: minute, work: forgetGone, failed: 'the histories of nodes that are gone could not be forgotten' },
@@ -65,7 +65,7 @@ export async function sweep(deps: Deps, report: Report): Promise<void> {
 }
 
 /** Told of all repositories that cannot be read now. */
-export type Report = (unreadable: readonly Unreadable[]) => void
+export type Report = (unreadable: readonly UnreadableRepository[]) => void
 
 /** Says in the log once what cannot be read, and once that it can be again. */
 export function reporter({ log }: Pick<Deps, 'log'>): Report {
@@ -86,7 +86,7 @@ export function reporter({ log }: Pick<Deps, 'log'>): Report {
 /** Puts everything into an index that was made just now; false where the service stops before. */
 export async function fillIndex(deps: Deps, report: Report): Promise<boolean> {
   const began = performance.now()
-  const { orgs, nodes, failed } = await followAll(deps)
+  const { orgs, nodes, failed } = await indexAll(deps)
   if (deps.draining.aborted) return false
   report(failed)
   const ms = Math.round(performance.now() - began)
@@ -108,17 +108,17 @@ async function removeUnfinished(deps: Deps): Promise<void> {
   for (const folder of [root, ...orgs]) {
     for (const name of await namesIn(folder)) {
       const path = join(folder, name)
-      if (name.startsWith(unfinished) && (await removeIfAbandoned(path, now)))
+      if (isUnfinished(name) && (await removeIfAbandoned(path, now)))
         deps.log.warn({ path }, 'removed a folder that was half made')
     }
   }
 }
 
-async function mendAll(deps: Deps): Promise<void> {
+async function repairAll(deps: Deps): Promise<void> {
   const now = await fileSystemTime(deps.store)
   for (const { orgId, nodeId, path } of await listStoredRepositories(deps.store.root)) {
     if (deps.draining.aborted) return
-    await mendRepository(deps, now, orgId, nodeId).catch((error: unknown) =>
+    await repairRepository(deps, now, orgId, nodeId).catch((error: unknown) =>
       deps.log.error({ err: error, path }, 'a repository could not be looked through for what crashes leave'),
     )
     await nextTurn()
@@ -126,11 +126,11 @@ async function mendAll(deps: Deps): Promise<void> {
 }
 
 /** What a crash damaged, perhaps, and can be mended, is followed once more. */
-const mendAndFollow: Follow = async (deps, orgId, nodeId) => {
-  await followOne(deps, orgId, nodeId).catch(async (error: unknown) => {
+const repairAndIndex: IndexOne = async (deps, orgId, nodeId) => {
+  await indexOne(deps, orgId, nodeId).catch(async (error: unknown) => {
     if (!isDamage(error)) throw error
-    await mendRepository(deps, await fileSystemTime(deps.store), orgId, nodeId)
-    await followOne(deps, orgId, nodeId)
+    await repairRepository(deps, await fileSystemTime(deps.store), orgId, nodeId)
+    await indexOne(deps, orgId, nodeId)
   })
 }
 

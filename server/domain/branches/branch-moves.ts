@@ -9,13 +9,13 @@ import type { Deps } from '../../deps.ts'
 import { Invalid, Refusal } from '../../errors.ts'
 import { type NodeAccess, requireStill } from '../access.ts'
 import type { Person } from '../actor.ts'
-import type { ContentProblem } from '../format/content-problem.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { readContent } from '../format/node-format.ts'
+import type { ContentProblem } from '../format/path-problem.ts'
 import { signature } from '../format/signatures.ts'
 import { withLineFeeds } from '../format/texts.ts'
-import { followSoon, noteOf } from '../indexing/index-node.ts'
+import { noteOf, tryIndexNode } from '../indexing/index-node.ts'
 import { graphRef, main, orgRepo } from '../layout.ts'
 import { readTree } from './commit-trees.ts'
 import { contentProblems, graphProblems, newParents } from './edge-rules.ts'
@@ -66,7 +66,7 @@ export async function commitToBranch(
       return { moves: [{ repo, ref, to: oid }], value: oid, save: draft.save }
     }),
   ).then(async (oid) => {
-    await followSoon(deps, org.id, node.id)
+    await tryIndexNode(deps, org.id, node.id)
     return oid
   })
 }
@@ -91,7 +91,7 @@ export async function whileGraphHeld<T>(deps: Deps, orgId: string, nodeId: strin
   const graph = { repo: orgRepo(deps.store, orgId), ref: graphRef }
   return holding(deps.store, graph, noteOf(orgId, nodeId), async () => {
     const value = await work()
-    await followSoon(deps, orgId, nodeId)
+    await tryIndexNode(deps, orgId, nodeId)
     return value
   })
 }

@@ -1,6 +1,6 @@
 /** Branches: refs with rules. */
 
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { asBranchName, branchNameProblem } from '../../../gitstore/names.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { transact } from '../../../gitstore/refs/ref-transaction.ts'
@@ -12,7 +12,7 @@ import { nodeFor, requireStill, reread } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { BranchAt, NodeAt } from '../at.ts'
 import { timeOf } from '../format/signatures.ts'
-import { followNode, followSoon, readBack } from '../indexing/index-node.ts'
+import { indexNode, readBack, tryIndexNode } from '../indexing/index-node.ts'
 import { main } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { problemsOf, refuseProblems } from './branch-moves.ts'
@@ -72,10 +72,10 @@ export async function createBranch(
     if (roomFor(repo, 'heads') <= 0) throw new Refusal('too_many_branches', `The node ${tooMany('heads')}`)
     return { moves: [{ repo, ref, to: from }], value: undefined }
   }).catch((error: unknown) => {
-    if (!(error instanceof GitError) || error.code !== 'ref_name_taken') throw error
+    if (!isGitError(error, 'ref_name_taken')) throw error
     throw new Refusal('branch_name_taken', 'Git cannot have a branch a beside a branch a/b; one of that kind exists')
   })
-  await followSoon(deps, at.orgId, at.nodeId)
+  await tryIndexNode(deps, at.orgId, at.nodeId)
   return readBack(deps, () => toBranch(repo, name, from))
 }
 
@@ -92,7 +92,7 @@ export async function deleteBranch(deps: Deps, actor: Person, at: BranchAt): Pro
     if (cause === undefined) break
     if (!(cause instanceof HasMoved)) throw cause
   }
-  await readBack(deps, () => followNode(deps, at.orgId, at.nodeId))
+  await readBack(deps, () => indexNode(deps, at.orgId, at.nodeId))
 }
 
 async function toBranch(repo: Repo, name: string, head: Oid): Promise<Branch> {

@@ -1,6 +1,6 @@
 /** The changes of one commit as a client sends them: judged, and applied to a tree. */
 
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { pathProblem } from '../../../gitstore/names.ts'
 import type { Draft } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
@@ -57,7 +57,7 @@ export async function applyFileChanges(draft: Draft, tree: Oid | null, files: re
     await refuseCollisions(draft, tree, after, files)
     return after
   } catch (error) {
-    if (!(error instanceof GitError) || error.code !== 'path_conflict') throw error
+    if (!isGitError(error, 'path_conflict')) throw error
     const inTheWay = `${error.facts.path}/`
     const at = files.findIndex((file) => file.bytes !== null && `${file.path}/`.startsWith(inTheWay))
     throw invalid(

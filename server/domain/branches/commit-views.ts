@@ -48,14 +48,9 @@ const listedParents = 1_000
 /** Bytes of all messages of one page. */
 const pageBytes = 4 * 1_048_576
 
-/** By the commit as gitstore remembers it: of one repository, hence of one node. */
-const views = new WeakMap<GitCommit, Commit>()
-
 /** As lists have it: with at most 64 KiB of its message. */
 function toCommit(nodeId: string, commit: GitCommit): Commit {
-  const known = views.get(commit)
-  if (known?.node_id === nodeId) return known
-  const view: Commit = {
+  return {
     id: commit.oid,
     node_id: nodeId,
     ...shownMessage(commit),
@@ -65,8 +60,6 @@ function toCommit(nodeId: string, commit: GitCommit): Commit {
     parent_commits: commit.parents.slice(0, listedParents),
     ...(commit.parents.length > listedParents ? { parents_truncated: true } : {}),
   }
-  views.set(commit, view)
-  return view
 }
 
 /** What of a commit's message a row of a list tells. */

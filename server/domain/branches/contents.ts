@@ -1,6 +1,6 @@
 /** What branches hold: trees, files, objects, history, commits, comparison. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { asBranchName, type BranchName } from '../../../gitstore/names.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
@@ -14,13 +14,14 @@ import type { Actor, Person } from '../actor.ts'
 import type { BranchAt, CommitAt, FileAt, NodeAt, ObjectAt } from '../at.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { entityAt } from '../format/node-format.ts'
+import { liesIn } from '../format/paths.ts'
 import { readBack } from '../indexing/index-node.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { commitToBranch } from './branch-moves.ts'
 import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
 import { readTree } from './commit-trees.ts'
 import { type CommitDetails, readCommits, readDetails, readDiff } from './commit-views.ts'
-import { lasting, lengthOf } from './immutable-answers.ts'
+import { type ImmutableAnswer, immutableAnswer, lengthOf } from './immutable-answers.ts'
 import { largeRead, readOfChange } from './large-reads.ts'
 import { isPublicBlob } from './public-blobs.ts'
 import { commitOfTag, visibleHeads } from './tags.ts'
@@ -115,7 +116,7 @@ export async function readBytes(deps: Deps, actor: Actor, at: ObjectAt): Promise
   if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access.repo, false), objectId)))
     throw missing
   return readBlob(access.repo, objectId).catch((error: unknown) => {
-    throw error instanceof GitError && error.code === 'object_missing' ? missing : error
+    throw isGitError(error, 'object_missing') ? missing : error
   })
 }
 
@@ -125,7 +126,7 @@ export async function listCommits(deps: Deps, actor: Actor, at: BranchAt, page: 
   const access = await nodeFor(deps, actor, at, 'public')
   const head = await revisionFor(access, branch)
   if (head === null) return { node_id: nodeId, history: [], ...pageOf(page, 0) }
-  return lasting(
+  return immutableAnswer(
     `history ${nodeId} ${head} ${page.offset} ${page.limit}`,
     ({ history }) => lengthOf(history),
     async () => {
@@ -136,7 +137,12 @@ export async function listCommits(deps: Deps, actor: Actor, at: BranchAt, page: 
 }
 
 /** @throws Refusal commit_not_found (unknown, or not of this branch); Invalid: an abbreviation that names several */
-export async function readBranchCommit(deps: Deps, actor: Actor, at: CommitAt): Promise<CommitDetails> {
+
+export async function readBranchCommit(
+  deps: Deps,
+  actor: Actor,
+  at: CommitAt,
+): Promise<ImmutableAnswer<CommitDetails>> {
   const { commitId } = at
   const access = await nodeFor(deps, actor, at, 'public')
   const head = await revisionFor(access, at.branch)
@@ -153,10 +159,10 @@ export async function readBranchCommit(deps: Deps, actor: Actor, at: CommitAt): 
   return details(access, found)
 }
 
-function details({ node, repo }: NodeAccess, oid: Oid): Promise<CommitDetails> {
+function details({ node, repo }: NodeAccess, oid: Oid): Promise<ImmutableAnswer<CommitDetails>> {
   const sizeOf = ({ changes, ...commit }: CommitDetails) =>
     lengthOf([commit]) + 400 * (changes.added.length + changes.removed.length + changes.modified.length)
-  return lasting(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid))
+  return immutableAnswer(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid))
 }
 
 export interface CommitInput {
@@ -177,7 +183,7 @@ export async function createCommit(
     branch: knownBranch(at.branch),
     message: input.message,
     expectedHead: input.expected_head,
-    addsParents: files.some((file) => file.bytes !== null && file.path.startsWith('parents/')),
+    addsParents: files.some((file) => file.bytes !== null && liesIn('parents', file.path)),
     build: (draft, tree) => applyFileChanges(draft, tree, files),
     locate: (path) => {
       const position = files.findIndex((file) => file.path === path)

@@ -3,9 +3,10 @@ import { newPace } from '../../../gitstore/pace.ts'
 import { isAncestor } from '../../../index/derived/edges.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import type { IndexDb } from '../../../index/derived/schema.ts'
-import type { ContentProblem } from '../format/content-problem.ts'
 import { excerpt } from '../format/excerpt.ts'
 import type { NodeContent } from '../format/node-format.ts'
+import type { ContentProblem } from '../format/path-problem.ts'
+import { edgeFile } from '../format/paths.ts'
 
 /** Problems of one tree that are told; who has more has one mistake in many files. */
 const mostTold = 100
@@ -38,7 +39,7 @@ export async function graphProblems(
   for (const { id } of newParents(before, after)) {
     if (problems.length >= mostTold) return problems
     await pace.turn()
-    const path = `parents/${id}.json`
+    const path = edgeFile('parents', id)
     if (id === nodeId) problems.push({ path, reason: 'a node cannot be its own parent' })
     else if (!(await findNode(db, orgId, id)))
       problems.push({ path, reason: `there is no node ${id} in this organisation` })
@@ -48,7 +49,7 @@ export async function graphProblems(
   const known = new Map(before.connections.map((connection) => [connection.id, connection.target]))
   for (const { id, target } of after.connections) {
     if (problems.length >= mostTold) return problems
-    const path = `connections/${id}.json`
+    const path = edgeFile('connections', id)
     if (known.get(id) === target) continue
     // A look into the index costs as much as 25 entries of a tree.
     if (pace.isDue(25)) await pace.turn()

@@ -1,23 +1,35 @@
-/** Answers about commits, which are the same for ever: kept, and frozen, so that their text may be kept with them. */
+/** Answers about commits, which never change. They are kept by what they are made from, each with its JSON once it was sent. */
 import { LRUCache } from 'lru-cache'
 import type { Commit } from './commit-views.ts'
 
-/**
- * Bytes of memory, of which an answer takes three times its characters once it has its text; measured: 40 KB for a page of
- * 50 commits, 16 KB of 20, 1.5 KB of one. Room for 200 pages of 50, or for 6,600 of one.
- */
-const answers = new LRUCache<string, object>({ maxSize: 9 * 1024 * 1024, maxEntrySize: 768 * 1024 })
+/** An answer that never changes. The HTTP layer keeps its serialised form here. */
+export class ImmutableAnswer<Body extends object> {
+  readonly body: Body
+  /** Undefined until it is sent for the second time. */
+  serialised: { readonly bytes: Buffer; readonly tag: string } | undefined
+  wasSent = false
 
-/** `key` names everything that the answer is worked out from. `sizeOf`: its characters, roughly. */
-export async function lasting<T extends object>(
+  constructor(body: Body) {
+    this.body = body
+  }
+}
+
+/**
+ * Bytes of memory. An answer takes three times its characters with its JSON; measured: 40 KB for a page of 50 commits, 16 KB
+ * of 20, 1.5 KB of one. Room for 200 pages of 50, or for 6,600 of one.
+ */
+const answers = new LRUCache<string, ImmutableAnswer<object>>({ maxSize: 9 * 1024 * 1024, maxEntrySize: 768 * 1024 })
+
+/** `key` names everything that the answer is made from, and its kind. `sizeOf`: its characters, roughly. */
+export async function immutableAnswer<Body extends object>(
   key: string,
-  sizeOf: (answer: T) => number,
-  make: () => Promise<T>,
-): Promise<T> {
+  sizeOf: (body: Body) => number,
+  make: () => Promise<Body>,
+): Promise<ImmutableAnswer<Body>> {
   const kept = answers.get(key)
-  if (kept) return kept as T // one key is only ever used for one kind of answer: it begins with the operation
-  const answer = Object.freeze(await make())
-  answers.set(key, answer, { size: 3 * sizeOf(answer) + 500 })
+  if (kept) return kept as ImmutableAnswer<Body> // a key has one kind of answer: it begins with the operation
+  const answer = new ImmutableAnswer(await make())
+  answers.set(key, answer, { size: 3 * sizeOf(answer.body) + 500 })
   return answer
 }
 

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readTree } from '../../../gitstore/objects/trees.ts'
 import type { Pace } from '../../../gitstore/pace.ts'
@@ -86,5 +86,5 @@ async function collect(repo: Repo, heads: readonly Oid[], pace: Pace): Promise<O
 }
 
 function nothingIfTooLarge(error: unknown): undefined {
-  if (!(error instanceof GitError) || error.code !== 'limit_exceeded') throw error
+  if (!isGitError(error, 'limit_exceeded')) throw error
 }

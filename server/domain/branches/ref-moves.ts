@@ -1,6 +1,6 @@
 /** Moves several refs of a node together, and settles its pull requests, in one transaction: the way of a push and of a deleted branch. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { type Current, type Decision, type Move, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -62,7 +62,7 @@ export async function moveRefs(
     } catch (error) {
       const culprit = culpritOf(error, rest)
       if (culprit === undefined) throw error
-      if (error instanceof GitError && error.code === 'busy' && ++busy > busyAtMost) throw error
+      if (isGitError(error, 'busy') && ++busy > busyAtMost) throw error
       refused.set(culprit, error)
     }
   }
@@ -70,7 +70,7 @@ export async function moveRefs(
 
 /** The ref that could not be locked or named. */
 function culpritOf(error: unknown, commands: readonly RefCommand[]): string | undefined {
-  if (!(error instanceof GitError) || (error.code !== 'busy' && error.code !== 'ref_name_taken')) return undefined
+  if (!isGitError(error, 'busy', 'ref_name_taken')) return undefined
   return commands.find(({ ref }) => ref === error.facts.ref)?.ref
 }
 

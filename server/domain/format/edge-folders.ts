@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { ContentProblem } from './content-problem.ts'
+import type { ContentProblem } from './path-problem.ts'
 
 /** Edges in one folder; every commit compares them, and every index of the graph holds them. */
 const edgesAtMost = 10_000

@@ -1,13 +1,14 @@
 /** What a node's tree says: the public format of a repository, read and judged. */
 import { LRUCache } from 'lru-cache'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { ContentProblem } from './content-problem.ts'
 import { readEdgeFolder } from './edge-folders.ts'
 import { lossesOf } from './json-text.ts'
 import { depthLimit, isTooDeep, propertiesLimit } from './limits.ts'
+import type { ContentProblem } from './path-problem.ts'
+import { type EdgeFolderName, edgeIdAt, nodeFile, readmeFile, textFile } from './paths.ts'
 import { isOneLine } from './texts.ts'
 
 export type EntityType = 'node' | 'content' | 'edge' | 'connection' | 'file'
@@ -42,8 +43,6 @@ export interface NodeContent {
 const connectionType = /^[a-z][a-z0-9_]{0,63}$/
 export const defaultConnectionType = 'related_to'
 
-const parentPath = /^parents\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.json$/
-const connectionPath = /^connections\/([A-Za-z0-9_-]{1,64})\.json$/
 /** Bytes; node.json and the edges are read whole at every commit. */
 export const jsonLimit = 1_048_576
 /** Of one file, what JavaScript would lose. */
@@ -51,11 +50,11 @@ const mostLosses = 20
 export const textLimit = 10 * 1_048_576
 
 export function entityAt(path: string, nodeId: string): { entity_type: EntityType; entity_id: string } {
-  if (path === 'node.json') return { entity_type: 'node', entity_id: nodeId }
-  if (path === 'content.md') return { entity_type: 'content', entity_id: path }
-  const parent = parentPath.exec(path)?.[1]
+  if (path === nodeFile) return { entity_type: 'node', entity_id: nodeId }
+  if (path === textFile) return { entity_type: 'content', entity_id: path }
+  const parent = edgeIdAt('parents', path)
   if (parent) return { entity_type: 'edge', entity_id: parent }
-  const connection = connectionPath.exec(path)?.[1]
+  const connection = edgeIdAt('connections', path)
   if (connection) return { entity_type: 'connection', entity_id: connection }
   return { entity_type: 'file', entity_id: path }
 }
@@ -91,7 +90,7 @@ export async function readText(repo: Repo, content: NodeContent): Promise<string
 /** Undefined for a blob that is larger, which is not read. */
 function readWithin(repo: Repo, oid: Oid, maxBytes?: number): Promise<Buffer | undefined> {
   return readBlob(repo, oid, maxBytes).catch((error: unknown) => {
-    if (error instanceof GitError && error.code === 'limit_exceeded') return undefined
+    if (isGitError(error, 'limit_exceeded')) return undefined
     throw error
   })
 }
@@ -110,19 +109,19 @@ const nothing: NodeContent = {
 async function parseContent(repo: Repo, root: readonly TreeEntry[]): Promise<NodeContent> {
   const problems: ContentProblem[] = []
   const at = (name: string): TreeEntry | undefined => root.find((entry) => entry.name === name)
-  const node = await parseNode(repo, at('node.json'), problems)
-  const text = at('content.md') ?? at('README.md')
+  const node = await parseNode(repo, at(nodeFile), problems)
+  const text = at(textFile) ?? at(readmeFile)
   const plainText = text && isPlain(text) ? text : undefined
-  if (at('content.md')) await checkText(repo, at('content.md'), problems)
-  const parents = await parseEdges(repo, at('parents'), parentPath, problems, readParent)
-  const connections = await parseEdges(repo, at('connections'), connectionPath, problems, readConnection)
+  if (at(textFile)) await checkText(repo, at(textFile), problems)
+  const parents = await parseEdges(repo, 'parents', at('parents'), problems, readParent)
+  const connections = await parseEdges(repo, 'connections', at('connections'), problems, readConnection)
   return { ...node, textBlob: plainText?.oid, parents, connections, problems }
 }
 
 type NodeFields = Pick<NodeContent, 'jsonBlob' | 'title' | 'tags' | 'properties'>
 
 async function parseNode(repo: Repo, entry: TreeEntry | undefined, problems: ContentProblem[]): Promise<NodeFields> {
-  const path = 'node.json'
+  const path = nodeFile
   const json = entry && (await readJson(repo, entry, path, problems))
   if (!json) return { jsonBlob: undefined, title: undefined, tags: [], properties: {} }
   const problem = (reason: string): void => void problems.push({ path, reason })
@@ -152,15 +151,14 @@ async function parseNode(repo: Repo, entry: TreeEntry | undefined, problems: Con
 
 async function parseEdges<T extends object>(
   repo: Repo,
+  name: EdgeFolderName,
   folder: TreeEntry | undefined,
-  pattern: RegExp,
   problems: ContentProblem[],
   read: (id: string, json: Record<string, unknown>) => T | string,
 ): Promise<readonly T[]> {
-  const name = pattern === parentPath ? 'parents' : 'connections'
   const found = await readEdgeFolder<T>(repo, name, folder, async (entry) => {
     const path = `${name}/${entry.name}`
-    const id = pattern.exec(path)?.[1]
+    const id = edgeIdAt(name, path)
     if (!id) {
       const reason = edgeNameProblem(name, entry)
       return reason === undefined ? undefined : { problems: [{ path, reason, excess: 0 }] }
@@ -176,7 +174,7 @@ async function parseEdges<T extends object>(
 }
 
 /** Why what lies beside the edges is none, though it is named like one; undefined: it is a file of another kind. */
-function edgeNameProblem(folder: string, { name }: TreeEntry): string | undefined {
+function edgeNameProblem(folder: EdgeFolderName, { name }: TreeEntry): string | undefined {
   if (folder === 'parents') {
     const isMeant = /\.json$/i.test(name) || /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.test(name)
     return isMeant ? 'is no parent: its name must be the id of a node, in lower case, and .json' : undefined

@@ -1,7 +1,8 @@
 /** `org.git`: the organisation and its members as files, read and written. */
+
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { GitError } from '../../../gitstore/errors.ts'
+import { GitError, isGitError } from '../../../gitstore/errors.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { openDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
@@ -11,6 +12,8 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Person } from '../actor.ts'
 import { isId } from '../layout.ts'
+import type { PathProblem } from './path-problem.ts'
+import { memberFile, membersFolder, orgFile } from './paths.ts'
 import { asJson, laterOf, signature, timeOf } from './signatures.ts'
 
 /** `org.json`. */
@@ -35,7 +38,7 @@ export interface OrgRecord {
   /** By user id. */
   readonly members: ReadonlyMap<string, MemberFile>
   /** Files of members that cannot be read: these people are no members until their files are mended. */
-  readonly damaged?: readonly { readonly path: string; readonly reason: string }[]
+  readonly damaged?: readonly PathProblem[]
 }
 
 /** Keys that a newer version writes are kept. */
@@ -93,12 +96,12 @@ export async function commitOrg(
   const draft = openDraft(repo)
   const known = before === null ? undefined : await readRecord(repo, before)
   const changes: { path: string; blob: Oid | null }[] = []
-  if (record.org !== known?.org) changes.push({ path: 'org.json', blob: await draft.blob(asJson(record.org)) })
+  if (record.org !== known?.org) changes.push({ path: orgFile, blob: await draft.blob(asJson(record.org)) })
   for (const [id, member] of record.members)
     if (known?.members.get(id) !== member)
-      changes.push({ path: `members/${id}.json`, blob: await draft.blob(asJson(member)) })
+      changes.push({ path: memberFile(id), blob: await draft.blob(asJson(member)) })
   for (const id of known?.members.keys() ?? [])
-    if (!record.members.has(id)) changes.push({ path: `members/${id}.json`, blob: null })
+    if (!record.members.has(id)) changes.push({ path: memberFile(id), blob: null })
   const person = signature(by, at)
   const oid = await draft.commit({
     tree: await applyChanges(draft, before === null ? null : (await readCommit(repo, before)).tree, changes),
@@ -142,26 +145,26 @@ export async function findRecord(repo: Repo, head: Oid): Promise<OrgRecord | und
   if (same) return same.record
   const known = kept[0]
   const root = await readTree(repo, (await readCommit(repo, head)).tree)
-  const orgFile = root.find(({ name, mode }) => name === 'org.json' && mode !== '040000')
-  if (!orgFile) return undefined
+  const entry = root.find(({ name, mode }) => name === orgFile && mode !== '040000')
+  if (!entry) return undefined
   const org: Checked<OrgFile> =
-    known?.orgFile === orgFile.oid ? { value: known.record.org } : await readFileAs(repo, orgFile.oid, orgSchema)
+    known?.orgFile === entry.oid ? { value: known.record.org } : await readFileAs(repo, entry.oid, orgSchema)
   if ('reason' in org) throw new GitError('object_damaged', `org.json is not what Grove writes: ${org.reason}`)
-  const folder = root.find(({ name, mode }) => name === 'members' && mode === '040000')
+  const folder = root.find(({ name, mode }) => name === membersFolder && mode === '040000')
   const files = new Map<string, KeptFile>()
   const members = new Map<string, MemberFile>()
-  const damaged: { path: string; reason: string }[] = []
+  const damaged: PathProblem[] = []
   for (const { name, oid, mode } of folder ? await readTree(repo, folder.oid) : []) {
     const id = /^(.+)\.json$/.exec(name)?.[1] ?? ''
     if (!isId(id) || mode === '040000') continue
     const before = known?.files.get(id)
     const file = before?.oid === oid ? before : { oid, read: await readFileAs(repo, oid, memberSchema) }
     files.set(id, file)
-    if ('reason' in file.read) damaged.push({ path: `members/${name}`, reason: file.read.reason })
+    if ('reason' in file.read) damaged.push({ path: `${membersFolder}/${name}`, reason: file.read.reason })
     else members.set(id, file.read.value)
   }
   const record: OrgRecord = { org: org.value, members, ...(damaged.length > 0 && { damaged }) }
-  records.set(repo.dir, [{ head, record, orgFile: orgFile.oid, files }, ...kept.slice(0, 1)])
+  records.set(repo.dir, [{ head, record, orgFile: entry.oid, files }, ...kept.slice(0, 1)])
   return record
 }
 
@@ -190,7 +193,7 @@ async function readFileAs<T>(repo: Repo, oid: Oid, schema: z.ZodType<T>): Promis
     return { reason: [...(issue?.path ?? []), issue?.message.replace(/^Invalid input: /, '')].join(': ') }
   } catch (error) {
     if (error instanceof SyntaxError) return { reason: error.message }
-    if (error instanceof GitError && error.code === 'limit_exceeded') return { reason: 'it is larger than 64 KiB' }
+    if (isGitError(error, 'limit_exceeded')) return { reason: 'it is larger than 64 KiB' }
     throw error
   }
 }

@@ -3,6 +3,7 @@
 import type { EdgeTable } from '../../../index/derived/schema.ts'
 import { type Counted, countRelatives } from '../../../index/graph/graph-counts.ts'
 import type { GraphEdgeRow, GraphNodeRow, GraphRows } from '../../../index/graph/graph-rows.ts'
+import type { EdgeFolderName } from '../format/paths.ts'
 
 export interface GraphEdge {
   readonly id: string
@@ -53,7 +54,7 @@ const pieceLength = 1 << 20
 /** `<child>/parents/<parent>` or `<holder>/connections/<id>`: where the edge lies. */
 export function toGraphEdge(edge: Omit<EdgeTable, 'org_id'>): GraphEdge {
   const { holder, key, source, target, edge_type, connection_type, label } = edge
-  const folder = edge_type === 'parent_child' ? 'parents' : 'connections'
+  const folder: EdgeFolderName = edge_type === 'parent_child' ? 'parents' : 'connections'
   return { id: `${holder}/${folder}/${key}`, source, target, edge_type, connection_type, label, parent_node_id: source }
 }
 

@@ -37,7 +37,7 @@ export type Outcome =
   | { readonly kind: 'error'; readonly message: string }
 
 /** Milliseconds without an order after which the thread ends; it takes about 50 to start. */
-const patience = 10_000
+const idleTimeoutMs = 10_000
 
 /** Bundled beside whatever this is bundled into; run from its source, it takes the bundle too. */
 const bundle = new URL(
@@ -60,7 +60,7 @@ export function drawInThread(order: Order, begin: () => void): Promise<Drawn | u
     begin()
     clearTimeout(idle)
     const outcome = await ask(order)
-    idle = setTimeout(endThread, patience).unref()
+    idle = setTimeout(endThread, idleTimeoutMs).unref()
     if (outcome.kind === 'drawn') return outcome.drawn
     if (outcome.kind === 'unpublished') return undefined
     if (outcome.kind === 'fault') throw new DatabaseFault(outcome.code, outcome.message)

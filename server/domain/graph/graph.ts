@@ -5,14 +5,14 @@ import { findPublishedState } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import type { OrgAt } from '../at.ts'
-import { isId } from '../layout.ts'
+import { indexFile, isId } from '../layout.ts'
 import { versionOf } from './graph-drawing.ts'
 import { type Drawn, drawInThread } from './graph-thread.ts'
 
 // For search, which shows the same edges.
 export { toGraphEdge } from './graph-drawing.ts'
 
-interface PackedGraph {
+interface GzippedGraph {
   /** Names this state of the graph among all others of any organisation; the same in every process. */
   readonly version: string
   /** JSON of a PublicGraph, compressed. */
@@ -29,7 +29,7 @@ interface OpenGraph {
    *
    * @throws Refusal org_not_found, where it was unpublished meanwhile; as drawInThread
    */
-  read(): Promise<PackedGraph>
+  read(): Promise<GzippedGraph>
 }
 
 /** Bytes of graphs and counts in memory, the least used dropped first; a single greater graph is drawn at every request. */
@@ -59,7 +59,7 @@ export async function openPublicGraph(deps: Deps, { orgId }: OrgAt): Promise<Ope
   return { version, read: () => readGraph(deps, orgId, version) }
 }
 
-async function readGraph(deps: Deps, orgId: string, version: string): Promise<PackedGraph> {
+async function readGraph(deps: Deps, orgId: string, version: string): Promise<GzippedGraph> {
   const known = graphs.get(orgId)
   if (known?.version === version) return known
   const drawn = await drawGraph(deps, orgId, version)
@@ -73,7 +73,7 @@ async function readGraph(deps: Deps, orgId: string, version: string): Promise<Pa
 function drawGraph(deps: Deps, orgId: string, version: string): Promise<Drawn | undefined> {
   const latest = drawings.get(orgId)
   if (latest && (latest.version === version || !latest.begun)) return latest.graph
-  const order = { file: join(deps.store.root, 'index.sqlite'), orgId, known: graphs.peek(orgId)?.counts }
+  const order = { file: join(deps.store.root, indexFile), orgId, known: graphs.peek(orgId)?.counts }
   const begin = () => {
     drawing.begun = true
   }

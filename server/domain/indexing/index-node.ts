@@ -3,7 +3,7 @@
  * processes, since every change of a node's rows is a compare-and-swap of `node.version`.
  */
 
-import { GitError, type GitErrorCode } from '../../../gitstore/errors.ts'
+import { GitError, isDamage } from '../../../gitstore/errors.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -32,17 +32,17 @@ import { agree, indexedBranches, keepBranches } from './indexed-branches.ts'
 const rounds = 50
 
 /** Brings the rows of a node up to its refs, and its ledger up to its branches. */
-export async function followNode(deps: Deps, orgId: string, nodeId: string): Promise<void> {
+export async function indexNode(deps: Deps, orgId: string, nodeId: string): Promise<void> {
   const repo = nodeRepo(deps.store, orgId, nodeId)
   for (let round = 0; round < rounds; round++) {
-    if (await followOnce(deps, orgId, nodeId, repo)) return
+    if (await indexOnce(deps, orgId, nodeId, repo)) return
   }
   throw new GitError('busy', 'The node changes faster than it can be indexed; nothing is lost')
 }
 
 /** Follows, and leaves to the sweep what fails: the change itself is committed and answered. */
-export async function followSoon(deps: Deps, orgId: string, nodeId: string): Promise<void> {
-  await followNode(deps, orgId, nodeId).catch((error: unknown) => {
+export async function tryIndexNode(deps: Deps, orgId: string, nodeId: string): Promise<void> {
+  await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
     deps.log.error({ err: error, orgId, nodeId }, 'the index is behind this node; the next read tries again')
   })
 }
@@ -69,7 +69,7 @@ export async function readBack<T>({ log }: Pick<Deps, 'log'>, read: () => Promis
  * True when the rows are those of the refs read here. The rows are read first, then the ledger, the heads last: a request
  * that is known is then never older than the branches that it is judged by.
  */
-async function followOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo): Promise<boolean> {
+async function indexOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo): Promise<boolean> {
   const row = await findNodeState(deps.index.read, nodeId)
   if (row && row.org_id !== orgId) return true
   if (!repoExists(repo)) return row ? deps.index.write((trx) => deleteNodeRows(trx, row)) : true
@@ -118,7 +118,7 @@ async function followOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo)
 /** A node's first row needs its organisation's. */
 async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
   if ((await findOrgHead(deps.index.read, orgId)) || !repoExists(orgRepo(deps.store, orgId))) return false
-  await followOrg(deps, orgId)
+  await indexOrg(deps, orgId)
   return true
 }
 
@@ -183,7 +183,7 @@ function edgesOf(nodeId: string, content: NodeContent) {
 }
 
 /** Brings the rows of an organisation and its members up to org.git. */
-export async function followOrg(deps: Deps, orgId: string): Promise<void> {
+export async function indexOrg(deps: Deps, orgId: string): Promise<void> {
   if (!isId(orgId)) return
   const repo = orgRepo(deps.store, orgId)
   for (let round = 0; round < rounds; round++) {
@@ -211,18 +211,11 @@ export function noteOf(orgId: string, nodeId: string): string {
 }
 
 /** Follows the node that a broken transaction's note names. One that is damaged keeps nobody waiting but its own readers. */
-export async function followNote(deps: Deps, note: string): Promise<void> {
+export async function indexNoted(deps: Deps, note: string): Promise<void> {
   const [orgId = '', nodeId = ''] = note.split('/')
   if (!isId(orgId) || !isId(nodeId)) return
-  await followNode(deps, orgId, nodeId).catch((error: unknown) => {
+  await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
     if (!isDamage(error)) throw error
     deps.log.error({ err: error, orgId, nodeId }, 'a node that a dead process was changing cannot be read')
   })
-}
-
-const damage: ReadonlySet<GitErrorCode> = new Set(['ref_damaged', 'object_missing', 'object_damaged'])
-
-/** Whether a repository does not hold what its refs promise. */
-export function isDamage(error: unknown): error is GitError {
-  return error instanceof GitError && damage.has(error.code)
 }

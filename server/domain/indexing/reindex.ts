@@ -1,4 +1,5 @@
 /** Everything but credentials and events, made again from the repositories. */
+
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -8,29 +9,28 @@ import { listNodeIds } from '../../../index/derived/node-queries.ts'
 import { deleteAllOrgs, findOrgHead, listOrgIds } from '../../../index/derived/org-queries.ts'
 import { declareFilled } from '../../../index/sqlite/rebuildable-database.ts'
 import type { Deps } from '../../deps.ts'
+import type { PathProblem } from '../format/path-problem.ts'
 import { isId, orgFolder } from '../layout.ts'
-import { followNode, followOrg } from './index-node.ts'
+import { indexNode, indexOrg } from './index-node.ts'
 import { listMoved } from './moved-nodes.ts'
 
 export interface Reindexed {
   readonly orgs: number
   readonly nodes: number
   /** Repositories that could not be read; all others are served. */
-  readonly failed: readonly Unreadable[]
+  readonly failed: readonly UnreadableRepository[]
 }
 
-export interface Unreadable {
-  /** Below the data folder: `<org id>/<node id>.git`, or `<org id>`. */
-  readonly path: string
-  readonly reason: string
+/** `path` is below the data folder: `<org id>/<node id>.git`, or `<org id>`. */
+export interface UnreadableRepository extends PathProblem {
   readonly error: unknown
 }
 
 /** Brings the rows of a node, or of an organisation, up to its repository. */
-export type Follow = (deps: Deps, orgId: string, nodeId?: string) => Promise<void>
+export type IndexOne = (deps: Deps, orgId: string, nodeId?: string) => Promise<void>
 
-export const followOne: Follow = (deps, orgId, nodeId) =>
-  nodeId === undefined ? followOrg(deps, orgId) : followNode(deps, orgId, nodeId)
+export const indexOne: IndexOne = (deps, orgId, nodeId) =>
+  nodeId === undefined ? indexOrg(deps, orgId) : indexNode(deps, orgId, nodeId)
 
 /** Nodes that are compared with the index at once. */
 const batch = 100
@@ -42,7 +42,7 @@ export async function reindex(deps: Deps, onProgress?: (done: number, total: num
     await deleteAllOrgs(trx)
     await deleteAllLogs(trx)
   })
-  const done = await followAll(deps, onProgress)
+  const done = await indexAll(deps, onProgress)
   if (!deps.draining.aborted) await deps.index.write((trx) => declareFilled(trx, true))
   return done
 }
@@ -51,12 +51,12 @@ export async function reindex(deps: Deps, onProgress?: (done: number, total: num
  * Follows every repository below the data folder that has moved, and forgets the rows of those that are gone. What has not
  * moved costs about 0.1 ms; the event loop is never held for more than some 10 ms.
  */
-export async function followAll(
+export async function indexAll(
   deps: Deps,
   onProgress: (done: number, total: number) => void = () => {},
-  one: Follow = followOne,
+  one: IndexOne = indexOne,
 ): Promise<Reindexed> {
-  const failed: Unreadable[] = []
+  const failed: UnreadableRepository[] = []
   const attempt = async (path: string, work: () => Promise<void>): Promise<boolean> => {
     try {
       await work()
@@ -70,7 +70,7 @@ export async function followAll(
   const nodesOf = new Map<string, string[]>()
   for (const org of orgs) {
     if (deps.draining.aborted) break
-    if (!(await attempt(org, () => one(deps, org))) || !(await isIndexed(deps, org))) continue
+    if (!(await attempt(org, () => one(deps, org))) || !(await hasOrgRow(deps, org))) continue
     const known = await listNodeIds(deps.index.read, org)
     const names = (await listRepos(orgFolder(deps.store, org))).filter(isId)
     nodesOf.set(org, [...new Set([...names, ...known])])
@@ -95,7 +95,7 @@ export async function followAll(
 }
 
 /** The nodes of an organisation without a row have nothing to belong to. */
-async function isIndexed(deps: Deps, orgId: string): Promise<boolean> {
+async function hasOrgRow(deps: Deps, orgId: string): Promise<boolean> {
   return (await findOrgHead(deps.index.read, orgId)) !== undefined
 }
 

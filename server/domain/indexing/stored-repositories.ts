@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { listRepos } from '../../../gitstore/repos.ts'
-import { isId, ledgerRef, main } from '../layout.ts'
+import { isId, ledgerRef, main, orgRepository } from '../layout.ts'
 
 export interface StoredRepository {
   /** Below the data folder: `<org id>/<node id>.git`, `<org id>/org.git`. */
@@ -18,7 +18,7 @@ export async function listStoredRepositories(root: string): Promise<StoredReposi
   for (const orgId of (await readdir(root)).filter(isId).sort()) {
     for (const nodeId of (await listRepos(join(root, orgId))).filter(isId))
       found.push({ path: join(orgId, `${nodeId}.git`), orgId, nodeId })
-    found.push({ path: join(orgId, 'org.git'), orgId, nodeId: undefined })
+    found.push({ path: join(orgId, orgRepository), orgId, nodeId: undefined })
   }
   return found
 }

@@ -8,6 +8,7 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { lastNumberFile, nodeFile, pullFile, pullsFolder } from '../format/paths.ts'
 import { type Author, asJson, signature } from '../format/signatures.ts'
 
 /** `node.json` of the ledger: what was said of the node when it was made. */
@@ -45,16 +46,12 @@ export interface PullRecord {
 
 export type PullEvent = 'open' | 'edit' | 'merge' | 'close' | 'reopen'
 
-function pullPath(number: number): string {
-  return `pulls/${Math.floor(number / 10_000)}/${Math.floor(number / 100) % 100}/${number}.json`
-}
-
 /** The first commit of a ledger, saved. */
 export async function startLedger(repo: Repo, record: NodeRecord, by: Author): Promise<Oid> {
   const draft = openDraft(repo)
   const changes = [
-    { path: 'node.json', blob: await draft.blob(asJson(record)) },
-    { path: 'last', blob: await draft.blob(Buffer.from('0\n')) },
+    { path: nodeFile, blob: await draft.blob(asJson(record)) },
+    { path: lastNumberFile, blob: await draft.blob(Buffer.from('0\n')) },
   ]
   const person = signature(by, record.created_at)
   const tree = await applyChanges(draft, null, changes)
@@ -78,8 +75,9 @@ export async function appendPulls(
   let tip = ledger
   let { tree } = await readCommit(repo, ledger)
   for (const { event, record } of events) {
-    const changes = [{ path: pullPath(record.number), blob: await draft.blob(asJson(record)) }]
-    if (event === 'open') changes.push({ path: 'last', blob: await draft.blob(Buffer.from(`${record.number}\n`)) })
+    const changes = [{ path: pullFile(record.number), blob: await draft.blob(asJson(record)) }]
+    if (event === 'open')
+      changes.push({ path: lastNumberFile, blob: await draft.blob(Buffer.from(`${record.number}\n`)) })
     const person = signature(record.by, record.at)
     tree = await applyChanges(draft, tree, changes)
     const message = `${event} ${record.number}`
@@ -90,18 +88,18 @@ export async function appendPulls(
 }
 
 export async function readNodeRecord(repo: Repo, ledger: Oid): Promise<NodeRecord> {
-  const record = await readJsonAt<NodeRecord>(repo, ledger, 'node.json')
+  const record = await readJsonAt<NodeRecord>(repo, ledger, nodeFile)
   if (typeof record.title === 'string' && typeof record.created_at === 'string') return record
   throw new GitError('object_damaged', 'The ledger does not say what the node is')
 }
 
 /** The highest number given so far; 0 before the first. */
 export async function readLastNumber(repo: Repo, ledger: Oid): Promise<number> {
-  return Number((await readFileAt(repo, ledger, 'last')).toString())
+  return Number((await readFileAt(repo, ledger, lastNumberFile)).toString())
 }
 
 export async function readPull(repo: Repo, ledger: Oid, number: number): Promise<PullRecord> {
-  return readJsonAt<PullRecord>(repo, ledger, pullPath(number))
+  return readJsonAt<PullRecord>(repo, ledger, pullFile(number))
 }
 
 export interface ChangedPulls {
@@ -122,7 +120,7 @@ export async function changedPulls(
   const changes = await diffTrees(repo, base?.tree ?? null, (await readCommit(repo, after)).tree)
   const records: PullRecord[] = []
   for (const { path, new: entry } of changes) {
-    if (entry && path.startsWith('pulls/')) records.push(parse<PullRecord>(await readBlob(repo, entry.oid)))
+    if (entry && path.startsWith(`${pullsFolder}/`)) records.push(parse<PullRecord>(await readBlob(repo, entry.oid)))
   }
   const numbers = new Set(records.map(({ number }) => number))
   const removed = new Set(

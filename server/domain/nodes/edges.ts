@@ -20,6 +20,7 @@ import {
   type ParentEntity,
   readContent,
 } from '../format/node-format.ts'
+import { type EdgeFolderName, edgeFile } from '../format/paths.ts'
 import { asJson } from '../format/signatures.ts'
 import { isId } from '../layout.ts'
 import { nodeAfter } from './nodes.ts'
@@ -130,7 +131,7 @@ export async function removeConnection(deps: Deps, actor: Person, at: Connection
 
 interface EdgeChange {
   readonly message: string
-  readonly folder: 'parents' | 'connections'
+  readonly folder: EdgeFolderName
   /** As it was sent: of any form where the edge must be there already. */
   readonly id: string
   /** The new file, or null to delete it, from what the head says of this edge and of the node. */
@@ -153,7 +154,7 @@ async function changeEdge(
       content,
     )
     const blob = file === null ? null : await draft.blob(file)
-    return applyChanges(draft, tree, [{ path: `${folder}/${id}.json`, blob }])
+    return applyChanges(draft, tree, [{ path: edgeFile(folder, id), blob }])
   }
   const request = {
     branch: knownBranch('main'),

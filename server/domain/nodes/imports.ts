@@ -1,6 +1,6 @@
 /** A planned folder becomes nodes: what is new is made, what differs gets one commit, what is the same is left alone. */
 
-import { GitError } from '../../../gitstore/errors.ts'
+import { GitError, isStorageFault } from '../../../gitstore/errors.ts'
 import { openDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -13,11 +13,13 @@ import type { OrgAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-moves.ts'
 import { readTree } from '../branches/commit-trees.ts'
 import { knownBranch } from '../branches/contents.ts'
-import { followNode } from '../indexing/index-node.ts'
+import type { PathProblem } from '../format/path-problem.ts'
+import { edgeIdAt, liesIn } from '../format/paths.ts'
+import { indexNode } from '../indexing/index-node.ts'
 import { main } from '../layout.ts'
 import { buildTree, createNodeFrom, type NodeFiles } from './node-creation.ts'
 
-export interface ImportedNode {
+interface ImportedNode {
   readonly id: string
   /** Relative to the folder: for messages. */
   readonly path: string
@@ -32,7 +34,7 @@ export interface Imported {
   readonly unchanged: number
   /** Nodes that an earlier import made and this folder no longer has; they are kept. */
   readonly missing: { id: string; title: string; path: string }[]
-  readonly problems: { path: string; reason: string }[]
+  readonly problems: readonly PathProblem[]
 }
 
 export interface ImportInput {
@@ -59,7 +61,7 @@ export async function importNodes(
   const there = new Set((await listNodeProperties(deps.index.read, orgId)).map((row) => row.id))
   const [created, whole] = [new Set<string>(), new Set<string>()]
   const counts = { created: 0, updated: 0, unchanged: 0 }
-  const problems: { path: string; reason: string }[] = []
+  const problems: PathProblem[] = []
   const attempt = async (node: ImportedNode, work: () => Promise<void>): Promise<void> => {
     await work().catch((error: unknown) => problems.push({ path: node.path, reason: reasonOf(error) }))
   }
@@ -99,7 +101,7 @@ export async function importNodes(
 function reasonOf(error: unknown): string {
   if (error instanceof Invalid) return error.problems.map((problem) => problem.msg).join('; ')
   if (error instanceof Refusal) return error.message
-  if (error instanceof GitError && !error.code.startsWith('storage_')) return error.message
+  if (error instanceof GitError && !isStorageFault(error)) return error.message
   throw error
 }
 
@@ -115,9 +117,8 @@ function withEdgesTo(there: ReadonlySet<string>, files: NodeFiles): NodeFiles {
 
 /** The node that the file connects with, if it is an edge. */
 function otherEnd(path: string, bytes: Buffer): string | undefined {
-  const [folder, name = ''] = path.split('/')
-  if (folder === 'parents') return name.replace(/\.json$/, '')
-  if (folder !== 'connections') return undefined
+  const parent = edgeIdAt('parents', path)
+  if (parent !== undefined || !liesIn('connections', path)) return parent
   return (JSON.parse(bytes.toString()) as { target: string }).target // the plan's own words
 }
 
@@ -131,7 +132,7 @@ async function create(deps: Deps, actor: Person, orgId: string, node: ImportedNo
     return true
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'node_exists') throw error
-    await followNode(deps, orgId, id)
+    await indexNode(deps, orgId, id)
     if (!(await findNode(deps.index.read, orgId, id))) throw error
     return false
   }
@@ -146,7 +147,8 @@ async function replaceTree(deps: Deps, actor: Person, orgId: string, node: Impor
     branch: knownBranch('main'),
     message: `Import ${node.path}`,
     expectedHead: head,
-    addsParents: [...node.files.keys()].some((path) => path.startsWith('parents/')),
+
+    addsParents: [...node.files.keys()].some((path) => liesIn('parents', path)),
     build: (draft, tree) => buildTree(draft, tree, node.files),
     locate: (path) => [path],
   })

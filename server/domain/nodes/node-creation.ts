@@ -1,6 +1,6 @@
 /** How a node comes into being: its repository, whole, in one rename. */
 import { v7 as newId } from 'uuid'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
@@ -14,8 +14,9 @@ import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { problemsOf, refuseProblems, whileGraphHeld } from '../branches/branch-moves.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
+import { edgeFile, liesIn, nodeFile, textFile } from '../format/paths.ts'
 import { asJson, signature } from '../format/signatures.ts'
-import { followSoon, readBack } from '../indexing/index-node.ts'
+import { readBack, tryIndexNode } from '../indexing/index-node.ts'
 import { isId, ledgerRef, main, nodeRepo } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
 import { toNode } from './nodes.ts'
@@ -41,18 +42,19 @@ export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: No
   const { parents = [], initialize = true } = input
   requireTitle(input.title)
   if (!initialize) refuseContent(input)
+
   const wrong = parents.findIndex((parent, position) => !isId(parent) || parents.indexOf(parent) !== position)
   if (wrong >= 0) throw invalid(['body', 'parents', wrong], 'is no node id, or is named twice', parents[wrong])
-  const files = new Map<string, Buffer>([['node.json', nodeJson(input)]])
-  if (input.text_content !== undefined) files.set('content.md', textBytes(input.text_content))
-  for (const parent of parents) files.set(`parents/${parent}.json`, asJson({}))
+  const files = new Map<string, Buffer>([[nodeFile, nodeJson(input)]])
+  if (input.text_content !== undefined) files.set(textFile, textBytes(input.text_content))
+  for (const parent of parents) files.set(edgeFile('parents', parent), asJson({}))
   const id = await createNodeFrom(deps, actor, access, {
     title: input.title,
     files: initialize ? files : undefined,
     message: 'Create node',
     ...(input.id === undefined ? {} : { id: input.id.toLowerCase() }),
     locate: (path) => {
-      const position = parents.findIndex((parent) => path === `parents/${parent}.json`)
+      const position = parents.findIndex((parent) => path === edgeFile('parents', parent))
       return position < 0 ? ['body'] : ['body', 'parents', position]
     },
   })
@@ -107,14 +109,14 @@ export async function createNodeFrom(
       if (seed.id !== undefined && (await isTrashedElsewhere(deps.store, orgId, id))) throw taken()
       return refs.set(ledgerRef, await startLedger(repo, { id, org_id: orgId, title: seed.title, created_at }, actor))
     }).catch((error: unknown) => {
-      if (error instanceof GitError && error.code === 'repo_exists') throw known(orgId, id)
+      if (isGitError(error, 'repo_exists')) throw known(orgId, id)
       throw error
     })
   }
-  const hasParents = [...(seed.files?.keys() ?? [])].some((path) => path.startsWith('parents/'))
+  const hasParents = [...(seed.files?.keys() ?? [])].some((path) => liesIn('parents', path))
   if (hasParents) await whileGraphHeld(deps, orgId, id, make)
   else await make()
-  await followSoon(deps, orgId, id)
+  await tryIndexNode(deps, orgId, id)
   return id
 }
 

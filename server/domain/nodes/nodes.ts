@@ -1,6 +1,6 @@
 /** Nodes: read, listed, edited and moved to the trash. */
 import { unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { makeFolder } from '../../../gitstore/durable.ts'
 import type { Draft } from '../../../gitstore/objects/object-batch.ts'
@@ -20,8 +20,9 @@ import { commitToBranch } from '../branches/branch-moves.ts'
 import { knownBranch } from '../branches/contents.ts'
 import { changedJson, type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { readContent } from '../format/node-format.ts'
-import { followNode, readBack } from '../indexing/index-node.ts'
-import { ledgerRef, trashFolder } from '../layout.ts'
+import { nodeFile, textFile } from '../format/paths.ts'
+import { indexNode, readBack } from '../indexing/index-node.ts'
+import { ledgerRef, trashedNodeRepo } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 
 export interface NodePatch extends Partial<NodeFields> {
@@ -96,19 +97,19 @@ export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: N
 }
 
 /** Renames the repository into the trash under the ledger's lock; the row follows. */
+
 export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise<void> {
   const { orgId, nodeId } = at
   const { repo } = await nodeFor(deps, actor, at, 'maintainer')
-  const folder = join(trashFolder(deps.store), orgId)
-  await makeFolder(folder)
-  const trashed = join(folder, `${nodeId}.${deps.now().getTime()}.git`)
+  const trashed = trashedNodeRepo(deps.store, orgId, nodeId, deps.now())
+  await makeFolder(dirname(trashed.dir))
   await transact(deps.store, [{ repo, ref: ledgerRef }], async () => {
     await requireStill(deps, actor, orgId, 'maintainer')
-    await moveRepo(repo.dir, trashed)
-    await unlink(join(trashed, `${ledgerRef}.lock`))
+    await moveRepo(repo.dir, trashed.dir)
+    await unlink(join(trashed.dir, `${ledgerRef}.lock`))
     return { moves: [], value: undefined }
   })
-  await followNode(deps, orgId, nodeId).catch((error: unknown) => {
+  await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
     deps.log.error({ err: error, orgId, nodeId }, 'the index still has a deleted node')
     throw new Refusal('outcome_unknown', 'The node is deleted, but not everywhere yet; read again')
   })
@@ -145,8 +146,8 @@ async function patchTree(draft: Draft, tree: Oid | null, node: NodeRow, patch: N
     const json = jsonBlob && (await readBlob(draft.repo, jsonBlob))
     // One that cannot be read is made anew.
     const bytes = json ? changedJson(json, fields) : nodeJson({ title: node.title, ...fields })
-    changes.push({ path: 'node.json', blob: await draft.blob(bytes) })
+    changes.push({ path: nodeFile, blob: await draft.blob(bytes) })
   }
-  if (text_content !== undefined) changes.push({ path: 'content.md', blob: await draft.blob(textBytes(text_content)) })
+  if (text_content !== undefined) changes.push({ path: textFile, blob: await draft.blob(textBytes(text_content)) })
   return applyChanges(draft, tree, changes)
 }

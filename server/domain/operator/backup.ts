@@ -1,37 +1,32 @@
 /** A backup: the accounts and a mirror of every repository in a folder, checked, with a manifest of what is there. */
+
 import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import pLimit from 'p-limit'
-import { v7 as newId } from 'uuid'
 import { allDone, makeFolder, syncDirectory, syncPath } from '../../../gitstore/durable.ts'
-import { GitError } from '../../../gitstore/errors.ts'
+import { GitError, isGitError, isStorageFault } from '../../../gitstore/errors.ts'
 import { findDamage } from '../../../gitstore/objects/fsck.ts'
 import { isAbsent, isTaken } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { moveRepo, repoExists, unfinished } from '../../../gitstore/repos.ts'
+import { moveRepo, repoExists } from '../../../gitstore/repos.ts'
+import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.ts'
 import { createMirror, fetchMirror } from '../../../gitstore/transfer/mirror.ts'
 import { findHazard, findOddEntry } from '../../../gitstore/upkeep/hazards.ts'
 import { copyDatabase, findDatabaseDamage } from '../../../index/sqlite/backup.ts'
+import type { PathProblem } from '../format/path-problem.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
 import { identityRef, listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
+import { credentialsFile } from '../layout.ts'
 import { hashOfFile, type Manifest, writeManifest } from './manifest.ts'
-
-export interface Trouble {
-  /** Of a repository or a file, as it is best told to the operator. */
-  readonly path: string
-  readonly reason: string
-}
 
 export interface BackedUp {
   readonly repositories: number
   /** Of these: those that had changed since the last time. */
   readonly fetched: number
   readonly gone: readonly string[]
-  readonly problems: readonly Trouble[]
+  readonly problems: readonly PathProblem[]
 }
-
-export const credentialsFile = 'credentials.sqlite'
 
 /** Of folders: for their owner alone. */
 const privateMode = 0o700
@@ -58,7 +53,7 @@ export async function backUp(
   onProgress: (done: number, total: number) => void,
 ): Promise<BackedUp> {
   await makeFolder(dir, privateMode)
-  const problems: Trouble[] = []
+  const problems: PathProblem[] = []
   const failing = new AbortController()
   const ending = AbortSignal.any([signal, failing.signal])
   const attempt = async <T>(path: string, work: () => Promise<T>): Promise<T | undefined> => {
@@ -66,7 +61,7 @@ export async function backUp(
     try {
       return await work()
     } catch (error) {
-      if (error instanceof GitError && error.code.startsWith('storage_')) failing.abort(error)
+      if (isStorageFault(error)) failing.abort(error)
       ending.throwIfAborted()
       problems.push({ path, reason: error instanceof Error ? error.message : String(error) })
       return undefined
@@ -122,13 +117,13 @@ export async function findMistake(root: string, dir: string): Promise<string | u
   return `${dir} holds copies of another data folder: nothing in it is in ${root}`
 }
 
-export function byPath(a: Pick<Trouble, 'path'>, b: Pick<Trouble, 'path'>): number {
+export function byPath(a: Pick<PathProblem, 'path'>, b: Pick<PathProblem, 'path'>): number {
   return a.path < b.path ? -1 : 1
 }
 
 /** Complete, checked and durable before it has its name; for its owner alone, since it holds password hashes. */
 async function copyCredentials(root: string, dir: string): Promise<void> {
-  const making = join(dir, `${unfinished}${newId()}.sqlite`)
+  const making = join(dir, unfinishedName('.sqlite'))
   try {
     await (await open(making, 'wx', 0o600)).close()
     copyDatabase(join(root, credentialsFile), making)
@@ -185,7 +180,7 @@ async function takeRepository(
 
 /** In place of a mirror that is damaged itself. */
 async function takeAgain(from: Repo, to: Repo, signal: AbortSignal): Promise<string | undefined> {
-  const fresh = join(dirname(to.dir), `${unfinished}${newId()}.git`)
+  const fresh = join(dirname(to.dir), unfinishedName('.git'))
   try {
     const damage = await findDamage(await createMirror(from, fresh, signal), 'full', signal)
     await rm(to.dir, { recursive: true })
@@ -198,7 +193,7 @@ async function takeAgain(from: Repo, to: Repo, signal: AbortSignal): Promise<str
 
 /** What backups that were killed had begun to copy. */
 async function removeAbandoned(folder: string, now: Date): Promise<void> {
-  for (const name of (await readdir(folder)).filter((one) => one.startsWith(unfinished))) {
+  for (const name of (await readdir(folder)).filter(isUnfinished)) {
     const { mtimeMs } = await stat(join(folder, name)).catch((error: unknown) => {
       if (isAbsent(error)) return { mtimeMs: now.getTime() }
       throw error
@@ -212,7 +207,7 @@ function refsOf(repo: Repo): ReadonlyMap<string, Oid> | undefined {
   try {
     return listRefs(repo, 'refs/')
   } catch (error) {
-    if (error instanceof GitError && error.code === 'ref_damaged') return undefined
+    if (isGitError(error, 'ref_damaged')) return undefined
     throw error
   }
 }

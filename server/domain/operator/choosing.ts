@@ -1,6 +1,6 @@
 /** Which of the copies that were found become repositories of the data folder: one for each id, none without its organisation. */
 import type { Repo } from '../../../gitstore/repo.ts'
-import type { Trouble } from './backup.ts'
+import type { PathProblem } from '../format/path-problem.ts'
 
 /** A copy below the staging folder, and what it says that it is. */
 export interface Copied {
@@ -18,7 +18,7 @@ export interface Copied {
 
 export interface Chosen {
   readonly copies: readonly Copied[]
-  readonly problems: readonly Trouble[]
+  readonly problems: readonly PathProblem[]
 }
 
 /**
@@ -26,7 +26,7 @@ export interface Chosen {
  * once, the one that was created first: the others took the id of a node that was deleted then.
  */
 export function chooseCopies(all: readonly Copied[]): Chosen {
-  const problems: Trouble[] = []
+  const problems: PathProblem[] = []
   const leave = ({ path }: Copied, reason: string): false => {
     problems.push({ path, reason: `left: ${reason}` })
     return false

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { codeOf } from '../../../gitstore/errors.ts'
 import { isAbsent } from '../../../gitstore/presence.ts'
 import { kindOf } from '../../../gitstore/regular-files.ts'
-import { unfinished } from '../../../gitstore/repos.ts'
-import type { Trouble } from './backup.ts'
+import { isUnfinished } from '../../../gitstore/temporary-names.ts'
+import type { PathProblem } from '../format/path-problem.ts'
 
 /** Levels of folders below the one that is given that are searched. */
 const levels = 3
@@ -15,7 +15,7 @@ export interface Copies {
   /** In order, below the folder that was searched. */
   readonly paths: readonly string[]
   /** What should be a repository, by its name or by what it holds, and cannot be read as one. */
-  readonly problems: readonly Trouble[]
+  readonly problems: readonly PathProblem[]
   /** Folders that lie too deep to be searched. */
   readonly unsearched: readonly string[]
 }
@@ -23,7 +23,7 @@ export interface Copies {
 /** What is below a repository belongs to it. Links are not followed. @throws system errors where `dir` cannot be read */
 export async function findCopies(dir: string): Promise<Copies> {
   const paths: string[] = []
-  const problems: Trouble[] = []
+  const problems: PathProblem[] = []
   const unsearched: string[] = []
   for (const entry of await entriesOf(dir)) await look(entry.name, entry, 1)
   return { paths, problems, unsearched }
@@ -81,7 +81,7 @@ function isNamedRepository(path: string): boolean {
 
 async function entriesOf(dir: string): Promise<Dirent[]> {
   const entries = await readdir(dir, { withFileTypes: true })
-  return entries.filter(({ name }) => !name.startsWith(unfinished)).sort((a, b) => (a.name < b.name ? -1 : 1))
+  return entries.filter(({ name }) => !isUnfinished(name)).sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 function leadsToFolder(link: string): boolean {

@@ -11,9 +11,9 @@ import { listParentEdges } from '../../../index/derived/edges.ts'
 import { withoutCycles } from '../../../index/graph/acyclic.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import type { Deps } from '../../deps.ts'
-import { followAll, followOne } from '../indexing/reindex.ts'
+import { indexAll, indexOne } from '../indexing/reindex.ts'
 import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
-import { credentialsFile } from './backup.ts'
+import { credentialsFile, indexFile, orgRepository } from '../layout.ts'
 import { examineRepository, type Finding, fault } from './repository-findings.ts'
 
 export interface Examination {
@@ -54,15 +54,15 @@ export async function examine(
   const damaged = new Set(findings.filter(({ kind }) => kind === 'fault').map(({ path }) => path))
 
   const credentials = join(root, credentialsFile)
-  const index = join(root, 'index.sqlite')
+  const index = join(root, indexFile)
   const sick = isTaken(credentials) ? databaseFault(credentials) : 'is missing, and with it all accounts'
   if (sick !== undefined) findings.push(fault('database', credentialsFile, sick))
   if (!isTaken(index)) {
-    findings.push({ ...fault('database', 'index.sqlite', 'is missing; the next start makes it again'), kind: 'note' })
+    findings.push({ ...fault('database', indexFile, 'is missing; the next start makes it again'), kind: 'note' })
   } else {
     const sickIndex = databaseFault(index)
     if (sickIndex !== undefined)
-      findings.push(fault('database', 'index.sqlite', `${sickIndex}; the next start makes it again`))
+      findings.push(fault('database', indexFile, `${sickIndex}; the next start makes it again`))
     else findings.push(...(await examineIndex(root, index, scratch, damaged, onProgress)))
   }
   return {
@@ -99,8 +99,9 @@ async function examineIndex(
   onProgress: (step: Step, done: number, total: number) => void,
 ): Promise<Finding[]> {
   const deps: Deps = { ...scratch, store: readOnlyStore(root) }
-  const rebuilt = join(scratch.config.dataDir, 'index.sqlite')
-  const first = await followAll(deps, (done, total) => onProgress('Rebuilding', done, total))
+
+  const rebuilt = join(scratch.config.dataDir, indexFile)
+  const first = await indexAll(deps, (done, total) => onProgress('Rebuilding', done, total))
   deps.draining.throwIfAborted()
   const failed = new Map(first.failed.map(({ path, reason }) => [pathOf(path), reason]))
   let different: Difference[]
@@ -108,7 +109,7 @@ async function examineIndex(
     different = differencesBetween(index, rebuilt)
     if (different.length + failed.size > 0) different = await lookAgain(deps, index, rebuilt, different, failed)
   } catch (error) {
-    return [fault('database', 'index.sqlite', error instanceof Error ? error.message : String(error))]
+    return [fault('database', indexFile, error instanceof Error ? error.message : String(error))]
   }
   const findings = [...failed]
     .filter(([path]) => !damaged.has(path))
@@ -130,12 +131,12 @@ async function lookAgain(
   failed: Map<string, string>,
 ): Promise<Difference[]> {
   await sleep(secondLook)
-  const suspects = new Set([...failed.keys()].map((path) => path.replace(/(\/org)?\.git$/, '')))
-  for (const { orgId, nodeId } of different) suspects.add(nodeId === undefined ? orgId : `${orgId}/${nodeId}`)
-  for (const suspect of [...suspects].sort()) {
-    const [orgId = '', nodeId] = suspect.split('/')
-    const path = pathOf(nodeId === undefined ? orgId : `${suspect}.git`)
-    await followOne(deps, orgId, nodeId).then(
+  const unsound = new Set([...failed.keys()].map((path) => path.replace(/(\/org)?\.git$/, '')))
+  for (const { orgId, nodeId } of different) unsound.add(nodeId === undefined ? orgId : `${orgId}/${nodeId}`)
+  for (const owner of [...unsound].sort()) {
+    const [orgId = '', nodeId] = owner.split('/')
+    const path = pathOf(nodeId === undefined ? orgId : `${owner}.git`)
+    await indexOne(deps, orgId, nodeId).then(
       () => failed.delete(path),
       (error: unknown) => failed.set(path, error instanceof Error ? error.message : String(error)),
     )
@@ -146,7 +147,7 @@ async function lookAgain(
 
 /** `followAll` names an organisation by its folder. */
 function pathOf(path: string): string {
-  return path.endsWith('.git') ? path : join(path, 'org.git')
+  return path.endsWith('.git') ? path : join(path, orgRepository)
 }
 
 /** Where nothing can be locked, hence no ref be moved: what a branch moved by hand means for requests is the service's to write. */

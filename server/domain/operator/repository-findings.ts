@@ -1,4 +1,5 @@
 /** What is wrong with one repository of a data folder, found without a change to it. */
+
 import { join, relative } from 'node:path'
 import { GitError } from '../../../gitstore/errors.ts'
 import { findDamage } from '../../../gitstore/objects/fsck.ts'
@@ -8,17 +9,16 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findOddEntry } from '../../../gitstore/upkeep/hazards.ts'
 import { listLeftovers } from '../../../gitstore/upkeep/stale-files.ts'
 import { readRecord } from '../format/org-format.ts'
+import type { PathProblem } from '../format/path-problem.ts'
 import { identityRef, type StoredRepository } from '../indexing/stored-repositories.ts'
-import { ledgerRef } from '../layout.ts'
+import { ledgerRef, runFolder } from '../layout.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 
-export interface Finding {
+/** `path` is below the data folder. */
+export interface Finding extends PathProblem {
   /** A fault is wrong; a note will be gone by itself or does no harm. */
   readonly kind: 'fault' | 'note'
   readonly subject: 'repository' | 'database' | 'index' | 'graph' | 'leftover'
-  /** Below the data folder. */
-  readonly path: string
-  readonly reason: string
 }
 
 export function fault(subject: Finding['subject'], path: string, reason: string): Finding {
@@ -39,9 +39,10 @@ export async function examineRepository(
     if (stored.nodeId !== undefined || !isTaken(join(root, stored.orgId))) return []
     return [fault('repository', stored.path, 'is missing: nothing of the organisation can be read')]
   }
+
   const wrong = await damagesOf(repo, stored, signal)
   const findings = isTaken(repo.dir) ? wrong.map((reason) => fault('repository', stored.path, reason)) : []
-  for (const path of listLeftovers(join(root, 'run'), repo, now.getTime())) {
+  for (const path of listLeftovers(runFolder(root), repo, now.getTime())) {
     const isLock = path.endsWith('.lock')
     const reason = isLock ? 'a lock that nobody holds any more' : 'a temporary file that nobody writes any more'
     findings.push({ kind: isLock ? 'fault' : 'note', subject: 'leftover', path: relative(root, path), reason })

@@ -1,4 +1,5 @@
 /** A data folder made again from copies of its repositories, with the accounts of a backup or with new ones. */
+
 import { randomBytes } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
@@ -12,12 +13,12 @@ import { moveRepo } from '../../../gitstore/repos.ts'
 import { findAccountById, insertAccount } from '../../../index/credentials/accounts.ts'
 import { listMemberships } from '../../../index/derived/org-queries.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
-import { takeOver } from '../../../index/sqlite/file-lock.ts'
+import { lockFileIn, takeOver } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../deps.ts'
 import { hashPassword } from '../accounts/passwords.ts'
 import { issueResetToken } from '../accounts/sessions.ts'
-import { isId } from '../layout.ts'
-import { credentialsFile, type Trouble } from './backup.ts'
+import type { PathProblem } from '../format/path-problem.ts'
+import { credentialsFile, isId, runFolder } from '../layout.ts'
 import { hashOfFile, type Manifest } from './manifest.ts'
 import { type Staged, stagingFolder } from './staging.ts'
 
@@ -27,18 +28,23 @@ export async function findOccupant(root: string): Promise<string | undefined> {
   if (names.some(isId)) return 'it has organisations'
   if (names.includes(stagingFolder))
     return `another restore is at work, or was broken off: then remove ${join(root, stagingFolder)}`
-  const run = join(root, 'run')
+  const run = runFolder(root)
   for (const process of await namesIn(run)) {
     const claim = takeOver(run, process)
     // Undefined, and its folder is still there: it lives. The files are those by which processes take turns.
-    if (!claim && isTaken(join(run, process, 'alive'))) return 'a service or a command is at work on it'
+    if (!claim && isTaken(lockFileIn(join(run, process)))) return 'a service or a command is at work on it'
     claim?.release()
   }
   return undefined
 }
 
 /** Puts what is staged into place, the accounts first. False where the accounts are not the backup's. @throws as placeCredentials */
-export async function putIntoPlace(root: string, dir: string, staged: Staged, problems: Trouble[]): Promise<boolean> {
+export async function putIntoPlace(
+  root: string,
+  dir: string,
+  staged: Staged,
+  problems: PathProblem[],
+): Promise<boolean> {
   try {
     const hasCredentials = await placeCredentials(root, dir, staged.manifest, problems)
     await placeOrgs(root, staged)
@@ -58,7 +64,7 @@ async function placeCredentials(
   root: string,
   dir: string,
   manifest: Manifest | undefined,
-  problems: Trouble[],
+  problems: PathProblem[],
 ): Promise<boolean> {
   const [from, to] = [join(dir, credentialsFile), join(root, credentialsFile)]
   const file = await openRegular(from)
@@ -104,7 +110,7 @@ export interface NewAccount {
  * An account, under the same id and with a password that nobody knows, for each member who has none. The index has
  * followed the organisations. By e-mail.
  */
-export async function createAccounts(deps: Deps, problems: Trouble[]): Promise<NewAccount[]> {
+export async function createAccounts(deps: Deps, problems: PathProblem[]): Promise<NewAccount[]> {
   const members = await listMemberships(deps.index.read)
   const password_hash = await hashPassword(deps, 'signup', randomBytes(32).toString('base64url'))
   const accounts: NewAccount[] = []

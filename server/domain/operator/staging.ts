@@ -1,10 +1,11 @@
 /** Mirrors brought below a data folder, each to where it says that it belongs, before anything there sees them. */
+
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pLimit from 'p-limit'
 import { v7 as newId } from 'uuid'
 import { allDone } from '../../../gitstore/durable.ts'
-import { codeOf, GitError } from '../../../gitstore/errors.ts'
+import { codeOf, GitError, isStorageFault } from '../../../gitstore/errors.ts'
 import { findDamage } from '../../../gitstore/objects/fsck.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -12,10 +13,11 @@ import { moveRepo } from '../../../gitstore/repos.ts'
 import { createMirror } from '../../../gitstore/transfer/mirror.ts'
 import { findHazard } from '../../../gitstore/upkeep/hazards.ts'
 import { findRecord } from '../format/org-format.ts'
+import type { PathProblem } from '../format/path-problem.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
-import { isId, ledgerRef, main } from '../layout.ts'
+import { isId, ledgerRef, main, orgRepository } from '../layout.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
-import { byPath, type Trouble } from './backup.ts'
+import { byPath } from './backup.ts'
 import { type Copied, chooseCopies } from './choosing.ts'
 import { findCopies } from './copies.ts'
 import { type Manifest, manifestFile, readManifest } from './manifest.ts'
@@ -32,8 +34,8 @@ export interface Staged {
   readonly nodes: number
   readonly manifest: Manifest | undefined
   /** Copies that were left where they are, for no fault of theirs. */
-  readonly left: readonly Trouble[]
-  readonly problems: readonly Trouble[]
+  readonly left: readonly PathProblem[]
+  readonly problems: readonly PathProblem[]
 }
 
 /**
@@ -80,7 +82,7 @@ async function stageAll(
   const { copies, problems: conflicts } = chooseCopies(copied.copies)
   for (const { copy, id, orgId } of copies) {
     await mkdir(join(staging, orgId), { recursive: true })
-    await moveRepo(copy.dir, join(staging, orgId, id === orgId ? 'org.git' : `${id}.git`))
+    await moveRepo(copy.dir, join(staging, orgId, id === orgId ? orgRepository : `${id}.git`))
   }
   const problems = [
     ...(damage === undefined ? [] : [{ path: manifestFile, reason: `damaged, and done without: ${damage}` }]),
@@ -99,7 +101,7 @@ async function stageAll(
 interface AllCopied {
   readonly copies: readonly Copied[]
   /** Of what could not be copied. */
-  readonly problems: readonly Trouble[]
+  readonly problems: readonly PathProblem[]
 }
 
 async function copyAll(
@@ -114,13 +116,13 @@ async function copyAll(
   const failing = new AbortController()
   const ending = AbortSignal.any([signal, failing.signal])
   const copies: Copied[] = []
-  const problems: Trouble[] = []
+  const problems: PathProblem[] = []
   let done = 0
   const copying = wanted.map((path) =>
     turn(async () => {
       ending.throwIfAborted()
       const copied = await copyOne(staging, dir, path, named.get(path), ending).catch((error: unknown) => {
-        if (!(error instanceof GitError) || error.code.startsWith('storage_')) failing.abort(error)
+        if (!(error instanceof GitError) || isStorageFault(error)) failing.abort(error)
         return error instanceof Error ? error.message : String(error)
       })
       ending.throwIfAborted()

@@ -1,14 +1,15 @@
 /** Deleted repositories: brought back, or removed for good. */
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { v7 as newId } from 'uuid'
 import { namesIn } from '../../../gitstore/presence.ts'
-import { moveRepo, repoExists, unfinished } from '../../../gitstore/repos.ts'
+import { moveRepo, repoExists } from '../../../gitstore/repos.ts'
+import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.ts'
 import { hasPersonalOrg } from '../../../index/credentials/accounts.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import { deleteTombstones } from '../../../index/derived/nodes.ts'
 import type { Deps } from '../../deps.ts'
-import { followNode } from '../indexing/index-node.ts'
+import type { NodeAt } from '../at.ts'
+import { indexNode } from '../indexing/index-node.ts'
 import { isId, ledgerRef, nodeRepo, orgRepo, trashFolder } from '../layout.ts'
 
 /** Why a node does not come back: nothing of that name can, or, a `conflict`, another node has its id. */
@@ -18,7 +19,7 @@ export interface NotRestored {
 }
 
 /** Renames the node's newest copy in the trash into place; the index follows. Undefined: it is back. */
-export async function restoreNode(deps: Deps, orgId: string, nodeId: string): Promise<NotRestored | undefined> {
+export async function restoreNode(deps: Deps, { orgId, nodeId }: NodeAt): Promise<NotRestored | undefined> {
   const repo = nodeRepo(deps.store, orgId, nodeId)
   if (repoExists(repo)) return { kind: 'mistake', reason: 'the node exists' }
   if (!repoExists(orgRepo(deps.store, orgId))) return { kind: 'mistake', reason: 'its organisation does not exist' }
@@ -29,7 +30,7 @@ export async function restoreNode(deps: Deps, orgId: string, nodeId: string): Pr
   // Left by a deletion that was killed after its commit point.
   await rm(join(newest.path, `${ledgerRef}.lock`), { force: true })
   await moveRepo(newest.path, repo.dir)
-  await followNode(deps, orgId, nodeId)
+  await indexNode(deps, orgId, nodeId)
   if (await findNode(deps.index.read, orgId, nodeId)) return undefined
   // Another organisation made a node of that id meanwhile.
   await moveRepo(repo.dir, newest.path)
@@ -65,7 +66,7 @@ export async function purge(
 ): Promise<{ removed: Trashed[]; kept: Trashed[] }> {
   const all = await listTrash(deps)
   const due = all.filter(({ deleted_at }) => deleted_at < before.toISOString())
-  for (const leftover of await listUnfinished(deps)) await rm(leftover, { recursive: true, force: true })
+  for (const going of await listUnfinished(deps)) await rm(going, { recursive: true, force: true })
   await forget(deps, due)
   for (const [done, { path, orgId, nodeId }] of due.entries()) {
     deps.draining.throwIfAborted()
@@ -73,7 +74,7 @@ export async function purge(
     if (nodeId === undefined && (await isPersonal(deps, orgId)))
       await mkdir(join(trashFolder(deps.store), `${orgId}.purged`), { recursive: true })
     // First out of reach of those who look for something to bring back: half a repository is none.
-    const going = join(dirname(path), `${unfinished}${newId()}`)
+    const going = join(dirname(path), unfinishedName())
     await moveRepo(path, going)
     await rm(going, { recursive: true, force: true })
     onProgress(done + 1, due.length)
@@ -130,7 +131,7 @@ async function listUnfinished({ store }: Pick<Deps, 'store'>): Promise<string[]>
   )
   return found
     .flat()
-    .filter(({ name }) => name.startsWith(unfinished))
+    .filter(({ name }) => isUnfinished(name))
     .map(({ path }) => path)
 }
 

@@ -1,12 +1,12 @@
 /** The one way to change an organisation: a commit of org.git that the index has followed. */
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { transact } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
-import { followOrg } from '../indexing/index-node.ts'
+import { indexOrg } from '../indexing/index-node.ts'
 import { main, orgRepo } from '../layout.ts'
 
 /**
@@ -31,7 +31,7 @@ export async function changeOrg(
     const to = await commitOrg(repo, head, after, actor, deps.now(), message)
     return { moves: [{ repo, ref: main, to }], value: undefined }
   }).catch(orgIsGone)
-  await followOrg(deps, orgId).catch((error: unknown) => {
+  await indexOrg(deps, orgId).catch((error: unknown) => {
     deps.log.error({ err: error, orgId }, 'the index is behind this organisation')
     throw new Refusal('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')
   })
@@ -44,7 +44,6 @@ export function requireOwner(record: OrgRecord, actor: Person): void {
 
 /** What it means that the repository of an organisation is missing: somebody has deleted it meanwhile. */
 export function orgIsGone(error: unknown): never {
-  if (error instanceof GitError && error.code === 'repo_missing')
-    throw new Refusal('org_not_found', 'Organisation not found')
+  if (isGitError(error, 'repo_missing')) throw new Refusal('org_not_found', 'Organisation not found')
   throw error
 }

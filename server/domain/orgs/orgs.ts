@@ -3,9 +3,10 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as newId } from 'uuid'
 import { makeFolder } from '../../../gitstore/durable.ts'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
-import { createRepo, moveRepo, unfinished } from '../../../gitstore/repos.ts'
+import { createRepo, moveRepo } from '../../../gitstore/repos.ts'
+import { unfinishedName } from '../../../gitstore/temporary-names.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import { listOrgsOf } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
@@ -14,8 +15,8 @@ import { findOrg, orgFor } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { commitOrg } from '../format/org-format.ts'
-import { followOrg } from '../indexing/index-node.ts'
-import { main, orgFolder, trashFolder } from '../layout.ts'
+import { indexOrg } from '../indexing/index-node.ts'
+import { main, orgFolder, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { changeOrg, orgIsGone, requireOwner } from './org-changes.ts'
 
@@ -44,7 +45,7 @@ export interface OrgInput {
 export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: string = newId()): Promise<Org> {
   const now = deps.now()
   const created_at = now.toISOString()
-  const making = join(deps.store.root, `${unfinished}${newId()}`)
+  const making = join(deps.store.root, unfinishedName())
   const record = {
     org: {
       id,
@@ -57,14 +58,14 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: 
   }
   await mkdir(making)
   await createRepo(
-    join(making, 'org.git'),
+    join(making, orgRepository),
     async (repo) => new Map([[main, await commitOrg(repo, null, record, actor, now, 'create')]]),
   )
   await moveRepo(making, orgFolder(deps.store, id)).catch(async (error: unknown) => {
     await rm(making, { recursive: true, force: true })
     throw error
   })
-  await followOrg(deps, id)
+  await indexOrg(deps, id)
   return readOrg(deps, actor, { orgId: id })
 }
 
@@ -75,7 +76,7 @@ export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string
   if (trash.some((name) => name.startsWith(`${orgId}.`))) return
   await createOrg(deps, actor, { name: actor.name }, orgId).catch((error: unknown) => {
     // Another process was quicker.
-    if (!(error instanceof GitError) || error.code !== 'repo_exists') throw error
+    if (!isGitError(error, 'repo_exists')) throw error
   })
 }
 
@@ -101,13 +102,13 @@ export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Par
 }
 
 /** Everything goes to the trash in one rename; a commit in flight finds its folder gone. @throws Refusal org_not_found */
+
 export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
   await orgFor(deps, actor, at, 'owner')
   const { orgId } = at
-  const trash = trashFolder(deps.store)
-  await makeFolder(trash)
-  await moveRepo(orgFolder(deps.store, orgId), join(trash, `${orgId}.${deps.now().getTime()}`)).catch(orgIsGone)
-  await followOrg(deps, orgId)
+  await makeFolder(trashFolder(deps.store))
+  await moveRepo(orgFolder(deps.store, orgId), trashedOrgFolder(deps.store, orgId, deps.now())).catch(orgIsGone)
+  await indexOrg(deps, orgId)
 }
 
 function toOrg(row: OrgRow, role: Role | null): Org {

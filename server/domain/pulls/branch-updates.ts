@@ -1,5 +1,5 @@
 /** Updating the branch of a pull request: its commits are rebased onto the target, on the server. */
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { rebase } from '../../../gitstore/history/rebase.ts'
 import { type RefName, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
@@ -12,7 +12,7 @@ import type { PullAt } from '../at.ts'
 import { addsParents, problemsOf, refuseDirectMove, refuseProblems, whileHeld } from '../branches/branch-moves.ts'
 import { readTree } from '../branches/commit-trees.ts'
 import { signature } from '../format/signatures.ts'
-import { followSoon } from '../indexing/index-node.ts'
+import { tryIndexNode } from '../indexing/index-node.ts'
 import { main } from '../layout.ts'
 import { openSlots } from '../slots.ts'
 import { sentence } from './merges.ts'
@@ -80,7 +80,7 @@ export async function updatePullBranch(
       return { moves: [{ ...source, to: head }], value: undefined }
     }),
   )
-  await followSoon(deps, at.orgId, at.nodeId)
+  await tryIndexNode(deps, at.orgId, at.nodeId)
   return pullAfter(deps, access, at)
 }
 
@@ -100,9 +100,8 @@ async function rebased(
   try {
     return await rebase(repo, { commits, onto, committer: signature(actor, deps.now()), signal })
   } catch (error) {
-    if (error instanceof GitError && error.code === 'limit_exceeded')
-      throw tooMany('The folders that the commits change are too large')
-    if (!(error instanceof GitError) || error.code !== 'merge_conflict') throw error
+    if (isGitError(error, 'limit_exceeded')) throw tooMany('The folders that the commits change are too large')
+    if (!isGitError(error, 'merge_conflict')) throw error
     throw new Refusal('merge_conflict', 'Both branches changed the same paths; nothing was changed', {
       paths: error.facts.paths,
     })

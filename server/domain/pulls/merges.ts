@@ -12,7 +12,7 @@ import type { PullAt } from '../at.ts'
 import { addsParents, whileHeld } from '../branches/branch-moves.ts'
 import { readTree } from '../branches/commit-trees.ts'
 import { excerpt } from '../format/excerpt.ts'
-import { followSoon } from '../indexing/index-node.ts'
+import { tryIndexNode } from '../indexing/index-node.ts'
 import { ledgerRef, main } from '../layout.ts'
 import { type PullRecord, readPull } from '../ledger/ledger.ts'
 import { openPullsAt } from '../ledger/open-pulls.ts'
@@ -38,7 +38,7 @@ export async function mergePull(deps: Deps, actor: Person, at: PullAt, input: Me
     const row = await rowFor(deps, at)
     requireRole(access, roleToMerge(access, row))
     const done = await whileHeld(deps, access, held, () => attempt(deps, actor, access, row, input, held))
-    await followSoon(deps, at.orgId, at.nodeId)
+    await tryIndexNode(deps, at.orgId, at.nodeId)
     if (done) return pullAfter(deps, access, at)
   }
 }

@@ -8,13 +8,13 @@ import type { MergeRefusal } from '../../errors.ts'
 import type { NodeAccess } from '../access.ts'
 import { findTree } from '../branches/commit-trees.ts'
 import { contentProblems, graphProblems } from '../branches/edge-rules.ts'
-import type { ContentProblem } from '../format/content-problem.ts'
 import { readContent } from '../format/node-format.ts'
+import type { ContentProblem } from '../format/path-problem.ts'
 import { laterOf, timeOf } from '../format/signatures.ts'
 
 export type MergeReason = MergeRefusal | 'mergeable'
 
-const toldProblems = 100
+const mostProblems = 100
 
 export interface PullState {
   readonly source: Oid | null
@@ -74,7 +74,7 @@ export async function stateOf(
   const moved = source ? await findCommit(repo, source) : undefined
   const movedAt = moved ? timeOf(moved.committer) : ''
   const updatedAt = laterOf(movedAt, pull.recorded_at)
-  const told = problems.slice(0, toldProblems)
+  const told = problems.slice(0, mostProblems)
   return { source, target, ahead, behind, problems: told, reasons: [first, ...rest], updatedAt }
 }
 

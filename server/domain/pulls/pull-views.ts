@@ -3,7 +3,7 @@
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../deps.ts'
 import type { NodeAccess } from '../access.ts'
-import type { ContentProblem } from '../format/content-problem.ts'
+import type { ContentProblem } from '../format/path-problem.ts'
 import type { MergeReason } from './pull-state.ts'
 import { stateOf } from './pull-state.ts'
 

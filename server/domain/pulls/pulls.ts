@@ -14,7 +14,7 @@ import type { NodeAt, PullAt } from '../at.ts'
 import { readCommits, readDiff } from '../branches/commit-views.ts'
 import { refuseLongText } from '../format/limits.ts'
 import type { Author } from '../format/signatures.ts'
-import { followSoon, readBack } from '../indexing/index-node.ts'
+import { readBack, tryIndexNode } from '../indexing/index-node.ts'
 import { ledgerRef, pinRef } from '../layout.ts'
 import { appendPull, type PullEvent, type PullRecord, readLastNumber, readPull } from '../ledger/ledger.ts'
 import { endedBy, frozen, withHeads } from '../ledger/pull-ledger.ts'
@@ -160,7 +160,7 @@ async function changeLedger<T>(
     await requireStill(deps, actor, org.id, 'editor')
     return decide(current(ledger) ?? node.ledger)
   })
-  await followSoon(deps, org.id, node.id)
+  await tryIndexNode(deps, org.id, node.id)
   return value
 }
 

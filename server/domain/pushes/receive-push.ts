@@ -5,14 +5,14 @@ import type { Repo } from '../../../gitstore/repo.ts'
 import type { Push, PushReport, RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { syncReceived } from '../../../gitstore/transfer/quarantine.ts'
 import type { Deps } from '../../deps.ts'
-import { Invalid, Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
 import { moveRefs } from '../branches/ref-moves.ts'
 import { printable, Rejected, refProblem } from '../branches/ref-rules.ts'
+import { pushAnswerOf } from '../fault-meanings.ts'
 import { excerpt } from '../format/excerpt.ts'
-import { followSoon } from '../indexing/index-node.ts'
+import { tryIndexNode } from '../indexing/index-node.ts'
 import { main, nodeRepo } from '../layout.ts'
 import type { Settled } from '../ledger/settle.ts'
 import { adviceFor } from './push-advice.ts'
@@ -24,8 +24,10 @@ const mostRefs = 2_000
  * Others wait for a lock for at most a second.
  */
 const mostMoved = 250
-/** Problems that are told of one ref. */
-const toldProblems = 20
+/** Problems of one ref that are listed. */
+const mostProblems = 20
+/** The refs of an atomic push would be each other's folders. */
+const nameTaken = pushAnswerOf(new GitError('ref_name_taken', 'A ref is a folder of another'))
 
 /**
  * What the pusher's refs come to. `main` goes last: what else is pushed may be the head of a request that main takes in.
@@ -50,7 +52,7 @@ export async function receivePush(
   const refused = refusedNames(commands)
   const lines: string[] = []
   if (atomic) {
-    for (const ref of relatedRefs(commands)) if (!refused.has(ref)) refused.set(ref, sentences.ref_name_taken ?? '')
+    for (const ref of relatedRefs(commands)) if (!refused.has(ref)) refused.set(ref, nameTaken.reason)
     refuseRest(refused, commands)
   }
   const named = commands.filter(({ ref }) => !refused.has(ref))
@@ -70,11 +72,11 @@ export async function receivePush(
       lines.push(...told.lines)
     }
   }
-  await followSoon(deps, at.orgId, at.nodeId)
+  await tryIndexNode(deps, at.orgId, at.nodeId)
   return { refused, lines: [...lines, ...advice(deps, repo, commands, refused)] }
 }
 
-/** None where it cannot be read: the refs have moved, and the report of that is not lost with it. */
+/** Returns none if the storage fails: the refs have moved, and their report must not be lost. */
 function advice(
   deps: Deps,
   repo: Repo,
@@ -157,44 +159,15 @@ interface Explanation {
 function explain(deps: Deps, error: unknown): Explanation {
   if (error instanceof Rejected) {
     const told = error.problems
-      .slice(0, toldProblems)
+      .slice(0, mostProblems)
       .map(({ path, reason }) => printable(`${excerpt(path)}: ${reason}`))
     const more = error.problems.length - told.length
     return { reason: printable(error.message), lines: more > 0 ? [...told, `and ${more} more`] : told }
   }
-  if (error instanceof Refusal) return { reason: error.message, lines: [] }
-  if (error instanceof Invalid) return { reason: error.message, lines: [] }
-  if (error instanceof GitError && faults.includes(error.code)) deps.log.error({ err: error }, 'a push met a fault')
-  if (error instanceof GitError && error.code in sentences) return { reason: sentences[error.code] ?? '', lines: [] }
-  deps.log.error({ err: error }, 'a ref of a push could not be moved')
-  return { reason: `the service failed; ${look}`, lines: [] }
+  const { reason, isLogged } = pushAnswerOf(error)
+  if (isLogged) deps.log.error({ err: error }, 'a ref of a push could not be moved')
+  return { reason, lines: [] }
 }
-
-/** A fault may come after the ref has moved, and before that is durable. */
-const look = 'fetch before you push again'
-
-const sentences: Partial<Record<GitError['code'], string>> = {
-  busy: 'others are writing; push again',
-  ref_name_taken: 'another ref stands in the way of this name',
-  limit_exceeded: 'it holds more than the service reads',
-  object_missing: 'an object is missing',
-  object_damaged: 'an object is damaged',
-  ref_damaged: 'this repository is damaged',
-  repo_missing: 'the repository was deleted meanwhile',
-  storage_full: `the disk is full; ${look}`,
-  storage_readonly: `the storage is read-only; ${look}`,
-  storage_error: `the storage failed; ${look}`,
-}
-
-/** What the operator hears of, too. */
-const faults: readonly GitError['code'][] = [
-  'object_missing',
-  'object_damaged',
-  'ref_damaged',
-  'storage_full',
-  'storage_readonly',
-  'storage_error',
-]
 
 /** What became of pull requests, for the person at the terminal. */
 function linesOf(events: readonly Settled[]): string[] {

@@ -1,6 +1,6 @@
 /** Nodes as git's remotes: who may fetch from and push to one, and which refs they are shown. */
 import type { Readable, Writable } from 'node:stream'
-import { GitError } from '../../../gitstore/errors.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
 import { refuseSuspect } from '../../../gitstore/refs/read-only.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -36,7 +36,7 @@ type Wire = Pick<Conversation, 'version' | 'signal' | 'stopping'>
 /** Writes the answer. */
 type Answer = (output: Writable, wire: Wire) => Promise<void>
 
-export interface Remote {
+export interface SmartHttp {
   /** Whether the caller is shown what anybody is shown. */
   readonly isPublic: boolean
   /** The answer to `info/refs`. */
@@ -63,12 +63,12 @@ const pushLimitBytes = 2 ** 22
  *
  * @throws Refusal unauthenticated, org_not_found, node_not_found, forbidden, token_scope; GitError as nodeFor
  */
-export async function openRemote(
+export async function openSmartHttp(
   deps: Deps,
   credential: Credential | undefined,
   at: RepositoryAt,
   service: GitService,
-): Promise<Remote> {
+): Promise<SmartHttp> {
   const { orgId, name } = at
   if (credential?.scope !== undefined) requireScope(credential.scope, at, service)
   const actor = credential?.person ?? anonymous
@@ -106,7 +106,7 @@ function shownTo(repo: Repo, audience: Audience): readonly string[] {
   return readRef(repo, main) ? [main, 'refs/tags'] : ['refs/tags']
 }
 
-function fetched(repo: Repo, audience: Audience): Remote {
+function fetched(repo: Repo, audience: Audience): SmartHttp {
   const conversation = (wire: Wire) =>
     ({ ...wire, service: 'git-upload-pack', shown: shownTo(repo, audience) }) satisfies Conversation
   const answer = async (request: FetchRequest, output: Writable, wire: Wire): Promise<void> => {
@@ -142,7 +142,7 @@ async function inWords<T>(work: () => Promise<T>): Promise<T | string> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof GitError && error.code === 'not_offered') return error.message
+    if (isGitError(error, 'not_offered')) return error.message
     throw error
   }
 }
@@ -159,7 +159,7 @@ function isRefusedWhole(refused: ReadonlyMap<string, string | undefined>): refus
   return [...refused.values()].every((problem) => problem !== undefined)
 }
 
-function pushed(repo: Repo, judge: Judge): Remote {
+function pushed(repo: Repo, judge: Judge): SmartHttp {
   const conversation = (wire: Wire) =>
     ({ ...wire, service: 'git-receive-pack', shown: shownTo(repo, 'member') }) satisfies Conversation
   return {

@@ -5,14 +5,14 @@ import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import { v7 as newId } from 'uuid'
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number
   readonly code: string
   readonly detail: string
 }
 
 /** Writes the answer and a line of the log, and nothing of what was sent; the connection is the caller's to close. */
-export function answerRaw(log: Logger, socket: Duplex, { status, code, detail }: RawAnswer): void {
+export function sendRaw(log: Logger, socket: Duplex, { status, code, detail }: RawResponse): void {
   const request_id = newId()
   const body = JSON.stringify({ detail, code, request_id })
   const head = [

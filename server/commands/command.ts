@@ -1,0 +1,66 @@
+/** What the commands share: the call, the data folder, the terminal. */
+import { stat } from 'node:fs/promises'
+import { isAbsent } from '../../gitstore/presence.ts'
+import { openDeps } from '../bootstrap.ts'
+import type { Config } from '../config.ts'
+import type { Deps } from '../deps.ts'
+import type { PathProblem } from '../domain/format/path-problem.ts'
+import { createLog } from '../http/requests.ts'
+import { type Progress, progressOn } from '../import/progress.ts'
+
+/** What every command gets. */
+export interface Call {
+  readonly config: Config
+  /** Aborted where the command is to end before its work is done. */
+  readonly signal: AbortSignal
+}
+
+/** What the caller of a command can mend: the message goes to standard error, the exit code is 2. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'UsageError'
+  }
+}
+
+/** Runs `work` on the data folder, beside whatever else runs on it. */
+export async function withDeps<T>({ config, signal }: Call, work: (deps: Deps) => Promise<T>): Promise<T> {
+  const level = config.logLevel === 'info' ? 'warn' : config.logLevel
+  const opened = await openDeps(config, { log: createLog(level), draining: signal })
+  try {
+    return await work(opened.deps)
+  } finally {
+    await opened.close()
+  }
+}
+
+/** @throws UsageError */
+export async function requireFolder(path: string): Promise<void> {
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    (error: unknown) => {
+      if (isAbsent(error)) return false
+      throw new UsageError(`${path} cannot be looked at: ${error instanceof Error ? error.message : error}`)
+    },
+  )
+  if (!isFolder) throw new UsageError(`${path} is not a folder`)
+}
+
+/** The exit code: 1 if there are any. */
+export function sayProblems(problems: readonly PathProblem[]): number {
+  if (problems.length > 0) say(`${things(problems.length)} wrong:`)
+  for (const { path, reason } of problems) say(`  ${path}: ${reason}`)
+  return problems.length > 0 ? 1 : 0
+}
+
+export function things(count: number): string {
+  return count === 1 ? '1 thing is' : `${count} things are`
+}
+
+export function progressFor(label: string): Progress {
+  return progressOn(process.stderr, label, () => performance.now())
+}
+
+export function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

@@ -1,0 +1,43 @@
+/** `grove restore`: fills an empty data folder from a backup or from mirrors. */
+import { resolve } from 'node:path'
+import { hasAccounts } from '../../index/credentials/accounts.ts'
+import type { PathProblem } from '../domain/format/path-problem.ts'
+import { indexAll } from '../domain/indexing/reindex.ts'
+import { createAccounts, findOccupant, putIntoPlace } from '../domain/operator/restore.ts'
+import { stage } from '../domain/operator/staging.ts'
+import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
+
+/** Exit code 1 if a copy was left for a fault of its own, or is restored and not sound. */
+export async function restoreFrom(call: Call, source: string): Promise<number> {
+  const dir = resolve(source)
+  const root = call.config.dataDir
+  await requireFolder(dir)
+  const occupant = (await findOccupant(root)) ?? (await findAccounts(call))
+  if (occupant !== undefined) throw new UsageError(`${root} is not an empty data folder: ${occupant}`)
+  const copying = progressFor('Copying')
+  const staged = await stage(root, dir, call.signal, copying.at)
+  copying.end()
+  const problems: PathProblem[] = [...staged.problems]
+  const hasCredentials = await putIntoPlace(root, dir, staged, problems)
+  return withDeps(call, async (deps) => {
+    const indexing = progressFor('Indexing')
+    const { failed } = await indexAll(deps, indexing.at)
+    indexing.end()
+    if (call.signal.aborted) say(`${root} is restored in part: empty it before you restore again`)
+    call.signal.throwIfAborted()
+    const accounts = await createAccounts(deps, problems)
+    say(`${staged.orgs.length} organisations and ${staged.nodes} nodes restored from ${dir}`)
+    if (hasCredentials) say('Accounts, passwords and sessions are those of the backup')
+    if (accounts.length > 0)
+      say('Who is to set a password by POST /auth/password with this reset_token, within 7 days:')
+    for (const { email, resetToken } of accounts) say(`${email} ${resetToken}`)
+    for (const { path, reason } of staged.left) say(`left: ${path} ${reason}`)
+    return sayProblems([...problems, ...failed])
+  })
+}
+
+async function findAccounts(call: Call): Promise<string | undefined> {
+  return withDeps(call, async ({ credentials }) => {
+    return (await hasAccounts(credentials.read)) ? 'it has accounts' : undefined
+  })
+}

@@ -1,0 +1,94 @@
+/** What faults of repositories and databases mean to callers: one table for REST and for pushes. */
+import { asStorageFault, GitError, type GitErrorCode } from '../../gitstore/errors.ts'
+import { DatabaseFault } from '../../index/sqlite/database.ts'
+import { Invalid, invalid, Refusal } from '../errors.ts'
+
+type Answer = Refusal | Invalid
+
+interface Meaning {
+  /** Undefined: a fault of the service, 500. */
+  readonly answer: (error: GitError) => Answer | undefined
+  /** The line of git's report for a ref of a push. Undefined: the service failed. */
+  readonly pushed?: string
+  /** Whether a push that meets it is an error in the log. */
+  readonly isLogged?: true
+}
+
+/** A fault may come after the ref has moved, and before that is durable. */
+const look = 'fetch before you push again'
+
+const damaged = () => new Refusal('repo_damaged', 'This repository is damaged')
+
+const meanings: Readonly<Record<GitErrorCode, Meaning>> = {
+  ref_moved: {
+    answer: ({ facts }) => new Refusal('head_moved', 'The branch has moved', { current_head: facts.current }),
+  },
+  ref_name_taken: {
+    answer: () => new Refusal('branch_name_taken', 'Another branch stands in the way of this name'),
+    pushed: 'another ref stands in the way of this name',
+  },
+  ref_damaged: { answer: damaged, pushed: 'this repository is damaged', isLogged: true },
+  busy: {
+    answer: () => new Refusal('busy', 'Others are writing; try again'),
+    pushed: 'others are writing; push again',
+  },
+  object_missing: { answer: damaged, pushed: 'an object is missing', isLogged: true },
+  object_damaged: { answer: damaged, pushed: 'an object is damaged', isLogged: true },
+  repo_missing: {
+    answer: () => new Refusal('node_not_found', 'Node not found'),
+    pushed: 'the repository was deleted meanwhile',
+  },
+  repo_exists: { answer: () => new Refusal('node_exists', 'There is a node with this id') },
+  merge_conflict: {
+    answer: ({ facts }) => new Refusal('merge_conflict', 'The branches conflict', { paths: facts.paths }),
+  },
+  path_conflict: {
+    answer: ({ facts }) => invalid(['body'], 'A file stands where a directory must be, or the reverse', facts.path),
+  },
+  limit_exceeded: {
+    answer: () => new Refusal('too_large', 'This is larger than the service reads'),
+    pushed: 'it holds more than the service reads',
+  },
+  malformed_request: { answer: ({ message }) => new Refusal('bad_request', message) },
+  not_offered: { answer: ({ message }) => new Refusal('bad_request', message) },
+  native_failed: { answer: () => undefined },
+  storage_full: {
+    answer: () => new Refusal('storage_full', 'The disk is full'),
+    pushed: `the disk is full; ${look}`,
+    isLogged: true,
+  },
+  storage_readonly: {
+    answer: () => new Refusal('storage_readonly', 'The storage is read-only'),
+    pushed: `the storage is read-only; ${look}`,
+    isLogged: true,
+  },
+  storage_error: {
+    answer: () => new Refusal('storage_error', 'The storage failed'),
+    pushed: `the storage failed; ${look}`,
+    isLogged: true,
+  },
+}
+
+/** What the caller of REST is answered; undefined: a fault of the service. */
+export function answerOf(error: unknown): Answer | undefined {
+  if (error instanceof Refusal || error instanceof Invalid) return error
+  if (error instanceof DatabaseFault) {
+    const { code, message } = error
+    return new Refusal(code === 'damaged' || code === 'too_new' ? 'storage_error' : code, message)
+  }
+  const fault = asStorageFault(error)
+  return fault instanceof GitError ? meanings[fault.code].answer(fault) : undefined
+}
+
+export interface PushAnswer {
+  readonly reason: string
+  readonly isLogged: boolean
+}
+
+/** What the report of a push says of a ref that stayed where it was. */
+export function pushAnswerOf(error: unknown): PushAnswer {
+  if (error instanceof Refusal || error instanceof Invalid) return { reason: error.message, isLogged: false }
+  const meaning = error instanceof GitError ? meanings[error.code] : undefined
+  if (meaning?.pushed === undefined) return { reason: `the service failed; ${look}`, isLogged: true }
+  return { reason: meaning.pushed, isLogged: meaning.isLogged === true }
+}

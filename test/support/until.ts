@@ -1,0 +1,15 @@
+/** Waiting for what is meant to happen, on a machine that may be slow and do much else. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Milliseconds after which it never happens: fewer than mocha gives a test, so that its failure says what it waited for. */
+const never = 300_000
+
+/** Resolves once it holds. @throws Error after five minutes */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + never
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`This never came to hold: ${holds}`)
+    await sleep(20)
+  }
+}
