@@ -76,8 +76,7 @@ export const proxies: Readonly<Record<string, (place: ProxyPlace) => Promise<Run
   },
   Caddy: async ({ certificate, port, upstream, prefix }) => {
     const site = replaced(await readFile('server/deploy/Caddyfile', 'utf8'), [
-      [/^grove\.example \{$/m, `https://localhost:${port} {\n\ttls ${certificate.certificate} ${certificate.key}`],
-      [/127\.0\.0\.1:3000/, `127.0.0.1:${upstream}`],
+      [/^\{\$GROVE_NAME:grove\.example\} \{$/m, `$&\n\ttls ${certificate.certificate} ${certificate.key}`],
       ...(prefix === ''
         ? []
         : ([[/(\treverse_proxy[\s\S]*?\n\t\})/, `\thandle_path ${prefix}/* {\n$1\n\t}`]] satisfies Replacement[])),
@@ -88,6 +87,8 @@ export const proxies: Readonly<Record<string, (place: ProxyPlace) => Promise<Run
       HOME: certificate.folder,
       XDG_DATA_HOME: certificate.folder,
       XDG_CONFIG_HOME: certificate.folder,
+      GROVE_NAME: `https://localhost:${port}`,
+      GROVE_UPSTREAM: `127.0.0.1:${upstream}`,
     })
   },
 }
