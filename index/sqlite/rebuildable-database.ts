@@ -22,6 +22,8 @@ export interface DerivedOptions {
   readonly turns: string
   /** Aborted when it will be closed soon: nothing is made anew from then on. */
   readonly closing: AbortSignal
+  /** Whether one that a newer version has made may be set aside: no process of that version uses it. */
+  mayReplaceNewer(): boolean
   /** Told in a sentence what was done, for the log. */
   tell(done: string, error?: unknown): void
 }
@@ -46,7 +48,7 @@ interface Generation<S> extends Database<S> {
 export async function openDerivedDatabase<S>(
   file: string,
   migrations: Record<string, Migration>,
-  { turns, closing, tell }: DerivedOptions,
+  { turns, closing, mayReplaceNewer, tell }: DerivedOptions,
 ): Promise<DerivedDatabase<S>> {
   const name = basename(file)
   let fill: (() => Promise<boolean>) | undefined
@@ -64,7 +66,9 @@ export async function openDerivedDatabase<S>(
         try {
           return await openNow()
         } catch (error) {
-          if (!(error instanceof DatabaseFault) || error.code !== 'damaged') throw error
+          if (!(error instanceof DatabaseFault)) throw error
+          const isReplaced = error.code === 'damaged' || (error.code === 'too_new' && mayReplaceNewer())
+          if (!isReplaced) throw error
           await discard(error.cause instanceof Error ? error.cause.message : error.message)
           return await openNow()
         }
