@@ -33,6 +33,6 @@ module.exports = {
   timeout: 600_000,
   slow: 5_000,
   parallel: true,
-  jobs: 2,
+  jobs: 3,
   spec: process.argv.some((word) => word.endsWith('.test.ts')) ? [] : files,
 }

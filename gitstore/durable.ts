@@ -1,8 +1,8 @@
 /**
- * Files that survive a power cut: written, synced, and named only then. Storage faults come out as GitError.
+ * Files that survive a power cut: written, synced, then named. Storage faults are thrown as GitError.
  *
- * What waits for the disk, syncs and large writes, goes through the thread pool. Names and small writes are made at once:
- * 20 µs each instead of 200, and a commit takes half the processor time (2,000 instead of 1,000 a second, four objects each).
+ * Syncs and large writes go through the thread pool. Renames and small writes are synchronous: 20 µs each instead of 200, and
+ * a commit takes half the processor time (2,000 instead of 1,000 a second, four objects each).
  */
 
 import { closeSync, fsync, openSync, renameSync, unlinkSync, writeFile, writeFileSync } from 'node:fs'
@@ -11,12 +11,12 @@ import { basename, dirname, join } from 'node:path'
 import { asStorageFault, codeOf, GitError } from './errors.ts'
 import { temporaryFile } from './temporary-names.ts'
 
-/** Bytes that are written without leaving the event loop. */
-const smallWrite = 65_536
+/** Bytes up to which a write is synchronous. */
+const smallWriteBytes = 65_536
 
 /**
- * Creates `path`, writes `bytes`, syncs and closes it. The name itself is durable only after `syncDirectory`; it is there
- * when this returns its promise. A file that could not be written whole is removed again.
+ * Creates `path`, writes `bytes`, syncs and closes it. The file exists when this returns its promise; its name is durable only
+ * after `syncDirectory`. Removes a file that could not be written whole.
  *
  * @throws GitError storage_full, storage_readonly, storage_error (also for any failed sync, with facts.sync = true);
  *   system errors such as EEXIST and ENOENT as they are
@@ -31,11 +31,11 @@ export async function writeSynced(path: string, bytes: Uint8Array | string, mode
   }
 }
 
-/** As writeSynced, but leaves the file open to be synced and closed: many are synced sooner if all are written first. */
+/** As writeSynced, but the caller syncs and closes the file: several files are synced faster if all are written first. */
 export async function writeOpen(path: string, bytes: Uint8Array | string, mode: number): Promise<number> {
   const file = openFile(path, 'wx', mode)
   try {
-    if (bytes.length <= smallWrite) writeFileSync(file, bytes)
+    if (bytes.length <= smallWriteBytes) writeFileSync(file, bytes)
     else await writeLarge(file, bytes)
     return file
   } catch (error) {
@@ -46,8 +46,8 @@ export async function writeOpen(path: string, bytes: Uint8Array | string, mode: 
 }
 
 /**
- * Makes `dir`, and the folders above it that are missing, with durable names. Node's own recursive mkdir tells EIO and EROFS
- * as ENOENT, and never ends below /proc, where nothing can be made. @throws as writeSynced; ENOENT as it is
+ * Makes `dir`, and the folders above it that are missing, with durable names. Node's own recursive mkdir reports EIO and
+ * EROFS as ENOENT, and loops for ever below /proc. @throws as writeSynced; ENOENT as it is
  */
 export async function makeFolder(dir: string, mode = 0o777): Promise<void> {
   const make = () =>
@@ -71,7 +71,7 @@ export function syncDirectory(dir: string): Promise<void> {
   return syncPath(dir)
 }
 
-/** Makes durable what was written to the file at `path`. @throws as syncDirectory */
+/** Makes the content of the file at `path` durable. @throws as syncDirectory */
 export async function syncPath(path: string): Promise<void> {
   const file = openFile(path, 'r')
   try {
@@ -82,8 +82,8 @@ export async function syncPath(path: string): Promise<void> {
 }
 
 /**
- * Puts `bytes` at `path`, whether or not something was there: whoever reads sees the old file or the new one, whole.
- * The temporary name begins with a dot, which git skips in a refs directory. @throws as writeSynced
+ * Writes `bytes` to `path` and replaces what was there. A reader sees the old file or the new one, whole.
+ * @throws as writeSynced
  */
 export async function replaceFile(path: string, bytes: Uint8Array | string): Promise<void> {
   const dir = dirname(path)
@@ -93,7 +93,7 @@ export async function replaceFile(path: string, bytes: Uint8Array | string): Pro
   await syncDirectory(dir)
 }
 
-/** Gives a synced file its name; where that fails the file goes. @throws as writeSynced; ENOENT, EISDIR as they are */
+/** Gives a synced file its name; removes the file where that fails. @throws as writeSynced; ENOENT, EISDIR as they are */
 export function nameFile(temporary: string, path: string): void {
   try {
     renameSync(temporary, path)
@@ -104,8 +104,8 @@ export function nameFile(temporary: string, path: string): void {
 }
 
 /**
- * A sync that failed is never tried again: the kernel may have dropped the dirty pages and would answer "done".
- * The kernel reports each failed write-back once ("fsyncgate" of PostgreSQL, 2018).
+ * Never retries a sync that failed: the kernel may have dropped the dirty pages, reports each failed write-back once, and
+ * reports success for the next sync.
  */
 export function syncFile(file: number): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -120,8 +120,8 @@ export function syncFile(file: number): Promise<void> {
 const waiting: (() => void)[] = []
 
 /**
- * Waits for a turn of the event loop of one's own. Whoever makes several names in a row (about 1 ms for a commit) asks
- * first: 16 commits whose syncs end together would else keep everybody else waiting for 50 ms.
+ * Waits for a turn of the event loop that no other caller shares. A caller that makes several names in a row (about 1 ms for a
+ * commit) waits first: 16 commits whose syncs end together would otherwise block the event loop for 50 ms.
  */
 export function ownTurn(): Promise<void> {
   return new Promise((resolve) => {
@@ -135,7 +135,7 @@ function giveTurn(): void {
   if (waiting.length > 0) setImmediate(giveTurn)
 }
 
-/** All of them, to the end, even if one fails: nothing goes on behind the back of whoever cleans up. @throws the first failure */
+/** Waits for all to end, even if one fails, so that nothing still runs when the caller cleans up. @throws the first failure */
 export async function allDone(work: readonly (Promise<unknown> | undefined)[]): Promise<void> {
   for (const outcome of await Promise.allSettled(work)) if (outcome.status === 'rejected') throw outcome.reason
 }
@@ -154,11 +154,11 @@ function writeLarge(file: number, bytes: Uint8Array | string): Promise<void> {
   })
 }
 
-/** Removes a file that never got its name. */
+/** Removes a temporary file. */
 export function discard(path: string): void {
   try {
     unlinkSync(path)
   } catch {
-    // What is left under a temporary name is garbage, which the sweep takes.
+    // The sweep removes files with temporary names.
   }
 }

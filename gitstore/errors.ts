@@ -1,10 +1,10 @@
-/** What a repository can refuse or suffer, in Git's words; the HTTP layer knows the codes and nothing else of it. */
+/** The errors of a repository. Other layers know the codes and facts. */
 
 export type GitErrorCode =
   | 'ref_moved' // facts.current: the ref's oid now, or null
   | 'ref_name_taken' // `a` forbids `a/b`
   | 'ref_damaged' // an empty or malformed ref file
-  | 'busy' // a lock was held by one owner for over a second
+  | 'busy' // one owner held a lock for over a second; or files, processes or memory are short
   | 'object_missing'
   | 'object_damaged'
   | 'repo_missing'
@@ -12,8 +12,8 @@ export type GitErrorCode =
   | 'merge_conflict' // facts.paths
   | 'path_conflict' // facts.path: a file stands where a directory must be, or the reverse
   | 'limit_exceeded'
-  | 'not_offered' // a client of git asks for a part of its protocol that is not served; the message says which
-  | 'malformed_request' // a client of git does not speak git's protocol; the message says where, in words for that client
+  | 'not_offered' // a git client asks for a part of the protocol that is not served; the message names it
+  | 'malformed_request' // a git client violates the protocol; the message is for that client
   | 'native_failed' // a git process ended with an error; its text is for the log only
   | 'storage_full'
   | 'storage_readonly'
@@ -46,8 +46,8 @@ export function isStorageFault(error: unknown): boolean {
 }
 
 /**
- * The error as a storage fault where the file system says so (ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EIO), as busy where too
- * many files are open (EMFILE, ENFILE), else as it was.
+ * Maps errors of the file system to storage faults (ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EIO) and to busy (EMFILE, ENFILE).
+ * Returns any other error unchanged.
  */
 export function asStorageFault(error: unknown): unknown {
   const code = codeOf(error)

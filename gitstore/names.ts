@@ -1,6 +1,6 @@
-/** Names from outside, for REST and push alike: branches, paths, people. A problem is a sentence for the caller. */
+/** Checks names from clients, for REST and push alike: branches, paths, people. A problem is a sentence for the caller. */
 
-/** A name that `branchNameProblem` has nothing against. */
+/** A name that `branchNameProblem` accepts. */
 export type BranchName = string & { readonly __branch: never }
 
 export function asBranchName(name: string): BranchName | undefined {
@@ -36,8 +36,8 @@ const maxNameBytes = 255
 const maxPathDepth = 64
 
 /**
- * What neither door lets into a tree: what `git fsck --strict` refuses or a client cannot check out, control characters,
- * backslashes, and paths too long or too deep.
+ * Refuses what `git fsck --strict` refuses, what a client cannot check out, control characters, backslashes, and paths that
+ * are too long or too deep. Holds for REST and push.
  */
 export function treePathProblem(path: string): string | undefined {
   if (!isWellFormed(path)) return 'A path must be valid Unicode'
@@ -57,7 +57,7 @@ export function treePathProblem(path: string): string | undefined {
 }
 
 /**
- * As treePathProblem, and not the files that git itself reads: fsck checks their content, which only a push passes through.
+ * As treePathProblem. Refuses also the files that git itself reads: fsck checks their content, and only a push runs fsck.
  */
 export function pathProblem(path: string): string | undefined {
   const problem = treePathProblem(path)
@@ -72,7 +72,7 @@ export function pathProblem(path: string): string | undefined {
 /** Source: next_hfs_char, utf8.c. */
 const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
 
-/** What NTFS takes for the same name: trailing spaces and dots, a stream. */
+/** What NTFS ignores at the end of a name: spaces, dots, a stream. */
 const ntfsEnd = '[. ]*(:.*)?$'
 
 /** Source: is_ntfs_dotgit (path.c), and isomorphic-git's parser, which refuses the whole tree for git~1 to git~9. */
@@ -91,7 +91,7 @@ function ntfsNames(name: string, hash: string): string {
 
 const maxIdentityBytes = 255
 
-/** Why git could not record this author. */
+/** Why git cannot record this author. */
 export function personProblem({ name, email }: { readonly name: string; readonly email: string }): string | undefined {
   for (const [what, text] of [
     ['name', name],

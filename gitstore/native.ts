@@ -1,11 +1,11 @@
-/** Git itself, as a process: closed environment, own process group, bounded time and output. The only child_process. */
+/** Runs git: closed environment, own process group, limits of time and output, a priority. The only user of child_process. */
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { codeOf, GitError } from './errors.ts'
 import type { Repo } from './repo.ts'
 
-/** Where `git` is, a fact of the machine like its file system and no setting of Grove: hence not from config.ts. */
+/** Where git is: a property of the machine, not a setting of Grove, hence not from config.ts. */
 const searchPath = process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin'
 
 /** The longest time that any git process may run. Files that git leaves behind are stale after twice that. */
@@ -14,13 +14,13 @@ const defaultTimeoutMs = 60_000
 const defaultMaxOutputBytes = 256 * 1024 * 1024
 const maxErrorCharacters = 65_536
 
-/** What git works for: a request to REST; a client of git; nothing that anybody waits for. */
+/** What git works for: a request to REST, a git client, or background work. */
 type Priority = 'request' | 'transfer' | 'background'
 
 /** Added to the service's own niceness. */
 const niceness: Readonly<Record<Priority, number>> = { request: 0, transfer: 10, background: 19 }
 
-/** A git that goes on, with its three pipes. */
+/** A running git with its three pipes. */
 export type GitProcess = ChildProcessWithoutNullStreams
 
 /** Process groups that run; they end with the service. */
@@ -101,7 +101,7 @@ function startGit(args: readonly string[], cwd: string, pipes: number, env: Reco
 
 const shortages: readonly unknown[] = ['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']
 
-/** Why git was not started: busy where files, processes or memory are short, else native_failed. */
+/** The fault of a git that was not started: busy where files, processes or memory are short, else native_failed. */
 export function startFault(cause: unknown): GitError {
   return shortages.includes(codeOf(cause))
     ? new GitError('busy', 'There are no files, processes or memory left for another git', {}, { cause })
@@ -145,7 +145,7 @@ export interface GitRun {
 }
 
 /**
- * Runs git to its end; any exit code is an answer. Arguments from outside belong after `--end-of-options` or `--`.
+ * Runs git to its end and returns any exit code. Arguments from outside belong after `--end-of-options` or `--`.
  * Git sees what is on disk, never the pending objects of a batch.
  *
  * @throws GitError busy, native_failed (not started, killed, or out of time), limit_exceeded (output)
@@ -189,7 +189,7 @@ export async function runGit(repo: Repo, args: readonly string[], options: RunOp
   }
 }
 
-/** As runGit, where only exit code 0 is an answer. @throws GitError native_failed (facts.stderr), limit_exceeded */
+/** As runGit; throws for any exit code but 0. @throws GitError native_failed (facts.stderr), limit_exceeded */
 export async function runGitOrThrow(repo: Repo, args: readonly string[], options?: RunOptions): Promise<Buffer> {
   const { code, stdout, stderr } = await runGit(repo, args, options)
   if (code !== 0) throw new GitError('native_failed', `git ended with ${code}`, { args, stderr })

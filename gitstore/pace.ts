@@ -1,4 +1,4 @@
-/** Work over many entries: in pieces, between which others have their turn, and a few of the large ones at a time. */
+/** Splits work over many entries into pieces with turns of the event loop in between, and limits how many large readers run. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GitError } from './errors.ts'
@@ -6,22 +6,22 @@ import { GitError } from './errors.ts'
 /** Entries between two turns of the event loop: about 5 ms of work. */
 export const entriesPerTurn = 5_000
 
-/** Entries after which work is large: it holds some 10 MB. */
+/** Entries from which on a reader is large: it holds some 10 MB. */
 const largeEntries = 20_000
-/** Large readers at a time, and how many more may wait. */
-const largeAtOnce = 2
-const waitingAtMost = 32
-/** Milliseconds that one of them waits. */
-const waitLimitMs = 30_000
+/** Large readers that run at a time, and how many more may wait. */
+const maxLargeReaders = 2
+const maxWaiting = 32
+/** The longest wait for a slot. */
+const slotTimeoutMs = 30_000
 
 export interface Pace {
   /** Counts entries; true once it is time for `turn`. */
   isDue(entries: number): boolean
-  /** Lets others have their turn. @throws GitError busy: too many large readers wait already, or this one for too long */
+  /** Yields the event loop. @throws GitError busy: too many large readers wait, or this one has waited too long */
   turn(): Promise<void>
 }
 
-/** Any number of these may go on at a time: for work under a lock. */
+/** Without a limit on readers, for work under a lock. */
 export function newPace(): Pace {
   let sinceTurn = 0
   return {
@@ -36,11 +36,11 @@ export function newPace(): Pace {
   }
 }
 
-let running = 0
+let runningReaders = 0
 const waiting: (() => void)[] = []
 
 /**
- * Runs `work`, of which only a few go on at a time once they are large.
+ * Runs `work`. Once it is large, only a few of its kind run at a time.
  *
  * @throws GitError busy (facts.readers: true)
  */
@@ -56,24 +56,24 @@ export async function paced<T>(work: (pace: Pace) => Promise<T>): Promise<T> {
       },
       turn: async () => {
         if (!isLarge && seen >= largeEntries) {
-          await claimPlace()
+          await claimSlot()
           isLarge = true
         }
         await pace.turn()
       },
     })
   } finally {
-    if (isLarge) releasePlace()
+    if (isLarge) releaseSlot()
   }
 }
 
-async function claimPlace(): Promise<void> {
-  if (running < largeAtOnce) {
-    running++
+async function claimSlot(): Promise<void> {
+  if (runningReaders < maxLargeReaders) {
+    runningReaders++
     return
   }
   const busy = () => new GitError('busy', 'Too many large trees are read at once', { readers: true })
-  if (waiting.length >= waitingAtMost) throw busy()
+  if (waiting.length >= maxWaiting) throw busy()
   await new Promise<void>((resolve, reject) => {
     const go = () => {
       clearTimeout(timer)
@@ -82,14 +82,14 @@ async function claimPlace(): Promise<void> {
     const timer = setTimeout(() => {
       waiting.splice(waiting.indexOf(go), 1)
       reject(busy())
-    }, waitLimitMs)
+    }, slotTimeoutMs)
     waiting.push(go)
   })
 }
 
-/** The place goes to who has waited longest, or is free. */
-function releasePlace(): void {
+/** Gives the slot to the reader that has waited longest, if one waits. */
+function releaseSlot(): void {
   const next = waiting.shift()
   if (next) next()
-  else running--
+  else runningReaders--
 }

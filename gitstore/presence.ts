@@ -1,16 +1,16 @@
-/** Whether files are there. Only ENOENT, and what means the same, says that they are not: a fault says nothing. */
+/** Whether files exist. Only ENOENT and its equivalents mean that a file is missing; any other fault is thrown. */
 import { lstatSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { asStorageFault, codeOf } from './errors.ts'
 
-/** No such name; a file where a folder would have to be; links that lead nowhere. */
+/** No such name; a file in place of a folder; a circle of links. */
 const absent: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'ELOOP']
 
 export function isAbsent(error: unknown): boolean {
   return absent.includes(codeOf(error))
 }
 
-/** Follows links. `existsSync` answers false also where a file cannot be looked at. @throws GitError storage_*, busy */
+/** Follows links. Unlike `existsSync`, throws where the file system fails. @throws GitError storage_*, busy */
 export function isThere(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined
@@ -20,7 +20,7 @@ export function isThere(path: string): boolean {
   }
 }
 
-/** Whether the name is taken, also by a link that leads nowhere. @throws system errors other than those of absence */
+/** Whether the name is in use, also by a broken link. @throws system errors other than those of absence */
 export function isTaken(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
@@ -30,7 +30,7 @@ export function isTaken(path: string): boolean {
   }
 }
 
-/** The names in a folder, none where there is no such folder. @throws GitError storage_*, busy */
+/** The names in a folder; none where the folder is missing. @throws GitError storage_*, busy */
 export async function namesIn(folder: string): Promise<string[]> {
   return readdir(folder).catch((error: unknown) => {
     if (isAbsent(error)) return []

@@ -1,15 +1,15 @@
-/** Files that others made, read as far as is allowed: regular ones alone, for a pipe or a device answers when it likes. */
+/** Reads files that other programs made: regular files only, up to a limit. A pipe or a device may block its reader. */
 import { constants, type Dirent } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { codeOf } from './errors.ts'
 
-/** Bytes that are asked for at once. */
+/** Bytes of one read. */
 const chunkBytes = 1_048_576
 const mebibyte = 1_048_576
 
 /**
- * The file at `path`, open to be read; a sentence's end where it is something else (`is a symbolic link`), undefined where
- * nothing is there.
+ * Opens the file at `path` for reading. Returns the end of a sentence where it is something else (`is a symbolic link`),
+ * undefined where nothing exists.
  *
  * @throws system errors
  */
@@ -17,9 +17,9 @@ export async function openRegular(path: string): Promise<FileHandle | string | u
   try {
     const found = await lstat(path)
     if (found.isDirectory()) return 'is a folder'
-    // To open a device may do something; a pipe keeps its reader waiting.
+    // Opening a device may have an effect, and a pipe blocks its reader.
     if (!found.isFile()) return `is ${kindOf(found)}`
-    // It may have become one since.
+    // It may have been replaced since.
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     if ((await file.stat()).isFile()) return file
     await file.close()
@@ -32,8 +32,8 @@ export async function openRegular(path: string): Promise<FileHandle | string | u
 }
 
 /**
- * The bytes of a regular file, as openRegular; a sentence's end where there are more than `limitBytes`, whatever the file
- * system says of its size: files of /proc say 0, and a file may grow.
+ * Reads a regular file, as openRegular. Returns the end of a sentence where the file has more than `limitBytes`, whatever
+ * size the file system reports: files of /proc report 0, and a file may grow.
  */
 export async function readRegular(path: string, limitBytes: number): Promise<Buffer | string | undefined> {
   const file = await openRegular(path)
@@ -56,7 +56,7 @@ export async function readRegular(path: string, limitBytes: number): Promise<Buf
   }
 }
 
-/** What an entry of a folder is that is neither a file nor a folder. */
+/** Names the kind of an entry that is neither a file nor a folder. */
 export function kindOf(entry: Pick<Dirent, 'isSymbolicLink' | 'isFIFO' | 'isSocket'>): string {
   if (entry.isSymbolicLink()) return 'a symbolic link'
   if (entry.isFIFO()) return 'a named pipe'

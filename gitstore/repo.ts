@@ -1,9 +1,9 @@
-/** A bare repository as the rest of the code holds it: a path, and objects built but not yet written. */
+/** A bare repository: its path, and the objects of a batch that are not written yet. */
 
 export interface Repo {
   /** Absolute path of the bare repository. */
   readonly dir: string
-  /** Objects of a draft, by id: readable through this value, on disk only after `save`. */
+  /** Objects of a batch, by id: readable through this value, on disk after `save`. */
   readonly pending?: ReadonlyMap<Oid, PendingObject>
 }
 

@@ -1,4 +1,4 @@
-/** Makes, moves away and lists bare repositories; a rename is the commit point of both. */
+/** Creates, moves and lists bare repositories. A rename is the commit point of creation and of deletion. */
 import { statSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -13,8 +13,8 @@ export const head = 'ref: refs/heads/main\n'
 export const config = '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n'
 
 /**
- * Makes a bare repository at `dir`, complete with the refs that `fill` returns after it has saved their objects.
- * It appears under its name whole or not at all. Lean: no hooks, no description, no info.
+ * Creates a bare repository at `dir` with the refs that `fill` returns after it has saved their objects.
+ * It gets its name when it is complete. It has no hooks, no description and no info folder.
  *
  * @throws GitError repo_exists, repo_missing (the folder to hold it does not exist), storage_*
  */
@@ -55,9 +55,9 @@ export async function moveRepo(from: string, to: string): Promise<void> {
 }
 
 /**
- * By its objects: one that has lost another part is damaged, not gone.
+ * Looks for the objects folder: a repository that has lost another part is damaged, not gone.
  *
- * @throws GitError storage_*: a file system that fails says nothing of what is there
+ * @throws GitError storage_*: a file system fault does not mean that the repository is missing
  */
 export function repoExists(repo: Repo): boolean {
   try {

@@ -1,4 +1,4 @@
-/** Where repositories lie and who is alive: what every ref transaction needs to know. */
+/** The data folder and its live processes, as ref transactions need them. */
 
 import type { Repo } from './repo.ts'
 
@@ -9,10 +9,10 @@ export interface Store {
   readonly run: string
   /** This process's folder below `run`. */
   readonly process: string
-  /** The capability to act for a process that is dead: undefined while it lives or when its folder is gone. */
+  /** The right to recover a dead process; undefined while the process lives, or when its folder is gone. */
   takeOver(process: string): { release(): void } | undefined
-  /** Called with a broken transaction's note before its locks are removed, so that the index can catch up first. */
+  /** Called with the note of an unfinished transaction before its locks are removed, so that the index is updated first. */
   recovered(note: string): Promise<void>
-  /** Called once a sync has failed in a repository, which is only read from now on (refs/read-only.ts). */
-  suspected(repo: Repo): void
+  /** Called when a sync has failed in a repository, which becomes read-only (refs/read-only.ts). */
+  becameReadOnly(repo: Repo): void
 }

@@ -1,4 +1,4 @@
-/** The way of a request, from the door to the handler. */
+/** The Express application: all middleware in order, from the connection to the handler. */
 
 import express, { type Express, type RequestHandler } from 'express'
 import type { NewCounter } from './counters.ts'
@@ -40,9 +40,9 @@ const handlers: Handlers = {
 }
 
 export interface AppOptions {
-  /** 500 for an answer that breaks the spec: for tests. */
+  /** 500 for a response that breaks the spec; for tests. */
   readonly validateResponses: boolean
-  /** Undefined: rates are not limited. */
+  /** Undefined: no rate limits. */
   readonly newCounter: NewCounter | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Opens a data folder: what the service and the commands have in common. */
+/** Opens a data folder, for the service and for the commands. */
 
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -36,13 +36,13 @@ export interface OpenOptions {
 }
 
 export interface Opened {
-  /** Its index serves whether everything is in it or not, and sign-ins are not limited. */
+  /** The index may be incomplete, and sign-ins are not limited. */
   readonly deps: Deps
   readonly index: DerivedDatabase<IndexSchema>
   close(): Promise<void>
 }
 
-/** Everything that use cases need, with the work of dead processes finished or undone. What is open is closed on failure. */
+/** Opens all dependencies and finishes or undoes the work of dead processes. Closes what is open on failure. */
 export async function openDeps(config: Config, options: OpenOptions): Promise<Opened> {
   const { log, now = () => new Date(), draining = new AbortController().signal } = options
   const closing: (() => unknown)[] = []
@@ -55,16 +55,17 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     await makeDataFolder(root)
     const alive = await registerProcess(run)
     closing.push(() => alive.close(), endCatFiles)
-    // A lock that survives a power cut leads to a folder that survives it.
+    // Synced, so that a lock that survives a power cut names a folder that survives it.
     await syncDirectory(run)
     await writeVersion(alive.dir)
     const credentials = await openCredentials(root, log, draining)
     closing.push(() => credentials.close())
     const index = await openDerivedDatabase<IndexSchema>(join(root, indexFile), indexMigrations, {
-      turns: join(run, 'index'),
+      lockPrefix: join(run, 'index'),
       closing: draining,
+
       mayReplaceNewer: () => !isOtherVersionAlive(run, alive.id),
-      tell: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
+      report: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
     })
     closing.push(() => index.close())
     const store: Store = {
@@ -73,7 +74,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       process: alive.id,
       takeOver: (id) => takeOver(run, id),
       recovered: (note) => indexNoted(deps, note),
-      suspected: (repo) => void checkUntilWritable(deps, repo),
+      becameReadOnly: (repo) => void checkUntilWritable(deps, repo),
     }
     const keys = await loadKeys(credentials, config.publicUrl, now())
     const deps: Deps = {
@@ -91,7 +92,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     await recoverAll(store, (error) => {
       log.error(
         { err: error },
-        'a transaction of a dead process could not be finished; whoever meets its locks tries again',
+        'a transaction of a dead process could not be finished; the next writer that finds its locks retries',
       )
     })
     return { deps, index, close }
@@ -102,9 +103,9 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
 }
 
 /**
- * Accounts cannot be made again: what is damaged is never written to, and where they are gone nobody signs up beside them.
+ * Accounts cannot be rebuilt: a damaged file is never written to, and a missing one is not replaced beside organisations.
  *
- * @throws DatabaseFault damaged, in words for the operator
+ * @throws DatabaseFault damaged, with a message for the operator
  */
 async function openCredentials(root: string, log: Logger, draining: AbortSignal): Promise<Database<CredentialsSchema>> {
   const file = join(root, credentialsFile)

@@ -15,7 +15,7 @@ import { Refusal } from './errors.ts'
 import { explainFault } from './faults.ts'
 import { Interrupted, untilInterrupted } from './interruption.ts'
 
-/** Of the command that runs. */
+/** The signal of the running command. */
 let signal: AbortSignal | undefined
 
 const program = new Command('grove')
@@ -90,13 +90,13 @@ program
     process.exitCode = await purgeTrash(call(), options)
   })
 
-/** What every command but `serve` gets, which stops in its own way. */
+/** The context of every command except `serve`, which handles signals itself. */
 function call(): Call {
   signal = untilInterrupted()
   return { config: readConfig(), signal }
 }
 
-// Who reads only the beginning, as `grove import … | head` does, must not end the work in the middle.
+// A reader that closes the pipe, as in `grove import … | head`, must not end the command.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
@@ -106,20 +106,20 @@ for (const stream of [process.stdout, process.stderr]) {
 try {
   await program.parseAsync()
 } catch (thrown) {
-  // Whatever a command that was asked to end comes upon is a consequence of that.
+  // After a signal, any error is a consequence of the interruption.
   const error: unknown = signal?.aborted ? signal.reason : thrown
   process.exitCode = exitCodeOf(error)
   if (!(error instanceof CommanderError)) process.stderr.write(`grove: ${explain(error)}\n`)
 }
 
-/** 2: the caller can mend it; 1: it failed; after a signal, 128 and its number. */
+/** 2: the caller can correct it; 1: it failed; after a signal, 128 plus its number. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof Interrupted) return error.exitCode
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   return error instanceof UsageError || error instanceof ConfigError || error instanceof Refusal ? 2 : 1
 }
 
-/** A sentence for what is expected; for anything else where it happened. */
+/** A sentence for expected errors; the stack for others. */
 function explain(error: unknown): string {
   const isAnswer = error instanceof Error && (exitCodeOf(error) === 2 || error instanceof Interrupted)
   return isAnswer ? error.message : explainFault(error)

@@ -1,4 +1,4 @@
-/** What the operator decides. The only file that reads the environment. */
+/** Configuration by the operator. The only file that reads the environment. */
 
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
@@ -10,19 +10,19 @@ export interface Config {
   readonly host: string
   /** Absolute. */
   readonly dataDir: string
-  /** Without a slash at its end; issuer and audience of tokens where it is set. */
+  /** Without a slash at its end. Also the issuer and audience of tokens. */
   readonly publicUrl?: string
-  /** Addresses and networks of proxies whose X-Forwarded headers hold; absent: nobody's do. */
+  /** Proxies whose X-Forwarded headers are trusted, as addresses or networks; absent: none. */
   readonly trustProxy?: readonly string[]
   readonly logLevel: LogLevel
   readonly rateLimit: boolean
-  /** Processes that share the port; 1: the process serves by itself. */
+  /** Processes that share the port; 1: a single process. */
   readonly workers: number
-  /** What a new password's hash costs, where tests say so. No variable sets it, so no service that is configured by its environment has it. */
+  /** The cost of new password hashes, for tests. No environment variable sets it. */
   readonly passwordCost?: PasswordCost
 }
 
-/** Of argon2id, with one lane. */
+/** argon2id with one lane. */
 interface PasswordCost {
   readonly memoryKib: number
   readonly passes: number
@@ -46,7 +46,7 @@ const environment = z.object({
   WORKERS: z.coerce.number().int().min(1).max(64).default(1),
 })
 
-/** Paths are put behind it. */
+/** A base URL; paths are appended. */
 function isPlain(address: string): boolean {
   if (!URL.canParse(address)) return false
   const { username, password } = new URL(address)
@@ -69,7 +69,7 @@ function areNetworks(list: readonly string[]): boolean {
   })
 }
 
-/** What the environment says cannot be used; the message names each variable. */
+/** Invalid configuration; the message names each variable. */
 export class ConfigError extends Error {
   constructor(message: string) {
     super(message)
@@ -79,7 +79,7 @@ export class ConfigError extends Error {
 
 /** @throws ConfigError */
 export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
-  // An empty variable is one that somebody meant to unset.
+  // An empty variable counts as unset.
   const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
   const { success, data, error } = environment.safeParse(given)
   if (!success) {
@@ -97,11 +97,11 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
   }
 }
 
-/** What the first process tells a worker that it starts; nothing that an operator sets. */
+/** Variables by which the first process configures its workers; not for operators. */
 export interface WorkerOrders {
-  /** The port that all share; 0 as long as it is the first's own any free port. */
+  /** The shared port; 0 until the first worker has chosen one. */
   readonly port: number
-  /** Whether this one looks at every repository in the background: one of all workers does. */
+  /** Whether this worker runs the background jobs; exactly one does. */
   readonly sweeps: boolean
 }
 
@@ -109,7 +109,7 @@ export function workerEnvironment({ port, sweeps }: WorkerOrders): Record<string
   return { PORT: String(port), GROVE_WORKER_SWEEPS: sweeps ? 'yes' : 'no' }
 }
 
-/** As `workerEnvironment` says it; a process that nobody gave orders sweeps. */
+/** Reads `workerEnvironment`; a process without it runs the background jobs. */
 export function isSweeper(variables: NodeJS.ProcessEnv = process.env): boolean {
   return variables.GROVE_WORKER_SWEEPS !== 'no'
 }

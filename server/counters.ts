@@ -1,39 +1,39 @@
-/** How often something has happened. In memory: of each process for itself, or of the first for all of its workers. */
+/** Rate counters, in memory: per process, or shared by the first process for all workers. */
 
 import { type RateLimiterAbstract, RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 
 export interface Limit {
-  /** As the headers of an answer tell it. */
+  /** As named in response headers. */
   readonly name: string
-  /** For one key in one window. */
+  /** Per key and window. */
   readonly quota: number
   readonly windowSeconds: number
 }
 
-/** After one more was counted. */
+/** A count after one was taken. */
 export interface Count {
   readonly limit: Limit
-  /** In this window; more than the quota is too many. */
+  /** In this window; above the quota it is too many. */
   readonly taken: number
-  /** Until a new window begins. */
+  /** Until the next window. */
   readonly waitMs: number
 }
 
 export interface Counter {
   take(key: string): Promise<Count>
-  /** As if it had not been taken. */
+  /** Undoes one `take`. */
   giveBack(key: string): Promise<void>
-  /** Whatever is taken for so long is too many. */
+  /** Refuses the key for so many seconds. */
   close(key: string, seconds: number): Promise<void>
 }
 
-/** `id` is of this counter alone. */
+/** `id`: unique per counter. */
 export type NewCounter = (id: string, limit: Limit) => Counter
 
-/** More than are ever taken, or given back, while a counter is closed. */
+/** A count above any quota, even after `giveBack`: the counter is closed. */
 const closedPoints = 1_000_000
 
-/** `shared`: by the first process. A worker counts for itself where that one is gone, until it ends too. */
+/** `shared`: counted by the first process. A worker counts by itself if that process is gone, until it ends too. */
 export function counters(shared: boolean): NewCounter {
   return (id, limit) => {
     const limiter = newLimiter(shared, { keyPrefix: id, points: limit.quota, duration: limit.windowSeconds })
@@ -69,17 +69,17 @@ function newLimiter(shared: boolean, options: { keyPrefix: string; points: numbe
   return { penalty: ask('penalty'), reward: ask('reward'), block: ask('block') }
 }
 
-/** Where an attempt is counted. */
+/** The keys of an attempt. */
 export interface Attempt {
-  /** The address, or network, that it comes from. */
+  /** The caller's address, or network. */
   readonly from: string
-  /** What it would open; absent where that is unknown until it succeeds. */
+  /** The account; absent if it is unknown before the attempt succeeds. */
   readonly account?: { readonly key: string; readonly isKnownFrom: boolean }
 }
 
 /**
- * Does `work` where the attempt is not one too many. It counts from its beginning, so that many at once are not more than
- * one after the other, and no longer once `work` resolves or fails for another reason than a wrong secret.
+ * Runs `work` unless the attempt exceeds a limit. An attempt counts from its start, so that parallel attempts do not exceed
+ * the limit, and stops counting once `work` succeeds or fails for a reason other than a wrong secret.
  *
  * @throws Refusal rate_limited, what `work` throws
  */

@@ -1,11 +1,11 @@
-/** The folder that `DATA_DIR` names, made where it is not there; what keeps it from being used is said in a sentence. */
+/** Creates the folder that `DATA_DIR` names if it is missing; explains why it cannot be used. */
 import { stat } from 'node:fs/promises'
 import { makeFolder } from '../gitstore/durable.ts'
 import { codeOf } from '../gitstore/errors.ts'
 import { ConfigError } from './config.ts'
 import { runFolder } from './domain/layout.ts'
 
-/** @throws ConfigError: it cannot be made, is no folder, or nothing can be made in it */
+/** @throws ConfigError: it cannot be created, is not a folder, or is not writable */
 export async function makeDataFolder(root: string): Promise<void> {
   for (const path of [root, runFolder(root)]) {
     try {

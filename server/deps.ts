@@ -1,4 +1,4 @@
-/** What every use case may need; made once, in service.ts. */
+/** The dependencies of use cases; created once, in bootstrap.ts. */
 
 import type { Logger } from 'pino'
 import type { Store } from '../gitstore/refs/ref-transaction.ts'
@@ -15,15 +15,15 @@ export interface Deps {
   /** The only clock. */
   now(): Date
   readonly log: Logger
-  /** Truth: accounts, sessions, keys. */
+  /** Source of truth: accounts, sessions, keys. */
   readonly credentials: Database<CredentialsSchema>
-  /** Follows Git. */
+  /** Derived from the repositories. */
   readonly index: Database<IndexSchema>
   readonly store: Store
   readonly keys: Keys
   readonly searches: SearchCache
-  /** Slows down who fails to sign in. */
+  /** Limits failed sign-ins. */
   readonly limitSignIn: LimitSignIn
-  /** Aborted once the service stops taking requests. */
+  /** Aborted when the service stops accepting requests. */
   readonly draining: AbortSignal
 }

@@ -1,4 +1,4 @@
-/** What the domain refuses, in words that a caller can act on; `http/answers.ts` turns each code into a status. */
+/** Refusals of the domain, which a caller can act on; `http/error-responses.ts` has the status of each code. */
 
 import type { Limit } from './counters.ts'
 
@@ -61,7 +61,7 @@ export type RefusalCode =
   | 'draining'
   | 'outcome_unknown'
 
-/** Why a pull request cannot merge; the 409 of a merge carries the first that holds. */
+/** Why a pull request cannot merge; the 409 of a merge has the first reason. */
 export type MergeRefusal =
   | 'already_merged'
   | 'closed'
@@ -73,8 +73,7 @@ export type MergeRefusal =
   | 'draft'
 
 /**
- * The caller can act on it: `detail` is a sentence for people, `facts` are additional members of the answer, `location`
- * among them its header.
+ * `detail` is a sentence for people. `facts` are further members of the response; `location` becomes its header.
  */
 export class Refusal extends Error {
   readonly code: RefusalCode
@@ -88,7 +87,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Pydantic's names of what can be wrong. */
+/** Pydantic's problem types. */
 type ProblemType =
   | 'missing'
   | 'extra_forbidden'
@@ -111,7 +110,7 @@ type ProblemType =
   | 'datetime_parsing'
   | 'value_error'
 
-/** One too many of something, for so many seconds. */
+/** A rate limit is exceeded; retry after so many seconds. */
 export class RateLimited extends Refusal {
   readonly limit: Limit
   readonly waitSeconds: number
@@ -123,7 +122,7 @@ export class RateLimited extends Refusal {
   }
 }
 
-/** One thing wrong with what was sent; `type` uses pydantic's names, `loc` begins with body, query, path or header. */
+/** A problem of a request. `type` uses pydantic's names; `loc` begins with body, query, path or header. */
 export interface Problem {
   readonly loc: readonly (string | number)[]
   readonly msg: string
@@ -132,7 +131,7 @@ export interface Problem {
   readonly ctx?: Readonly<Record<string, unknown>>
 }
 
-/** 422: the request is understood and breaks a rule. */
+/** 422: a well-formed request that breaks a rule. */
 export class Invalid extends Error {
   readonly problems: readonly Problem[]
 
@@ -143,12 +142,12 @@ export class Invalid extends Error {
   }
 }
 
-/** A rule of the domain that `loc` breaks: type `value_error`. */
+/** A problem of type `value_error` at `loc`. */
 export function invalid(loc: readonly (string | number)[], msg: string, input?: unknown): Invalid {
   return new Invalid([{ loc, msg, type: 'value_error', ...(input === undefined ? {} : { input }) }])
 }
 
-/** Nobody waits for the answer any more; what stops for this reason is no fault. */
+/** The client has disconnected; work that stops for this reason has not failed. */
 export class ClientGone extends Error {
   constructor() {
     super('The client has gone')

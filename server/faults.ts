@@ -1,10 +1,10 @@
-/** What went wrong, for the operator's terminal: a sentence for what can be expected, the stack for anything else. */
+/** Errors for the operator's terminal: a sentence for expected ones, the stack for others. */
 import { report } from 'node:process'
 import { codeOf, GitError } from '../gitstore/errors.ts'
 import { DatabaseFault } from '../index/sqlite/database.ts'
 import { ConfigError } from './config.ts'
 
-/** Files that the service has open before its first request. */
+/** Files that the service opens before its first request. */
 const filesNeeded = 33
 
 export function explainFault(error: unknown): string {
@@ -30,10 +30,10 @@ function filesSentence(): string {
   return `Too many files are open${has}; a start needs ${filesNeeded}, a service under load 1024`
 }
 
-/** Undefined where the system does not tell. */
+/** Undefined if the system does not report it. */
 function openFilesLimit(): string | undefined {
   try {
-    // As node's documentation of reports has it.
+    // The shape in node's documentation of reports.
     const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft?: string | number } } }
     return String(userLimits?.open_files?.soft)
   } catch {

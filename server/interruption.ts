@@ -1,12 +1,12 @@
-/** A command that is asked to end: it stops, its gits are ended, and what it has half made is removed. */
+/** Interrupts a command on a signal: it stops, its gits are ended, and partial results are removed. */
 import { constants } from 'node:os'
 
-/** Milliseconds that the command gets to clean up. */
+/** Milliseconds for the command to clean up. */
 const cleaningTimeoutMs = 5_000
 
 /** Why a command ended before its work was done. */
 export class Interrupted extends Error {
-  /** 128 and the signal's number, as a shell tells it. */
+  /** 128 plus the signal's number, as shells report it. */
   readonly exitCode: number
 
   constructor(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') {
@@ -17,8 +17,8 @@ export class Interrupted extends Error {
 }
 
 /**
- * Aborted, with an Interrupted, by the first signal that asks this process to end. A second signal, or cleaning up for too
- * long, ends it as it is; its gits end with it.
+ * Aborted with an Interrupted by the first termination signal. A second signal, or a clean-up that takes too long, ends the
+ * process and its gits at once.
  */
 export function untilInterrupted(): AbortSignal {
   const ending = new AbortController()

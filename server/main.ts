@@ -10,13 +10,13 @@ import { explainFault } from './faults.ts'
 import { type RunningService, startService } from './service.ts'
 import { startWorkers, WorkerFailed } from './workers.ts'
 
-/** Milliseconds after which the process ends whatever still runs; it may be killed at any moment, so it may do this too. */
+/** Milliseconds after which the process ends in any case; it must tolerate being killed at any moment anyway. */
 const longestStop = 14_000
 
 try {
   const config = readConfig()
   if (cluster.isWorker) {
-    // What could not be sent to a first process that has just died; 'disconnect' follows.
+    // A message to a first process that has just died; 'disconnect' comes next.
     cluster.worker?.on('error', () => {})
     stopWhenAsked(await startService(config, { sweeps: isSweeper(), sharedLimits: true }))
   } else {
@@ -29,7 +29,7 @@ try {
   process.exit(1)
 }
 
-/** A worker is asked by signals, once or twice, and by the end of the process that started it. */
+/** A worker is stopped by signals or when the process that started it ends. */
 function stopWhenAsked(service: Pick<RunningService, 'close'>): void {
   let stopping = false
   const stop = () => {
@@ -47,13 +47,13 @@ function stopWhenAsked(service: Pick<RunningService, 'close'>): void {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop)
   const { worker } = cluster
   worker?.on('disconnect', () => {
-    // Else node ends the worker here and now, whatever it is answering.
+    // Otherwise node ends the worker at once, in the middle of requests.
     worker.exitedAfterDisconnect = true
     stop()
   })
 }
 
-/** One line for what can be expected. */
+/** One line for expected errors. */
 function explain(error: unknown): string {
   if (error instanceof WorkerFailed) return error.explained ? '' : `The service cannot start: ${error.message}\n`
   if (error instanceof ConfigError) return `The environment cannot be used: ${error.message}\n`

@@ -1,4 +1,4 @@
-/** The running service, as a value: main starts it, tests start it on port 0. */
+/** Starts the service; returns it as a value: main starts it, tests start it on port 0. */
 
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,30 +14,30 @@ import { fillIndex, reporter, sweep } from './domain/background/sweep.ts'
 import { newServer } from './http/connections.ts'
 import { createLog } from './http/requests.ts'
 
-/** Milliseconds that requests in flight get to end, once the service stops. */
+/** Milliseconds for running requests to end when the service stops. */
 const closeTimeoutMs = 8_000
-/** Milliseconds that an index which is being made keeps the service from listening: 1,000 nodes. Then it answers 503 `busy`. */
+/** Milliseconds that the start waits for a new index, 1,000 nodes; after that the service listens and answers 503 `busy`. */
 const longestSilence = 5_000
 
 export interface RunningService {
   readonly url: string
   readonly deps: Deps
-  /** Takes no more requests, ends those in flight, closes everything. */
+  /** Stops accepting requests, waits for running ones, closes everything. */
   close(): Promise<void>
 }
 
 export interface Overrides {
   readonly now?: () => Date
   readonly log?: Logger
-  /** 500 for an answer that breaks the spec. */
+  /** 500 for a response that breaks the spec. */
   readonly validateResponses?: boolean
-  /** False where another worker looks at every repository in the background. */
+  /** False if another worker runs the background jobs. */
   readonly sweeps?: boolean
-  /** Rates are counted by the first process for all of its workers; default: by this process for itself. */
+  /** Counters shared by all workers; default: counted by this process. */
   readonly sharedLimits?: boolean
 }
 
-/** Listens when this resolves; what is missing in the index, or moved since, is made good in the background. @throws the system's error where the port cannot be had */
+/** Resolves when the service listens. The index is completed in the background. @throws system errors if the port is not available */
 export async function startService(config: Config, overrides: Overrides = {}): Promise<RunningService> {
   const {
     now,
@@ -57,7 +57,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const whole = index.keepWhole(() => fillIndex(deps, report))
   const waiting = new AbortController()
   try {
-    // Its timer keeps the process alive: what fails in the index is tried again by timers that do not.
+    // Its timer keeps the process alive; the timers of index retries do not.
     await Promise.race([whole, sleep(longestSilence, undefined, { signal: waiting.signal })])
     await listen(server, config)
   } catch (error) {
@@ -96,7 +96,7 @@ async function drain(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve())
   })
-  // A connection that a client keeps alive becomes idle only after the answer that it waits for.
+  // A keep-alive connection becomes idle only after its response.
   const idle = setInterval(() => server.closeIdleConnections(), 50)
   const overdue = setTimeout(() => server.closeAllConnections(), closeTimeoutMs)
   await closed

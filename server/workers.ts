@@ -1,4 +1,4 @@
-/** Several processes on one port: the first only starts them, replaces one that dies, and counts rates for all. */
+/** Runs several processes on one port: the first starts and replaces workers and counts rates for all. */
 
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,14 +9,14 @@ import { type RunningService, urlOf } from './service.ts'
 
 /** Milliseconds until workers that do not stop are killed: a second before this process ends in any case. */
 const longestStop = 13_000
-/** Milliseconds before a dead worker is replaced: the shortest, doubled for each death in a row, and the longest. */
+/** Milliseconds before a dead worker is replaced: `shortest`, doubled for each death in a row, up to `longest`. */
 const pauses = { shortest: 100, longest: 10_000 } as const
-/** Milliseconds after which a worker has proved itself, and its death is the first in a row. */
+/** Milliseconds after which a worker counts as started; its death is then the first in a row. */
 const proved = 60_000
 
 /** A worker ended before the service listened. */
 export class WorkerFailed extends Error {
-  /** Whether it has said why on standard error, which it shares with this process. */
+  /** Whether it has written the reason to standard error, which it shares with this process. */
   readonly explained: boolean
 
   constructor(code: number | null, signal: string | null) {
@@ -26,23 +26,23 @@ export class WorkerFailed extends Error {
   }
 }
 
-/** Resolves once all `config.workers` listen. @throws WorkerFailed, with no worker left */
+/** Resolves when all `config.workers` listen. @throws WorkerFailed, with no worker left */
 export async function startWorkers(config: Config): Promise<Pick<RunningService, 'url' | 'close'>> {
   const log = createLog(config.logLevel)
   const listening = new Set<Worker>()
   const stopping = new AbortController()
   const { signal } = stopping
-  /** What workers are told, and what they listen on. With PORT=0 these differ: whoever is told 0 shares the port that is there. */
+  /** The port given to workers, and the one they listen on. They differ for PORT=0: further workers share the first one's port. */
   let told = config.port
   let port: number | undefined
   new RateLimiterClusterMaster()
 
-  /** One worker; `ended` waits for it to end. @throws WorkerFailed where it ends before it listens */
+  /** Starts one worker; `ended` resolves when it ends. @throws WorkerFailed if it ends before it listens */
   const start = async (sweeps: boolean): Promise<{ ended: Promise<unknown> }> => {
-    // The port stays in this process's hands only while a worker uses it.
+    // This process holds the port only while a worker uses it.
     if (port !== undefined && listening.size === 0) told = port
     const worker = cluster.fork(workerEnvironment({ port: told, sweeps }))
-    // What could not be sent to a worker that has just died; its 'exit' follows.
+    // A message to a worker that has just died; its 'exit' comes next.
     worker.on('error', () => {})
     const ended = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
       worker.once('exit', (code, signal) => {
@@ -54,12 +54,12 @@ export async function startWorkers(config: Config): Promise<Pick<RunningService,
     if ('code' in at) throw new WorkerFailed(at.code, at.signal)
     port ??= at.port
     if (at.port === port) listening.add(worker)
-    // The last who held the port died while this one started.
+    // The last worker on the port died while this one started.
     else worker.kill('SIGKILL')
     return { ended }
   }
 
-  /** Keeps one worker alive: replaced when it dies, ever later if it dies soon, by an heir of its duties. */
+  /** Keeps one worker alive: replaces it when it dies, with a growing delay if it dies soon. */
   const keep = async (first: { ended: Promise<unknown> }, sweeps: boolean): Promise<void> => {
     let current: { ended: Promise<unknown> } | undefined = first
     let pause: number = pauses.shortest
@@ -67,7 +67,7 @@ export async function startWorkers(config: Config): Promise<Pick<RunningService,
       const since = performance.now()
       await current?.ended
       if (signal.aborted) return
-      log.error(current === undefined ? 'a worker could not start' : 'a worker died; another takes its place')
+      log.error(current === undefined ? 'a worker could not start' : 'a worker died and is replaced')
       if (performance.now() - since > proved) pause = pauses.shortest
       await sleep(pause, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
@@ -77,7 +77,7 @@ export async function startWorkers(config: Config): Promise<Pick<RunningService,
   }
 
   try {
-    // The first alone: it makes what is not there yet, and one that cannot start says so once.
+    // Starts the first alone: it creates what is missing, and a failure is reported once.
     const first = await start(true)
     const others = await Promise.all(Array.from({ length: config.workers - 1 }, () => start(false)))
     const kept = [first, ...others].map((worker, n) => keep(worker, n === 0))

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { GitError } from '../gitstore/errors.ts'
 import { isThere, namesIn } from '../gitstore/presence.ts'
-import { checkSuspect, refuseSuspect, suspect } from '../gitstore/refs/read-only.ts'
+import { checkReadOnly, markReadOnly, refuseReadOnly } from '../gitstore/refs/read-only.ts'
 import { tokenText } from '../gitstore/refs/ref-lock.ts'
-import { listLeftovers } from '../gitstore/upkeep/stale-files.ts'
+import { listStaleFiles } from '../gitstore/upkeep/stale-files.ts'
 import { findOccupant } from '../server/domain/operator/restore.ts'
 import { ensurePersonalOrg } from '../server/domain/orgs/orgs.ts'
 import { failing } from './support/failing.ts'
@@ -68,7 +68,7 @@ describe('what cannot be looked at', () => {
     git.run(['init', '-q', '--bare', git.dir])
     const owner = { process: 'alive', transaction: '1', note: '', locks: [] }
     writeFileSync(join(git.dir, 'refs/heads/main.lock'), tokenText(owner))
-    const leftovers = async () => [...listLeftovers(join(folder, 'run'), git, Date.now() + 3 * hours)]
+    const leftovers = async () => [...listStaleFiles(join(folder, 'run'), git, Date.now() + 3 * hours)]
     const home = join(folder, 'run', owner.process)
     expect(await codeOf(() => failing('stat', home, 'EIO', leftovers))).to.equal('storage_error')
     expect(await leftovers()).to.deep.equal([join(git.dir, 'refs/heads/main.lock')])
@@ -84,13 +84,13 @@ describe('what cannot be looked at', () => {
   it('keeps a repository only read where what vanishes beside is not all that there is to sync', async () => {
     const git = gitIn({ dataDir: folder }, 'org', 'suspect')
     git.run(['init', '-q', '--bare', git.dir])
-    suspect(git)
+    markReadOnly(git)
     const heads = join(git.dir, 'refs', 'heads')
     // A folder that goes while others are looked through says nothing of those.
-    const both = () => failing('readdir', join(git.dir, 'refs'), 'EIO', () => checkSuspect(git))
+    const both = () => failing('readdir', join(git.dir, 'refs'), 'EIO', () => checkReadOnly(git))
     expect(await codeOf(() => failing('readdir', heads, 'ENOENT', both))).to.equal('storage_error')
-    expect(() => refuseSuspect(git)).to.throw(GitError)
-    expect(await failing('readdir', heads, 'ENOENT', () => checkSuspect(git))).to.equal(true)
-    refuseSuspect(git)
+    expect(() => refuseReadOnly(git)).to.throw(GitError)
+    expect(await failing('readdir', heads, 'ENOENT', () => checkReadOnly(git))).to.equal(true)
+    refuseReadOnly(git)
   })
 })

@@ -27,9 +27,9 @@ describe('reading', () => {
     await rm(grove.dataDir, { recursive: true, force: true })
   })
 
-  it('a repository of 300 MB takes 160 MiB more, and 64 in git, at most', async () => {
+  it('a repository of 200 MB takes 100 MiB more, and 64 in git, at most', async () => {
     const node = await newNode(grove, ann)
-    importFiles(node, 150)
+    importFiles(node, 100)
     const before = await memory(grove.pid)
     const tree = `${node.at}/tree/main`
     const { entities } = (await ann.get(`${tree}?limit=200`).then(expecting(200))).body
@@ -40,21 +40,21 @@ describe('reading', () => {
       if (n % 10 === 0) await ann.get(`${tree}/files/${entity_key}`).then(expecting(200))
       for (const pid of await catFiles(grove.pid)) most = Math.max(most, await memory(pid))
     }
-    for (let offset = 0; offset <= 100; offset += 50) {
+    for (let offset = 0; offset <= 50; offset += 50) {
       const { history } = (await ann.get(`${tree}/commits?limit=50&offset=${offset}`).then(expecting(200))).body
       for (const { id } of history) await ann.get(`${tree}/commits/${id}`).then(expecting(200))
     }
     const root = node.git.log().at(-1)
-    expect((await ann.get(`${node.at}/compare?base=${root}&head=main`)).body.changes.added).to.have.length(150)
-    expect(bytes).to.be.greaterThan(300 * mib)
-    expect((await memory(grove.pid)) - before).to.be.below(160 * mib)
+    expect((await ann.get(`${node.at}/compare?base=${root}&head=main`)).body.changes.added).to.have.length(100)
+    expect(bytes).to.be.greaterThan(200 * mib)
+    expect((await memory(grove.pid)) - before).to.be.below(100 * mib)
     expect(most).to.be.within(1, 64 * mib)
   })
 
   for (const where of ['loose', 'packed']) {
-    it(`refuses a ${where} blob that inflates to 400 MB without inflating it, and shows what else there is`, async () => {
+    it(`refuses a ${where} blob that inflates to 160 MB without inflating it, and shows what else there is`, async () => {
       const node = await newNode(grove, ann)
-      const zeros = spawnSync('sh', ['-c', 'head -c 400000000 /dev/zero | git hash-object -w --stdin'], {
+      const zeros = spawnSync('sh', ['-c', 'head -c 160000000 /dev/zero | git hash-object -w --stdin'], {
         env: environment(node.git.dir),
       })
       const oid = zeros.stdout.toString().trim()

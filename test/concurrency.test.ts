@@ -9,7 +9,7 @@ describe('many who write at once', () => {
     concurrencyRules(async () => {
       const { url, dataDir, close } = await startGrove()
       return { dataDir, urls: [url], close }
-    }, 25)
+    }, 10)
   })
 
   describe('to two workers that share a port', () => {

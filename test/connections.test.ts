@@ -1,14 +1,14 @@
 /** What is no ordinary request: it is answered all the same, and no connection is held for nothing. */
 
 import { once } from 'node:events'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { Server, ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { expect } from 'chai'
 import { pino } from 'pino'
 import { newServer } from '../server/http/connections.ts'
 import { client, type Grove, type PersonClient, password, signUp, startGrove } from './support/grove.ts'
 import { connectTo, parse, type RawAnswer, read, sendRaw } from './support/raw.ts'
+import { until } from './support/until.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -198,27 +198,37 @@ describe('connections', () => {
   })
 
   it('are not held by who does not read the answer, or asks no more, and are while the answer is made', async () => {
+    let slowly: ServerResponse | undefined
     const server = newServer(
       (req, res) => {
-        if (req.url === '/slow') setTimeout(() => res.end('made'), 800)
-        else res.end(Buffer.alloc(64 * mebibyte))
+        if (req.url === '/slow') slowly = res
+        else res.end(req.url === '/large' ? Buffer.alloc(64 * mebibyte) : 'at once')
       },
       pino({ level: 'silent' }),
     )
-    server.timeout = 200
-    server.keepAliveTimeout = 200
+    const accepted: Socket[] = []
+    server.on('connection', (socket) => accepted.push(socket))
+    /** What Node says of every connection on which nothing moves. */
+    const fallSilent = () => {
+      for (const socket of accepted) if (!socket.destroyed) server.emit('timeout', socket)
+    }
     const url = await listen(server)
     const slow = connectTo({ url })
     const answered = read(slow)
     slow.write('GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
     const idle = connectTo({ url })
-    idle.on('error', () => {}).resume()
-    idle.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
+    idle.on('error', () => {})
+    idle.write('GET /small HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(idle, 'data')
     const deaf = connectTo({ url })
     deaf.pause().on('error', () => {})
     deaf.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n')
-    while ((await connections(server)) > 0) await sleep(20)
+    await until(() => slowly !== undefined && accepted.some(({ writableLength }) => writableLength > 0))
+    fallSilent()
+    await until(async () => (await connections(server)) === 1)
+    slowly?.end('made')
     expect(String(await answered)).to.contain('made')
+    await until(async () => (await connections(server)) === 0)
     deaf.destroy()
     idle.destroy()
     slow.destroy()

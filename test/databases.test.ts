@@ -57,7 +57,7 @@ describe('a database', () => {
         await start()
         expect(await everything(grove)).to.deep.equal(seen)
         expect(said(grove, 'was set aside as index.sqlite.damaged')).to.have.length(1)
-        expect(said(grove, 'made again from the repositories')).to.have.length(1)
+        expect(said(grove, 'rebuilt from the repositories')).to.have.length(1)
         expect(await readdir(dataDir)).to.include('index.sqlite.damaged')
         await expectSound(dataDir)
       })
@@ -124,7 +124,7 @@ describe('a database', () => {
       await until(async () => {
         const answer = await client(grove, ann.session.accessToken).get(`/orgs/${ann.org}/nodes`)
         statuses.add(answer.status)
-        return said(grove, 'made again from').length + said(other, 'made again from').length > 0
+        return said(grove, 'rebuilt from').length + said(other, 'rebuilt from').length > 0
       })
       for (const one of [grove, other]) {
         await until(async () => (await client(one).get('/readyz')).status === 200)
@@ -139,7 +139,7 @@ describe('a database', () => {
     it('that is deleted under a service is made again by itself', async () => {
       await start()
       await rm(file('index.sqlite'))
-      await until(async () => said(grove, 'made again from').length > 0)
+      await until(async () => said(grove, 'rebuilt from').length > 0)
       expect(await everything(grove)).to.deep.equal(seen)
       expect(said(grove, 'index.sqlite was deleted')).to.have.length(1)
       expect(await readdir(dataDir)).to.include('index.sqlite')

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { listLeftovers } from '../gitstore/upkeep/stale-files.ts'
+import { listStaleFiles } from '../gitstore/upkeep/stale-files.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from './support/grove.ts'
 import { newNode, type TestNode } from './support/node.ts'
 
@@ -18,7 +18,7 @@ describe('what is left in a repository that nobody uses any more', () => {
   after(() => grove.close())
 
   /** As the service will list it tomorrow. */
-  const left = () => [...listLeftovers(join(grove.dataDir, 'run'), { dir: node.git.dir }, Date.now() + 24 * 3_600_000)]
+  const left = () => [...listStaleFiles(join(grove.dataDir, 'run'), { dir: node.git.dir }, Date.now() + 24 * 3_600_000)]
 
   it('is no branch and no tag, whatever they are called', async () => {
     for (const name of ['tmp_x', 'tmp-x/y', 'quarantine-1', 'incoming-mail', 'shallow_end', 'tmp_objdir-x/refs/tmp_y'])

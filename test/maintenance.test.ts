@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { largestPack, packsToMerge } from '../gitstore/upkeep/packs.ts'
+import { maxPackBytes, packsToMerge } from '../gitstore/upkeep/packs.ts'
 import { expectSound, locksIn } from './support/data-folder.ts'
 import {
   client,
@@ -127,7 +127,7 @@ describe('maintenance', () => {
     expect(sizes(100, 1, 1, 30)).to.deep.equal([1, 1])
     expect(sizes(3, 1, 1, 100)).to.deep.equal([1, 1, 3])
     expect(sizes(1, 1, 1, 4, 9)).to.deep.equal([1, 1, 1, 4, 9])
-    const half = largestPack / 2
+    const half = maxPackBytes / 2
     expect(sizes(half, half, half)).to.deep.equal([half, half])
     expect(sizes(half + 1, half, half + 2)).to.deep.equal([])
   })

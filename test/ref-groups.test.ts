@@ -179,7 +179,7 @@ function storeOf(root: string, process: string): Store {
     process,
     takeOver: () => ({ release: () => {} }),
     recovered: async () => undefined,
-    suspected: () => undefined,
+    becameReadOnly: () => undefined,
   }
 }
 

@@ -4,7 +4,7 @@ import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { client, newDataDir, password, signUp, spawnGrove, startGrove } from './support/grove.ts'
+import { client, newDataDir, password, signUp, spawnGrove, startGrove, untilReady } from './support/grove.ts'
 import { finishLogin, startedLogin } from './support/half-sent.ts'
 import { endAfterFile, endsWithParent } from './support/processes.ts'
 import { until } from './support/until.ts'
@@ -106,6 +106,7 @@ describe('the service', () => {
       await first.close()
       await damage(join(dataDir, 'index.sqlite'))
       const second = await startGrove({ dataDir, logLevel: 'silent' })
+      await untilReady(second)
       const again = client(second, ann.session.accessToken)
       expect((await again.get('/orgs')).body.orgs).to.have.length(1)
       expect((await again.get(`/orgs/${ann.org}/nodes?tag=sea`)).body.nodes[0].id).to.equal(node.id)

@@ -3,7 +3,6 @@
 import { execFileSync } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { Agent } from 'node:http'
-import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type Message, type Reply, send } from './bench/load.ts'
 import { commitOf, times } from './support/concurrency-rules.ts'
@@ -20,9 +19,12 @@ import {
   spawnGrove,
 } from './support/grove.ts'
 import { newNode, type TestNode } from './support/node.ts'
+import { type HeldChecks, heldChecks } from './support/preload.ts'
+import { until } from './support/until.ts'
 
 describe('a file system that cannot sync', () => {
   let faults: Faults
+  let checks: HeldChecks
   let grove: SpawnedGrove
   let ann: PersonClient
   let node: TestNode
@@ -30,7 +32,8 @@ describe('a file system that cannot sync', () => {
 
   before(async () => {
     faults = prepareFaults()
-    grove = await spawnGrove(await newDataDir(), faults.environment)
+    checks = heldChecks()
+    grove = await spawnGrove(await newDataDir(), { ...faults.environment, ...checks.environment })
     ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann)
     neighbour = await newNode(grove, ann)
@@ -44,6 +47,7 @@ describe('a file system that cannot sync', () => {
   it('makes a commit 503 storage_error, and its repository readable only until a check has synced it', async () => {
     const write = (to: TestNode, message: string) => ann.post(`${to.at}/tree/main/commits`, commitOf(message))
     const before = await ann.get(node.at)
+    checks.hold()
     await faults.ask('SYNC 0')
     const failed = await write(node, 'Fails')
     expect([failed.status, failed.body.code]).to.deep.equal([503, 'storage_error'])
@@ -55,12 +59,8 @@ describe('a file system that cannot sync', () => {
     expect([refused.status, refused.body.code]).to.deep.equal([503, 'storage_error'])
     expect(await ann.get(node.at)).to.deep.equal(before)
     expect((await write(neighbour, 'Beside it')).status).to.equal(201)
-    let again = refused
-    while (again.status === 503) {
-      await setTimeout(100)
-      again = await write(node, 'Works again')
-    }
-    expect(again.status).to.equal(201)
+    checks.release()
+    await until(async () => (await write(node, 'Works again')).status === 201)
     expect(node.git.log()).to.have.length(2)
     expect(grove.output().stderr + grove.output().stdout).to.include('a sync failed')
     await expectSound(grove.dataDir)
@@ -188,13 +188,8 @@ describe('a process that may open few files', () => {
       for (const { node, id } of written) expect(node.git.log()).to.include(id)
       for (const node of nodes) {
         const again = () => ann.post(`${node.at}/tree/main/commits`, commitOf('Afterwards'))
-        let answer = await again()
         // Until it has seen that the connections are closed.
-        while (answer.status === 503) {
-          await setTimeout(200)
-          answer = await again()
-        }
-        expect(answer.status).to.equal(201)
+        await until(async () => (await again()).status === 201)
         expect((await ann.get(node.at)).body.head).to.equal(node.git.head())
       }
       await expectSound(grove.dataDir)

@@ -7,9 +7,9 @@ import type { Oid, Repo } from '../repo.ts'
 import type { KnownLogs, LogEntry } from './known-logs.ts'
 
 /** Commits read one by one (0.1 ms loose, 1 ms packed) before git is asked for the rest (5 ms, then 10 µs each). */
-const walkAtMost = 50
+const maxSingleReads = 50
 
-/** What the walk needs to know of a commit. */
+/** Parents and date of a commit. */
 export interface Ancestry {
   readonly oid: Oid
   readonly parents: readonly Oid[]
@@ -17,13 +17,12 @@ export interface Ancestry {
   readonly timestamp: number
 }
 
-/** Parents and dates: a few commits one by one, more of them from git at once. */
 export class AncestryReader {
   readonly #repo: Repo
   readonly #known: Pick<KnownLogs, 'tips'>
   readonly #loaded = new Map<Oid, Ancestry>()
   readonly #learnt = new Set<Oid>()
-  /** Whether what is loaded is what no known log held. */
+  /** Whether only commits that no known log held are loaded. */
   #isNew = true
   #loads = 0
   #misses = 0
@@ -37,26 +36,26 @@ export class AncestryReader {
     return this.#loaded.get(oid)
   }
 
-  /** Whether git has said that no known log holds it, and `learn` nothing else since. */
+  /** Whether no known log held the commit when it was loaded, and `addKnown` has not named it since. */
   isNew(oid: Oid): boolean {
     return this.#isNew && this.#loaded.has(oid) && !this.#learnt.has(oid)
   }
 
   /** These entries are known from now on. */
-  learn(entries: readonly LogEntry[]): void {
+  addKnown(entries: readonly LogEntry[]): void {
     for (const { oid } of entries) this.#learnt.add(oid)
   }
 
-  /** For the walks from `heads`, which would read them one by one. */
+  /** Loads at once what walks from many `heads` would read one by one. */
   async prepare(heads: readonly Oid[]): Promise<void> {
-    if (heads.length >= walkAtMost) await this.#load(heads)
+    if (heads.length >= maxSingleReads) await this.#load(heads)
   }
 
-  /** `beside`: what else the walk has before it. */
+  /** `beside`: the other commits in the walk's queue. */
   async read(oid: Oid, beside: readonly Ancestry[]): Promise<Ancestry> {
     const loaded = this.#loaded.get(oid)
     if (loaded) return loaded
-    if (!this.#repo.pending?.has(oid) && ++this.#misses >= walkAtMost * 2 ** this.#loads) {
+    if (!this.#repo.pending?.has(oid) && ++this.#misses >= maxSingleReads * 2 ** this.#loads) {
       this.#misses = 0
       await this.#load([oid, ...beside.map((one) => one.oid)])
     }
@@ -68,7 +67,7 @@ export class AncestryReader {
     return { oid, parents, timestamp: committer.timestamp }
   }
 
-  /** First what no known log holds; where that is not enough, everything. */
+  /** Loads first the commits that no known log holds; at the next call, everything. */
   async #load(from: readonly Oid[]): Promise<void> {
     this.#isNew = this.#loads++ === 0
     const known = this.#isNew ? await this.#known.tips() : []

@@ -1,17 +1,17 @@
 /**
- * Questions about history, in `git log`'s order, answered from logs that are already laid out (`KnownLogs`): only what lies
- * above them is walked. What is said here of a commit is true for ever, whoever remembers it.
+ * Answers questions about history in `git log`'s order from logs that the index has laid out (`KnownLogs`). Walks only the
+ * commits above them. Answers about a commit never change, so they are cached.
  *
- * `log(c) = [c] + log(p)` for every commit with one parent, whatever the clocks. With merges, what lies below an entry of a
- * log is that entry's own log only at a *cut*: git's queue held it alone, and no later entry has a parent that was shown.
+ * `log(c) = [c] + log(p)` for every commit with one parent, whatever the clocks. With merges, the entries below an entry are
+ * that entry's own log only at a *cut*: git's queue held it alone, and no later entry has a parent that was shown before.
  */
 
 import { LRUCache } from 'lru-cache'
 import { GitError } from '../errors.ts'
 import { runGit } from '../native.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
-import type { KnownLogs, LogEntry, Shared, Unfolded } from './known-logs.ts'
-import { unfold } from './log-walk.ts'
+import type { KnownLogs, LogEntry, LogPart, SharedEnd } from './known-logs.ts'
+import { walkLog } from './log-walk.ts'
 
 interface Divergence {
   /** Commits that only head has. */
@@ -21,18 +21,18 @@ interface Divergence {
 }
 
 /**
- * What one may ask of a repository's history. A head may be pending in a draft.
+ * Questions about a repository's history. A head may be pending in an object batch.
  *
  * Each method throws GitError object_missing, object_damaged, repo_missing, native_failed.
  */
 export interface History {
-  /** A page of `git log head`, and how long that is. */
+  /** A page of `git log head`, and the length of the log. */
   page(head: Oid, offset: number, limit: number): Promise<{ total: number; oids: Oid[] }>
   /** Whether `oid` is `head` or one of its ancestors. */
   contains(head: Oid, oid: Oid): Promise<boolean>
   /** Those of `head` and its ancestors whose id begins so, two at most. */
   named(head: Oid, prefix: string): Promise<Oid[]>
-  /** How far two commits have grown apart, as sets; `git rev-list --left-right --count` is wrong under clock skew. */
+  /** How far two commits have diverged, as sets; `git rev-list --left-right --count` is wrong under clock skew. */
   divergence(base: Oid, head: Oid): Promise<Divergence>
   /** What `head` has and `base` lacks, in the order of head's log, newest first. */
   between(base: Oid, head: Oid): Promise<Oid[]>
@@ -41,68 +41,68 @@ export interface History {
 }
 
 /** 200,000 entries in all, of 105 bytes of heap each; what has none takes, with its key, as much as six. */
-const unfoldings = new LRUCache<string, Unfolded>({
+const walkedLogs = new LRUCache<string, LogPart>({
   maxSize: 200_000,
   sizeCalculation: ({ entries }) => entries.length + 6,
 })
 
-/** Of about 400 bytes each; every move of a branch is asked after anew. */
+/** Of about 400 bytes each. */
 const divergences = new LRUCache<string, Divergence>({ max: 5_000 })
 const mergeBases = new LRUCache<string, { readonly oid: Oid | undefined }>({ max: 5_000 })
 
-/** Times that a log may be forgotten while it is asked after. */
-const rounds = 10
+/** Attempts of a question whose logs are forgotten while it is answered. */
+const maxAttempts = 10
 
 export function historyOf(repo: Repo, known: KnownLogs): History {
   const isPending = (oid: Oid) => repo.pending?.has(oid) === true
 
   /** The log of `head` on top of one that is known, preferably its own. */
-  async function locate(head: Oid): Promise<Unfolded> {
+  async function logOf(head: Oid): Promise<LogPart> {
     if (!isPending(head) && (await known.isCut(head))) return { entries: [], base: head }
     const key = `${repo.dir}:${head}`
-    const kept = isPending(head) ? undefined : unfoldings.get(key)
+    const kept = isPending(head) ? undefined : walkedLogs.get(key)
     if (kept && (kept.base === undefined || (await known.isCut(kept.base)))) return kept
-    const unfolded = await unfold(repo, head, known)
-    if (!isPending(head)) unfoldings.set(key, unfolded)
+    const unfolded = await walkLog(repo, head, known)
+    if (!isPending(head)) walkedLogs.set(key, unfolded)
     return unfolded
   }
 
-  /** Asks until the logs that the answer stands on stay where they are. */
-  async function steady<T>(ask: () => Promise<T | undefined>): Promise<T> {
-    for (let round = 0; round < rounds; round++) {
+  /** Repeats the question until its logs stay known. */
+  async function retryWhileForgotten<T>(ask: () => Promise<T | undefined>): Promise<T> {
+    for (let round = 0; round < maxAttempts; round++) {
       const answer = await ask()
       if (answer !== undefined) return answer
     }
     throw new GitError('busy', 'The history changes faster than it can be read; nothing is lost')
   }
 
-  /** What the two logs have for themselves above their common end, and that end. */
+  /** The parts of the two logs above their common end, and that end. */
   async function apart(base: Oid, head: Oid) {
-    const ours = await locate(head)
-    const theirs = await locate(base)
+    const ours = await logOf(head)
+    const theirs = await logOf(base)
     const low = ours.base && theirs.base ? await known.shared(ours.base, theirs.base) : noneShared(ours, theirs)
     const lengths = low ?? (await sharedByLength(ours, theirs))
     return lengths && { ours, theirs, ...lengths }
   }
 
-  function noneShared(ours: Unfolded, theirs: Unfolded): Shared | undefined {
+  function noneShared(ours: LogPart, theirs: LogPart): SharedEnd | undefined {
     return ours.base || theirs.base ? undefined : { a: 0, b: 0, shared: 0, straight: true }
   }
 
-  /** One of the two has no known log below it, so nothing is shared there. */
-  async function sharedByLength(ours: Unfolded, theirs: Unfolded): Promise<Shared | undefined> {
+  /** One of the two has no known log below it: nothing is shared there. */
+  async function sharedByLength(ours: LogPart, theirs: LogPart): Promise<SharedEnd | undefined> {
     if (ours.base && theirs.base) return undefined
     const a = ours.base ? (await known.page(ours.base, 0, 0))?.total : 0
     const b = theirs.base ? (await known.page(theirs.base, 0, 0))?.total : 0
     return a === undefined || b === undefined ? undefined : { a, b, shared: 0, straight: false }
   }
 
-  async function above({ entries, base }: Unfolded, count: number): Promise<Oid[] | undefined> {
+  async function above({ entries, base }: LogPart, count: number): Promise<Oid[] | undefined> {
     const rest = base && count > 0 ? await known.page(base, 0, count) : { oids: [] }
     return rest && [...entries.map(({ oid }) => oid), ...rest.oids]
   }
 
-  /** Both sides as lists of what lies above the common end. */
+  /** The commits of both sides above the common end. */
   async function sides(base: Oid, head: Oid): Promise<{ ours: Oid[]; theirs: Oid[] } | undefined> {
     const found = await apart(base, head)
     const ours = found && (await above(found.ours, found.a - found.shared))
@@ -127,7 +127,7 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
     return { ahead: lists.ours.length - both, behind: lists.theirs.length - both }
   }
 
-  async function fork(a: Oid, b: Oid): Promise<{ oid: Oid | undefined } | undefined> {
+  async function findMergeBase(a: Oid, b: Oid): Promise<{ oid: Oid | undefined } | undefined> {
     const found = await apart(b, a)
     if (!found) return undefined
     if (!isStraight(found)) return { oid: await nativeMergeBase(repo, a, b) }
@@ -140,10 +140,10 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
 
   const history: History = {
     page: (head, offset, limit) =>
-      steady(async () => {
+      retryWhileForgotten(async () => {
         const direct = isPending(head) ? undefined : await known.page(head, offset, limit)
         if (direct) return direct
-        const { entries, base } = await locate(head)
+        const { entries, base } = await logOf(head)
         const first = entries.slice(offset, offset + limit).map(({ oid }) => oid)
         if (base === undefined) return { total: entries.length, oids: first }
         const rest = await known.page(base, Math.max(0, offset - entries.length), limit - first.length)
@@ -151,17 +151,17 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
       }),
     contains: async (head, oid) => {
       if (head === oid) return true
-      return steady(async () => {
+      return retryWhileForgotten(async () => {
         const direct = isPending(head) ? undefined : await known.holdsAny(head, [oid])
         if (direct !== undefined) return direct
-        const { entries, base } = await locate(head)
+        const { entries, base } = await logOf(head)
         if (entries.some((entry) => entry.oid === oid)) return true
         return base === undefined ? false : known.holdsAny(base, [oid])
       })
     },
     named: (head, prefix) =>
-      steady(async () => {
-        const { entries, base } = await locate(head)
+      retryWhileForgotten(async () => {
+        const { entries, base } = await logOf(head)
         const found = entries.filter(({ oid }) => oid.startsWith(prefix)).map(({ oid }) => oid)
         const rest = base === undefined ? [] : await known.named(base, prefix)
         return rest && [...found, ...rest].slice(0, 2)
@@ -171,12 +171,12 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
       const key = `${repo.dir}:${base}:${head}`
       const kept = divergences.get(key)
       if (kept) return kept
-      const answer = await steady(() => measure(base, head))
+      const answer = await retryWhileForgotten(() => measure(base, head))
       if (!isPending(base) && !isPending(head)) divergences.set(key, answer)
       return answer
     },
     between: async (base, head) => {
-      const { ours, theirs } = await steady(() => sides(base, head))
+      const { ours, theirs } = await retryWhileForgotten(() => sides(base, head))
       const their = new Set(theirs)
       return ours.filter((oid) => !their.has(oid))
     },
@@ -186,7 +186,7 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
       const key = `${repo.dir}:${a}:${b}`
       const kept = mergeBases.get(key)
       if (kept) return kept.oid
-      const answer = await steady(() => fork(a, b))
+      const answer = await retryWhileForgotten(() => findMergeBase(a, b))
       mergeBases.set(key, answer)
       return answer.oid
     },
@@ -194,8 +194,8 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
   return history
 }
 
-/** No merge above the common end: then a commit of one side is the other's too only where both are not laid out yet. */
-function isStraight({ ours, theirs, straight }: { ours: Unfolded; theirs: Unfolded; straight: boolean }): boolean {
+/** Whether no merge lies above the common end. Then both sides share only commits that are not laid out yet. */
+function isStraight({ ours, theirs, straight }: { ours: LogPart; theirs: LogPart; straight: boolean }): boolean {
   return straight && ours.entries.every(({ cut }) => cut) && theirs.entries.every(({ cut }) => cut)
 }
 

@@ -8,21 +8,21 @@ export interface LogEntry {
   readonly cut: boolean
 }
 
-/** A log as its newest entries on top of the log of `base`, which is known; undefined: there is nothing below. */
-export interface Unfolded {
+/** The newest entries of a log, on top of the known log of `base`; undefined: nothing is below. */
+export interface LogPart {
   readonly entries: readonly LogEntry[]
   readonly base: Oid | undefined
 }
 
-/** Two known logs: their lengths, how many entries at their ends are the same, and whether no merge lies above those. */
-export interface Shared {
+/** Two known logs: their lengths, the number of equal entries at their ends, and whether no merge lies above those. */
+export interface SharedEnd {
   readonly a: number
   readonly b: number
   readonly shared: number
   readonly straight: boolean
 }
 
-/** The logs of one repository that are laid out. All but `isCut` and `tips` answer undefined where a log is not (any more). */
+/** The laid-out logs of one repository. All but `isCut` and `tips` return undefined where a log is not laid out, or no longer. */
 export interface KnownLogs {
   isCut(oid: Oid): Promise<boolean>
   /** Commits from which every entry of every known log can be reached. */
@@ -32,5 +32,5 @@ export interface KnownLogs {
   holdsAny(cut: Oid, oids: readonly Oid[]): Promise<boolean | undefined>
   /** Two at most of the entries whose id begins so. */
   named(cut: Oid, prefix: string): Promise<Oid[] | undefined>
-  shared(a: Oid, b: Oid): Promise<Shared | undefined>
+  shared(a: Oid, b: Oid): Promise<SharedEnd | undefined>
 }

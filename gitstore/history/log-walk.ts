@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Oid, Repo } from '../repo.ts'
 import { type Ancestry, AncestryReader, commitsPerTurn } from './ancestry-reader.ts'
-import type { KnownLogs, LogEntry, Unfolded } from './known-logs.ts'
+import type { KnownLogs, LogEntry, LogPart } from './known-logs.ts'
 
 interface Shown {
   readonly oid: Oid
@@ -14,29 +14,29 @@ interface Shown {
 }
 
 /**
- * Git's own walk, from `head` down to the first log that is known: a list by committer date, newest first, equal dates in the
- * order they came. Source: get_revision_1 (revision.c), commit_list_insert_by_date (commit.c).
+ * Git's own walk, from `head` down to the first known log: a queue by committer date, newest first, equal dates in the order
+ * of arrival. Source: get_revision_1 (revision.c), commit_list_insert_by_date (commit.c).
  * `reader` may be shared by several walks over the same known logs.
  *
  * @throws GitError object_missing, object_damaged, repo_missing, native_failed
  */
-export async function unfold(
+export async function walkLog(
   repo: Repo,
   head: Oid,
   known: Pick<KnownLogs, 'isCut' | 'tips' | 'holdsAny'>,
   reader: AncestryReader = new AncestryReader(repo, known),
-): Promise<Unfolded> {
+): Promise<LogPart> {
   const shown: Shown[] = []
   const places = new Map<Oid, number>()
   const seen = new Set([head])
-  /** The next one last. */
+  /** The next commit is the last element. */
   const queue = [await reader.read(head, [])]
   let merges = false
   for (let commit = queue.pop(); commit; commit = queue.pop()) {
     const { oid, parents } = commit
     const alone = queue.length === 0
     if (alone && !reader.isNew(oid) && (await known.isCut(oid))) {
-      // After a merge, and only where clocks go wrong, the log below may show again what is shown already.
+      // After a merge, with wrong clocks, the log below may repeat commits that are shown already.
       const again = merges && (await known.holdsAny(oid, [...places.keys()])) !== false
       if (!again) return { entries: toEntries(shown), base: oid }
     }
@@ -56,7 +56,7 @@ export async function unfold(
   return { entries: toEntries(shown), base: undefined }
 }
 
-/** A place is a cut if git's queue held it alone and nothing after it has a parent before it. */
+/** An entry is a cut if git's queue held it alone and no entry after it has a parent before it. */
 function toEntries(shown: readonly Shown[]): LogEntry[] {
   let earliest = shown.length
   const entries = new Array<LogEntry>(shown.length)

@@ -1,4 +1,4 @@
-/** Rebasing commits onto another head, without a work tree. Nothing here moves a ref. */
+/** Rebases commits onto another head without a work tree. Moves no ref. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GitError } from '../errors.ts'
@@ -16,29 +16,29 @@ export interface Rebasing {
   readonly commits: readonly Oid[]
   readonly onto: Oid
   readonly committer: Person
-  /** Ends it between two commits, and git at once. */
+  /** Ends the rebase between two commits, and git at once. */
   readonly signal?: AbortSignal
 }
 
 /** Entries of trees that one rebase may read and write in this process: about 2 s of CPU. */
-const entriesAtMost = 1_000_000
+const maxTreeEntries = 1_000_000
 
 /** Bytes of new trees and commits that are held in memory before they are saved. */
-const unsavedBytes = 16 * 1024 * 1024
+const maxUnsavedBytes = 16 * 1024 * 1024
 
 /**
- * Puts `commits` on top of `onto`, each by a three-way merge of trees as `git rebase` does it: merge commits are left out,
- * author and message are kept, a commit that adds nothing any more is dropped, one that was empty from the start is kept. The
- * new objects are saved; the answer is the last commit, `onto` itself if none was left to add. Every commit must be on disk.
+ * Rebases `commits` onto `onto`, each by a three-way merge of trees, as `git rebase` does: skips merge commits, keeps author
+ * and message, drops a commit that has become empty, keeps one that was empty before. Saves the new objects and returns the
+ * last commit, `onto` itself if none was left. Every commit must be on disk.
  * About 25 ms for a commit that changes a path which the other side has changed since, 1 ms otherwise.
  *
- * @throws GitError merge_conflict (facts.paths: sorted; facts.commit: whose turn it was), limit_exceeded (trees too large),
- *   native_failed, and as Draft.save; the signal's reason
+ * @throws GitError merge_conflict (facts.paths: sorted; facts.commit: the commit that conflicts), limit_exceeded (trees too large),
+ *   native_failed, and as ObjectBatch.save; the signal's reason
  */
 export async function rebase(repo: Repo, { commits, onto, committer, signal }: Rebasing): Promise<Oid> {
   let draft = openDraft(repo)
   const scratch = scratchObjectsOf(repo)
-  const budget: Budget = { entries: entriesAtMost }
+  const budget: Budget = { entries: maxTreeEntries }
   try {
     let head = onto
     let ours = (await readCommit(repo, onto)).tree
@@ -56,14 +56,14 @@ export async function rebase(repo: Repo, { commits, onto, committer, signal }: R
       const message = await readMessage(repo, oid)
       head = await draft.commit({ tree, parents: [head], author: commit.author, committer, message })
       ours = tree
-      if (sizeOf(draft) <= unsavedBytes) continue
+      if (sizeOf(draft) <= maxUnsavedBytes) continue
       await draft.save()
       draft = openDraft(repo)
     }
     await draft.save()
     return head
   } catch (error) {
-    // Git that was ended tells so in words of its own.
+    // A git that the signal ended fails with an error of its own.
     signal?.throwIfAborted()
     throw error
   } finally {
@@ -77,7 +77,7 @@ function sizeOf(draft: Draft): number {
   return bytes
 }
 
-/** As git merges them, with what it made taken into the draft. @throws GitError merge_conflict, native_failed */
+/** Merges by git and adds the new objects to the batch. @throws GitError merge_conflict, native_failed */
 async function nativeMerge(
   draft: Draft,
   scratch: ScratchObjects,
@@ -87,7 +87,7 @@ async function nativeMerge(
 ): Promise<Oid> {
   const repo = await scratch.open()
   for (const [oid, object] of draft.repo.pending ?? []) if (object.type !== 'commit') await scratch.put(oid, object)
-  // merge-tree takes its base from history (--merge-base came with git 2.40): three commits tell it what to merge.
+  // merge-tree takes its base from history (--merge-base came with git 2.40): three commits give it the three trees.
   const root = await standIn(scratch, repo, base, [])
   const sides = [await standIn(scratch, repo, ours, [root]), await standIn(scratch, repo, theirs, [root])]
   const options = ['--write-tree', '-z', '--name-only', '--no-messages', '--allow-unrelated-histories']
@@ -105,18 +105,24 @@ async function nativeMerge(
   throw new GitError('merge_conflict', 'The changes conflict', { paths: conflicts, commit: commit.oid })
 }
 
-const nobody = { name: 'grove', email: 'grove', timestamp: 0, timezoneOffset: 0 }
+const placeholderPerson = { name: 'grove', email: 'grove', timestamp: 0, timezoneOffset: 0 }
 
-/** A commit that only merge-tree sees. */
+/** A commit for merge-tree alone. */
 async function standIn(scratch: ScratchObjects, repo: Repo, tree: Oid, parents: Oid[]): Promise<Oid> {
   const draft = openDraft({ dir: repo.dir })
-  const oid = await draft.commit({ tree, parents, author: nobody, committer: nobody, message: '' })
+  const oid = await draft.commit({
+    tree,
+    parents,
+    author: placeholderPerson,
+    committer: placeholderPerson,
+    message: '',
+  })
   const object = draft.repo.pending?.get(oid)
   if (object) await scratch.put(oid, object)
   return oid
 }
 
-/** Takes what the merge has made, at `root` and below it, into the draft. */
+/** Adds the new objects of the merge, at `root` and below it, to the batch. */
 async function adopt(draft: Draft, scratch: ScratchObjects, root: Oid): Promise<void> {
   if (draft.repo.pending?.has(root)) return
   const made = await scratch.find(root)

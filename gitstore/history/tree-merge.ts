@@ -1,4 +1,4 @@
-/** Three-way merges of trees in this process, where no path was changed on both sides: most commits of a rebase. */
+/** Merges trees in this process where no path was changed on both sides: most commits of a rebase. */
 import { GitError } from '../errors.ts'
 import type { TreeBuilder } from '../objects/tree-changes.ts'
 import { emptyTree, readTree, type TreeEntry } from '../objects/trees.ts'
@@ -18,9 +18,9 @@ export interface Budget {
 const folder = '040000'
 
 /**
- * The tree that `git merge-tree` makes, or undefined where only git can tell. That is where a path differs from the base on
- * both sides, unless both wrote the same file there: a rename on one side matters to the other only if that touched the old
- * or the new name, and a renamed folder only if the other changed something in it.
+ * The tree that `git merge-tree` makes; undefined where git must decide. Git must decide where a path differs from the base on
+ * both sides, unless both wrote the same file: a rename on one side concerns the other only if that changed the old or the new
+ * name, and a renamed folder only if the other changed something in it.
  *
  * @throws GitError limit_exceeded: the budget is used up; and as readTree
  */
@@ -66,7 +66,7 @@ async function mergeEntry(
   theirs: TreeEntry | undefined,
   budget: Budget,
 ): Promise<{ readonly now: TreeEntry | undefined } | undefined> {
-  // What both have deleted, one of them may have renamed.
+  // One side may have renamed what both have deleted.
   if (!ours || !theirs) return undefined
   const folders = ours.mode === folder && theirs.mode === folder && (!base || base.mode === folder)
   if (!folders) return isSame(ours, theirs) && ours.mode !== folder ? { now: ours } : undefined

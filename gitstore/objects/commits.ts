@@ -1,4 +1,4 @@
-/** Commit objects, parsed. */
+/** Parses and encodes commit objects. */
 
 import { TextDecoder } from 'node:util'
 import { LRUCache } from 'lru-cache'
@@ -8,7 +8,7 @@ import { cleanIdentity } from '../names.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
 import { readObject } from './objects.ts'
 
-/** Seconds since 1970 until the end of the year 9999: the last time that ISO 8601 writes with four digits of a year. */
+/** The end of the year 9999 in seconds since 1970: the last time that ISO 8601 writes with a year of four digits. */
 export const latestTime = 253_402_300_799
 
 export interface Person {
@@ -48,7 +48,7 @@ const commits = new LRUCache<string, { readonly commit: Commit; readonly bytes: 
   sizeCalculation: ({ bytes }) => bytes,
 })
 
-/** Bytes of a message that every reader gets; more of it is kept nowhere. */
+/** Bytes of a message that `readCommit` returns and caches. */
 const keptMessageBytes = 65_536
 /** Characters of a person's name and of an e-mail address that are read. */
 const identityLimit = 1_000
@@ -82,7 +82,7 @@ async function readContent(repo: Repo, oid: Oid): Promise<Buffer> {
   return content
 }
 
-/** The commit, kept for `readCommit`: for what is on disk alone. @throws GitError object_damaged */
+/** Caches a commit that is on disk. @throws GitError object_damaged */
 export function rememberCommit(repo: Repo, oid: Oid, content: Buffer): Commit {
   const commit = parseCommit(oid, content)
   const bytes = commit.messageIsCut ? headerOf(content).length + keptMessageBytes : content.length
@@ -103,7 +103,7 @@ export async function findCommit(repo: Repo, oid: Oid): Promise<Commit | undefin
   }
 }
 
-/** The content of a commit object, byte for byte as isomorphic-git's writeCommit has it. */
+/** The content of a commit object, byte for byte as isomorphic-git's writeCommit makes it. */
 export function commitContent({ tree, parents, author, committer, message }: CommitFields): Buffer {
   const text = message.replace(/[\r\0]/g, '').replace(/^\n+/, '')
   const lines = [
@@ -189,7 +189,7 @@ function parsePerson(text: string): Person {
   }
 }
 
-/** At most `identityLimit` characters, in memory of their own: a slice would keep the whole text that it is taken from. */
+/** Copies at most `identityLimit` characters: a slice would keep the whole text in memory. */
 function copied(text: string): string {
   return Buffer.from(text.slice(0, identityLimit).replace(/[\ud800-\udbff]$/, '')).toString()
 }
@@ -197,8 +197,8 @@ function copied(text: string): string {
 type Decode = (bytes: Buffer, isCut?: boolean) => string
 
 /**
- * Reads by the `encoding` header what people wrote. An encoding that does not write ASCII as ASCII counts for nothing, as
- * does one that is not known: the names of headers are ASCII in every commit. Half a character where text is cut is left out.
+ * Decodes text by the `encoding` header. Ignores an unknown encoding and one that does not write ASCII as ASCII: the names of
+ * headers are ASCII in every commit. Drops a partial character at a cut.
  */
 function decoderOf(header: Buffer): Decode {
   const decoder = knownDecoder(findValue(header, 'encoding ').toString('latin1'))

@@ -10,26 +10,26 @@ interface Side {
   readonly oid: Oid
 }
 
-export interface Change {
+export interface TreeChange {
   readonly path: string
   /** null: the file is new. */
   readonly old: Side | null
-  /** null: the file is gone. */
+  /** null: the file was deleted. */
   readonly new: Side | null
 }
 
-/** Twice what a tree may hold, so that any two can be compared; it stops trees whose 12 objects make 10^10 paths. */
+/** Twice the entries of one tree, so that any two can be compared. Stops trees whose 12 objects make 10^10 paths. */
 const maxEntries = 200_000
 const maxDepth = 128
 
 /**
- * The files that differ, sorted by the bytes of the path: `git diff-tree -r --no-renames`. Only subtrees that differ are
- * opened. A gitlink counts as a file; a file that became a directory is one deletion and its additions. null is no tree.
+ * Lists the files that differ, sorted by the bytes of the path: `git diff-tree -r --no-renames`. Opens only subtrees that
+ * differ. A gitlink counts as a file; a file that became a directory is one deletion and its additions. null is no tree.
  *
  * @throws GitError limit_exceeded, and as readTree
  */
-export async function diffTrees(repo: Repo, from: Oid | null, to: Oid | null, pace = newPace()): Promise<Change[]> {
-  const changes: Change[] = []
+export async function diffTrees(repo: Repo, from: Oid | null, to: Oid | null, pace = newPace()): Promise<TreeChange[]> {
+  const changes: TreeChange[] = []
   let opened = 0
   let characters = 0
   await compare(from, to, '', 1)
@@ -57,7 +57,7 @@ export async function diffTrees(repo: Repo, from: Oid | null, to: Oid | null, pa
   }
 }
 
-/** Entries of the same name and kind, file or directory, beside one another, in git's order. */
+/** Pairs entries of the same name and kind (file or directory), in git's order. */
 function* pairs(
   before: readonly TreeEntry[],
   after: readonly TreeEntry[],

@@ -1,4 +1,4 @@
-/** What git finds wrong with a repository. */
+/** Runs git fsck on a repository. */
 import { longestGitMs, runGit } from '../native.ts'
 import type { Repo } from '../repo.ts'
 
@@ -19,9 +19,9 @@ export async function findDamage(
   return code === 0 ? undefined : `git fsck: ${sentenceOf(`${stderr}\n${stdout}`.replaceAll(`${repo.dir}/`, ''))}`
 }
 
-/** The first of what git complains of, in one line. */
+/** The first complaints of git, in one line. */
 export function sentenceOf(said: string): string {
   const lines = said.split('\n').filter((line) => line.trim() !== '' && !/^(notice|hint|warning): /.test(line))
-  const shown = lines.slice(0, 3).join('; ') || 'it failed without a word'
+  const shown = lines.slice(0, 3).join('; ') || 'it failed without a message'
   return lines.length > 3 ? `${shown}; and ${lines.length - 3} more` : shown
 }

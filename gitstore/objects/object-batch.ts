@@ -1,4 +1,4 @@
-/** Objects built in memory, readable at once, and written durably in one step. Nothing here moves a ref. */
+/** Builds objects in memory, readable at once, and writes them durably in one step. Moves no ref. */
 
 import { closeSync, existsSync, futimesSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { allDone, discard, nameFile, ownTurn, syncDirectory, syncFile, writeOpen } from '../durable.ts'
@@ -10,18 +10,18 @@ import { encodeLoose, objectId } from './object-format.ts'
 import { rememberTree, type TreeEntry, treeContent } from './trees.ts'
 
 export interface Draft {
-  /** The repository with this draft's objects in it: every reader sees them, on disk they are only after `save`. */
+  /** The repository with the objects of this batch: every reader sees them; they are on disk after `save`. */
   readonly repo: Repo
   /** `bytes` must not change afterwards. */
   blob(bytes: Uint8Array): Promise<Oid>
-  /** Entries in any order; names are the caller's to check (`pathProblem`). */
+  /** Entries in any order. The caller checks names (`pathProblem`). */
   tree(entries: readonly TreeEntry[]): Promise<Oid>
   commit(fields: CommitFields): Promise<Oid>
-  /** An object by its content, as another repository holds it. */
+  /** An object of any type, by its content. */
   object(type: PendingObject['type'], content: Buffer): Promise<Oid>
   /**
-   * Writes what is not yet written, synced, in about 2 ms for one commit. It may be called again after more objects; after an
-   * error some of the objects may be on disk, where they are harmless.
+   * Writes and syncs the objects that are not saved yet; about 2 ms for one commit. May be called again after more objects.
+   * After an error some objects may be on disk, where they are harmless.
    *
    * @throws GitError repo_missing, storage_full, storage_readonly, storage_error (a failed sync has facts.sync)
    */
@@ -29,8 +29,8 @@ export interface Draft {
 }
 
 /**
- * Objects are the bytes that isomorphic-git's writeTree and writeCommit make. They are not made by them: these also deflate,
- * through web streams, 1 ms an object on the event loop, where hashing takes 0.03 and zlib 0.03.
+ * Objects have the same bytes as those of isomorphic-git's writeTree and writeCommit, which are not used: they deflate through
+ * web streams, 1 ms an object on the event loop, where hashing takes 0.03 and zlib 0.03.
  */
 export function openDraft(repo: Repo): Draft {
   const pending = new Map<Oid, PendingObject>(repo.pending)
@@ -69,13 +69,13 @@ interface StoredObject extends PendingObject {
   readonly oid: Oid
 }
 
-/** Files that one draft has open at once. */
-const openAtOnce = 64
+/** Files that one batch has open at once. */
+const maxOpenFiles = 64
 
 /**
- * One object that exists is made young again, so that no prune takes it, and synced: whoever wrote it may not have. An empty
- * one, torn by a crash, is written again. Directories above objects/xx are never made: in a repository that has just been
- * deleted the commit fails instead of bringing half of it back.
+ * Freshens an object that exists, so that no prune removes it, and syncs it, since its writer may not have. Writes an empty
+ * object, which a crash leaves, again. Makes no directory above objects/xx: in a repository that was just deleted the commit
+ * fails instead of bringing half of it back.
  */
 async function storeObjects(repo: Repo, batch: readonly StoredObject[]): Promise<void> {
   const fanOuts = [...new Set(batch.map(({ oid }) => fanOutOf(repo, oid)))]
@@ -83,11 +83,11 @@ async function storeObjects(repo: Repo, batch: readonly StoredObject[]): Promise
   for (let attempt = 0; ; attempt++) {
     try {
       for (const dir of fanOuts) if (!existsSync(dir) && makeFanOut(dir)) made = true
-      for (let at = 0; at < batch.length; at += openAtOnce) await storeGroup(repo, batch.slice(at, at + openAtOnce))
+      for (let at = 0; at < batch.length; at += maxOpenFiles) await storeGroup(repo, batch.slice(at, at + maxOpenFiles))
       const directories = made ? [...fanOuts, `${repo.dir}/objects`] : fanOuts
       return await allDone(directories.map(syncDirectory))
     } catch (error) {
-      // A `git gc` packed the objects of a directory just now and removed it.
+      // `git gc` has just packed the objects of a directory and removed it.
       if (codeOf(error) !== 'ENOENT' || attempt === 5) throw asStorageFault(error)
     }
   }
@@ -100,11 +100,11 @@ function fanOutOf(repo: Repo, oid: Oid): string {
 interface OpenObject {
   readonly file: number
   readonly path: string
-  /** Its name until it is synced; undefined for one that existed. */
+  /** Its name until it is synced; undefined for an object that existed. */
   readonly temporary: string | undefined
 }
 
-/** All are written before the first is synced: one commit of the file system's journal then takes them all. */
+/** Writes all before it syncs the first: one commit of the file system's journal then holds all of them. */
 async function storeGroup(repo: Repo, group: readonly StoredObject[]): Promise<void> {
   const open: OpenObject[] = []
   const named = new Set<OpenObject>()
@@ -128,13 +128,13 @@ async function storeGroup(repo: Repo, group: readonly StoredObject[]): Promise<v
 async function openObject(repo: Repo, object: StoredObject): Promise<OpenObject> {
   const path = `${fanOutOf(repo, object.oid)}/${object.oid.slice(2)}`
   const known = statSync(path, { throwIfNoEntry: false })
-  if (known && known.size > 0) return { file: openYoung(path), path, temporary: undefined }
+  if (known && known.size > 0) return { file: openFreshened(path), path, temporary: undefined }
   const temporary = `${fanOutOf(repo, object.oid)}/${temporaryObject()}`
   return { file: await writeOpen(temporary, await encodeLoose(object), 0o444), path, temporary }
 }
 
 /** @throws ENOENT if the object was packed meanwhile */
-function openYoung(path: string): number {
+function openFreshened(path: string): number {
   const file = openSync(path, 'r')
   try {
     const now = new Date() // a file's time, which `git prune` compares with the same clock
@@ -146,7 +146,7 @@ function openYoung(path: string): number {
   }
 }
 
-/** Whether this call made it. @throws GitError repo_missing if there is no objects/ */
+/** Whether this call made the directory. @throws GitError repo_missing if there is no objects/ */
 function makeFanOut(dir: string): boolean {
   try {
     mkdirSync(dir)

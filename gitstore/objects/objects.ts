@@ -1,4 +1,4 @@
-/** Reading objects by id, while other processes repack: loose ones in this process, packed ones by git. */
+/** Reads objects by id while other processes may repack: loose objects in this process, packed ones by git. */
 
 import { readdir, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,15 +10,15 @@ import { type Allow, LooseDamage, readLoose, readLooseInfo } from './loose.ts'
 import { hasId, type ObjectInfo } from './object-format.ts'
 
 /** Milliseconds before each further attempt. Measured under `git repack -ad`: 0 errors in 18,512 reads. */
-const pauses = [5, 20, 80]
+const retryDelaysMs = [5, 20, 80]
 
 /** Bytes of a blob, and of a commit, a tree or a tag, that are ever read: what one request can hold in memory. */
-const largestBlob = 32 * 1024 * 1024
-const largestOther = 8 * 1024 * 1024
+const maxBlobBytes = 32 * 1024 * 1024
+const maxOtherBytes = 8 * 1024 * 1024
 
 /**
- * The object, from the draft's pending ones or from disk; its size is looked up before its content is read. A missing
- * object costs about 6 ms: it is looked for twice.
+ * Reads the object, pending or on disk; checks its size before it reads the content. A missing object costs about 6 ms: it is
+ * searched twice.
  *
  * @throws GitError limit_exceeded, object_missing (also if `oid` is not an object id), object_damaged, repo_missing, busy,
  *   native_failed, storage_error
@@ -28,7 +28,7 @@ export async function readObject(repo: Repo, oid: Oid): Promise<PendingObject> {
 }
 
 /**
- * What the object is, of whatever size, without its content: a damaged one is found only by reading it.
+ * Reads the object's type and size, without its content. Damage of the content is not found.
  *
  * @throws GitError as readObject, but limit_exceeded
  */
@@ -38,7 +38,7 @@ export async function readInfo(repo: Repo, oid: Oid): Promise<ObjectInfo> {
   return findStored(repo, oid, readLooseInfo, readInfoByGit)
 }
 
-/** Whether the object is there, of whatever size. @throws GitError as readInfo, but object_missing */
+/** Whether the object exists, whatever its size. @throws GitError as readInfo, but object_missing */
 export async function hasObject(repo: Repo, oid: Oid): Promise<boolean> {
   try {
     await readInfo(repo, oid)
@@ -54,7 +54,7 @@ export async function hasObject(repo: Repo, oid: Oid): Promise<boolean> {
  *
  * @throws GitError limit_exceeded, object_missing (also if `oid` is not a blob), and as readObject
  */
-export async function readBlob(repo: Repo, oid: Oid, maxBytes = largestBlob): Promise<Buffer> {
+export async function readBlob(repo: Repo, oid: Oid, maxBytes = maxBlobBytes): Promise<Buffer> {
   const allow = ({ type, size }: ObjectInfo) => {
     if (type !== 'blob') throw new GitError('object_missing', `Object ${oid} is a ${type}, not a blob`, { oid })
     refuseAbove(type, size, maxBytes)
@@ -66,7 +66,7 @@ export async function readBlob(repo: Repo, oid: Oid, maxBytes = largestBlob): Pr
 }
 
 function refuseLarge({ type, size }: ObjectInfo): void {
-  refuseAbove(type, size, type === 'blob' ? largestBlob : largestOther)
+  refuseAbove(type, size, type === 'blob' ? maxBlobBytes : maxOtherBytes)
 }
 
 function refuseAbove(type: PendingObject['type'], size: number, maxBytes: number): void {
@@ -95,9 +95,9 @@ async function findStored<T>(repo: Repo, oid: Oid, loose: Find<T>, packed: Find<
     const { found, damage } = await findOnce(repo, oid, loose, packed)
     if (found) return found
     if (damage) throw damaged(oid, damage)
-    // A stable list of packs, searched twice 5 ms apart (a tick of the file system's clock), leaves no race.
+    // A list of packs that stays the same between two searches 5 ms apart (a tick of the file system's clock) leaves no race.
     const packsNow = await packsChanged(repo)
-    const pause = pauses[attempt]
+    const pause = retryDelaysMs[attempt]
     if (pause === undefined || (attempt > 0 && packsNow === packsBefore))
       throw new GitError('object_missing', `Object ${oid} is missing`, { oid })
     packsBefore = packsNow
@@ -107,7 +107,7 @@ async function findStored<T>(repo: Repo, oid: Oid, loose: Find<T>, packed: Find<
 
 interface Found<T> {
   readonly found?: T
-  /** A loose file of that name that is not this object, and no other copy of it. */
+  /** The loose file of that name does not hold this object, and there is no other copy. */
   readonly damage?: LooseDamage
 }
 
@@ -128,14 +128,14 @@ function damaged(oid: Oid, cause?: unknown): GitError {
   return new GitError('object_damaged', `Object ${oid} is damaged`, { oid }, { cause })
 }
 
-/** Whether there is anything that only git reads: no process is started for a repository of loose objects. */
+/** Whether the repository has packs or alternates. Without them no git process is started. */
 async function hasPacks(repo: Repo): Promise<boolean> {
   if (hasCatFile(repo)) return true
   const packs = await readdir(`${repo.dir}/objects/pack`).catch((error: unknown) => {
     if (isAbsent(error)) return []
     throw asStorageFault(error)
   })
-  // A repository that an operator made may borrow from another; git follows that.
+  // A repository that an operator made may use the objects of another; git follows that.
   return packs.some((name) => name.endsWith('.idx')) || isThere(`${repo.dir}/objects/info/alternates`)
 }
 

@@ -4,7 +4,7 @@ import { GitError } from '../errors.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { type Mode, readTree, type TreeEntry } from './trees.ts'
 
-/** What `applyChanges` needs of a draft. */
+/** The part of an object batch that `applyChanges` uses. */
 export interface TreeBuilder {
   readonly repo: Repo
   tree(entries: readonly TreeEntry[]): Promise<Oid>
@@ -17,11 +17,11 @@ export interface PathChange {
 }
 
 /**
- * The tree that results when the files change, as git's index would have it: only the directories on the way are rebuilt,
- * empty ones vanish, an executable file stays one, anything else that is written becomes 100644. The last change of a path
- * counts. A file may take a directory's place, or the reverse, only if the changes remove what stands there.
+ * The tree after the changes, as git's index builds it. Rebuilds only the directories on the paths and drops empty ones. An
+ * executable file stays executable; any other file that is written becomes 100644. The last change of a path counts. A file
+ * may replace a directory, or the reverse, only if the changes remove what was there.
  *
- * @param onMissing hears of every path that is to be removed and where there is no file
+ * @param onMissing called with each path that is to be removed and has no file
  * @returns the empty tree's id if nothing is left
  * @throws GitError path_conflict (facts.path), and as readTree
  */

@@ -1,4 +1,4 @@
-/** Tree objects: parsed, searched, listed, and rebuilt along the paths that change. */
+/** Parses, searches and lists tree objects. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
@@ -39,29 +39,29 @@ const treeOverhead = 480
 const entryOverhead = 90
 
 /** Bytes of a tree, of some 5,000 entries, that are parsed at once. */
-const smallTree = 262_144
+const smallTreeBytes = 262_144
 
 /**
  * The entries in git's order, also of a tree that was not written in it. Old modes such as 100664 read as git reads them, 100644.
- * `pace` hears of a large tree before it is parsed.
+ * Counts a large tree on `pace` before it is parsed.
  *
  * @throws GitError object_missing (also if `oid` is another kind of object), object_damaged, repo_missing; what `pace` throws
  */
 export async function readTree(repo: Repo, oid: Oid, pace?: Pace): Promise<readonly TreeEntry[]> {
-  // Git knows it without having it.
+  // Git answers for it without storing it.
   if (oid === emptyTree) return []
   const known = trees.get(`${repo.dir}:${oid}`)
   if (known) return known.entries
   const { type, content } = await readObject(repo, oid)
   if (type !== 'tree') throw new GitError('object_missing', `Object ${oid} is a ${type}, not a tree`, { oid })
-  const entries = content.length > smallTree ? await parseLarge(oid, content, pace) : parseTree(oid, content)
+  const entries = content.length > smallTreeBytes ? await parseLarge(oid, content, pace) : parseTree(oid, content)
   if (!repo.pending?.has(oid)) remember(repo, oid, content, entries)
   return entries
 }
 
-/** Keeps a small tree for `readTree`: for what is on disk alone. @throws GitError object_damaged */
+/** Caches a small tree that is on disk. @throws GitError object_damaged */
 export function rememberTree(repo: Repo, oid: Oid, content: Buffer): void {
-  if (content.length <= smallTree) remember(repo, oid, content, parseTree(oid, content))
+  if (content.length <= smallTreeBytes) remember(repo, oid, content, parseTree(oid, content))
 }
 
 function remember(repo: Repo, oid: Oid, content: Buffer, entries: readonly TreeEntry[]): void {
@@ -86,7 +86,7 @@ function parseTree(oid: Oid, content: Buffer): TreeEntry[] {
   return inOrder(entries)
 }
 
-/** Adds `count` entries at most; where the next one begins. */
+/** Adds at most `count` entries. Returns where the next one begins. */
 function parseEntries(oid: Oid, content: Buffer, from: number, entries: TreeEntry[], count: number): number {
   let at = from
   for (let parsed = 0; at < content.length && parsed < count; parsed++) {

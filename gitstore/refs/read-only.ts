@@ -1,4 +1,4 @@
-/** Repositories in which a sync has failed: they are only read, until everything in them has been read and synced again. */
+/** Repositories that are read-only because a sync has failed, until everything in them has been read and synced again. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import pLimit from 'p-limit'
@@ -8,31 +8,31 @@ import { findDamage } from '../objects/fsck.ts'
 import { namesIn } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 
-const suspects = new Set<string>()
+const readOnly = new Set<string>()
 
-/** True if it was none before. */
-export function suspect({ dir }: Repo): boolean {
-  if (suspects.has(dir)) return false
-  suspects.add(dir)
+/** True if it was not read-only before. */
+export function markReadOnly({ dir }: Repo): boolean {
+  if (readOnly.has(dir)) return false
+  readOnly.add(dir)
   return true
 }
 
 /** @throws GitError storage_error */
-export function refuseSuspect({ dir }: Repo): void {
-  if (suspects.has(dir))
-    throw new GitError('storage_error', 'A sync failed in this repository; it is only read until it has been checked')
+export function refuseReadOnly({ dir }: Repo): void {
+  if (readOnly.has(dir))
+    throw new GitError('storage_error', 'A sync failed in this repository; it is read-only until it has been checked')
 }
 
 /**
- * Reads every object and syncs every file and folder; then the repository is written to again. True unless git finds a
- * fault; also true where the repository is gone.
+ * Reads every object and syncs every file and folder; then the repository is writable again. True unless git finds a fault; also
+ * true where the repository is missing.
  *
  * @throws GitError storage_error where it still cannot be synced, native_failed
  */
-export async function checkSuspect(repo: Repo): Promise<boolean> {
+export async function checkReadOnly(repo: Repo): Promise<boolean> {
   if ((await findDamage(repo, 'full')) && (await namesIn(repo.dir)).length > 0) return false
   await syncFolder(repo.dir, pLimit(16))
-  suspects.delete(repo.dir)
+  readOnly.delete(repo.dir)
   return true
 }
 
@@ -48,7 +48,7 @@ async function syncFolder(dir: string, limit: ReturnType<typeof pLimit>): Promis
   await limit(() => syncDirectory(dir).catch(unlessGone))
 }
 
-/** Locks, temporary files and folders of objects come and go beside; all others are still to be synced. */
+/** Ignores files that concurrent work has removed: locks, temporary files, folders of objects. */
 function unlessGone(error: unknown): undefined {
   if (codeOf(error) !== 'ENOENT') throw asStorageFault(error)
 }

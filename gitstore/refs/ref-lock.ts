@@ -1,4 +1,4 @@
-/** Git's own `<ref>.lock`, linked into place complete and owned, so that no kill leaves one that is empty or ownerless. */
+/** Takes git's own `<ref>.lock` by linking a complete file, so that no kill leaves a lock that is empty or without an owner. */
 import { linkSync, readFileSync, type Stats, statSync, unlinkSync } from 'node:fs'
 import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { uptime } from 'node:os'
@@ -9,13 +9,13 @@ import { isThere } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 
-/** Milliseconds that one owner may hold a lock before those who wait give up. */
-const patience = 1_000
-/** Milliseconds that a lock is only waited for, before its owner's life is asked after. */
-const benefitOfTheDoubt = 30
+/** The longest time that a waiter waits for one owner. */
+const lockTimeoutMs = 1_000
+/** The wait before the first check whether the owner lives. */
+const ownerCheckDelayMs = 30
 
-/** Milliseconds after which nobody can hold a lock any more, which git does for moments. */
-const abandonedLock = 20 * 60_000
+/** Age at which a lock without an owner is stale: git holds locks for moments. */
+const staleLockMs = 20 * 60_000
 
 export interface RefName {
   readonly repo: Repo
@@ -27,8 +27,8 @@ export function lockPath({ repo, ref }: RefName): string {
   return `${join(repo.dir, ref)}.lock`
 }
 
-/** Whose a lock is, and what its owner was about to do. */
-export interface Ownership {
+/** The owner of a lock, and its transaction. */
+export interface LockOwner {
   readonly process: string
   readonly transaction: string
   /** For `store.recovered`; may be empty. */
@@ -37,24 +37,24 @@ export interface Ownership {
   readonly locks: readonly string[]
 }
 
-/** Asks for the transactions of a dead process to be finished or undone, that of the lock `met` among them. */
-export type Recover = (met: Ownership) => Promise<void>
+/** Finishes or undoes the transactions of a dead process, among them that of the lock's `owner`. */
+export type Recover = (owner: LockOwner) => Promise<void>
 
-/** What a lock says: a line for people, the rest for whoever recovers it. */
-export function tokenText({ process, transaction, note, locks }: Ownership): string {
+/** The text of a lock: a line for people, the rest for recovery. */
+export function tokenText({ process, transaction, note, locks }: LockOwner): string {
   return `grove ${process}/${transaction}\n${JSON.stringify({ note, locks })}\n`
 }
 
-/** What `tokenText` wrote; undefined for a lock of native git's, and for a token that was never whole and thus never linked. */
-export function parseToken(text: string): Ownership | undefined {
+/** Parses `tokenText`; undefined for a lock of native git, and for a partial token, which was never linked. */
+export function parseToken(text: string): LockOwner | undefined {
   const match = /^grove ([\w-]+)\/([\w-]+)\n(.+)\n$/.exec(text)
   if (!match?.[1] || !match[2] || !match[3]) return undefined
-  const intent = JSON.parse(match[3]) as Pick<Ownership, 'note' | 'locks'> // written by tokenText alone
+  const intent = JSON.parse(match[3]) as Pick<LockOwner, 'note' | 'locks'> // written by tokenText alone
   return { process: match[1], transaction: match[2], ...intent }
 }
 
 /**
- * Links `token` (a complete file, as `tokenText` has it) to `path`, waiting while others hold it.
+ * Links `token` (a complete file with `tokenText`) to `path`; waits while others hold the lock.
  *
  * @throws GitError busy, repo_missing, ref_name_taken (a component of the name is a ref itself)
  */
@@ -79,8 +79,8 @@ export async function linkLock(store: Store, recover: Recover, token: string, pa
       since = performance.now()
     }
     const waited = performance.now() - since
-    if (waited > benefitOfTheDoubt && (await removeIfDead(store, recover, path, owner, token))) continue
-    if (waited > patience) throw new GitError('busy', 'Another process holds this ref; nothing was changed')
+    if (waited > ownerCheckDelayMs && (await removeIfStale(store, recover, path, owner, token))) continue
+    if (waited > lockTimeoutMs) throw new GitError('busy', 'Another process holds this ref; nothing was changed')
     await sleep(1 + Math.random() * Math.min(10, 2 + waited / 10))
   }
 }
@@ -95,30 +95,30 @@ export function readLock(path: string): string | undefined {
   }
 }
 
-/** Removes a lock that this process holds, or one of the dead while it holds their claim; false where it is still there. */
+/** Removes a lock of this process, or of a dead process that it has claimed; false where the lock remains. */
 export function removeLock(path: string): boolean {
   try {
     unlinkSync(path)
     return true
   } catch (error) {
-    // Its repository was moved away, and the lock with it.
+    // The repository was moved away with its lock.
     return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'
   }
 }
 
-/** Whether nobody can hold the lock, which names no owner, at the time `now` of the file system. */
-export function isAbandonedLock({ mtimeMs, size }: Pick<Stats, 'mtimeMs' | 'size'>, now: number): boolean {
+/** Whether a lock without an owner is stale at the time `now` of the file system. */
+export function isStaleLock({ mtimeMs, size }: Pick<Stats, 'mtimeMs' | 'size'>, now: number): boolean {
   const age = now - mtimeMs
-  // Older than the machine's start and empty: a power cut took what was in it and whoever held it.
-  return age > abandonedLock || (size === 0 && age > uptime() * 1000)
+  // Empty and older than the machine's start: a power cut has ended its holder and lost its content.
+  return age > staleLockMs || (size === 0 && age > uptime() * 1000)
 }
 
 /**
- * Removes the lock at `path`, which says `token`, if nobody holds it any more; true where it is gone.
+ * Removes the stale lock at `path`, whose text is `token`; true where the lock is gone.
  *
- * @param own a file that was made just now: its time is that of the file system's clock
+ * @param own a file that was just made: its time is that of the file system's clock
  */
-async function removeIfDead(
+async function removeIfStale(
   store: Store,
   recover: Recover,
   path: string,
@@ -140,15 +140,15 @@ async function removeIfDead(
   }
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) return true
-  if (!isAbandonedLock(found, statSync(own).mtimeMs)) return false
+  if (!isStaleLock(found, statSync(own).mtimeMs)) return false
   if (owner && isThere(join(store.run, owner.process))) return false
   removeLock(path)
   return true
 }
 
 /**
- * Makes the folders of a ref below `refs/`, never `refs/` itself: a repository that was moved away must not come back.
- * `git pack-refs` removes empty folders meanwhile; whoever calls tries again.
+ * Makes the folders of a ref below `refs/`, never `refs/` itself: a repository that was moved away must not come
+ * back. `git pack-refs` removes empty folders concurrently; the caller retries.
  */
 async function makeRefFolder(repo: Repo, folder: string): Promise<void> {
   const parts = relative(repo.dir, folder).split(sep)
@@ -166,7 +166,7 @@ async function makeRefFolder(repo: Repo, folder: string): Promise<void> {
   if (parts.length < 2 && !isThere(folder)) throw new GitError('repo_missing', 'The repository does not exist')
 }
 
-/** Removes the empty folders that stand where a ref is to be written; one that is not empty stays. @throws GitError storage_*, busy */
+/** Removes empty folders at the path of a ref; a folder that is not empty stays. @throws GitError storage_*, busy */
 export async function removeEmptyFolders(path: string): Promise<void> {
   try {
     for (const child of await readdir(path, { withFileTypes: true }))

@@ -1,9 +1,9 @@
 /**
- * The moves of a ref transaction: judged by name, written down, and carried out.
+ * The moves of a ref transaction: checks their names, writes the plan, carries it out.
  *
- * The first move decides: after a crash the transaction is finished if it was made, else undone. It is durable before the
- * second one. The last move, which is the ledger's, is made only once all others are durable; those in between are synced
- * together, since recovery makes all of them again from the plan.
+ * The first move decides: after a crash, recovery finishes the transaction if that move was made, else undoes it. It is durable
+ * before the second. The last move, the ledger's, follows when all others are durable. Those in between are synced together,
+ * since recovery repeats all of them from the plan.
  */
 
 import { closeSync, renameSync } from 'node:fs'
@@ -23,8 +23,8 @@ export interface Move extends RefName {
   readonly to: Oid | null
 }
 
-/** A move as `moves.json` has it. */
-export interface Plan {
+/** A move in `moves.json`. */
+export interface PlannedMove {
   /** Of the repository, below the store's root. */
   readonly dir: string
   readonly ref: string
@@ -32,20 +32,20 @@ export interface Plan {
 }
 
 /** A move with the path of the file that becomes the ref. */
-export interface Step extends Move {
+export interface StagedMove extends Move {
   readonly value: string
 }
 
-/** Files that are open at once, and names that are made between two turns of the event loop. */
-const atOnce = 64
-/** Milliseconds that a lock below a name is waited for. */
-const lockTimeoutMs = 1_000
+/** Files that are open at a time, and renames between two turns of the event loop. */
+const maxOpenFiles = 64
+/** The longest wait for a folder at the path of a ref to become empty. */
+const folderTimeoutMs = 1_000
 
-function planOf(store: Store, { repo, ref, to }: Move): Plan {
+function planOf(store: Store, { repo, ref, to }: Move): PlannedMove {
   return { dir: relative(store.root, repo.dir), ref, to }
 }
 
-export function moveOf(store: Store, { dir, ref, to }: Plan): Move {
+export function moveOf(store: Store, { dir, ref, to }: PlannedMove): Move {
   return { repo: { dir: join(store.root, dir) }, ref, to }
 }
 
@@ -60,13 +60,13 @@ export function namesAbove(ref: string): string[] {
  * `a` forbids `a/b` and the other way round, packed or loose, there or in the same transaction.
  *
  * @param locked paths of the locks that are held; a new ref needs those of the names above it
- * @throws GitError ref_name_taken (facts.ref), busy (facts.ref: it was deleted while its lock was waited for)
+ * @throws GitError ref_name_taken (facts.ref), busy (facts.ref: the ref was deleted while its lock was awaited)
  */
 export async function refuseTakenNames(moves: readonly Move[], locked: readonly string[]): Promise<void> {
   const held = new Set(locked)
   const wanted = new Set(moves.flatMap((move) => (move.to === null ? [] : lockPath(move))))
   for (const [at, move] of moves.entries()) {
-    if (at % atOnce === atOnce - 1) await ownTurn()
+    if (at % maxOpenFiles === maxOpenFiles - 1) await ownTurn()
     const { repo, ref, to } = move
     if (to === null || readRef(repo, ref)) continue
     const above = namesAbove(ref)
@@ -77,21 +77,22 @@ export async function refuseTakenNames(moves: readonly Move[], locked: readonly 
   }
 }
 
-/** The ref that keeps a new one from its name; undefined where there is none. */
+/** The ref whose name excludes the new ref; undefined where there is none. */
 export function takenBy({ repo, ref }: RefName): string | undefined {
   const above = namesAbove(ref).find((name) => readRef(repo, name))
   if (above) return above
   return hasLooseBelow(repo, ref) || hasPackedBelow(repo, ref) ? `${ref}/` : undefined
 }
 
-/** Writes the new values, synced: all of some before the first is synced, so that the file system's journal takes them together. */
-export async function writeValues(steps: readonly Step[]): Promise<void> {
+/** Writes and syncs the new values; writes a group before it syncs the first, so that the journal takes them together. */
+export async function writeValues(steps: readonly StagedMove[]): Promise<void> {
   const files = steps.filter(({ to }) => to !== null)
-  for (let at = 0; at < files.length; at += atOnce) {
+  for (let at = 0; at < files.length; at += maxOpenFiles) {
     await ownTurn()
     const open: number[] = []
     try {
-      for (const { to, value } of files.slice(at, at + atOnce)) open.push(await writeOpen(value, `${to}\n`, 0o644))
+      for (const { to, value } of files.slice(at, at + maxOpenFiles))
+        open.push(await writeOpen(value, `${to}\n`, 0o644))
       await allDone(open.map(syncFile))
     } finally {
       for (const file of open) closeSync(file)
@@ -99,8 +100,8 @@ export async function writeValues(steps: readonly Step[]): Promise<void> {
   }
 }
 
-/** Writes the plan with its values, and makes durable the names by which it is found after a power cut: its folder's and its locks'. */
-export async function writePlan(store: Store, folder: string, steps: readonly Step[]): Promise<void> {
+/** Writes the plan and its values, and syncs the names by which recovery finds it after a power cut: its folder's and its locks'. */
+export async function writePlan(store: Store, folder: string, steps: readonly StagedMove[]): Promise<void> {
   const plans = steps.map((step) => planOf(store, step))
   const plan = writeSynced(join(folder, 'moves.json'), JSON.stringify(plans))
   await allDone([writeValues(steps), plan, syncPath(join(folder, 'token'))])
@@ -108,16 +109,16 @@ export async function writePlan(store: Store, folder: string, steps: readonly St
 }
 
 /** @throws GitError ref_name_taken (facts.ref), storage_* */
-export async function carryOut(folder: string, steps: readonly Step[]): Promise<void> {
+export async function carryOut(folder: string, steps: readonly StagedMove[]): Promise<void> {
   const last = steps.length > 1 ? steps.slice(-1) : []
   for (const group of [steps.slice(0, 1), steps.slice(1, steps.length - last.length), last]) {
     if (group.length > 0) await carryOutGroup(folder, group)
   }
 }
 
-async function carryOutGroup(folder: string, steps: readonly Step[]): Promise<void> {
+async function carryOutGroup(folder: string, steps: readonly StagedMove[]): Promise<void> {
   for (const [at, step] of steps.filter(({ to }) => to !== null).entries()) {
-    if (at % atOnce === 0) await ownTurn()
+    if (at % maxOpenFiles === 0) await ownTurn()
     await renameRef(step)
   }
   const deleted = steps.filter(({ to }) => to === null)
@@ -125,8 +126,8 @@ async function carryOutGroup(folder: string, steps: readonly Step[]): Promise<vo
   await syncRefFolders(steps)
 }
 
-/** Gives a value its ref's name. @throws GitError ref_name_taken (facts.ref), storage_* */
-export async function renameRef({ repo, ref, value }: Step): Promise<void> {
+/** Renames a value to its ref. @throws GitError ref_name_taken (facts.ref), storage_* */
+export async function renameRef({ repo, ref, value }: StagedMove): Promise<void> {
   const path = join(repo.dir, ref)
   const taken = new GitError('ref_name_taken', `A branch beside ${ref} stands in the way`, { ref })
   const began = performance.now()
@@ -136,16 +137,16 @@ export async function renameRef({ repo, ref, value }: Step): Promise<void> {
       return
     } catch (error) {
       if (codeOf(error) === 'ENOTDIR') throw taken
-      if (!inTheWay.includes(codeOf(error))) throw asStorageFault(error)
+      if (!foldersInTheWay.includes(codeOf(error))) throw asStorageFault(error)
     }
-    // Folders stay behind when a branch below is packed or deleted; one that is being deleted has its lock there.
+    // Packing or deleting a branch below leaves its folder; one that is being deleted has its lock there.
     await removeEmptyFolders(path)
-    if (hasLooseBelow(repo, ref) || performance.now() - began > lockTimeoutMs) throw taken
+    if (hasLooseBelow(repo, ref) || performance.now() - began > folderTimeoutMs) throw taken
     if (attempt > 0) await sleep(5)
   }
 }
 
-const inTheWay: readonly unknown[] = ['EISDIR', 'ENOTEMPTY', 'EEXIST']
+const foldersInTheWay: readonly unknown[] = ['EISDIR', 'ENOTEMPTY', 'EEXIST']
 
 /** The caller holds `packed-refs.lock` of each repository. */
 async function deleteRefs(folder: string, names: readonly RefName[]): Promise<void> {
@@ -156,7 +157,7 @@ async function deleteRefs(folder: string, names: readonly RefName[]): Promise<vo
   }
   for (const { repo, ref } of names) {
     await unlink(join(repo.dir, ref)).catch((error: unknown) => {
-      // A folder of that name is what is left of a branch below it.
+      // A folder of that name remains from a branch below it.
       if (!['ENOENT', 'EISDIR', 'ENOTDIR'].includes(String(codeOf(error)))) throw asStorageFault(error)
     })
   }
@@ -164,7 +165,7 @@ async function deleteRefs(folder: string, names: readonly RefName[]): Promise<vo
 
 /**
  * Syncs the folders of refs, each once. A ref in a folder of its own, `refs/heads/a/b`: the folders above may be new, and are
- * synced too. One that has gone had nothing left in it after `git pack-refs`: the ref is in packed-refs.
+ * synced too. `git pack-refs` removes a folder that it has emptied: the ref is then in packed-refs.
  */
 export async function syncRefFolders(names: readonly RefName[]): Promise<void> {
   const folders = new Map<string, string>()
@@ -179,12 +180,12 @@ export async function syncRefFolders(names: readonly RefName[]): Promise<void> {
       return syncDirectory(dir)
     })
   const all = [...folders]
-  for (let at = 0; at < all.length; at += atOnce) await allDone(all.slice(at, at + atOnce).map(sync))
+  for (let at = 0; at < all.length; at += maxOpenFiles) await allDone(all.slice(at, at + maxOpenFiles).map(sync))
 }
 
 /**
- * Holds `packed-refs.lock` wherever `moves` delete a ref, packed or not, until its loose file is gone too: a
- * `git pack-refs` that has read the file would bring the ref back. False where such a lock could not be removed.
+ * Holds `packed-refs.lock` of each repository in which `moves` delete a ref, packed or not, until the loose file is gone too: a
+ * `git pack-refs` that has read the file would restore the ref. False where such a lock could not be removed.
  */
 export async function holdingPackedRefs(
   store: Store,

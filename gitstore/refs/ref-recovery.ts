@@ -1,38 +1,46 @@
-/** What a dead process, or a file system that failed, left of ref transactions: finished or undone. */
+/** Finishes or undoes ref transactions after the death of their process, or after a fault of the file system. */
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import type { Store } from '../store.ts'
-import { lockPath, type Ownership, parseToken, type Recover, readLock, removeLock, tokenText } from './ref-lock.ts'
-import { carryOut, holdingPackedRefs, moveOf, type Plan, type Step, takenBy, writeValues } from './ref-plan.ts'
+import { type LockOwner, lockPath, parseToken, type Recover, readLock, removeLock, tokenText } from './ref-lock.ts'
+import {
+  carryOut,
+  holdingPackedRefs,
+  moveOf,
+  type PlannedMove,
+  type StagedMove,
+  takenBy,
+  writeValues,
+} from './ref-plan.ts'
 import { readRef } from './refs.ts'
 
-/** A transaction that its process did not end. */
-export interface Broken extends Ownership {
+/** A transaction that its process has not finished. */
+export interface UnfinishedTransaction extends LockOwner {
   readonly folder: string
 }
 
 /**
- * Finishes or undoes the transactions of a process that is dead; the caller holds the capability of `store.takeOver`.
- * Those with a note come last: whoever is told may need the refs that the others lock. With `met`, the one whose lock is
- * in the way, other notes are left to those who need what they lock: told from here, `store.recovered` might wait for
- * the very transaction that waits for this. Repeatable: it may die itself anywhere.
+ * Finishes or undoes the transactions of a dead process; the caller holds the right of `store.takeOver`. Transactions with a
+ * note come last: `store.recovered` may need the refs that the others lock. With `owner`, the owner of the lock in the way,
+ * other transactions with a note stay: `store.recovered` could otherwise wait for the transaction that waits for this recovery.
+ * Recovery may be killed anywhere and repeated.
  *
- * @throws what the first that failed threw; it kept no other from its recovery
+ * @throws the first failure, after all transactions were tried
  */
-async function recover(store: Store, process: string, met?: Ownership): Promise<void> {
+async function recover(store: Store, process: string, owner?: LockOwner): Promise<void> {
   const home = join(store.run, process)
-  const broken: Broken[] = []
+  const broken: UnfinishedTransaction[] = []
   for (const name of await foldersIn(home)) {
     const folder = join(home, name)
     const ownership = parseToken(readLock(join(folder, 'token')) ?? '')
     if (ownership) broken.push({ ...ownership, folder })
   }
-  // A power cut may have taken the folder, whose name nothing syncs, and left the lock.
-  if (met && !broken.some(({ transaction }) => transaction === met.transaction))
-    broken.push({ ...met, folder: join(home, met.transaction) })
+  // A power cut may remove the folder, whose name is not synced, and leave the lock.
+  if (owner && !broken.some(({ transaction }) => transaction === owner.transaction))
+    broken.push({ ...owner, folder: join(home, owner.transaction) })
   const noted = broken.filter(({ note }) => note)
-  const due = noted.filter(({ folder }) => met === undefined || folder === join(home, met.transaction))
+  const due = noted.filter(({ folder }) => owner === undefined || folder === join(home, owner.transaction))
   const failures: unknown[] = []
   for (const transaction of [...broken.filter(({ note }) => !note), ...due])
     await recoverTransaction(store, transaction).catch((error: unknown) => failures.push(error))
@@ -41,7 +49,7 @@ async function recover(store: Store, process: string, met?: Ownership): Promise<
   if (due.length === noted.length) await rm(home, { recursive: true, force: true, maxRetries: 3 })
 }
 
-/** Recovers after every dead process whose folder is left below `run`; `onFailure` is told of each where that failed. */
+/** Recovers every dead process that has a folder below `run`; calls `onFailure` for each failure. */
 export async function recoverAll(store: Store, onFailure: (error: unknown) => void): Promise<void> {
   const processes = await readdir(store.run).catch((error: unknown) => {
     onFailure(asStorageFault(error))
@@ -59,10 +67,10 @@ export async function recoverAll(store: Store, onFailure: (error: unknown) => vo
 }
 
 export function recoverFor(store: Store): Recover {
-  return (met) => recover(store, met.process, met)
+  return (owner) => recover(store, owner.process, owner)
 }
 
-/** Of a folder that is gone, none. @throws GitError storage_*, busy: what cannot be read is not nothing, and its plans must stay */
+/** None where the folder is missing. @throws GitError storage_*, busy: plans that cannot be read must stay */
 async function foldersIn(path: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return []
@@ -71,8 +79,8 @@ async function foldersIn(path: string): Promise<string[]> {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
 }
 
-/** @throws GitError storage_* and what `store.recovered` throws; it may be tried again */
-export async function recoverTransaction(store: Store, broken: Broken): Promise<void> {
+/** May be repeated. @throws GitError storage_* and what `store.recovered` throws */
+export async function recoverTransaction(store: Store, broken: UnfinishedTransaction): Promise<void> {
   const { folder, note, locks } = broken
   const token = tokenText(broken)
   const held = locks.map((lock) => join(store.root, lock)).filter((path) => readLock(path) === token)
@@ -80,8 +88,8 @@ export async function recoverTransaction(store: Store, broken: Broken): Promise<
   const packed = [...new Set(moves.map(({ repo }) => join(repo.dir, 'packed-refs.lock')))]
   removeHeld(packed.filter((path) => readLock(path) === token))
   const isHeld = new Set(held)
-  // From the plan, under names of their own: so it may be done twice, the first move too.
-  const steps = moves.map((move, at): Step => ({ ...move, value: join(folder, String(moves.length + at)) }))
+  // Values are written again from the plan under new names, so that every move can be repeated.
+  const steps = moves.map((move, at): StagedMove => ({ ...move, value: join(folder, String(moves.length + at)) }))
   const [first] = moves
   const due = steps.filter((step) => isHeld.has(lockPath(step)))
   if (first && due.length > 0 && readRef(first.repo, first.ref) === first.to) await finish(store, folder, due)
@@ -90,8 +98,8 @@ export async function recoverTransaction(store: Store, broken: Broken): Promise<
   await rm(folder, { recursive: true, force: true })
 }
 
-async function finish(store: Store, folder: string, due: readonly Step[]): Promise<void> {
-  // Native git may have made `a/b` where the plan has `a`: that one move cannot be made any more.
+async function finish(store: Store, folder: string, due: readonly StagedMove[]): Promise<void> {
+  // Native git may have created `a/b` where the plan has `a`: that move is no longer possible.
   const possible = due.filter((step) => step.to === null || readRef(step.repo, step.ref) || !takenBy(step))
   const released = await holdingPackedRefs(store, recoverFor(store), join(folder, 'token'), possible, async () => {
     for (const { value } of possible) await rm(value, { force: true })
@@ -101,7 +109,7 @@ async function finish(store: Store, folder: string, due: readonly Step[]): Promi
   if (!released) throw lockStays()
 }
 
-/** @throws GitError storage_error where one stays: the folder that says whose it is must stay too */
+/** @throws GitError storage_error where a lock remains: the folder that names its owner must remain too */
 function removeHeld(paths: readonly string[]): void {
   if (!paths.map(removeLock).every(Boolean)) throw lockStays()
 }
@@ -110,10 +118,10 @@ function lockStays(): GitError {
   return new GitError('storage_error', 'A lock could not be removed')
 }
 
-/** None where the transaction had not come so far as to write them whole. */
-async function readPlans(folder: string): Promise<Plan[]> {
+/** None where the transaction ended before the plan was complete. */
+async function readPlans(folder: string): Promise<PlannedMove[]> {
   try {
-    return JSON.parse(await readFile(join(folder, 'moves.json'), 'utf8')) as Plan[] // written by `writePlan` alone
+    return JSON.parse(await readFile(join(folder, 'moves.json'), 'utf8')) as PlannedMove[] // written by `writePlan` alone
   } catch (error) {
     if (error instanceof SyntaxError || codeOf(error) === 'ENOENT') return []
     throw asStorageFault(error)

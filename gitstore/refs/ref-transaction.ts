@@ -1,11 +1,10 @@
 /**
- * Moves several refs as one: all of them or none, whatever process dies in between.
+ * Moves several refs atomically: all or none, whichever process dies in between.
  *
- * A transaction is a folder `run/<process>/<n>/`: `token` (hard-linked to every lock; it says whose they are and which),
+ * A transaction is a folder `run/<process>/<n>/`: `token` (hard-linked to every lock; it names the owner and the locks),
  * one file a move with the new value, and `moves.json`. Locks are git's own `<ref>.lock`, so native git waits or fails too.
- * Moves happen in the order given, the decisive one first: whoever recovers the folder finishes the transaction if that one
- * was made, else undoes it. For that, all of it is durable before the first move, that one before the second, and all others
- * before the last (ref-plan.ts).
+ * Moves happen in the order given, the decisive one first: recovery finishes the transaction if that move was made, else undoes
+ * it. The plan is durable before the first move, the first move before the second, all others before the last (ref-plan.ts).
  */
 import { mkdirSync, readdirSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -15,7 +14,7 @@ import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import type { Oid } from '../repo.ts'
 import { repoExists } from '../repos.ts'
 import type { Store } from '../store.ts'
-import { refuseSuspect, suspect } from './read-only.ts'
+import { markReadOnly, refuseReadOnly } from './read-only.ts'
 import { linkLock, lockPath, type RefName, removeLock, tokenText } from './ref-lock.ts'
 import {
   carryOut,
@@ -28,7 +27,7 @@ import {
   writePlan,
   writeValues,
 } from './ref-plan.ts'
-import { type Broken, recoverFor, recoverTransaction } from './ref-recovery.ts'
+import { recoverFor, recoverTransaction, type UnfinishedTransaction } from './ref-recovery.ts'
 import { readRef } from './refs.ts'
 
 export type { Store } from '../store.ts'
@@ -39,17 +38,17 @@ export { recoverAll } from './ref-recovery.ts'
 export interface Decision<T> {
   readonly moves: readonly Move[]
   readonly value: T
-  /** Writes the objects that the moves point at, beside the transaction's own files; it is done before the first move. */
+  /** Writes the objects that the moves point at, concurrently with the transaction's files, before the first move. */
   readonly save?: () => Promise<void>
 }
 
-/** A ref as it stands under the lock, or null. */
+/** The value of a ref under the lock, or null. */
 export type Current = (name: RefName) => Oid | null
 
 /**
- * Locks `names`, lets `decide` read them and say what moves, and makes the moves durable in that order.
- * `decide` may write objects; what it or `save` throws is thrown here, and nothing has moved.
- * About 2 ms a ref, most of it syncs. `note` is handed to `store.recovered` should this process die in between.
+ * Locks `names`, calls `decide`, and makes its moves durable in their order.
+ * `decide` reads the refs under their locks and may write objects. If it or `save` throws, this throws and nothing has moved.
+ * About 2 ms a ref, most of it syncs. Recovery passes `note` to `store.recovered` if this process dies in between.
  *
  * @throws GitError busy, repo_missing, ref_name_taken, storage_full, storage_readonly, storage_error
  */
@@ -59,24 +58,24 @@ export async function transact<T>(
   decide: (current: Current) => Promise<Decision<T>>,
   note = '',
 ): Promise<T> {
-  for (const { repo } of names) refuseSuspect(repo)
+  for (const { repo } of names) refuseReadOnly(repo)
   const { value, unsynced } = await withLocks(store, [...names, ...aboveNew(names)], note, async (folder, locked) => {
     const decision = await decide(({ repo, ref }) => readRef(repo, ref))
     const unsynced = decision.moves.length > 0 ? await commit(store, folder, locked, decision) : undefined
     return { value: decision.value, unsynced }
   })
-  // Without the lock: whoever builds on the ref meanwhile syncs the same folder after it.
+  // After the lock is released: a writer that builds on the ref syncs the same folder later.
   if (unsynced) await withFaults(store, [unsynced], () => syncRefFolders([unsynced]))
   return value
 }
 
-/** A lock, and the ref that it is taken for where that is another one. */
-interface Wanted extends RefName {
+/** A lock, and the ref that needs it where that is another one. */
+interface WantedLock extends RefName {
   readonly forRef?: string
 }
 
-/** The names above refs that are new: who makes `a/b` excludes who makes `a`. */
-function aboveNew(names: readonly RefName[]): Wanted[] {
+/** The names above new refs: a writer of `a/b` excludes a writer of `a`. */
+function aboveNew(names: readonly RefName[]): WantedLock[] {
   return names.flatMap(({ repo, ref }) => {
     const above = namesAbove(ref)
     return above.length === 0 || readRef(repo, ref) ? [] : above.map((name) => ({ repo, ref: name, forRef: ref }))
@@ -92,19 +91,19 @@ let transactions = 0
 const queues = new Map<string, Promise<unknown>>()
 
 /** Locks that are linked or removed between two turns of the event loop. */
-const locksAtOnce = 200
+const locksPerTurn = 200
 
 async function withLocks<T>(
   store: Store,
-  names: readonly Wanted[],
+  names: readonly WantedLock[],
   note: string,
   work: (folder: string, locked: readonly string[]) => Promise<T>,
 ): Promise<T> {
-  const wanted = new Map<string, Wanted>()
+  const wanted = new Map<string, WantedLock>()
   for (const name of names) if (!wanted.has(lockPath(name))) wanted.set(lockPath(name), name)
   const sorted = [...wanted].sort(([a], [b]) => (a < b ? -1 : 1))
   const paths = sorted.map(([path]) => path)
-  return inTurn(paths, () =>
+  return queued(paths, () =>
     withFaults(store, names, async () => {
       const transaction = String(++transactions)
       const folder = join(store.run, store.process, transaction)
@@ -117,45 +116,45 @@ async function withLocks<T>(
         writeFileSync(token, tokenText({ process: store.process, transaction, note, locks }), { flag: 'wx' })
         if (note) await syncPath(token)
         for (const [path, { repo, ref, forRef = ref }] of sorted) {
-          await linkLock(store, recoverFor(store), token, path, repo).catch(blaming(forRef))
-          if (locked.push(path) % locksAtOnce === 0) await ownTurn()
+          await linkLock(store, recoverFor(store), token, path, repo).catch(withRefName(forRef))
+          if (locked.push(path) % locksPerTurn === 0) await ownTurn()
         }
         return await work(folder, locked)
       } finally {
-        // Half made, it keeps its locks: released now, others would build on some of its moves without the rest.
-        if (begun.delete(folder) || !locked.map(removeLock).every(Boolean))
-          await putRight(store, { process: store.process, transaction, note, locks, folder })
+        // A half-made transaction keeps its locks: without them others would build on some of its moves without the rest.
+        if (halfMade.delete(folder) || !locked.map(removeLock).every(Boolean))
+          await recoverOwn(store, { process: store.process, transaction, note, locks, folder })
         else removeFolder(folder)
       }
     }),
   )
 }
 
-/** Throws again what a lock was refused with, with the name of the ref that it was needed for. */
-function blaming(ref: string): (error: unknown) => never {
+/** Rethrows the fault of a lock with the ref that needs the lock. */
+function withRefName(ref: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof GitError)) throw error
     throw new GitError(error.code, error.message, { ...error.facts, ref }, { cause: error.cause })
   }
 }
 
-/** Folders of this process's transactions of several moves, from before the first until after the last. */
-const begun = new Set<string>()
-/** Milliseconds between two attempts at what the file system has refused. */
-const pauses = { shortest: 1_000, longest: 5_000 } as const
+/** Folders of this process's transactions of several moves, from before the first move until after the last. */
+const halfMade = new Set<string>()
+/** Delays between two attempts after a fault of the file system. */
+const retryDelaysMs = { shortest: 1_000, longest: 5_000 } as const
 
 /**
- * Finishes or undoes a transaction of this process in which the file system failed, now or, in the background, as soon as
- * it can be done. Nothing of it is acknowledged.
+ * Finishes or undoes a transaction of this process in which the file system failed: now, or in the background as soon as that
+ * succeeds. Nothing of it is acknowledged.
  */
-async function putRight(store: Store, broken: Broken): Promise<void> {
+async function recoverOwn(store: Store, broken: UnfinishedTransaction): Promise<void> {
   const attempt = () =>
     recoverTransaction(store, broken).then(
       () => true,
       () => false,
     )
   const goOn = async () => {
-    for (let pause: number = pauses.shortest; ; pause = Math.min(2 * pause, pauses.longest)) {
+    for (let pause: number = retryDelaysMs.shortest; ; pause = Math.min(2 * pause, retryDelaysMs.longest)) {
       await sleep(pause, undefined, { ref: false })
       if (await attempt()) return
     }
@@ -165,7 +164,7 @@ async function putRight(store: Store, broken: Broken): Promise<void> {
 
 const unremoved = new Set<string>()
 
-/** Without locks a transaction's folder means nothing; what cannot be removed now is tried again after the next one. */
+/** Removes the folder of a transaction, which has no meaning without locks. Retries folders that remain after the next one. */
 function removeFolder(folder: string): void {
   unremoved.add(folder)
   for (const each of unremoved) {
@@ -180,7 +179,7 @@ function removeFolder(folder: string): void {
 }
 
 /**
- * Does `work`, which writes to the repositories of `names`. One in which a sync fails is only read from then on.
+ * Runs `work`, which writes to the repositories of `names`. A repository in which a sync fails becomes read-only.
  *
  * @throws GitError repo_missing, storage_full, storage_readonly, storage_error; else what `work` threw
  */
@@ -193,15 +192,15 @@ export async function withFaults<T>(
     return await work()
   } catch (error) {
     if (error instanceof GitError && error.facts.sync === true)
-      for (const { repo } of names) if (suspect(repo)) store.suspected(repo)
+      for (const { repo } of names) if (markReadOnly(repo)) store.becameReadOnly(repo)
     throw codeOf(error) === 'ENOENT' && names.some(({ repo }) => !repoExists(repo))
       ? new GitError('repo_missing', 'The repository was deleted meanwhile')
       : asStorageFault(error)
   }
 }
 
-/** Runs `work` when all who asked earlier in this process for one of `keys` are done: fairer than polling, and cheaper. */
-async function inTurn<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
+/** Runs `work` after all earlier work of this process on one of `keys`: fairer and cheaper than polling. */
+async function queued<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
   const before = Promise.allSettled(keys.map((key) => queues.get(key)))
   const mine = before.then(work)
   const settled = mine.catch(() => undefined)
@@ -223,18 +222,18 @@ async function commit(
   const steps = moves.map((move, at) => ({ ...move, value: join(folder, String(at)) }))
   const [first] = steps
   if (steps.length === 1 && first?.to) {
-    // One rename is whole by itself: there is nothing to finish.
+    // One rename is atomic: there is nothing to finish.
     await allDone([save?.(), writeValues(steps)])
     await ownTurn()
     await renameRef(first)
     return first
   }
-  // A plan that is there may be carried out by another: its objects come before it.
+  // Another process may carry out a plan that exists, so its objects come first.
   await save?.()
   await writePlan(store, folder, steps)
-  begun.add(folder)
+  halfMade.add(folder)
   const token = join(folder, 'token')
   const released = await holdingPackedRefs(store, recoverFor(store), token, moves, () => carryOut(folder, steps))
-  if (released) begun.delete(folder)
+  if (released) halfMade.delete(folder)
   return undefined
 }

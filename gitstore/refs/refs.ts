@@ -71,7 +71,7 @@ function isUnmoved(repo: Repo, { packed, folders }: Listing): boolean {
   return true
 }
 
-/** Loose before packed, so that a ref being packed meanwhile is seen in one of the two. */
+/** Reads loose refs before packed ones, so that a ref that is packed meanwhile is seen in one of the two. */
 function readListing(repo: Repo, prefix: string, known: Listing | undefined): Listing {
   const now = performance.now()
   const folders = new Map<string, string>()

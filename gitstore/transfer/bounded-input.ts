@@ -1,28 +1,28 @@
-/** What a client of git sends first, read before git starts: in a bounded number of bytes, frame by frame. */
+/** Reads a git client's request before git starts: frame by frame, in a bounded number of bytes. */
 
 import type { Readable } from 'node:stream'
 import { codeOf, GitError } from '../errors.ts'
 import { type Pkt, pktBuffer } from './pkt-line.ts'
 
-export interface Reading {
+export interface ReadOptions {
   /** Bytes of frames, inflated. */
   readonly limitBytes: number
-  /** Hears of each chunk that is read; what it throws ends the reading. */
+  /** Called with the size of each chunk; an exception ends the reading. */
   readonly hold: (bytes: number) => void
   /** Ends the reading; its reason is thrown. */
   readonly signal: AbortSignal
 }
 
 /**
- * Hands the frames of `input` to `take`, until that answers true or `input` ends; the answer says which. What follows the
- * last frame stays in `input`, which is paused, also where this throws: nothing more of it is inflated.
+ * Calls `take` with each frame of `input` until it returns true or `input` ends; returns which. Bytes after the last frame stay
+ * in `input`, which is paused, also where this throws: no more of it is inflated.
  *
  * @throws GitError limit_exceeded, malformed_request (a frame is cut off, or the compression is); what `take` and `hold`
  *   throw; the reason of `signal`
  */
 export function readFrames(
   input: Readable,
-  { limitBytes, hold, signal }: Reading,
+  { limitBytes, hold, signal }: ReadOptions,
   take: (pkt: Pkt) => boolean,
 ): Promise<'taken' | 'ended'> {
   const buffered = pktBuffer()

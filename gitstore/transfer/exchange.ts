@@ -8,21 +8,21 @@ import type { Repo } from '../repo.ts'
 import { repoExists } from '../repos.ts'
 import { flush, frameTail, pktLine } from './pkt-line.ts'
 import { endPush } from './quarantine.ts'
-import type { Service } from './service-process.ts'
+import type { GitService } from './service-process.ts'
 
-export interface Conversation {
-  readonly service: Service
-  /** The refs that the client hears of: these, and all below them. */
+export interface Exchange {
+  readonly service: GitService
+  /** The refs that the client sees: these, and all below them. */
   readonly shown: readonly string[]
   readonly version: 0 | 1 | 2
-  /** Ends git at once: the client has gone, or is too slow. */
+  /** Ends git at once: the client has disconnected, or is too slow. */
   readonly signal: AbortSignal
-  /** Ends git, and says so to the client. */
+  /** Ends git with a message to the client: the service stops. */
   readonly stopping: AbortSignal
 }
 
-interface Speech {
-  /** What comes before git's first word. */
+interface RelayOptions {
+  /** Sent before git's output. */
   readonly opening?: Buffer
   /** Whether the client understands a message in the middle of the answer. */
   readonly bands?: boolean
@@ -30,13 +30,13 @@ interface Speech {
   readonly isPush?: boolean
 }
 
-/** Hands on what git says, until it has ended. */
-export async function converse(
+/** Sends git's output to the client until git has ended. */
+export async function relayOutput(
   repo: Repo,
   child: GitProcess,
-  { signal, stopping }: Conversation,
+  { signal, stopping }: Exchange,
   output: Writable,
-  { opening, bands = false, isPush = false }: Speech = {},
+  { opening, bands = false, isPush = false }: RelayOptions = {},
 ): Promise<void> {
   let stderr = ''
   let answered = false
@@ -49,7 +49,7 @@ export async function converse(
     if (isPush) endPush(repo, child)
     else killGroup(child)
   }
-  /** Also a client that does not read what git, which has ended, has left for it. */
+  /** Applies also to a client that does not read the output of a git that has ended. */
   function leave() {
     if (!left && !ended) end()
     left = true

@@ -5,7 +5,7 @@
 
 import { GitError } from '../errors.ts'
 import type { Oid } from '../repo.ts'
-import type { Fetch, FetchRequest, Version } from './fetch-request.ts'
+import type { Fetch, FetchRequest, ProtocolVersion } from './fetch-request.ts'
 import type { Pkt } from './pkt-line.ts'
 
 export interface FetchReader {
@@ -15,14 +15,14 @@ export interface FetchReader {
   request(ended: boolean): FetchRequest
 }
 
-/** Beyond, all refs are listed: prefixes are a hint, and git compares each with each ref. */
-const prefixLimit = 1_000
+/** Prefixes of one request; with more, all refs are listed. Prefixes are a hint, and git compares each with each ref. */
+const maxPrefixes = 1_000
 
-export function fetchReader(version: Version): FetchReader {
+export function fetchReader(version: ProtocolVersion): FetchReader {
   return version === 2 ? readerOfV2() : readerOfV0()
 }
 
-/** What both versions of a fetch collect. */
+/** The lines that both versions of a fetch have in common. */
 function collector() {
   const kept = {
     wants: new Set<Oid>(),
@@ -35,7 +35,7 @@ function collector() {
   }
   return {
     kept,
-    /** Whether it is a line that both versions have in what they ask for. */
+    /** Takes a line that both versions have; false for any other. */
     take: (line: string): boolean => {
       const [word = '', argument = ''] = split(line)
       if (word === 'shallow') kept.shallow.add(oidOf(argument, line))
@@ -53,7 +53,7 @@ function collector() {
       } else return false
       return true
     },
-    fetch: (version: Version, end: Fetch['end']): Fetch => {
+    fetch: (version: ProtocolVersion, end: Fetch['end']): Fetch => {
       const depth = [...kept.deepen].some((line) => line.startsWith('deepen '))
       if (depth && (kept.deepen.size > 1 || kept.deepenNot.size > 0)) throw notOfGit('deepen with other depths')
       return { command: 'fetch', version, end, ...kept }
@@ -88,7 +88,7 @@ function readerOfV2(): FetchReader {
     if (command === 'ls-refs') {
       if (listOptions.includes(line)) kept.options.add(line)
       else if (word !== 'ref-prefix') throw notOfGit(line)
-      else if (prefixes.size <= prefixLimit) prefixes.add(argument)
+      else if (prefixes.size <= maxPrefixes) prefixes.add(argument)
     } else if (word === 'want') kept.wants.add(oidOf(argument, line))
     else if (word === 'have') kept.haves.add(oidOf(argument, line))
     else if (line === 'done') done = true
@@ -111,13 +111,13 @@ function readerOfV2(): FetchReader {
       if (ended) throw cutOff()
       if (command === undefined) return { command: 'nothing' }
       if (command === 'fetch') return fetch(2, done ? 'done' : 'flush')
-      if (prefixes.size > prefixLimit) prefixes.clear()
+      if (prefixes.size > maxPrefixes) prefixes.clear()
       return { command, options: kept.options, prefixes }
     },
   }
 }
 
-/** What v0 can be asked for in the line of the first want; others are names, or do nothing. */
+/** Options of v0 in the line of the first want; others are names, or have no effect. */
 const v0Options = [
   ...['multi_ack', 'multi_ack_detailed', 'no-done', 'thin-pack', 'side-band', 'side-band-64k', 'ofs-delta'],
   ...['no-progress', 'include-tag', 'filter', 'deepen-relative'],
@@ -200,7 +200,7 @@ function cutOff(): GitError {
   return new GitError('malformed_request', 'The request is cut off')
 }
 
-/** What a client sent, for a sentence. */
+/** A client's text, quoted for a message. */
 function shown(text: string): string {
   return JSON.stringify(text.slice(0, 100))
 }

@@ -1,13 +1,12 @@
 /**
- * What a client asks of upload-pack, read line by line as git reads it (serve.c, ls-refs.c, upload-pack.c) but strictly: a
- * line that is not of a known form is refused, never passed on. Git is given the request written anew from what was
- * understood, so that nothing reaches it that was not judged.
+ * A client's request to upload-pack, and its bytes for git. The bytes are written anew from the parsed request, so that git
+ * receives nothing that was not judged.
  */
 
 import type { Oid } from '../repo.ts'
 import { delimiter, flush, pktLine } from './pkt-line.ts'
 
-export type Version = 0 | 2
+export type ProtocolVersion = 0 | 2
 
 export interface LsRefs {
   readonly command: 'ls-refs'
@@ -17,7 +16,7 @@ export interface LsRefs {
 
 export interface Fetch {
   readonly command: 'fetch'
-  readonly version: Version
+  readonly version: ProtocolVersion
   readonly wants: ReadonlySet<Oid>
   readonly haves: ReadonlySet<Oid>
   readonly shallow: ReadonlySet<Oid>
@@ -32,7 +31,7 @@ export interface Fetch {
   readonly end: 'done' | 'flush' | 'none'
 }
 
-/** `nothing`: a flush alone, with which git asks whether it is let in before it sends much. */
+/** `nothing`: a flush alone, with which git checks its access before it sends a large request. */
 export type FetchRequest = LsRefs | Fetch | { readonly command: 'nothing' }
 
 /** An id that no object has. */
@@ -64,10 +63,10 @@ export function bodyOf(request: LsRefs | Fetch): Buffer {
 }
 
 /**
- * The same request of haves and shallow commits that the client may know of; of the others git hears as little as of what
- * does not exist. In v2 that haves were sent at all says that their acknowledgements are waited for.
+ * The request with only the haves and shallow commits that the client may see. In v2 a request with haves expects
+ * acknowledgements, so an unknown id stands for those that were removed.
  */
-export function keeping(request: Fetch, visible: ReadonlySet<Oid>, deepenNot: ReadonlySet<string>): Fetch {
+export function withVisible(request: Fetch, visible: ReadonlySet<Oid>, deepenNot: ReadonlySet<string>): Fetch {
   const haves = new Set([...request.haves].filter((oid) => visible.has(oid)))
   if (request.version === 2 && haves.size < request.haves.size) haves.add(noOid)
   const shallow = new Set([...request.shallow].filter((oid) => visible.has(oid)))

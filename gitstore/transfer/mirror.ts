@@ -1,4 +1,4 @@
-/** Copies a repository from folder to folder as git does it: every ref and what it needs, nothing of its configuration. */
+/** Copies a repository from folder to folder by git: every ref and its objects, nothing of the configuration. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncDirectory } from '../durable.ts'
@@ -8,19 +8,19 @@ import { sentenceOf } from '../objects/fsck.ts'
 import type { Repo } from '../repo.ts'
 import { createRepo } from '../repos.ts'
 
-const timeoutMs = 60 * 60_000
+const mirrorTimeoutMs = 60 * 60_000
 
 /**
- * What reads the source. Git runs no hook and no program that a repository's own configuration names for it; the settings
- * here let it read what belongs to another user, and show every ref whatever that configuration hides.
+ * Reads the source. Git runs no hook and no program that the source's configuration names. These settings let it read a
+ * repository of another user, and every ref, whatever that configuration hides.
  */
 const uploadPack = 'git -c safe.directory=* -c transfer.hideRefs=!refs -c protocol.allow=never upload-pack'
 
 /**
- * Makes a bare repository at `dir` that has what `from` has, durably; whole or not at all. `signal` ends git at once.
+ * Creates a bare repository at `dir` with the refs and objects of `from`, durably, whole or not at all. `signal` ends git.
  *
- * @throws GitError repo_exists, repo_missing (the folder to hold it does not exist), storage_*; native_failed in git's
- *   words where `from` is damaged or gone
+ * @throws GitError repo_exists, repo_missing (the folder to hold it does not exist), storage_*; native_failed
+ *   with git's message where `from` is damaged or missing
  */
 export function createMirror(from: Repo, dir: string, signal?: AbortSignal): Promise<Repo> {
   return createRepo(dir, async (repo) => {
@@ -30,11 +30,11 @@ export function createMirror(from: Repo, dir: string, signal?: AbortSignal): Pro
 }
 
 /**
- * Brings every ref of the bare repository `to` up to `from`, durably; those that `from` does not have go. Git reads the
- * refs first and the objects after them, so what others commit meanwhile is there or not, and never half there. What
- * `from` has in packs and damaged, or does not have, moves no ref. About 20 ms.
+ * Updates every ref of the bare repository `to` to that of `from`, durably; deletes refs that `from` does not have. Git reads
+ * the refs first and then their objects, so a concurrent commit is copied whole or not at all. An object that is missing in
+ * `from`, or damaged in a pack, moves no ref. About 20 ms.
  *
- * @throws GitError native_failed in git's words, storage_*
+ * @throws GitError native_failed with git's message, storage_*
  */
 export async function fetchMirror(from: Repo, to: Repo, signal?: AbortSignal): Promise<void> {
   const options = ['--quiet', '--prune', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance']
@@ -44,13 +44,13 @@ export async function fetchMirror(from: Repo, to: Repo, signal?: AbortSignal): P
       ...['-c', 'protocol.file.allow=always', 'fetch', ...options, `--upload-pack=${uploadPack}`],
       ...['--end-of-options', from.dir, '+refs/*:refs/*'],
     ],
-    { timeoutMs, ...(signal && { signal }) },
+    { timeoutMs: mirrorTimeoutMs, ...(signal && { signal }) },
   )
   if (code !== 0) throw new GitError('native_failed', `git fetch: ${sentenceOf(stderr)}`, { stderr })
   await syncFolders(to.dir)
 }
 
-/** Git syncs what it writes, never the names. */
+/** Git syncs files, never folders. */
 async function syncFolders(dir: string): Promise<void> {
   const entries = await readdir(dir, { withFileTypes: true })
   for (const entry of entries) if (entry.isDirectory()) await syncFolders(join(dir, entry.name))

@@ -5,7 +5,7 @@ import { GitError } from '../errors.ts'
 export const flush = Buffer.from('0000')
 export const delimiter = Buffer.from('0001')
 
-/** The most that one frame holds. */
+/** Bytes of the longest frame. */
 const longest = 65_516
 
 /** @throws RangeError for more than 65,516 bytes */
@@ -15,7 +15,7 @@ export function pktLine(content: string | Buffer): Buffer {
   return Buffer.concat([Buffer.from((bytes.length + 4).toString(16).padStart(4, '0')), bytes])
 }
 
-/** A frame: its bytes, or what separates lists: a flush (`0000`), a delimiter (`0001`), a response's end (`0002`). */
+/** A frame: its bytes, or a separator: a flush (`0000`), a delimiter (`0001`), a response's end (`0002`). */
 export type Pkt = Buffer | 'flush' | 'delimiter' | 'end'
 
 const separators: Readonly<Record<number, Pkt>> = { 0: 'flush', 1: 'delimiter', 2: 'end' }
@@ -36,7 +36,7 @@ export interface PktBuffer {
   add(chunk: Buffer): void
   /** The next frame; undefined where it is not whole yet. @throws GitError malformed_request */
   next(): Pkt | undefined
-  /** What was added and is no part of a frame that was taken. */
+  /** The bytes after the last frame that was taken. */
   rest(): Buffer
 }
 
@@ -79,7 +79,7 @@ export function pktBuffer(): PktBuffer {
   }
 }
 
-/** Follows a stream of frames that others read: how many bytes its last frame lacks, undefined within the length of one. */
+/** Follows a stream of frames that others read. `missing`: the bytes that its last frame lacks; undefined within a length. */
 export function frameTail(): { add(chunk: Buffer): void; missing(): number | undefined } {
   let lacking = 0
   let digits = ''
@@ -102,7 +102,7 @@ export function frameTail(): { add(chunk: Buffer): void; missing(): number | und
   }
 }
 
-/** The frames of a stream. It must be read to its end, or left: nothing behind the last frame asked for is kept. */
+/** The frames of a stream. Bytes after the last frame that was read are lost, so only one reader may use the stream. */
 export async function* readPkts(stream: AsyncIterable<Buffer>): AsyncGenerator<Pkt> {
   const buffered = pktBuffer()
   for await (const chunk of stream) {

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { isOid, type Oid } from '../repo.ts'
 import { flush, pktLine, readPkts } from './pkt-line.ts'
 
-/** What a push asks for one ref; null: the ref is not there, or is to be deleted. */
+/** The command of a push for one ref; null: the ref does not exist, or is to be deleted. */
 export interface RefCommand {
   readonly ref: string
   readonly from: Oid | null
@@ -17,16 +17,16 @@ export interface Push {
   readonly atomic: boolean
 }
 
-/** What became of a push: why a ref was refused, by its name, and lines for the person at the terminal. */
+/** The outcome of a push: reasons of refusals by ref, and lines for the user of the client. */
 export interface PushReport {
   readonly refused: ReadonlyMap<string, string>
   readonly lines: readonly string[]
 }
 
-/** Moves the refs. Every object of the push is in the repository, and durable after `syncReceived`; each ref is judged and moved, or refused. */
+/** Judges each ref and moves or refuses it. Every object of the push is in the repository, and durable after `syncReceived`. */
 export type Judge = (push: Push) => Promise<PushReport>
 
-/** The hook's side of gitprotocol's proc-receive (githooks(5)). Nothing happens where git refuses the push before. */
+/** Speaks the hook's side of proc-receive (githooks(5)). Returns without an effect where git has refused the push before. */
 export async function procReceive(channel: Duplex, messages: Duplex, judge: Judge): Promise<void> {
   const pkts = readPkts(channel)
   const [greeting] = await listOf(pkts)

@@ -1,4 +1,4 @@
-/** What a client asks of receive-pack: the list of refs in front of a pack. */
+/** Reads a client's request to receive-pack: the list of refs before the pack. */
 
 import { GitError } from '../errors.ts'
 import { flush, type Pkt, pktLine } from './pkt-line.ts'
@@ -6,11 +6,11 @@ import { flush, type Pkt, pktLine } from './pkt-line.ts'
 export interface PushHead {
   /** The list as git reads it. */
   readonly bytes: Buffer
-  /** None where git asks whether it is let in, before it sends much. */
+  /** Empty where git checks its access before it sends a large request. */
   readonly refs: readonly string[]
   /** Whether the client understands a message in the middle of the answer. */
   readonly bands: boolean
-  /** Whether it wants to hear what became of the refs. */
+  /** Whether the client wants a report of each ref. */
   readonly reports: boolean
 }
 
@@ -21,12 +21,12 @@ interface PushReader {
   head(ended: boolean): PushHead
 }
 
-/** Bytes of a message in a frame, behind the number of its band. */
+/** Bytes of a message in a frame, after the number of its band. */
 const bandBytes = 65_515
-/** Bytes of a ref's name that is reported: of a longer one git says that nothing was. */
+/** Bytes of a ref's name in a report: git reads no longer one. */
 const refBytes = 4_096
 
-/** The report of a push of which no ref is taken, whatever its pack holds: `refused` says why, by the refs' names. */
+/** The report of a push of which every ref is refused. `refused`: the reasons, by ref. */
 export function refusalOf({ refs, bands, reports }: PushHead, refused: ReadonlyMap<string, string>): Buffer {
   if (!reports) return Buffer.alloc(0)
   const told = refs.filter((ref) => Buffer.byteLength(ref) <= refBytes)
@@ -39,7 +39,7 @@ export function refusalOf({ refs, bands, reports }: PushHead, refused: ReadonlyM
   return Buffer.concat([...messages, flush])
 }
 
-/** Names of refs may be any bytes here: each is judged, and refused by its name. */
+/** Names of refs may be any bytes here: each is judged later. */
 export function pushReader(): PushReader {
   const frames: Buffer[] = []
   const refs: string[] = []

@@ -1,4 +1,4 @@
-/** Ends a push that is not wanted any more, and leaves nothing of its pack on the disk. */
+/** The objects of a push: removes those of one that is cancelled, syncs the folders of one that is accepted. */
 
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -11,8 +11,8 @@ import type { Repo } from '../repo.ts'
 const endTimeoutMs = 5_000
 
 /**
- * Git that reads the end of its input in the middle of a pack removes what has come of it; killed by a signal, of any kind,
- * it leaves that (since git 2.39). One that has not ended in time is killed, and its folder removed here.
+ * Cancels a push. Git removes a partial pack when its input ends; when it is killed by any signal, it leaves the pack (since
+ * git 2.39). A git that does not end in time is killed, and its folder is removed here.
  */
 export function endPush(repo: Repo, child: GitProcess): void {
   child.stdin.end()
@@ -25,11 +25,11 @@ async function killPush(repo: Repo, child: GitProcess): Promise<void> {
   const closed = new Promise((resolve) => child.once('close', resolve))
   killGroup(child)
   await closed
-  // What cannot be removed now is, as every temporary file, once it is too old to be in use.
+  // A folder that cannot be removed now is removed later, as a stale file.
   await Promise.allSettled(folders.map((folder) => rm(folder, { recursive: true, force: true })))
 }
 
-/** The folders that git has told its children of. None but on Linux, where processes can be looked at (proc(5)). */
+/** The quarantine folders in the environment of git's children. Only Linux shows these (proc(5)). */
 async function quarantinesOf({ dir }: Repo, pid: number): Promise<string[]> {
   const children = await childrenOf(pid)
   const environments = await Promise.all(
@@ -47,14 +47,14 @@ async function childrenOf(pid: number): Promise<string[]> {
   return (await Promise.all(lists)).flatMap((list) => list.split(' ').filter(Boolean))
 }
 
-/** Git syncs what it writes and never the folders that it writes into. @throws GitError storage_error */
+/** Syncs the folders that git has written to, which git does not. @throws GitError storage_error */
 export async function syncReceived({ dir }: Repo): Promise<void> {
   const objects = join(dir, 'objects')
   const names = (await readdir(objects)).filter((name) => /^([0-9a-f]{2}|pack)$/.test(name))
   await Promise.all(
     names.map((name) =>
       syncDirectory(join(objects, name)).catch((error: unknown) => {
-        // Empty, and removed by a `git gc` just now.
+        // `git gc` has just removed it as empty.
         if (codeOf(error) !== 'ENOENT') throw error
       }),
     ),

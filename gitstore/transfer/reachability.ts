@@ -1,7 +1,7 @@
 /**
- * What a fetch may name, where some refs are hidden from the client. Upload-pack itself serves more: in v2 any object by its
- * id, in v0 over HTTP any tree and blob; it acknowledges every object, resolves every ref, and takes the parents of every
- * shallow commit for wanted.
+ * Limits a fetch to the objects that the client may see, where some refs are hidden from it. Upload-pack itself serves more: in
+ * v2 any object by its id, in v0 over HTTP any tree and blob. It acknowledges every object, resolves every ref, and treats the
+ * parents of every shallow commit as wanted.
  */
 
 import { once } from 'node:events'
@@ -9,13 +9,13 @@ import { createInterface } from 'node:readline'
 import { GitError } from '../errors.ts'
 import { killGroup, runGitOrThrow, spawnGit, startFault } from '../native.ts'
 import type { Oid, Repo } from '../repo.ts'
-import { type Fetch, keeping } from './fetch-request.ts'
+import { type Fetch, withVisible } from './fetch-request.ts'
 
 const walkTimeoutMs = 60_000
 
 /**
- * The request of a client that is shown `refs`, with what it may not know of left out; undefined where it wants such an
- * object. A clone, which names tips only, costs nothing; else 3 ms a git, and the walks.
+ * The request of a client that sees `refs`, without the objects that it may not see; undefined where it wants such an object.
+ * A clone, which names tips only, costs nothing; other requests cost 3 ms a git process, and the walks.
  *
  * @throws GitError not_offered: deepen-not names no ref, or several; native_failed, also after a minute
  */
@@ -28,10 +28,10 @@ export async function judgeFetch(
   const deepenNot = resolveDeepenNot(refs, request)
   if (!(await allReachable(repo, tips, request.wants))) return undefined
   const named = new Set([...request.haves, ...request.shallow])
-  return keeping(request, await reachableCommits(repo, tips, named), deepenNot)
+  return withVisible(request, await reachableCommits(repo, tips, named), deepenNot)
 }
 
-/** The request with the whole names of refs, of a client from which nothing is hidden. @throws GitError not_offered */
+/** The request with the full names of refs, of a client from which nothing is hidden. @throws GitError not_offered */
 export function withWholeNames(refs: ReadonlyMap<string, Oid>, request: Fetch): Fetch {
   return { ...request, deepenNot: resolveDeepenNot(refs, request) }
 }
@@ -59,7 +59,7 @@ async function allReachable(repo: Repo, tips: readonly Oid[], oids: ReadonlySet<
   return false
 }
 
-/** Those of `oids` that are tips, or commits that can be reached from one. @throws GitError native_failed, also after a minute */
+/** Those of `oids` that are tips, or commits reachable from one. @throws GitError native_failed, also after a minute */
 async function reachableCommits(repo: Repo, tips: readonly Oid[], oids: ReadonlySet<Oid>): Promise<Set<Oid>> {
   const reachable = new Set(tips.filter((tip) => oids.has(tip)))
   const rest = [...oids].filter((oid) => !reachable.has(oid))

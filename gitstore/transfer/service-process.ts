@@ -1,4 +1,4 @@
-/** Starts upload-pack and receive-pack as the service wants them, whatever a repository's own configuration says. */
+/** Starts upload-pack and receive-pack with the service's settings, whatever the repository's configuration is. */
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { type GitProcess, longestGitMs, spawnGit } from '../native.ts'
 import { latestTime } from '../objects/commits.ts'
 import type { Repo } from '../repo.ts'
 
-export type Service = 'git-upload-pack' | 'git-receive-pack'
+export type GitService = 'git-upload-pack' | 'git-receive-pack'
 
 /** Bytes of a pack as it is sent. */
 const packLimitBytes = 2 * 1024 ** 3
@@ -22,12 +22,12 @@ const hooks = ['./hooks', '../gitstore/transfer/hooks']
   .find((path) => existsSync(join(path, 'proc-receive')))
 
 export interface ServiceOptions {
-  readonly service: Service
+  readonly service: GitService
   /** The refs that git shows and serves: these, and all below them. */
   readonly shown: readonly string[]
   /** Of the protocol. */
   readonly version: 0 | 1 | 2
-  /** Whether git says what it has, instead of answering a request. */
+  /** Whether git advertises its refs instead of answering a request. */
   readonly advertises: boolean
 }
 
@@ -68,7 +68,7 @@ const uploadSettings = [
   'uploadpackfilter.blob:limit.allow=true',
   'uploadpackfilter.tree.allow=true',
   'uploadpackfilter.tree.maxDepth=1',
-  // Offered by no setting of the repository, since no request for them is understood.
+  // The request reader does not know these, so no setting of the repository may offer them.
   'uploadpack.allowRefInWant=false',
   'uploadpack.allowSidebandAll=false',
   // One thread and a bounded window for a clone: several run beside one another.
@@ -86,7 +86,7 @@ function receiveSettings(): string[] {
     'receive.fsckObjects=true',
     `receive.maxInputSize=${packLimitBytes}`,
     'receive.unpackLimit=100',
-    // Seconds: while objects are checked and refs judged, the client and proxies on the way hear that something goes on.
+    // Seconds between messages that keep the connection alive while objects are checked and refs judged.
     'receive.keepAlive=2',
     'receive.advertisePushOptions=false',
     'receive.advertiseAtomic=true',

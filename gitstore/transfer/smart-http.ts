@@ -1,15 +1,14 @@
 /**
- * Smart HTTP's two services, as native git speaks them (gitprotocol-http(5)): upload-pack for clone and fetch, receive-pack for
- * push. What a client asks is read and judged before git starts; of a push, git checks the pack in quarantine and then asks
- * `judge`, which alone moves refs.
+ * Smart HTTP by native git (gitprotocol-http(5)): upload-pack for clone and fetch, receive-pack for push. The request is read
+ * and judged before git starts. Of a push, git checks the pack in quarantine and then asks `judge`, which alone moves refs.
  */
 
 import { type Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { type GitProcess, killGroup } from '../native.ts'
 import type { Repo } from '../repo.ts'
-import { type Reading, readFrames } from './bounded-input.ts'
-import { type Conversation, converse } from './exchange.ts'
+import { type ReadOptions, readFrames } from './bounded-input.ts'
+import { type Exchange, relayOutput } from './exchange.ts'
 import { fetchReader } from './fetch-reader.ts'
 import { bodyOf, type Fetch, type FetchRequest, type LsRefs } from './fetch-request.ts'
 import { flush, pktLine } from './pkt-line.ts'
@@ -17,14 +16,14 @@ import { type Judge, oneLine, procReceive } from './proc-receive.ts'
 import { type PushHead, pushReader } from './push-request.ts'
 import { startService } from './service-process.ts'
 
-/** Git says what it can do in a moment, however many refs there are. */
+/** Git lists its capabilities in a moment, however many refs there are. */
 const capabilitiesTimeoutMs = 60_000
 
-/** What upload-pack says first in protocol v2: what it can do, and nothing of any repository. */
+/** The capabilities that upload-pack advertises in protocol v2. They are the same for every repository. */
 let capabilities: Promise<Buffer> | undefined
 
-/** The refs and capabilities with which a conversation begins. @throws GitError busy, native_failed, repo_missing */
-export async function advertise(repo: Repo, conversation: Conversation, output: Writable): Promise<void> {
+/** Advertises the refs and capabilities with which an exchange begins. @throws GitError busy, native_failed, repo_missing */
+export async function advertise(repo: Repo, conversation: Exchange, output: Writable): Promise<void> {
   if (conversation.version === 2 && conversation.service === 'git-upload-pack') {
     capabilities ??= readCapabilities(repo, conversation).catch((error: unknown) => {
       capabilities = undefined
@@ -36,59 +35,59 @@ export async function advertise(repo: Repo, conversation: Conversation, output: 
   const child = startService(repo, { ...conversation, advertises: true })
   child.stdin.end()
   const opening = Buffer.concat([pktLine(`# service=${conversation.service}\n`), flush])
-  await converse(repo, child, conversation, output, { opening })
+  await relayOutput(repo, child, conversation, output, { opening })
 }
 
-/** Others may be waiting for the same answer: it does not end with the client that asked first. */
-async function readCapabilities(repo: Repo, conversation: Conversation): Promise<Buffer> {
+/** Several clients may wait for the same answer, so it does not end with the first of them. */
+async function readCapabilities(repo: Repo, conversation: Exchange): Promise<Buffer> {
   const child = startService(repo, { ...conversation, advertises: true })
   child.stdin.end()
   const said = new PassThrough()
   const signal = AbortSignal.timeout(capabilitiesTimeoutMs)
-  const [bytes] = await Promise.all([buffer(said), converse(repo, child, { ...conversation, signal }, said)])
+  const [bytes] = await Promise.all([buffer(said), relayOutput(repo, child, { ...conversation, signal }, said)])
   return bytes
 }
 
-/** What the body of a request to upload-pack asks. @throws GitError as readFrames; not_offered */
-export async function readFetch(input: Readable, version: 0 | 1 | 2, reading: Reading): Promise<FetchRequest> {
+/** Reads the body of a request to upload-pack. @throws GitError as readFrames; not_offered */
+export async function readFetch(input: Readable, version: 0 | 1 | 2, reading: ReadOptions): Promise<FetchRequest> {
   const reader = fetchReader(version === 2 ? 2 : 0)
   const outcome = await readFrames(input, reading, reader.take)
   return reader.request(outcome === 'ended')
 }
 
-/** What a push asks, up to its pack, which stays in `input`. @throws GitError as readFrames */
-export async function readPush(input: Readable, reading: Reading): Promise<PushHead> {
+/** Reads the request of a push up to its pack, which stays in `input`. @throws GitError as readFrames */
+export async function readPush(input: Readable, reading: ReadOptions): Promise<PushHead> {
   const reader = pushReader()
   const outcome = await readFrames(input, reading, reader.take)
   return reader.head(outcome === 'ended')
 }
 
 /**
- * The answer to a judged request. Resolves when `output` has ended.
+ * Answers a judged request. Resolves when `output` has ended.
  *
  * @throws GitError busy; native_failed: git ended with an error before it had answered anything; repo_missing
  */
 export async function serveFetch(
   repo: Repo,
-  conversation: Conversation,
+  conversation: Exchange,
   request: LsRefs | Fetch,
   output: Writable,
 ): Promise<void> {
   const child = startService(repo, { ...conversation, advertises: false })
   child.stdin.end(bodyOf(request))
   const bands = request.command === 'fetch' && (request.version === 2 || request.options.has('side-band-64k'))
-  await converse(repo, child, conversation, output, { bands })
+  await relayOutput(repo, child, conversation, output, { bands })
 }
 
-/** A sentence that git shows to whoever runs the client. */
+/** Sends a sentence that the git client shows to its user. */
 export function sayError(output: Writable, sentence: string): void {
   output.end(pktLine(`ERR ${oneLine(sentence)}`))
 }
 
-/** A push, whose pack follows in `input`. Resolves when `output` has ended, and the judge too. @throws GitError as serveFetch */
+/** Serves a push whose pack follows in `input`. Resolves when `output` and the judge have ended. @throws GitError as serveFetch */
 export async function servePush(
   repo: Repo,
-  conversation: Conversation,
+  conversation: Exchange,
   head: PushHead,
   input: Readable,
   output: Writable,
@@ -97,7 +96,7 @@ export async function servePush(
   const child = startService(repo, { ...conversation, shown: ['refs/'], advertises: false })
   const [, , , protocol, messages] = child.stdio as unknown as Duplex[] // receive-pack has these two
   feed(head.bytes, input, child)
-  const answer = converse(repo, child, conversation, output, { bands: head.bands, isPush: true })
+  const answer = relayOutput(repo, child, conversation, output, { bands: head.bands, isPush: true })
   if (!protocol || !messages) return answer
   await Promise.all([
     answer,
@@ -108,13 +107,13 @@ export async function servePush(
   ])
 }
 
-/** Git hears the end of its input early where the client breaks off, and reports that itself. */
+/** Ends git's input where the client disconnects; git then reports the error itself. */
 function feed(head: Buffer, input: Readable, { stdin }: GitProcess): void {
   const stop = () => stdin.end()
   stdin.write(head)
   input.once('error', stop)
   input.once('close', () => input.readableEnded || stop())
-  // Git has heard enough, the client may not have said all.
+  // Git has ended its input; the client may still send.
   stdin.once('close', () => input.unpipe(stdin))
   input.pipe(stdin)
 }

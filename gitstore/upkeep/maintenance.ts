@@ -1,10 +1,10 @@
 /**
- * Keeps a repository quick to read: loose objects into packs, small packs into larger ones, refs into packed-refs, a
- * commit-graph. Nothing is ever pruned: what no ref reaches goes into packs with all the rest.
+ * Keeps a repository fast to read: packs loose objects, merges small packs, packs refs, writes a commit-graph. Prunes nothing:
+ * unreachable objects are packed with all others.
  *
- * Git's own `repack -d` deletes what it has replaced without syncing the names of what replaces it. Here every deletion
- * comes after the sync. And what is young stays loose, unreachable as it may be: it may belong to a commit whose ref is
- * about to move, and an operator's `git repack -ad` drops from packs whatever is not reachable at its start.
+ * Git's own `repack -d` deletes old packs without syncing the names of the new one. Here every deletion follows the sync. Young
+ * objects stay loose, also unreachable ones: they may belong to a commit whose ref is about to move, and an operator's
+ * `git repack -ad` drops from packs every object that is unreachable at its start.
  */
 
 import { readdir, stat, unlink } from 'node:fs/promises'
@@ -12,19 +12,19 @@ import { syncDirectory } from '../durable.ts'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import { runGitOrThrow } from '../native.ts'
 import { isThere } from '../presence.ts'
-import { refuseSuspect } from '../refs/read-only.ts'
+import { refuseReadOnly } from '../refs/read-only.ts'
 import { readRef } from '../refs/refs.ts'
 import type { Oid, Repo } from '../repo.ts'
-import { largestPack, listPacks, orNone, type Pack, packsToMerge } from './packs.ts'
+import { listPacks, maxPackBytes, noneIfAbsent, type Pack, packsToMerge } from './packs.ts'
 
-/** Milliseconds for which a loose object is left alone: longer than any request or push, from its objects to its refs. */
-const young = 60 * 60_000
-/** Objects that are packed at once; the rest has its turn later. */
-const objectsAtOnce = 50_000
-const timeoutMs = 10 * 60_000
+/** Age from which on loose objects are packed: longer than any request or push takes from its objects to its refs. */
+const youngMs = 60 * 60_000
+/** Objects of one pack; the next run packs the others. */
+const maxObjectsPerPack = 50_000
+const gitTimeoutMs = 10 * 60_000
 
 /** What one git may hold in memory: 64 MiB to look for deltas, 32 for those found, 128 of packs; one core. */
-const modesty = [
+const memoryLimits = [
   'pack.threads=1',
   'pack.windowMemory=64m',
   'pack.deltaCacheSize=32m',
@@ -34,11 +34,11 @@ const modesty = [
   'core.bigFileThreshold=16m',
 ].flatMap((setting) => ['-c', setting])
 
-/** Loose objects, packs that may be put together and loose refs from which on there is something to do. */
+/** Numbers of loose objects, packs to merge and loose refs from which on maintenance runs. */
 const thresholds = { looseIn256th: 8, packs: 10, refs: 256 } as const
-/** Bytes of packs from which on a commit-graph pays, and milliseconds that one is good for. */
-const worthGraph = 1_048_576
-const graphAge = 60 * 60_000
+/** Bytes of packs from which on a commit-graph pays, and the age at which it is written again. */
+const minGraphPackBytes = 1_048_576
+const maxGraphAgeMs = 60 * 60_000
 
 const main = 'refs/heads/main'
 
@@ -49,7 +49,7 @@ export interface Needs {
   readonly graph: boolean
 }
 
-/** Looks at four folders, in 1 ms. @throws GitError storage_* */
+/** Reads four folders, in 1 ms. @throws GitError storage_* */
 export async function needsOf(repo: Repo): Promise<Needs> {
   try {
     // Ids are spread evenly: one folder stands for all 256. Source: too_many_loose_objects, builtin/gc.c.
@@ -67,13 +67,13 @@ export async function needsOf(repo: Repo): Promise<Needs> {
 }
 
 /**
- * Does what is needed, in a git of low priority that `signal` kills. Whoever reads, writes, or runs `git gc` meanwhile need
- * not know. Two at once would do the work twice and no harm.
+ * Does what is needed, by a git of low priority that `signal` kills. Concurrent reads, writes and `git gc` are safe. Two runs at
+ * once do the work twice and no harm.
  *
  * @throws GitError native_failed (also when killed), repo_missing, storage_* (facts.sync), and the system's errors
  */
 export async function maintain(repo: Repo, needs: Needs, signal: AbortSignal): Promise<void> {
-  refuseSuspect(repo)
+  refuseReadOnly(repo)
   try {
     if (needs.objects) await packLoose(repo, signal)
     if (needs.packs) await mergePacks(repo, signal)
@@ -91,30 +91,30 @@ interface Loose {
   readonly bytes: number
 }
 
-/** Old ones in one of the 256 folders. */
+/** Old loose objects in one of the 256 folders. */
 async function looseIn(repo: Repo, fanOut: string): Promise<Loose[]> {
   const folder = `${repo.dir}/objects/${fanOut}`
-  const names = (await readdir(folder).catch(orNone)).filter((name) => /^[0-9a-f]{38}$/.test(name))
+  const names = (await readdir(folder).catch(noneIfAbsent)).filter((name) => /^[0-9a-f]{38}$/.test(name))
   const found: Loose[] = []
   for (const name of names) {
     const path = `${folder}/${name}`
-    const file = await old(path)
-    // An empty one was torn by a crash; whoever recovers it knows what to do.
+    const file = await oldFile(path)
+    // A crash left an empty one; repair.ts removes it.
     if (file && file.size > 0) found.push({ oid: fanOut + name, path, bytes: file.size })
   }
   return found
 }
 
-async function old(path: string): Promise<{ size: number } | undefined> {
-  const [file] = await stat(path).then((found) => [found], orNone)
-  return file && Date.now() - file.mtimeMs > young ? file : undefined // the clock of files, as in object-batch.ts
+async function oldFile(path: string): Promise<{ size: number } | undefined> {
+  const [file] = await stat(path).then((found) => [found], noneIfAbsent)
+  return file && Date.now() - file.mtimeMs > youngMs ? file : undefined // the clock of files, as in object-batch.ts
 }
 
 async function packLoose(repo: Repo, signal: AbortSignal): Promise<void> {
   const loose: Loose[] = []
   let bytes = 0
   for (const name of (await readdir(`${repo.dir}/objects`)).filter((one) => /^[0-9a-f]{2}$/.test(one))) {
-    if (loose.length >= objectsAtOnce || bytes >= largestPack || signal.aborted) break
+    if (loose.length >= maxObjectsPerPack || bytes >= maxPackBytes || signal.aborted) break
     const some = await looseIn(repo, name)
     bytes += some.reduce((sum, one) => sum + one.bytes, 0)
     loose.push(...some)
@@ -127,8 +127,8 @@ async function packLoose(repo: Repo, signal: AbortSignal): Promise<void> {
     signal,
   )
   for (const { path } of loose) {
-    // Made young again since: somebody is about to use it.
-    if (await old(path)) await unlink(path).catch(orNone)
+    // It was freshened since: a writer is about to use it.
+    if (await oldFile(path)) await unlink(path).catch(noneIfAbsent)
   }
 }
 
@@ -144,7 +144,7 @@ async function mergePacks(repo: Repo, signal: AbortSignal): Promise<void> {
   for (const { name } of packs.filter((pack) => pack.name !== made)) await removePack(repo, name)
 }
 
-/** The name of the new pack, which is durable, and so is its name. @throws GitError native_failed, storage_error */
+/** Makes a pack durably and returns its name. @throws GitError native_failed, storage_error */
 async function packObjects(
   repo: Repo,
   options: string[],
@@ -152,55 +152,63 @@ async function packObjects(
   signal: AbortSignal,
 ): Promise<string> {
   const folder = `${repo.dir}/objects/pack`
-  const args = [...modesty, 'pack-objects', '--quiet', '--delta-base-offset', ...options, `${folder}/pack`]
+  const args = [...memoryLimits, 'pack-objects', '--quiet', '--delta-base-offset', ...options, `${folder}/pack`]
   const input = Buffer.from(lines.map((line) => `${line}\n`).join(''))
-  const hash = (await runGitOrThrow(repo, args, { input, signal, timeoutMs, priority: 'background' }))
+  const hash = (await runGitOrThrow(repo, args, { input, signal, timeoutMs: gitTimeoutMs, priority: 'background' }))
     .toString('latin1')
     .trim()
   const name = `pack-${hash}`
   if (!/^pack-[0-9a-f]{40}$/.test(name)) throw new GitError('native_failed', 'git pack-objects made no pack', { hash })
-  // An operator's `git repack -ad` may have replaced it already: then nothing goes on its account.
+  // An operator's `git repack -ad` may have replaced it already: then this throws, and nothing is deleted.
   await stat(`${folder}/${name}.idx`)
   await syncDirectory(folder)
   return name
 }
 
-/** The index first, as git does it: who finds none looks for no pack. */
+/** Removes the index first, as git does: a reader without an index looks for no pack. */
 async function removePack(repo: Repo, name: string): Promise<void> {
   for (const suffix of ['.idx', '.rev', '.bitmap', '.pack'])
-    await unlink(`${repo.dir}/objects/pack/${name}${suffix}`).catch(orNone)
+    await unlink(`${repo.dir}/objects/pack/${name}${suffix}`).catch(noneIfAbsent)
 }
 
 async function looseRefs(repo: Repo): Promise<number> {
-  const names = await readdir(`${repo.dir}/refs`, { recursive: true, withFileTypes: true }).catch(orNone)
+  const names = await readdir(`${repo.dir}/refs`, { recursive: true, withFileTypes: true }).catch(noneIfAbsent)
   return names.filter((entry) => entry.isFile()).length
 }
 
-/** Packed and durable before the loose ones go. Git takes `packed-refs.lock` and each ref's own. */
+/** Makes the packed refs durable before the loose ones are removed. Git takes `packed-refs.lock` and each ref's own lock. */
 async function packRefs(repo: Repo, signal: AbortSignal): Promise<void> {
-  await runGitOrThrow(repo, ['pack-refs', '--all', '--no-prune'], { signal, timeoutMs, priority: 'background' })
+  await runGitOrThrow(repo, ['pack-refs', '--all', '--no-prune'], {
+    signal,
+    timeoutMs: gitTimeoutMs,
+    priority: 'background',
+  })
   await syncDirectory(repo.dir)
-  await runGitOrThrow(repo, ['pack-refs', '--all', '--prune'], { signal, timeoutMs, priority: 'background' })
+  await runGitOrThrow(repo, ['pack-refs', '--all', '--prune'], {
+    signal,
+    timeoutMs: gitTimeoutMs,
+    priority: 'background',
+  })
   await syncDirectory(repo.dir)
 }
 
 async function wantsGraph(repo: Repo, packs: readonly Pack[]): Promise<boolean> {
-  if (packs.reduce((sum, { bytes }) => sum + bytes, 0) < worthGraph || !readRef(repo, main)) return false
+  if (packs.reduce((sum, { bytes }) => sum + bytes, 0) < minGraphPackBytes || !readRef(repo, main)) return false
   const info = `${repo.dir}/objects/info`
-  // A chain of them is an operator's.
+  // An operator keeps a chain of graphs.
   if (isThere(`${info}/commit-graphs`)) return false
-  const [graph] = await stat(`${info}/commit-graph`).then((found) => [found], orNone)
+  const [graph] = await stat(`${info}/commit-graph`).then((found) => [found], noneIfAbsent)
   if (!graph) return true
   const { mtimeMs } = await stat(`${repo.dir}/objects/pack`)
-  return mtimeMs > graph.mtimeMs && Date.now() - graph.mtimeMs > graphAge
+  return mtimeMs > graph.mtimeMs && Date.now() - graph.mtimeMs > maxGraphAgeMs
 }
 
 /**
- * Of main alone, which nothing rewinds, and whole each time: git finds fault with a graph that names commits which are
- * gone, such as those of a deleted branch after an operator's `git repack -ad`.
+ * Writes the graph of main alone, which nothing rewinds, and whole each time: git reports a fault in a graph that names missing
+ * commits, such as those of a deleted branch after an operator's `git repack -ad`.
  */
 async function writeGraph(repo: Repo, signal: AbortSignal): Promise<void> {
   const input = Buffer.from(`${readRef(repo, main)}\n`)
-  const args = [...modesty, 'commit-graph', 'write', '--stdin-commits', '--no-progress']
-  await runGitOrThrow(repo, args, { input, signal, timeoutMs, priority: 'background' })
+  const args = [...memoryLimits, 'commit-graph', 'write', '--stdin-commits', '--no-progress']
+  await runGitOrThrow(repo, args, { input, signal, timeoutMs: gitTimeoutMs, priority: 'background' })
 }

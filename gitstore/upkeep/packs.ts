@@ -1,4 +1,4 @@
-/** The packs of a repository, and which of them to put together. */
+/** Lists the packs of a repository and chooses those to merge. */
 
 import { readdir, stat } from 'node:fs/promises'
 import { codeOf } from '../errors.ts'
@@ -11,39 +11,39 @@ export interface Pack {
   readonly bytes: number
 }
 
-/** Bytes of what packs are put together into; a pack that came larger stays as it is. */
-export const largestPack = 512 * 1024 * 1024
+/** Bytes of a merged pack; a larger pack stays as it is. */
+export const maxPackBytes = 512 * 1024 * 1024
 
-/** What marks a pack that somebody keeps, fetches from elsewhere, or counts the days of. */
-const marks = ['.keep', '.promisor', '.mtimes']
+/** Suffixes of files that mark a pack as kept, partial, or cruft. */
+const keepSuffixes = ['.keep', '.promisor', '.mtimes']
 
-/** Those that maintenance may touch; none where an operator's index spans several packs. */
+/** The packs that maintenance may replace; none where an operator's index spans several packs. */
 export async function listPacks(repo: Repo): Promise<Pack[]> {
   const folder = `${repo.dir}/objects/pack`
-  const names = new Set(await readdir(folder).catch(orNone))
+  const names = new Set(await readdir(folder).catch(noneIfAbsent))
   if (names.has('multi-pack-index')) return []
   const whole = [...names].flatMap((name) => (/^pack-[0-9a-f]{40}\.idx$/.test(name) ? [name.slice(0, -4)] : []))
-  const free = whole.filter((name) => !marks.some((mark) => names.has(name + mark)))
+  const free = whole.filter((name) => !keepSuffixes.some((mark) => names.has(name + mark)))
   const sizes = await Promise.all(
     free.map((name) =>
       stat(`${folder}/${name}.pack`).then(
         ({ size }) => [{ name, bytes: size }],
-        (error: unknown) => orNone(error),
+        (error: unknown) => noneIfAbsent(error),
       ),
     ),
   )
   return sizes.flat()
 }
 
-/** @throws what is not the absence of a file or folder */
-export function orNone(error: unknown): [] {
+/** @throws any error but the absence of a file or folder */
+export function noneIfAbsent(error: unknown): [] {
   if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return []
   throw error
 }
 
 /**
- * The smallest packs, as many as it takes for each that is left to be twice as large as all below it: so every object is
- * written again about as often as the size of the repository doubles. Source: `git repack --geometric=2`.
+ * The smallest packs, as many as needed for each remaining one to be twice as large as all smaller ones together. Every object
+ * is then rewritten about as often as the repository doubles in size. Source: `git repack --geometric=2`.
  */
 export function packsToMerge(packs: readonly Pack[]): Pack[] {
   const sorted = [...packs].sort((a, b) => a.bytes - b.bytes)
@@ -53,7 +53,7 @@ export function packsToMerge(packs: readonly Pack[]): Pack[] {
   for (const [at, { bytes }] of sorted.entries()) {
     if (at > 0 && bytes < 2 * sum) count = at + 1
     sum += bytes
-    if (sum <= largestPack) fitting = at + 1
+    if (sum <= maxPackBytes) fitting = at + 1
   }
   const merged = Math.min(count, fitting)
   return merged < 2 ? [] : sorted.slice(0, merged)

@@ -1,4 +1,4 @@
-/** What a power cut, or a full disk under git's own hands, leaves empty in a repository: found and put right. */
+/** Repairs files that a power cut, or native git on a full disk, leaves empty in a repository. */
 import { linkSync, readFileSync, renameSync, statSync, unlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { replaceFile, syncDirectory } from '../durable.ts'
@@ -12,8 +12,8 @@ import { temporaryObject } from '../temporary-names.ts'
 import { entriesOf } from './stale-files.ts'
 
 /**
- * Removes loose objects of no bytes: under its final name nobody's object is ever empty, and one hides the same object in a
- * pack. Whoever needs one that is nowhere else hears that it is missing.
+ * Removes loose objects of no bytes. No writer leaves an empty object under its final name, and an empty one hides the same
+ * object in a pack. An object without another copy is reported as missing from then on.
  */
 export async function removeEmptyObjects({ dir }: Repo): Promise<Oid[]> {
   const removed: Oid[] = []
@@ -27,7 +27,7 @@ export async function removeEmptyObjects({ dir }: Repo): Promise<Oid[]> {
   return removed
 }
 
-/** Moves it away before it looks again: a writer may have put the whole object there just now. */
+/** Moves the file away before it checks again: a writer may just have written the whole object. */
 function removeEmpty(path: string): boolean {
   const aside = join(dirname(path), temporaryObject())
   try {
@@ -46,7 +46,7 @@ function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size
 }
 
-/** Loose refs that hold nothing, or nothing but the zeros of blocks that were never written; in full. */
+/** Lists the full names of loose refs that are empty or hold only zeros, as blocks do that were never written. */
 export function listEmptyRefs(repo: Repo): string[] {
   const found: string[] = []
   const look = (folder: string): void => {
@@ -60,7 +60,7 @@ export function listEmptyRefs(repo: Repo): string[] {
 }
 
 /**
- * Points an empty ref at `oid`, under its lock and durably; false where it is not empty any more.
+ * Sets an empty ref to `oid`, under its lock and durably; false where the ref is no longer empty.
  *
  * @throws GitError busy, repo_missing, storage_*
  */
@@ -73,16 +73,16 @@ export async function restoreRef(store: Store, name: RefName, oid: Oid): Promise
   })
 }
 
-/** What must be in it, in whatever way an operator has changed it since. */
-const frame = [
+/** `form`: the text that each file must hold, also after an operator's changes. */
+const requiredFiles = [
   { name: 'HEAD', text: head, form: /^(ref: refs\/\S+|[0-9a-f]{40})\s*$/ },
   { name: 'config', text: config, form: /^\s*repositoryformatversion\s*=\s*\d/m },
 ] as const
 
-/** Writes HEAD and config anew, which are the same in every repository, where they are gone or garbage; which of them it was. */
-export async function restoreFrame({ dir }: Repo): Promise<string[]> {
+/** Rewrites HEAD and config, which are the same in every repository, where they are missing or damaged. Returns the names. */
+export async function restoreHeadAndConfig({ dir }: Repo): Promise<string[]> {
   const restored: string[] = []
-  for (const { name, text, form } of frame) {
+  for (const { name, text, form } of requiredFiles) {
     if (form.test(readText(join(dir, name)) ?? '')) continue
     await replaceFile(join(dir, name), text)
     restored.push(name)

@@ -6,7 +6,7 @@ import type { Account, CredentialsSchema } from './schema.ts'
 
 type Db = Kysely<CredentialsSchema>
 
-/** What two spellings of one address have in common: NFC, lower case. */
+/** The key of an address, equal for all spellings: NFC, lower case. */
 export function emailKey(email: string): string {
   return email.normalize('NFC').toLowerCase().normalize('NFC')
 }
@@ -35,7 +35,7 @@ export async function setPasswordHash(db: Db, accountId: string, hash: string): 
 
 export type Profile = Pick<Account, 'id' | 'email' | 'name' | 'created_at' | 'org_id'>
 
-/** Without the password hash; asked by every request with an access token. */
+/** Without the password hash. Every request with an access token runs this query. */
 export async function findProfile(db: Db, id: string): Promise<Profile | undefined> {
   return (await profileById(db, id))[0]
 }
@@ -44,7 +44,7 @@ const profileById = compiledOnce(1, (db: Db, id: string) =>
   db.selectFrom('account').select(['id', 'email', 'name', 'created_at', 'org_id']).where('id', '=', id),
 )
 
-/** Whether the organisation came with an account. */
+/** Whether the organisation is the personal one of an account. */
 export async function hasPersonalOrg(db: Db, orgId: string): Promise<boolean> {
   return (await db.selectFrom('account').select('id').where('org_id', '=', orgId).executeTakeFirst()) !== undefined
 }

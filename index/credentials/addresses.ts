@@ -1,4 +1,4 @@
-/** From where an account was signed in to. Each function is one statement. */
+/** The addresses from which an account was used. Each function is one statement. */
 
 import type { Kysely } from 'kysely'
 import type { CredentialsSchema } from './schema.ts'

@@ -1,4 +1,4 @@
-/** The tables whose truth is the database itself. Times are ISO 8601 in UTC, hashes are SHA-256 in hexadecimal. */
+/** The tables of `credentials.sqlite`, which cannot be rebuilt. Times are ISO 8601 in UTC, hashes are SHA-256 in hexadecimal. */
 import type { Kysely } from 'kysely'
 
 export interface CredentialsSchema {
@@ -24,7 +24,7 @@ export interface Account {
   org_id: string
 }
 
-/** What one login began: the family of refresh tokens that follow each other. */
+/** The refresh tokens of one login, which replace one another. */
 export interface Session {
   id: string
   account_id: string
@@ -38,7 +38,7 @@ export interface RefreshToken {
   created_at: string
   expires_at: string
   used_at: string | null
-  /** The token that followed, sealed with the one that it replaces, so that this row alone does not tell it. */
+  /** The next token, encrypted with the one that it replaces, so that this row alone does not reveal it. */
   successor: string | null
 }
 
@@ -58,15 +58,15 @@ export interface AccessToken {
   account_id: string
   name: string
   access: 'read' | 'write'
-  /** Null: wherever the person may. */
+  /** Null: all organisations of the person. */
   org_id: string | null
   /** Never without `org_id`. */
   node_id: string | null
-  /** The last characters of the secret, for people to tell one from another. */
+  /** The last characters of the secret, by which people recognise a token. */
   hint: string
   created_at: string
   expires_at: string | null
-  /** To the minute or so. */
+  /** Exact to about a minute. */
   last_used_at: string | null
 }
 
@@ -79,7 +79,7 @@ interface AccountAddress {
   seen_at: string
 }
 
-/** One row: what signs the tokens of this data folder. */
+/** One row: the key that signs the tokens of this data folder. */
 export interface SigningKey {
   id: 1
   /** JSON of the private JWK. */

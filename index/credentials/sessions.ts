@@ -1,4 +1,4 @@
-/** Sessions and the one-time tokens that prolong or open them. Each function is one statement. */
+/** Sessions, and the one-time tokens that renew or open them. Each function is one statement. */
 
 import type { Kysely } from 'kysely'
 import type { CredentialsSchema, RefreshToken, ResetToken, Session } from './schema.ts'
@@ -9,7 +9,7 @@ export async function insertSession(db: Db, session: Session): Promise<void> {
   await db.insertInto('session').values(session).execute()
 }
 
-/** The token with what its session says of it. */
+/** The token with columns of its session. */
 export function findRefreshToken(
   db: Db,
   hash: string,
@@ -44,7 +44,7 @@ export async function setSessionsRevoked(db: Db, accountId: string, revoked_at: 
     .execute()
 }
 
-/** Forgets the account's sessions of which no token is left that could still be sent. */
+/** Deletes the account's sessions without an unexpired token. */
 export async function deleteEndedSessions(db: Db, accountId: string, now: string): Promise<void> {
   await db
     .deleteFrom('session')
@@ -66,7 +66,7 @@ export async function insertResetToken(db: Db, token: ResetToken): Promise<void>
   await db.insertInto('reset_token').values(token).execute()
 }
 
-/** Whether the token would open an account now. */
+/** Whether the token is valid now. */
 export async function isResetToken(db: Db, hash: string, now: string): Promise<boolean> {
   const row = await db
     .selectFrom('reset_token')
@@ -78,7 +78,7 @@ export async function isResetToken(db: Db, hash: string, now: string): Promise<b
   return row !== undefined
 }
 
-/** The account that the token opens, once: undefined if it is unknown, used or expired. */
+/** Uses the token and returns its account; undefined if the token is unknown, used or expired. */
 export async function useResetToken(db: Db, hash: string, now: string): Promise<string | undefined> {
   const row = await db
     .updateTable('reset_token')

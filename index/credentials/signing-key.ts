@@ -9,7 +9,7 @@ export function findSigningKey(db: Db): Promise<SigningKey | undefined> {
   return db.selectFrom('signing_key').selectAll().where('id', '=', 1).executeTakeFirst()
 }
 
-/** Does nothing if another process was first: read the key again afterwards. */
+/** Does nothing if another process has inserted a key: read the key again afterwards. */
 export async function insertSigningKey(db: Db, key: SigningKey): Promise<void> {
   await db
     .insertInto('signing_key')

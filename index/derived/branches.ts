@@ -1,4 +1,4 @@
-/** The branches of a node as last followed. */
+/** The branches of a node as last indexed. */
 import type { Kysely } from 'kysely'
 import type { IndexSchema } from './schema.ts'
 

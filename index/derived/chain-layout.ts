@@ -1,27 +1,27 @@
-/** Lays logs out as chains, and keeps the way down from any head short. */
+/** Lays logs out as chains, so that the path down from any head crosses few chains. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CompiledQuery } from 'kysely'
-import { batch, chainsOf, findPlace, type Place, type Trx, toBytes } from './chains.ts'
+import { chainsOf, findLogEnd, type LogEnd, rowsPerTransaction, type Trx, toBytes } from './chains.ts'
 
-/** The newest entries of a log on top of the log of `base`; undefined: there is nothing below. */
-export interface LogToLay {
+/** The newest entries of a log, on top of the log of `base`; undefined: nothing is below. */
+export interface NewLogPart {
   /** Newest first; `cut`: this entry and all below are exactly its own log. */
   readonly entries: readonly { readonly oid: string; readonly cut: boolean }[]
   readonly base: string | undefined
 }
 
-/** Rows that are moved from one chain to another at most. */
-const moveAtMost = 10_000
+/** The most rows that move from one chain to another. */
+const maxMovedRows = 10_000
 const insertEntry = 'insert into entry (chain, pos, oid, bend) values (?, ?, ?, ?)'
 
 /**
- * Lays a log out upon its base, or nothing and false where others have laid out some of it meanwhile, or forgotten the base.
- * For short ones, beside other rows of the transaction; `layLongLog` for others.
+ * Lays a log out on its base. Returns false and writes nothing where another writer has laid out some of it meanwhile, or removed
+ * the base. For short logs, in a transaction with other rows; `layLongLog` is for others.
  */
-export async function layLog(trx: Trx, nodeId: string, { entries, base }: LogToLay): Promise<boolean> {
-  for (const { oid, cut } of entries) if (cut && (await findPlace(trx, nodeId, oid))) return false
-  const below = base === undefined ? undefined : await findPlace(trx, nodeId, base)
+export async function layLog(trx: Trx, nodeId: string, { entries, base }: NewLogPart): Promise<boolean> {
+  for (const { oid, cut } of entries) if (cut && (await findLogEnd(trx, nodeId, oid))) return false
+  const below = base === undefined ? undefined : await findLogEnd(trx, nodeId, base)
   if (base !== undefined && !below) return false
   const tip = (below?.pos ?? 0) + entries.length
   const appended =
@@ -34,16 +34,16 @@ export async function layLog(trx: Trx, nodeId: string, { entries, base }: LogToL
       .executeTakeFirst())
   const chain = appended && appended.numUpdatedRows > 0n ? below.chain : await newChain(trx, nodeId, below, tip, 1)
   await insertEntries(trx, chain, below?.pos ?? 0, below?.bend ?? 0, [...entries].reverse())
-  await balance(trx, nodeId, chain)
+  await swapWithBase(trx, nodeId, chain)
   return true
 }
 
-/** As layLog, for some logs in a transaction of their own; `chains` and the answer as of layLongLog. */
+/** As layLog, for several logs in a transaction of their own; `chains` and the result as in layLongLog. */
 export function layLogs(
   write: <R>(work: (trx: Trx) => Promise<R>) => Promise<R>,
   nodeId: string,
   chains: string,
-  logs: readonly LogToLay[],
+  logs: readonly NewLogPart[],
 ): Promise<string | undefined> {
   return write(async (trx) => {
     if ((await chainsOf(trx, nodeId)) !== chains) return undefined
@@ -53,18 +53,18 @@ export function layLogs(
 }
 
 /**
- * As layLog, in transactions of its own that hold nobody up; what is half laid out is seen by nobody. `chains` is what
- * `chainsOf` said before the log was worked out; the answer is what it says now, undefined where others were faster.
+ * As layLog, in several short transactions; no reader sees an incomplete log. `chains`: the result of `chainsOf` before the log
+ * was computed. Returns its result now; undefined where another writer has changed the chains.
  */
 export async function layLongLog(
   write: <R>(work: (trx: Trx) => Promise<R>) => Promise<R>,
   nodeId: string,
   chains: string,
-  { entries, base }: LogToLay,
+  { entries, base }: NewLogPart,
 ): Promise<string | undefined> {
   const begun = await write(async (trx) => {
     if ((await chainsOf(trx, nodeId)) !== chains) return undefined
-    const below = base === undefined ? undefined : await findPlace(trx, nodeId, base)
+    const below = base === undefined ? undefined : await findLogEnd(trx, nodeId, base)
     if (base !== undefined && !below) return undefined
     return { below, chain: await newChain(trx, nodeId, below, (below?.pos ?? 0) + entries.length, 0) }
   })
@@ -72,8 +72,8 @@ export async function layLongLog(
   const { below, chain } = begun
   const upwards = [...entries].reverse()
   let bend = below?.bend ?? 0
-  for (let from = 0; from < upwards.length; from += batch) {
-    const some = upwards.slice(from, from + batch)
+  for (let from = 0; from < upwards.length; from += rowsPerTransaction) {
+    const some = upwards.slice(from, from + rowsPerTransaction)
     bend = await write((trx) => insertEntries(trx, chain, (below?.pos ?? 0) + from, bend, some))
     await nextTurn()
   }
@@ -88,7 +88,7 @@ export async function layLongLog(
 async function newChain(
   trx: Trx,
   nodeId: string,
-  below: Place | undefined,
+  below: LogEnd | undefined,
   tip: number,
   whole: 0 | 1,
 ): Promise<number> {
@@ -100,13 +100,13 @@ async function newChain(
   return id
 }
 
-/** The bend of the last one. */
+/** Returns the bend of the last entry. */
 async function insertEntries(
   trx: Trx,
   chain: number,
   below: number,
   bendBelow: number,
-  upwards: LogToLay['entries'],
+  upwards: NewLogPart['entries'],
 ): Promise<number> {
   let bend = bendBelow
   for (const [at, { oid, cut }] of upwards.entries()) {
@@ -118,15 +118,15 @@ async function insertEntries(
 }
 
 /**
- * Where a chain has grown to more than twice what its base has above the fork, the two change places: so the way down from
- * any head crosses few chains, and what nobody needs any more is written over.
+ * Swaps a chain with its base when it has more than twice as many entries as the base has above the fork. The path down from any
+ * head then crosses few chains.
  */
-async function balance(trx: Trx, nodeId: string, id: number): Promise<void> {
+async function swapWithBase(trx: Trx, nodeId: string, id: number): Promise<void> {
   const chain = await trx.selectFrom('chain').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
   if (chain.base_chain === null) return
   const base = await trx.selectFrom('chain').selectAll().where('id', '=', chain.base_chain).executeTakeFirstOrThrow()
   const [own, others] = [chain.tip - chain.base_pos, base.tip - chain.base_pos]
-  if (own <= 2 * others || own + others > moveAtMost) return
+  if (own <= 2 * others || own + others > maxMovedRows) return
   if (others > 0) {
     const place = { chain: base.id, pos: chain.base_pos, bend: 0 }
     const other = await newChain(trx, nodeId, place, base.tip, 1)
@@ -135,10 +135,10 @@ async function balance(trx: Trx, nodeId: string, id: number): Promise<void> {
   await moveEntries(trx, id, base.id, chain.base_pos)
   await trx.updateTable('chain').set({ tip: chain.tip }).where('id', '=', base.id).execute()
   await trx.deleteFrom('chain').where('id', '=', id).execute()
-  await balance(trx, nodeId, base.id)
+  await swapWithBase(trx, nodeId, base.id)
 }
 
-/** Everything above `pos`, with the branches and chains that stand there. */
+/** Moves every entry above `pos`, with the branches and chains that end or begin there. */
 async function moveEntries(trx: Trx, from: number, to: number, pos: number): Promise<void> {
   await trx.updateTable('entry').set({ chain: to }).where('chain', '=', from).where('pos', '>', pos).execute()
   await trx.updateTable('branch').set({ chain: to }).where('chain', '=', from).where('pos', '>', pos).execute()

@@ -1,8 +1,8 @@
 /** Removes chains, or the parts of them, that no branch and no other chain needs. */
 
-import { batch, type Trx } from './chains.ts'
+import { rowsPerTransaction, type Trx } from './chains.ts'
 
-/** Forgets what no branch and no other chain needs of `id`, and so on below. */
+/** Removes the entries of chain `id` that no branch and no other chain needs, and does the same for its base. */
 export async function trimChain(trx: Trx, id: number): Promise<void> {
   const chain = await trx.selectFrom('chain').selectAll().where('id', '=', id).executeTakeFirst()
   if (!chain || chain.whole === 0) return
@@ -32,16 +32,16 @@ async function deleteChain(trx: Trx, id: number): Promise<void> {
   await trx.deleteFrom('chain').where('id', '=', id).execute()
 }
 
-/** Nobody asks for the logs of a node that is gone; `forgetLogs` takes the rows away. */
+/** Detaches the logs of a deleted node; `forgetLogs` removes the rows. */
 export async function abandonLogs(trx: Trx, nodeId: string): Promise<void> {
   await trx.updateTable('chain').set({ node_id: '', whole: 0 }).where('node_id', '=', nodeId).execute()
 }
 
-/** Removes abandoned logs, some rows at a time. True when none is left. */
+/** Removes detached logs, some rows at a time. True when none is left. */
 export async function forgetLogs(trx: Trx): Promise<boolean> {
   const chain = await trx.selectFrom('chain').selectAll().where('node_id', '=', '').limit(1).executeTakeFirst()
   if (!chain) return true
-  const low = chain.tip - batch
+  const low = chain.tip - rowsPerTransaction
   await trx.deleteFrom('entry').where('chain', '=', chain.id).where('pos', '>', low).execute()
   if (low > chain.base_pos) await trx.updateTable('chain').set({ tip: low }).where('id', '=', chain.id).execute()
   else await deleteChain(trx, chain.id)

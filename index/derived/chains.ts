@@ -1,8 +1,8 @@
 /**
- * The logs of a node's commits, laid out as chains: a page, a length, a containment and a divergence cost the same at any
- * depth. An entry's place is the length of the log there. A chain continues another one, its base, from some place on, or
- * begins at the root; each log is its entries downwards and then the base's. What is said of an entry never changes, so
- * rows may be missing (then one walks), never wrong; each read is one statement, hence one snapshot.
+ * Queries on the logs of a node's commits, which are laid out as chains: a page, a length, a containment and a divergence cost
+ * the same at any depth. The position of an entry is the length of the log there. A chain continues another one, its base, from a
+ * position on, or begins at the root; a log is the entries of its chain downwards and then those of the base. Entries never
+ * change, so rows may be missing (the log is then walked), never wrong. Each read is one statement, hence one snapshot.
  */
 import { CompiledQuery, type Kysely, type Transaction } from 'kysely'
 import type { IndexSchema } from './schema.ts'
@@ -11,17 +11,17 @@ type Db = Kysely<IndexSchema>
 export type Trx = Transaction<IndexSchema>
 
 /** Where a commit's own log ends: the chain, and the log's length. */
-export interface Place {
+export interface LogEnd {
   readonly chain: number
   readonly pos: number
-  /** The highest place, at or below this one, that is not a cut; 0 if there is none. */
+  /** The highest position, at or below this one, that is not a cut; 0 if there is none. */
   readonly bend: number
 }
 
 /** Rows of one transaction: about 20 ms. */
-export const batch = 2_000
+export const rowsPerTransaction = 2_000
 
-/** The commit's place, then its chain and all those that it stands on, each from above `lo` up to `hi`. */
+/** The commit's entry, then its chain and all its bases, each from above `lo` up to `hi`. */
 const pathOf = (name: string) => `
   ${name}_start (chain, pos, bend) as (
     select entry.chain, entry.pos, entry.bend from entry join chain on chain.id = entry.chain
@@ -66,10 +66,10 @@ async function ask<R>(db: Db, query: string, parameters: readonly unknown[]): Pr
   return (await db.executeQuery<R>(CompiledQuery.raw(query, [...parameters]))).rows
 }
 
-/** The logs of one node as gitstore's History asks for them. */
+/** The logs of one node, in the form that gitstore's History reads. */
 export function knownLogs(db: Db, nodeId: string) {
   return {
-    isCut: async (oid: string): Promise<boolean> => (await findPlace(db, nodeId, oid)) !== undefined,
+    isCut: async (oid: string): Promise<boolean> => (await findLogEnd(db, nodeId, oid)) !== undefined,
     tips: async (): Promise<string[]> => {
       const rows = await db
         .selectFrom('chain')
@@ -123,21 +123,21 @@ export function knownLogs(db: Db, nodeId: string) {
   }
 }
 
-export async function findPlace(db: Db, nodeId: string, oid: string): Promise<Place | undefined> {
-  const [place] = await ask<Place>(db, placeQuery, [toBytes(oid), nodeId])
+export async function findLogEnd(db: Db, nodeId: string, oid: string): Promise<LogEnd | undefined> {
+  const [place] = await ask<LogEnd>(db, placeQuery, [toBytes(oid), nodeId])
   return place
 }
 
-/** What the node's chains are: as long as it is the same, a log that was worked out from them can be laid on them. */
+/** Identifies the state of the node's chains: while it is the same, a log that was computed from them can be laid on them. */
 export async function chainsOf(db: Db, nodeId: string): Promise<string> {
   const chains = db.selectFrom('chain').select(['id', 'tip']).where('node_id', '=', nodeId).where('whole', '=', 1)
   const rows = await chains.orderBy('id').execute()
   return rows.map(({ id, tip }) => `${id}:${tip}`).join(' ')
 }
 
-/** Where the log of a branch's head ends, as its row has it. */
-export async function placeOf(trx: Trx, nodeId: string, head: string) {
-  const place = await findPlace(trx, nodeId, head)
+/** The columns of a branch's row that say where the log of its head ends. */
+export async function logEndOf(trx: Trx, nodeId: string, head: string) {
+  const place = await findLogEnd(trx, nodeId, head)
   return { chain: place?.chain ?? null, pos: place?.pos ?? null }
 }
 

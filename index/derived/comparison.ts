@@ -1,4 +1,4 @@
-/** Where two indexes say different things of the same repositories. */
+/** Compares two indexes of the same repositories. */
 import type Sqlite from 'better-sqlite3'
 import { openToRead } from '../sqlite/backup.ts'
 
@@ -6,9 +6,9 @@ export interface Difference {
   readonly orgId: string
   /** Undefined: a row of the organisation itself. */
   readonly nodeId: string | undefined
-  /** The table and what tells its rows of one node apart: `branch main`. */
+  /** The table and the key of the row within its node: `branch main`. */
   readonly row: string
-  /** Columns that differ, as `index` and as `rebuilt` have them; both undefined where one has no such row. */
+  /** Columns that differ, with their values in `index` and in `rebuilt`; both undefined where one has no such row. */
   readonly columns: Readonly<Record<string, readonly [index: unknown, rebuilt: unknown]>>
   readonly only: 'index' | 'rebuilt' | undefined
 }
@@ -25,7 +25,7 @@ const nodeOrg = '(select org_id from node where node.id = one.node_id)'
 const pullColumns = `id title description source_branch target_branch status is_draft author author_email created_at
   recorded_at source_commit target_commit ahead behind ended_by ended_by_email ended_at`
 
-/** All that follows from the refs but what counts changes: versions, epochs, tombstones, how histories are laid out. */
+/** All that follows from the refs. Excludes counters of changes: versions, epochs, tombstones, the layout of histories. */
 const tables: readonly Table[] = [
   table('org', ['one.id', 'null'], '', 'id name published require_pull_requests created_at updated_at head'),
   table('member', ['one.org_id', 'null'], 'user_id', 'email name role created_at'),
@@ -38,7 +38,7 @@ const tables: readonly Table[] = [
 ]
 
 /**
- * What the database in the file `index` says otherwise than the one in `rebuilt`; each table at one moment. Synchronous.
+ * The differences between the databases in the files `index` and `rebuilt`; each table at one moment. Synchronous.
  *
  * @throws Error where one is missing, damaged or of another version
  */
@@ -80,7 +80,7 @@ function differencesIn(db: Sqlite.Database, { name, place, key, columns }: Table
   })
 }
 
-/** @param key columns that tell rows of one place apart, @param columns the others, both between spaces */
+/** @param key columns that identify a row within its node, @param columns the others, both separated by spaces */
 function table(name: string, place: Table['place'], key: string, columns: string): Table {
   return { name, place, key: key.split(/\s+/).filter(Boolean), columns: columns.split(/\s+/).filter(Boolean) }
 }

@@ -4,7 +4,7 @@ import type { EdgeTable, IndexSchema } from './schema.ts'
 
 type Db = Kysely<IndexSchema>
 
-/** Those that lie in the node's repository. */
+/** The edges in the node's repository. */
 export function listEdgesHeldBy(db: Db, holder: string): Promise<EdgeTable[]> {
   return db.selectFrom('edge').selectAll().where('holder', '=', holder).execute()
 }
@@ -23,7 +23,7 @@ export function listParentEdges(db: Db) {
     .execute()
 }
 
-/** Whether `ancestor` is above `nodeId`; `union` ends the walk in a graph that a damaged mirror made cyclic. */
+/** Whether `ancestor` is above `nodeId`; `union` ends the walk also in a cyclic graph, which a damaged mirror can cause. */
 export async function isAncestor(db: Db, ancestor: string, nodeId: string): Promise<boolean> {
   const { rows } = await sql<{ id: string }>`
     with recursive above (id) as (

@@ -1,4 +1,4 @@
-/** How `index.sqlite` came to its present shape. */
+/** The migrations of `index.sqlite`. */
 import { type Kysely, type Migration, sql } from 'kysely'
 
 export const indexMigrations: Record<string, Migration> = {
@@ -66,7 +66,7 @@ const first = [
   'create index pull_by_status on pull (node_id, status, number)',
 ]
 
-/** Ends with an empty index, which the next start makes again with its histories. */
+/** Empties the index; the next start rebuilds it with its histories. */
 const history = [
   `create table chain (
     id integer primary key autoincrement, node_id text not null, base_chain integer, base_pos integer not null,

@@ -1,10 +1,10 @@
-/** What a node is linked with: parents, children, connections and exact counts, from the edge index. */
+/** Queries on a node's neighbours: parents, children, connections and exact counts. */
 import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { Slice } from '../slice.ts'
 import type { EdgeTable, IndexSchema } from './schema.ts'
 
-export interface Connection {
+export interface NodeConnection {
   readonly id: string
   /** The node whose repository holds it. */
   readonly node_id: string
@@ -14,27 +14,27 @@ export interface Connection {
   readonly label: string
 }
 
-/** Parents, children and connections that the details of a node tell, of each the first ones. */
-const toldAtMost = 200
+/** The most parents, children and connections in the details of a node, of each kind. */
+const maxNeighbours = 200
 
 /** Edges whose other end is deleted are hidden. */
 export async function readNeighbours(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
   const [parents, children, connections, counts] = await Promise.all([
     relatives(db, orgId, nodeId, 'target', 'source'),
     relatives(db, orgId, nodeId, 'source', 'target'),
-    readConnections(db, orgId, nodeId, { limit: toldAtMost, offset: 0 }),
+    readConnections(db, orgId, nodeId, { limit: maxNeighbours, offset: 0 }),
     countsOf(db, orgId, nodeId),
   ])
   return { parents, children, connections, ...counts }
 }
 
-/** Those that the node holds and those that lead to it: by the node that holds them, then by id. */
+/** The connections that the node holds and those that lead to it: by holder, then by id. */
 export async function readConnections(
   db: Kysely<IndexSchema>,
   orgId: string,
   nodeId: string,
   { limit, offset }: Slice,
-): Promise<Connection[]> {
+): Promise<NodeConnection[]> {
   const rows = await connectionsOf(db, orgId, nodeId)
     .selectAll('edge')
     .orderBy('edge.holder')
@@ -52,16 +52,16 @@ function toConnection({
   target,
   connection_type,
   label,
-}: Omit<EdgeTable, 'org_id' | 'edge_type'>): Connection {
+}: Omit<EdgeTable, 'org_id' | 'edge_type'>): NodeConnection {
   return { id: key, node_id: holder, source, target, type: connection_type, label }
 }
 
-/** The first by id, in the order of their titles. */
+/** The first ones by id, ordered by title. */
 async function relatives(db: Kysely<IndexSchema>, orgId: string, nodeId: string, here: End, there: End) {
   const first = relativesOf(db, orgId, nodeId, here, there)
     .select(['node.id', 'node.title', 'edge.label'])
     .orderBy('node.id')
-    .limit(toldAtMost)
+    .limit(maxNeighbours)
   return db.selectFrom(first.as('first')).selectAll().orderBy('title').orderBy('id').execute()
 }
 
@@ -87,7 +87,7 @@ function connectionsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
     .where((eb) => eb.or([eb('edge.source', '=', nodeId), eb('edge.target', '=', nodeId)]))
 }
 
-interface Counts {
+interface NeighbourCounts {
   readonly num_parents: number
   readonly num_children: number
   readonly num_ancestors: number
@@ -97,11 +97,11 @@ interface Counts {
 
 const countAll = sql<number>`count(*)`.as('total')
 
-/** By node and the graph that they are counted in: a hub has as many as the organisation has nodes. */
-const known = new LRUCache<string, Counts>({ max: 10_000 })
+/** By node and version of the graph: a hub has as many as the organisation has nodes. */
+const known = new LRUCache<string, NeighbourCounts>({ max: 10_000 })
 
-export async function countsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<Counts> {
-  // Read now: the caller's row may be older than what the node was just indexed with.
+export async function countsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NeighbourCounts> {
+  // Read now: the caller's row may be older than the node's latest rows.
   const graph = db.selectFrom('org').select(['epoch', 'graph_version']).where('id', '=', orgId)
   const { epoch, graph_version } = (await graph.executeTakeFirst()) ?? {}
   const key = `${epoch} ${graph_version} ${nodeId}`
@@ -110,7 +110,7 @@ export async function countsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: s
   return counts
 }
 
-async function count(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<Counts> {
+async function count(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NeighbourCounts> {
   const [parents, children, connections] = await Promise.all([
     relativesOf(db, orgId, nodeId, 'target', 'source').select(countAll).executeTakeFirstOrThrow(),
     relativesOf(db, orgId, nodeId, 'source', 'target').select(countAll).executeTakeFirstOrThrow(),
@@ -125,7 +125,7 @@ async function count(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Pr
   }
 }
 
-/** Distinct nodes above or below; `union` ends a walk in a graph that damaged mirrors made cyclic. */
+/** Distinct nodes above or below; `union` ends the walk also in a cyclic graph, which damaged mirrors can cause. */
 async function countReached(
   db: Kysely<IndexSchema>,
   orgId: string,

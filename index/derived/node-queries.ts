@@ -16,12 +16,12 @@ const nodeInOrg = compiledOnce(2, (db: Db, nodeId: string, orgId: string) =>
   db.selectFrom('node').selectAll().where('id', '=', nodeId).where('org_id', '=', orgId),
 )
 
-/** Whatever its organisation. */
+/** In any organisation. */
 export function findNodeById(db: Db, nodeId: string): Promise<NodeRow | undefined> {
   return db.selectFrom('node').selectAll().where('id', '=', nodeId).executeTakeFirst()
 }
 
-/** What counts up with the changes of the node's rows. */
+/** The version of the node's rows. */
 export function findNodeVersion(db: Db, nodeId: string): Promise<Pick<NodeRow, 'version' | 'changed'> | undefined> {
   return db.selectFrom('node').select(['version', 'changed']).where('id', '=', nodeId).executeTakeFirst()
 }
@@ -31,7 +31,7 @@ export async function findIndexedLedger(db: Db, nodeId: string): Promise<string 
   return (await db.selectFrom('node').select('ledger').where('id', '=', nodeId).executeTakeFirst())?.ledger
 }
 
-/** Of those that have a row, what tells its state from every other, with the ledger commit that it was read from. */
+/** A key of the state of each node that has a row, with the ledger commit that the row was read from. */
 export function listNodeStates(db: Db, nodeIds: readonly string[]) {
   return db
     .selectFrom('node')

@@ -1,9 +1,9 @@
 /** The rows of one node, replaced together. */
 import { randomUUID } from 'node:crypto'
 import type { Insertable, Kysely, Selectable, Transaction, Updateable } from 'kysely'
-import { type LogToLay, layLog } from './chain-layout.ts'
+import { layLog, type NewLogPart } from './chain-layout.ts'
 import { abandonLogs, trimChain } from './chain-removal.ts'
-import { placeOf } from './chains.ts'
+import { logEndOf } from './chains.ts'
 import type { EdgeTable, IndexSchema, NodeTable, PullTable } from './schema.ts'
 
 type NodeFields = Pick<
@@ -12,29 +12,29 @@ type NodeFields = Pick<
 >
 
 export interface NodeChange {
-  /** The row that the change was worked out from; undefined for a node that has none. */
+  /** The row that the change was computed from; undefined for a node without a row. */
   readonly row: Selectable<NodeTable> | undefined
   readonly orgId: string
   readonly nodeId: string
   readonly ledger: string
-  /** Full ref names to object ids: as they are, and as the rows have them. */
+  /** Full ref names to object ids: the present refs, and those of the rows. */
   readonly branches: ReadonlyMap<string, string>
   readonly indexed: ReadonlyMap<string, string>
-  /** Logs of heads that moved, in an order in which each has its base; long ones are laid out already. */
-  readonly logs: readonly LogToLay[]
+  /** Logs of heads that moved, each after its base; long ones are laid out already. */
+  readonly logs: readonly NewLogPart[]
   readonly pulls: readonly Insertable<PullTable>[]
-  /** Numbers of those that the ledger has not any more. */
+  /** Numbers of requests that the ledger no longer has. */
   readonly pullsGone: readonly number[]
-  /** What main says; undefined where main did not move. */
+  /** The content of main; undefined where main did not move. */
   readonly node?: NodeFields | undefined
   readonly text?: string
   readonly tags?: readonly string[]
-  /** Absent where they are those of the row's commit. */
+  /** Absent where they are unchanged since the row's commit. */
   readonly edges?: readonly Omit<EdgeTable, 'org_id' | 'holder'>[]
 }
 
-/** Thrown to take back what a transaction has written that must start over. */
-export class Outrun extends Error {}
+/** Thrown to roll back a transaction whose input is stale; the caller starts over. */
+export class StaleWrite extends Error {}
 
 /** The row of a node, with the epoch of its organisation. */
 export function findNodeState(db: Kysely<IndexSchema>, nodeId: string) {
@@ -48,10 +48,10 @@ export function findNodeState(db: Kysely<IndexSchema>, nodeId: string) {
 }
 
 /**
- * Writes the change, or nothing and undefined where the row is no longer the one that it was worked out from; else what the
- * row says now.
+ * Writes the change and returns the new row. Writes nothing and returns undefined where the row is no longer the one that the
+ * change was computed from.
  *
- * @throws Outrun where others have laid out the same logs meanwhile
+ * @throws StaleWrite where another writer has laid out the same logs meanwhile
  */
 export async function replaceNodeRows(
   trx: Transaction<IndexSchema>,
@@ -73,7 +73,7 @@ export async function replaceNodeRows(
       .values({ id: nodeId, org_id: orgId, ledger: change.ledger, version: 1, changed: 0, ...change.node })
       .execute()
   }
-  for (const log of change.logs) if (!(await layLog(trx, nodeId, log))) throw new Outrun()
+  for (const log of change.logs) if (!(await layLog(trx, nodeId, log))) throw new StaleWrite()
   await replaceBranches(trx, change)
   for (const number of change.pullsGone)
     await trx.deleteFrom('pull').where('node_id', '=', nodeId).where('number', '=', number).execute()
@@ -84,8 +84,8 @@ export async function replaceNodeRows(
 }
 
 /**
- * Removes the node, or nothing and false where its row is no longer this one. Edges of others that point to it stay in
- * their rows and are hidden by its absence.
+ * Removes the node; returns false and removes nothing where its row has changed. Edges of other nodes to it keep their rows and
+ * are hidden.
  */
 export async function deleteNodeRows(
   trx: Transaction<IndexSchema>,
@@ -104,8 +104,8 @@ export async function deleteNodeRows(
 }
 
 /**
- * Forgets that these nodes of an organisation were there. Search indexes that have not heard of it yet begin anew: the
- * organisation's row gets another epoch.
+ * Deletes the tombstones of these nodes. Search indexes that have not processed them are rebuilt: the organisation's row gets
+ * another epoch.
  */
 export async function deleteTombstones(
   trx: Transaction<IndexSchema>,
@@ -141,9 +141,9 @@ async function replaceBranches(
   }
   for (const refs of inParts(moved.filter((ref) => !branches.has(ref))))
     await trx.deleteFrom('branch').where('node_id', '=', nodeId).where('name', 'in', refs.map(shortName)).execute()
-  const places = new Map<string, Awaited<ReturnType<typeof placeOf>>>()
+  const places = new Map<string, Awaited<ReturnType<typeof logEndOf>>>()
   const changed = [...branches].filter(([ref, head]) => indexed.get(ref) !== head)
-  for (const [, head] of changed) if (!places.has(head)) places.set(head, await placeOf(trx, nodeId, head))
+  for (const [, head] of changed) if (!places.has(head)) places.set(head, await logEndOf(trx, nodeId, head))
   for (const some of inParts(changed)) {
     const none = { chain: null, pos: null }
     const rows = some.map(([ref, head]) => ({
@@ -182,7 +182,7 @@ async function upsertPull(trx: Transaction<IndexSchema>, pull: Insertable<PullTa
     .execute()
 }
 
-/** What main's content says; true if the shape of the graph is another one. */
+/** Writes the rows of main's content. Returns true if the shape of the graph has changed. */
 async function replaceMain(
   trx: Transaction<IndexSchema>,
   { row, orgId, nodeId, text = '', tags = [], edges }: NodeChange,

@@ -13,7 +13,7 @@ export function findOrgRow(db: Db, orgId: string): Promise<OrgRow | undefined> {
   return db.selectFrom('org').selectAll().where('id', '=', orgId).executeTakeFirst()
 }
 
-/** The organisation and the person's role in it (null: none), both of one moment. */
+/** The organisation and the person's role in it (null: none), from one snapshot. */
 export async function findOrgWithRole(
   db: Db,
   orgId: string,
@@ -58,7 +58,7 @@ export async function probeOrgs(db: Db): Promise<void> {
   await db.selectFrom('org').select('id').limit(1).execute()
 }
 
-/** Those of which the person is a member, the oldest first, with the role. */
+/** The organisations of a member, the oldest first, with the role. */
 export async function listOrgsOf(db: Db, userId: string, { limit, offset }: Slice) {
   const mine = db.selectFrom('org').innerJoin('member', 'member.org_id', 'org.id').where('member.user_id', '=', userId)
   const rows = await mine
@@ -122,7 +122,7 @@ export async function findPublishedState(db: Db, orgId: string): Promise<Version
   return row
 }
 
-/** Rows of members and nodes go with it. */
+/** Deletes the rows of its members and nodes too. */
 export async function deleteOrgRow(trx: Transaction<IndexSchema>, orgId: string): Promise<void> {
   await trx.deleteFrom('org').where('id', '=', orgId).execute()
 }

@@ -12,7 +12,7 @@ export interface MemberChanges {
 /** Rows of one statement. */
 const rowsAtOnce = 200
 
-/** Writes them if the organisation's row still has the head `before` (null: no row); otherwise nothing. */
+/** Writes the rows if the organisation's row still has the head `before` (null: no row). */
 export async function replaceOrgRows(
   trx: Transaction<IndexSchema>,
   before: string | null,

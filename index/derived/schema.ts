@@ -12,7 +12,7 @@ export interface OrgTable {
   updated_at: string
   /** The commit of org.git's main that this row was read from. */
   head: string
-  /** Of this row: a rebuilt one counts its versions from the start again, under another epoch. */
+  /** A rebuilt row gets another epoch and counts its versions from the start. */
   epoch: string
   /** Counts up with every change of the organisation or of one of its nodes. */
   version: Generated<number>
@@ -62,27 +62,27 @@ interface NodeTagTable {
   tag: string
 }
 
-/** A node that is gone, for search indexes that must forget it. */
+/** A deleted node, until search indexes have removed it. */
 interface TombstoneTable {
   node_id: string
   org_id: string
   changed: number
 }
 
-/** A branch as last followed; what a ref is now is read from Git. */
+/** A branch as last indexed; its present head is read from Git. */
 interface BranchTable {
   node_id: string
   name: string
   head: string
-  /** Where the log of its head ends; null where that is not laid out. */
+  /** Where the log of its head ends; null where the log is not laid out. */
   chain: number | null
   pos: number | null
 }
 
-/** A part of a log (history.ts): its entries from above `base_pos` up to `tip`. */
+/** A part of a log (chains.ts): its entries from above `base_pos` up to `tip`. */
 interface ChainTable {
   id: Generated<number>
-  /** Empty once the node is gone, or others were faster. */
+  /** Empty for a deleted node, or after a concurrent change. */
   node_id: string
   /** The chain that it continues from `base_pos` on; null: it begins at the root. */
   base_chain: number | null
@@ -98,7 +98,7 @@ interface EntryTable {
   pos: number
   /** 20 bytes. */
   oid: Buffer
-  /** The highest place, at or below `pos`, that is not a cut; 0 if there is none. */
+  /** The highest position, at or below `pos`, that is not a cut; 0 if there is none. */
   bend: number
 }
 
@@ -130,7 +130,7 @@ export interface PullTable {
   created_at: string
   /** When the ledger last changed it. */
   recorded_at: string
-  /** Frozen when it ended; of an open one, as last recorded. */
+  /** Fixed when the request ends; of an open one, as last recorded. */
   source_commit: string
   target_commit: string
   ahead: number

@@ -1,4 +1,4 @@
-/** What a search index catches up with: rows in the order in which they changed, and what is indexed of one node. */
+/** The rows that update a search index: changes in their order, and the searchable columns of a node. */
 import { type Kysely, sql } from 'kysely'
 import type { IndexSchema } from './schema.ts'
 
@@ -28,14 +28,14 @@ export function listTombstones(db: Db, orgId: string, since: number, limit: numb
     .execute()
 }
 
-/** A node with the first `textBytes` of its text, which may end within a letter, and the size of the whole text. */
+/** A node with the first `textBytes` of its text, which may end within a character, and the size of the whole text. */
 export function findSearchRow(db: Db, orgId: string, nodeId: string, textBytes: number) {
   return (
     db
       .selectFrom('node')
       .innerJoin('node_text', 'node_text.node_id', 'node.id')
       .select(['node.title', 'node.tags', 'node.updated_at', 'node.head'])
-      // Of an empty blob substr makes null.
+      // substr returns null for an empty blob.
       .select(sql<Buffer>`coalesce(substr(cast(node_text.text as blob), 1, ${textBytes}), x'')`.as('beginning'))
       .select(sql<number>`octet_length(node_text.text)`.as('bytes'))
       .where('node.id', '=', nodeId)

@@ -1,4 +1,4 @@
-/** Takes the arcs that close a cycle out of a graph, and puts its nodes in an order in which every arc leads onward. */
+/** Removes the arcs of a graph that close a cycle, and orders its nodes so that every arc leads onward. */
 
 /** `[from, to, from, to, …]`: distinct arcs between nodes that are numbers from 0; none from a node to itself. */
 export type Arcs = Uint32Array
@@ -10,25 +10,25 @@ export interface Adjacency {
 }
 
 export interface Acyclic {
-  /** Every node once, each after all that lead to it. */
+  /** Every node once, after all nodes that lead to it. */
   readonly order: Uint32Array
-  /** What is left of the arcs, in the order in which they were given. */
+  /** The remaining arcs, in the given order. */
   readonly arcs: Arcs
-  /** Those that were taken out. */
+  /** The removed arcs. */
   readonly hidden: Arcs
 }
 
 /**
- * Which arcs are hidden depends on nothing outside their knot, a greatest set of nodes that all lead to one another: a
- * depth-first walk of it, from its lowest number on and to lower numbers first, hides each arc that leads back to a node
- * of the way that it has come. One for a ring, half for nodes that are all linked both ways. O(nodes + arcs).
+ * Removes back edges within each strongly connected component, deterministically: a depth-first walk, from the lowest number
+ * and to lower numbers first, hides each arc that leads back to a node of its current path. It hides one arc of a ring, half of
+ * the arcs between nodes that are all linked both ways. O(nodes + arcs).
  */
 export function withoutCycles(size: number, arcs: Arcs): Acyclic {
   const order = orderOf(size, arcs)
   if (order.length === size) return { order, arcs, hidden: new Uint32Array() }
   const next = adjacencyOf(size, arcs, 'onward')
   for (let node = 0; node < size; node++) next.ends.subarray(next.starts[node], next.starts[node + 1]).sort()
-  const back = arcsBack(size, next, knotsOf(size, next))
+  const back = backArcs(size, next, componentsOf(size, next))
   const [kept, hidden]: [number[], number[]] = [[], []]
   for (let at = 0; at < arcs.length; at += 2) {
     const [from, to] = [arcs[at] ?? 0, arcs[at + 1] ?? 0]
@@ -39,7 +39,7 @@ export function withoutCycles(size: number, arcs: Arcs): Acyclic {
   return { order: orderOf(size, rest), arcs: rest, hidden: Uint32Array.from(hidden) }
 }
 
-/** By either end of the arcs: `onward` has those that a node leads to, `back` those that lead to it. */
+/** Groups arcs by one end. `onward`: the nodes that a node leads to; `back`: the nodes that lead to it. */
 export function adjacencyOf(size: number, arcs: Arcs, direction: 'onward' | 'back'): Adjacency {
   const [here, there] = direction === 'onward' ? [0, 1] : [1, 0]
   const starts = new Uint32Array(size + 1)
@@ -79,71 +79,71 @@ function orderOf(size: number, arcs: Arcs): Uint32Array {
   return order.subarray(0, length)
 }
 
-/** For every node the number of its knot: Tarjan's algorithm, with a stack of its own instead of recursion. */
-function knotsOf(size: number, { starts, ends }: Adjacency): Uint32Array {
-  const knots = new Uint32Array(size)
-  const met = new Uint32Array(size)
-  const lowest = new Uint32Array(size)
+/** The number of each node's strongly connected component: Tarjan's algorithm with an explicit stack. */
+function componentsOf(size: number, { starts, ends }: Adjacency): Uint32Array {
+  const components = new Uint32Array(size)
+  const visitOf = new Uint32Array(size)
+  const lowLink = new Uint32Array(size)
   const cursor = starts.slice()
   const open: number[] = []
-  const way: number[] = []
-  let [meetings, knot] = [0, 0]
+  const path: number[] = []
+  let [visited, component] = [0, 0]
   const enter = (node: number) => {
-    met[node] = ++meetings
-    lowest[node] = meetings
+    visitOf[node] = ++visited
+    lowLink[node] = visited
     open.push(node)
-    way.push(node)
+    path.push(node)
   }
   for (let root = 0; root < size; root++) {
-    if (met[root] !== 0) continue
+    if (visitOf[root] !== 0) continue
     enter(root)
-    for (let node = way.at(-1); node !== undefined; node = way.at(-1)) {
+    for (let node = path.at(-1); node !== undefined; node = path.at(-1)) {
       const at = cursor[node] ?? 0
       if (at < (starts[node + 1] ?? 0)) {
         cursor[node] = at + 1
         const end = ends[at] ?? 0
-        if (met[end] === 0) enter(end)
-        else if (knots[end] === 0) lowest[node] = Math.min(lowest[node] ?? 0, met[end] ?? 0)
+        if (visitOf[end] === 0) enter(end)
+        else if (components[end] === 0) lowLink[node] = Math.min(lowLink[node] ?? 0, visitOf[end] ?? 0)
         continue
       }
-      way.pop()
-      const before = way.at(-1)
-      if (before !== undefined) lowest[before] = Math.min(lowest[before] ?? 0, lowest[node] ?? 0)
-      if (lowest[node] !== met[node]) continue
-      knot++
+      path.pop()
+      const before = path.at(-1)
+      if (before !== undefined) lowLink[before] = Math.min(lowLink[before] ?? 0, lowLink[node] ?? 0)
+      if (lowLink[node] !== visitOf[node]) continue
+      component++
       for (let last = open.pop(); last !== undefined; last = open.pop()) {
-        knots[last] = knot
+        components[last] = component
         if (last === node) break
       }
     }
   }
-  return knots
+  return components
 }
 
-/** `from * size + to` of every arc within a knot that leads back to a node of the depth-first walk's present way. */
-function arcsBack(size: number, { starts, ends }: Adjacency, knots: Uint32Array): ReadonlySet<number> {
+/** `from * size + to` of every arc within a component that leads back to a node of the depth-first walk's current path. */
+function backArcs(size: number, { starts, ends }: Adjacency, components: Uint32Array): ReadonlySet<number> {
   const back = new Set<number>()
-  const [unseen, onWay, done] = [0, 1, 2]
+  const [unseen, onPath, done] = [0, 1, 2]
   const states = new Uint8Array(size)
   const cursor = starts.slice()
   for (let root = 0; root < size; root++) {
     if (states[root] !== unseen) continue
-    states[root] = onWay
-    const way = [root]
-    for (let node = way.at(-1); node !== undefined; node = way.at(-1)) {
+    states[root] = onPath
+    const path = [root]
+    for (let node = path.at(-1); node !== undefined; node = path.at(-1)) {
       const at = cursor[node] ?? 0
       if (at >= (starts[node + 1] ?? 0)) {
         states[node] = done
-        way.pop()
+        path.pop()
         continue
       }
       cursor[node] = at + 1
       const end = ends[at] ?? 0
-      if (knots[end] !== knots[node]) continue
-      if (states[end] === onWay) back.add(node * size + end)
+      if (components[end] !== components[node]) continue
+      if (states[end] === onPath) back.add(node * size + end)
       if (states[end] !== unseen) continue
-      states[end] = onWay
-      way.push(end)
+      states[end] = onPath
+      path.push(end)
     }
   }
   return back

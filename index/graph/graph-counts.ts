@@ -1,4 +1,4 @@
-/** Exact numbers of distinct ancestors and descendants for every node of a DAG. */
+/** Counts the distinct ancestors and descendants of every node of a DAG, exactly. */
 import { type Adjacency, type Arcs, adjacencyOf, withoutCycles } from './acyclic.ts'
 
 /** By the node's number. */
@@ -14,17 +14,17 @@ export interface Counted extends Counts {
   readonly hidden: Arcs
 }
 
-/** Nodes followed at once: 32 words of a row, so that 100,000 rows stay within 13 MB. */
+/** Nodes that are counted at once: 32 words of a row, so that 100,000 rows take at most 13 MB. */
 const blockBits = 1_024
 const words = blockBits / 32
 /** Rows added to the columns at once, and planes that their numbers may need beyond the first three: 2^27 rows. */
-const batch = 8
+const rowsPerBatch = 8
 const planes = 24
 
 /**
  * Arcs lead from parent to child; nodes are numbered by the order of their ids. Takes about n·(n+e)/1,024 operations on
- * rows of 32 words where everything leads everywhere, and as much less as fewer nodes lead to one another: 1 s for
- * 100,000 nodes and 200,000 arcs, or 0.1 s for a tree. Never yields: meant for a thread of its own.
+ * rows of 32 words where every node leads to every other, and less for sparse graphs: 1 s for
+ * 100,000 nodes and 200,000 arcs, or 0.1 s for a tree. Never yields: runs in a thread of its own.
  */
 export function countRelatives(size: number, all: Arcs): Counted {
   const { order, arcs, hidden } = withoutCycles(size, all)
@@ -45,12 +45,12 @@ function degreesOf(size: number, { starts }: Adjacency): Uint32Array {
 
 /**
  * How many other nodes each node leads to. `order` has every node after those that lead to it, `before` has those.
- * Follows 1,024 nodes at a time: a row holds which of them lead to its node, and a column's sum is an answer.
+ * Counts 1,024 nodes at a time: a row holds which of them lead to its node, and the sum of a column is a count.
  */
 function countReached(order: Uint32Array, before: Adjacency): Uint32Array {
   const size = order.length
   const { starts, ends } = inOrder(order, before)
-  // One row more than there are nodes, always empty, fills up the last batch.
+  // An additional empty row fills up the last batch.
   const rows = new Uint32Array((size + 1) * words)
   const reached = new Uint8Array(size)
   const sums = new Sums(rows)
@@ -70,7 +70,7 @@ function countReached(order: Uint32Array, before: Adjacency): Uint32Array {
         any = true
       }
       if (node < to) {
-        // A node leads to itself here: the node after it takes in both from one row.
+        // A node leads to itself here, so that the next node copies both from one row.
         if (!any) rows.fill(0, mine, mine + words)
         const bit = node - from
         const word = mine + (bit >>> 5)
@@ -116,7 +116,7 @@ class Sums {
   readonly #rows: Uint32Array
   readonly #low = [new Uint32Array(words), new Uint32Array(words), new Uint32Array(words)] as const
   readonly #high = new Uint32Array(words * planes)
-  readonly #batch = new Uint32Array(batch)
+  readonly #batch = new Uint32Array(rowsPerBatch)
   #waiting = 0
 
   constructor(rows: Uint32Array) {
@@ -126,7 +126,7 @@ class Sums {
   /** The row that starts at the word `start`, which stays as it is until the next `take`. */
   add(start: number): void {
     this.#batch[this.#waiting++] = start
-    if (this.#waiting === batch) this.#addBatch()
+    if (this.#waiting === rowsPerBatch) this.#addBatch()
   }
 
   /** Every column's sum, once; all sums are 0 again then. `empty` is where an empty row starts. */
@@ -151,7 +151,7 @@ class Sums {
     this.#waiting = 0
     const rows = this.#rows
     const starts = this.#batch
-    // Not by destructuring, which asks an iterator for each: this is where the time goes.
+    // Without destructuring, which calls an iterator for each: most of the time is spent here.
     const [a, b, c, d] = [starts[0] ?? 0, starts[1] ?? 0, starts[2] ?? 0, starts[3] ?? 0]
     const [e, f, g, h] = [starts[4] ?? 0, starts[5] ?? 0, starts[6] ?? 0, starts[7] ?? 0]
     const ones = this.#low[0]

@@ -1,4 +1,4 @@
-/** What the public graph is drawn from: all rows of one moment, read at one go by a thread that may be held. */
+/** Reads all rows of the public graph from one snapshot, synchronously, for a worker thread. */
 import Sqlite from 'better-sqlite3'
 import type { EdgeTable, NodeTable } from '../derived/schema.ts'
 import { DatabaseFault } from '../sqlite/database-fault.ts'
@@ -32,8 +32,8 @@ export type GraphEdgeRow = readonly [
   label: string,
 ]
 
-/** Milliseconds that SQLite waits for others; WAL lets readers through, so only a recovery takes them. */
-const patience = 10_000
+/** The longest wait of SQLite for other connections; in WAL mode only a recovery makes a reader wait. */
+const busyTimeoutMs = 10_000
 
 /**
  * The published organisation's rows, from one read transaction over a connection of its own; undefined where there is
@@ -43,7 +43,7 @@ const patience = 10_000
  */
 export function readGraphRows(file: string, orgId: string): GraphRows | undefined {
   try {
-    const db = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: patience })
+    const db = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs })
     try {
       return db.transaction(() => selectRows(db, orgId))()
     } finally {

@@ -1,9 +1,10 @@
+/** Splits text into words and reduces each to its search term. */
 import stem from 'wink-porter2-stemmer'
 import { STOP_WORDS } from './stop-words.ts'
 
-/** What one written word means to the index. */
+/** A word as the index sees it. */
 interface Meaning {
-  /** Folded and stemmed: what postings are keyed by. */
+  /** Folded and stemmed; the key of postings. */
   term: string
   isStopWord: boolean
 }
@@ -17,15 +18,15 @@ export interface Word extends Meaning {
 /** Letters and digits, joined by an inner apostrophe or full stop; marks belong to the letter before them (NFD, Indic). */
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*(?:['’.][\p{L}\p{N}][\p{L}\p{N}\p{M}]*)*/gu
 
-/** Characters; what follows in a longer word is ignored. The stemmer's expressions are quadratic in it. */
+/** Characters of a word that count. The stemmer's expressions are quadratic in the length. */
 const LONGEST_TERM = 64
 
-/** Words; a full memo is emptied. About 10 MB of heap. */
+/** Words in the cache, which is emptied when it is full. About 10 MB of heap. */
 const MEMO_SIZE = 100_000
 
 const memo = new Map<string, Meaning>()
 
-/** The words of `text` that carry meaning, in order, repeated as they are. */
+/** The terms of `text` without stop words, in order, with repetitions. */
 export function contentTerms(text: string): string[] {
   const terms: string[] = []
   for (const word of text.match(WORD) ?? []) {
@@ -35,12 +36,12 @@ export function contentTerms(text: string): string[] {
   return terms
 }
 
-/** All words of `text`, stop words too. */
+/** The terms of `text`, including stop words. */
 export function allTerms(text: string): string[] {
   return (text.match(WORD) ?? []).map((word) => meaningOf(word).term)
 }
 
-/** The words of `text` with their places, one by one: to find all of a long text takes long. */
+/** Yields the words of `text` with their positions, since a long text takes long. */
 export function* wordsOf(text: string): Generator<Word> {
   for (const match of text.matchAll(WORD)) {
     const { term, isStopWord } = meaningOf(match[0])
@@ -52,14 +53,14 @@ function meaningOf(word: string): Meaning {
   const known = memo.get(word)
   if (known) return known
   const folded = fold(unshared(word.slice(0, LONGEST_TERM)))
-  // The stemmer writes y as 3 while it works: of "mp3" it would make "mpy".
+  // The stemmer uses 3 internally for y: it would turn "mp3" into "mpy".
   const meaning = { term: /^[a-z]+$/.test(folded) ? stem(folded) : folded, isStopWord: STOP_WORDS.has(folded) }
   if (memo.size >= MEMO_SIZE) memo.clear()
   if (word.length <= LONGEST_TERM) memo.set(unshared(word), meaning)
   return meaning
 }
 
-/** The same string in memory of its own: V8 cuts a word out of a text by pointing into it, and would keep all of the text. */
+/** Copies the string: V8's slice of a text would keep the whole text in memory. */
 function unshared(word: string): string {
   return Buffer.from(word, 'utf16le').toString('utf16le')
 }

@@ -1,8 +1,9 @@
+/** How much of a query a document covers, by the rarity of its words. */
 import { allTerms, contentTerms } from './analyzer.ts'
 import type { Query } from './query.ts'
 import { idf, type Scores, type TextIndex } from './text-index.ts'
 
-/** What the documents say of one query; `concepts` remembers by node id what was asked. */
+/** A query and the documents' scores; `concepts` caches results by node id. */
 export interface Coverage {
   texts: TextIndex
   query: Query

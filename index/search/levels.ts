@@ -1,4 +1,4 @@
-/** How far the answer goes from its matches. */
+/** The levels of expansion from the matches. */
 export type ExpansionDepth = 'none' | 'shallow' | 'standard' | 'deep'
 
 export interface Level {

@@ -1,3 +1,4 @@
+/** Limits the nodes and the text of one answer. */
 import { MOST_NODES, type RankedNode } from './ranking.ts'
 
 /** UTF-8 bytes of text in one answer. */
@@ -10,8 +11,8 @@ export interface Limited {
 }
 
 /**
- * At most 500 of `nodes` (best first) and, if `bytesOf` is given, 16 MiB of their text. From the first expanded node without
- * room on, expanded nodes go. A match never does: it has its room first, and if its text finds none, it stays without.
+ * At most 500 of `nodes` (best first) and, if `bytesOf` is given, 16 MiB of their text. Drops expanded nodes
+ * from the first one whose text does not fit. Keeps every match; a match whose text does not fit has no text.
  */
 export function withinLimits(nodes: RankedNode[], bytesOf?: (id: string) => number): Limited {
   const matches = nodes.filter(({ relation }) => relation === 'match')

@@ -1,9 +1,10 @@
+/** Turns a question into weighted terms, with corrections of words that the index lacks. */
 import { type Word, wordsOf } from './analyzer.ts'
 import { inSteps, type Steps } from './steps.ts'
 import type { Field } from './terms.ts'
 import { documentFrequency, idf, similarTerms, type TextIndex, type WeightedTerm } from './text-index.ts'
 
-/** A query made ready for one state of the index. Its concepts are its distinct words that the index can answer, by number. */
+/** A parsed query for one state of the index. Its concepts are its distinct words that the index has, by number. */
 export interface Query {
   field: Field
   /** Distinct. */
@@ -15,13 +16,13 @@ export interface Query {
   words: Map<string, number>
 }
 
-/** Of a longer query the rarest terms count, equals by name: a page pasted into the box says enough by them. */
+/** Of a longer query only the rarest terms count, equals by name. */
 const MOST_TERMS = 64
 
 /** Of all terms together, each document counted for each: half a second of scoring. The rarest always counts. */
 const MOST_POSTINGS = 300_000
 
-/** Of the words that the index lacks the first few are read as typing errors: each look-up walks the dictionary. */
+/** The first words that the index lacks are corrected as typing errors; each look-up walks the dictionary. */
 const MOST_MISSPELT = 8
 const MOST_SIMILAR = 8
 const SHORTEST_MISSPELT = 4
@@ -32,7 +33,7 @@ const FUZZY_WEIGHT = 0.45
 
 /**
  * A word that is repeated n times weighs √n; against 1 and n on six sets that is the best or within 0.2 points of it.
- * A query of stop words only ("The Who") is put to the titles, which keep them.
+ * A query of stop words only ("The Who") searches the titles, which keep them.
  */
 export function* parseQuery(index: TextIndex, text: string): Steps<Query> {
   const all: Word[] = []

@@ -1,5 +1,13 @@
+/** Orders matches and the nodes that an expansion reaches from them, by one score. */
 import { type Coverage, newShare, titleShare } from './coverage.ts'
-import { degreeOf, type Follow, type Graph, type Neighbour, neighboursOf, type Relation } from './graph.ts'
+import {
+  degreeOf,
+  type FollowedEdges,
+  type Neighbour,
+  neighboursOf,
+  type Relation,
+  type SearchGraph,
+} from './expansion.ts'
 import type { Level } from './levels.ts'
 import type { Steps } from './steps.ts'
 
@@ -20,14 +28,14 @@ export interface RankedNode {
   via: string | null
 }
 
-/** Where scores may spread. */
-export interface Terrain {
-  graph: Graph
-  follow: Follow
+/** The edges and nodes to which scores may spread. */
+export interface Expansion {
+  graph: SearchGraph
+  follow: FollowedEdges
   admits(id: string): boolean
 }
 
-/** At most so many nodes are in an answer, hence so many neighbours of one node are looked at: more are cut anyway. */
+/** Nodes of one answer, and hence neighbours of one node that are considered. */
 export const MOST_NODES = 500
 
 const SEEDS = 8
@@ -35,7 +43,7 @@ const FRONTIER = 20
 const SECOND_HOP = 0.7
 
 /** A node that was reached; `gain` is a share of the best match's score. */
-interface Step {
+interface ReachedNode {
   gain: number
   depth: number
   via: string | null
@@ -48,24 +56,25 @@ interface Source {
 }
 
 /**
- * The matches (best first) and what is reached from them, best first; `cut` if more than MOST_NODES were. All matches and
- * all that they reach lead on, but scores spread only from the best 8 matches and the 20 first-hop nodes that gained most.
+ * Ranks the matches (given best first) and the nodes reached from them, best first; `cut` if there were more than MOST_NODES.
+ * Every match and every reached node leads on, but scores spread only from the best 8 matches and the best 20 nodes of the first
+ * hop.
  * A second hop adds nodes and raises none that was reached before.
  *
  * Formula and figures: index/README.md. Spreading one hop lifts recall@5 of multi-hop questions from 69 to 94 % (2Wiki).
- * The bridge, a second text query that adds entry points, belongs before this, where the `top_k` matches are chosen.
+ * A second text query that adds entry points would come before this, where the `top_k` matches are chosen.
  */
 export function* rankNodes(
-  terrain: Terrain,
+  expansion: Expansion,
   coverage: Coverage,
   matches: Match[],
   level: Level,
 ): Steps<{ nodes: RankedNode[]; cut: boolean }> {
   const top = matches[0]?.score ?? 0
-  const found = new Map<string, Step>(
+  const found = new Map<string, ReachedNode>(
     matches.map(({ id }) => [id, { gain: 0, depth: 0, via: null, relation: 'match' }]),
   )
-  const scored = (id: string, step: Step): RankedNode => ({
+  const scored = (id: string, step: ReachedNode): RankedNode => ({
     id,
     score: roundScore((coverage.scores.find(id)?.score ?? 0) + top * step.gain),
     relation: step.relation,
@@ -73,7 +82,7 @@ export function* rankNodes(
     via: step.via,
   })
   let cut = false
-  if (level.hops > 0) cut = yield* walk(terrain, coverage, found, seedsOf(coverage, matches, top, level), 1)
+  if (level.hops > 0) cut = yield* expandOneHop(expansion, coverage, found, seedsOf(coverage, matches, top, level), 1)
   if (level.hops > 1) {
     const first = [...found].filter(([, step]) => step.depth === 1)
     first.sort(([a, { gain: x }], [b, { gain: y }]) => y - x || (a < b ? -1 : 1))
@@ -84,7 +93,7 @@ export function* rankNodes(
       .sort(byScore)
       .slice(0, MOST_NODES - FRONTIER)
     const sources = [...frontier, ...others.map(({ id }) => ({ id, strength: 0 }))]
-    cut = (yield* walk(terrain, coverage, found, sources, 2)) || cut
+    cut = (yield* expandOneHop(expansion, coverage, found, sources, 2)) || cut
   }
   const nodes = [...found].map(([id, step]) => scored(id, step)).sort(byScore)
   return { nodes, cut: cut || nodes.length > MOST_NODES }
@@ -95,7 +104,7 @@ export function byScore(a: { id: string; score: number }, b: { id: string; score
   return b.score - a.score || (a.id < b.id ? -1 : 1)
 }
 
-/** To the 6 significant digits that are shown, so that what looks equal is equal. */
+/** Rounds to the 6 significant digits of an answer, so that scores that look equal are equal. */
 export function roundScore(score: number): number {
   return Number(score.toPrecision(6))
 }
@@ -107,18 +116,20 @@ function seedsOf(coverage: Coverage, matches: Match[], top: number, level: Level
   }))
 }
 
-/** Goes one hop from `sources`, in their order, and notes in `found` what is reached; true if neighbours of a hub were left out. */
-function* walk(
-  terrain: Terrain,
+/** Adds to `found` the nodes one hop from `sources`, in their order; true if neighbours of a hub were left out. */
+function* expandOneHop(
+  expansion: Expansion,
   coverage: Coverage,
-  found: Map<string, Step>,
+  found: Map<string, ReachedNode>,
   sources: Source[],
   depth: number,
 ): Steps<boolean> {
   let cut = false
   for (const source of sources) {
     yield
-    const neighbours = neighboursOf(terrain.graph, source.id, terrain.follow).filter(({ id }) => terrain.admits(id))
+    const neighbours = neighboursOf(expansion.graph, source.id, expansion.follow).filter(({ id }) =>
+      expansion.admits(id),
+    )
     const dilution =
       Math.max(
         1,
@@ -128,7 +139,7 @@ function* walk(
     for (const neighbour of best(coverage, neighbours)) {
       const known = found.get(neighbour.id)
       if (known && known.depth > 0 && known.depth < depth) continue
-      const gain = source.strength === 0 ? 0 : dilution * gainOf(terrain, coverage, source, neighbour)
+      const gain = source.strength === 0 ? 0 : dilution * gainOf(expansion, coverage, source, neighbour)
       if (!known) found.set(neighbour.id, { gain, depth, via: source.id, relation: neighbour.relation })
       else if (known.depth === 0 && depth === 1) known.gain = Math.max(known.gain, gain)
       else if (known.depth === depth && gain > known.gain) {
@@ -139,7 +150,7 @@ function* walk(
   return cut
 }
 
-function gainOf({ graph }: Terrain, coverage: Coverage, { id, strength }: Source, to: Neighbour): number {
+function gainOf({ graph }: Expansion, coverage: Coverage, { id, strength }: Source, to: Neighbour): number {
   const novelty = 0.7 + 0.3 * newShare(coverage, id, to.id)
   return (strength * to.weight * novelty) / (1 + Math.log(1 + degreeOf(graph, to.id))) ** 0.25
 }

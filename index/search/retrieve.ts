@@ -1,4 +1,5 @@
-import { edgesOf, type Follow, type SearchEdge } from './graph.ts'
+/** Answers a question from a search index: matches, ranked nodes, and the connections among them. */
+import { edgesOf, type FollowedEdges, type SearchEdge } from './expansion.ts'
 import { type ExpansionDepth, LEVELS, type Level } from './levels.ts'
 import { withinLimits } from './limits.ts'
 import { parseQuery, type Query } from './query.ts'
@@ -9,7 +10,7 @@ import { snippetOf } from './snippet.ts'
 import { inSteps, type Steps } from './steps.ts'
 import { type Scores, scoreTerms } from './text-index.ts'
 
-export type { SearchEdge } from './graph.ts'
+export type { SearchEdge } from './expansion.ts'
 export { CUTS, wholeLetters } from './room.ts'
 export {
   createSearchIndex,
@@ -23,7 +24,7 @@ export {
 } from './search-index.ts'
 
 /** As in spec/openapi.yaml; the caller has checked its shape. */
-export interface Question {
+export interface SearchQuestion {
   query: string
   top_k: number
   expansion_depth: ExpansionDepth
@@ -50,7 +51,7 @@ interface RetrievedNode extends RankedNode {
   commit_id?: string
   /** Only the beginning of its text is searched. */
   partly_indexed?: boolean
-  /** What is indexed of the text. */
+  /** The indexed part of the text. */
   text_content?: string
 }
 
@@ -64,15 +65,15 @@ export interface Retrieved {
   truncated: boolean
 }
 
-/** UTF-16 units that are read for the snippets of one answer, in the order of rank, and of each match whatever is left. */
+/** UTF-16 units that are read for the snippets of one answer, in the order of rank, and the least for each match. */
 const SNIPPET_READING = 1_048_576
 const LEAST_READING = 16_384
 
 /** Edges in one answer, those with the least ids: about 4 MB. */
 const MOST_EDGES = 10_000
 
-/** Never throws; the answer depends on the question and on what the index holds, not on how it came there. */
-export function* retrieve(index: SearchIndex, question: Question): Steps<Retrieved> {
+/** Never throws. The answer depends on the question and the content of the index, not on the order of its edits. */
+export function* retrieve(index: SearchIndex, question: SearchQuestion): Steps<Retrieved> {
   const { graph, texts, documents } = index
   const level = LEVELS[question.expansion_depth]
   const scope = question.scope ?? {}
@@ -82,8 +83,8 @@ export function* retrieve(index: SearchIndex, question: Question): Steps<Retriev
   yield
   const matches = yield* bestMatches(scores, question.top_k, admits)
 
-  const terrain = { graph, admits, follow: followOf(level, scope) }
-  const ranked = yield* rankNodes(terrain, { texts, query, scores, concepts: new Map() }, matches, level)
+  const expansion = { graph, admits, follow: followOf(level, scope) }
+  const ranked = yield* rankNodes(expansion, { texts, query, scores, concepts: new Map() }, matches, level)
   const bytesOf = (id: string) => documents.get(id)?.bytes ?? 0
   const limited = withinLimits(ranked.nodes, question.include_raw_text ? bytesOf : undefined)
   const among = level.hops === 0 ? [] : yield* edgesAmong(index, new Set(limited.nodes.map(({ node }) => node.id)))
@@ -96,7 +97,7 @@ export function* retrieve(index: SearchIndex, question: Question): Steps<Retriev
   }
 }
 
-function followOf(level: Level, { connection_types }: Scope): Follow {
+function followOf(level: Level, { connection_types }: Scope): FollowedEdges {
   return {
     children: level.children,
     parents: level.parents,
@@ -104,7 +105,7 @@ function followOf(level: Level, { connection_types }: Scope): Follow {
   }
 }
 
-/** Rounded before they are ordered, so that the cut at `limit` goes by what is shown. */
+/** Rounds scores before it orders the matches, so that the cut at `limit` follows the scores of the answer. */
 function* bestMatches(scores: Scores, limit: number, admits: (id: string) => boolean): Steps<Match[]> {
   const best: Match[] = []
   yield* inSteps(scores.ranked(), ({ id, score }) => {

@@ -1,17 +1,17 @@
+/** Estimates the heap of a search index, and how much of each text is indexed so that it fits. */
 import { inSteps, type Steps } from './steps.ts'
 import type { Terms } from './terms.ts'
 
 /**
- * Bytes of UTF-8 of each text that are indexed. The first holds unless what the index of an organisation then takes is
- * beyond its room: then the first that fits holds, for all of its texts. Which one that is depends on what the texts are,
- * not on how they came.
+ * Bytes of UTF-8 of each text that are indexed. An organisation uses the first cut with which its index fits its limit, for all
+ * its texts. The choice depends on the texts, not on their order of arrival.
  */
 export const CUTS = [262_144, 32_768, 4_096, 512, 0] as const
 
 /** Bytes of heap, measured with Node 20: of each document, posting, edge and distinct term, and of a UTF-16 unit of text. */
 const OF = { document: 1_000, posting: 36, edge: 800, term: 750, unit: 2 }
 
-/** One of so many terms is counted; which ones, the key decides. */
+/** One of so many terms is counted; the key decides which. */
 const SAMPLE = 64
 
 /** What one document takes at each cut but for the terms that it is the first to have. */
@@ -21,7 +21,7 @@ interface Share {
   sampled: [term: string, cuts: number][]
 }
 
-/** What an index takes of the heap at each cut, whatever its own; the numbers that are whole are exact. */
+/** The heap of an index at each cut. */
 export interface Room {
   key: number
   shares: Map<string, Share>
@@ -34,7 +34,7 @@ export interface Room {
   edges: number
 }
 
-/** @param key any text that those who write the documents do not know */
+/** @param key any text that authors of documents do not know */
 export function createRoom(key: string): Room {
   const bytes = CUTS.map(() => 0)
   const terms = CUTS.map(() => new Map<string, number>())
@@ -51,7 +51,7 @@ export function takenWith({ bytes, edges }: Room, cut: number, numTerms: number)
   return (bytes[cut] ?? 0) + OF.edge * edges + OF.term * numTerms
 }
 
-/** Notes the share of a document, or takes it back; `ends` are the UTF-16 units of its text that each cut leaves. */
+/** Sets or removes the share of a document; `ends`: the UTF-16 units of its text at each cut. */
 export function* setShare(room: Room, id: string, ends?: readonly number[], terms?: Terms): Steps {
   const old = room.shares.get(id)
   if (old) count(room, old, -1)
@@ -70,7 +70,7 @@ export function* setShare(room: Room, id: string, ends?: readonly number[], term
   room.shares.set(id, share)
 }
 
-/** Notes how many edges the holder holds. */
+/** Sets the number of edges of a holder. */
 export function setEdgeShare(room: Room, holder: string, edges: number): void {
   room.edges += edges - (room.edgesOf.get(holder) ?? 0)
   if (edges > 0) room.edgesOf.set(holder, edges)
@@ -100,14 +100,14 @@ function mixed(text: string, key: number): number {
   return (hash ^ (hash >>> 16)) >>> 0
 }
 
-/** The beginning of `text` that has at most `limitBytes` of UTF-8, in memory of its own. */
+/** Copies the beginning of `text` with at most `limitBytes` of UTF-8. */
 export function beginningOf(text: string, limitBytes: number): string {
   if (3 * text.length <= limitBytes) return text
   const bytes = Buffer.from(text.slice(0, limitBytes))
   return bytes.length <= limitBytes && text.length <= limitBytes ? text : wholeLetters(bytes.subarray(0, limitBytes))
 }
 
-/** The text that the bytes begin, without the letter that their end cuts in two. */
+/** Decodes the bytes without an incomplete character at their end. */
 export function wholeLetters(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true })
 }

@@ -1,4 +1,5 @@
-import { edgesOf, type Graph } from './graph.ts'
+/** Which nodes a question admits. */
+import { edgesOf, type SearchGraph } from './expansion.ts'
 import { inSteps, type Steps } from './steps.ts'
 
 /** All of the conditions that are given must hold; an empty list of nodes admits none, an empty list of tags all. */
@@ -10,7 +11,7 @@ export interface Scope {
   /** ISO times, both exclusive. */
   updated_after?: string
   updated_before?: string
-  /** Which connections `deep` follows; it decides about no node. */
+  /** The connections that `deep` follows; admits or excludes no node. */
   connection_types?: string[]
 }
 
@@ -21,7 +22,7 @@ export interface Scoped {
 
 /** Whether a node that is present lies in the scope. */
 export function* scopeTest(
-  graph: Graph,
+  graph: SearchGraph,
   documents: ReadonlyMap<string, Scoped>,
   scope: Scope,
 ): Steps<(id: string) => boolean> {
@@ -40,7 +41,7 @@ export function* scopeTest(
   }
 }
 
-function* descendants(graph: Graph, root: string): Steps<Set<string>> {
+function* descendants(graph: SearchGraph, root: string): Steps<Set<string>> {
   const found = new Set([root])
   yield* inSteps(found, (id) => {
     for (const { edge, other } of edgesOf(graph, id)) {

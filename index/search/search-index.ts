@@ -1,4 +1,5 @@
-import { createGraph, type Graph, type SearchEdge, setHeldEdges, setPresent } from './graph.ts'
+/** The search index of one organisation: documents, their texts, and the edges between them. */
+import { createSearchGraph, type SearchEdge, type SearchGraph, setHeldEdges, setPresent } from './expansion.ts'
 import { beginningOf, CUTS, createRoom, type Room, setEdgeShare, setShare, takenAt, takenWith } from './room.ts'
 import type { Steps } from './steps.ts'
 import { termsOf } from './terms.ts'
@@ -18,33 +19,33 @@ export interface SearchDocument {
   commitId?: string
 }
 
-/** `text` is what is indexed of it. */
+/** `text` is the indexed part. */
 type IndexedDocument = SearchDocument & { bytes: number }
 
-/** All that the search knows of one organisation. What it answers depends on its content, not on the order of the edits. */
+/** Answers depend on the content, not on the order of the edits. */
 export interface SearchIndex {
   documents: Map<string, IndexedDocument>
   texts: TextIndex
-  graph: Graph
+  graph: SearchGraph
   /** Which of CUTS its texts are cut at. */
   readonly cut: number
   /** Bytes of heap that it may take. */
   readonly limitBytes: number
   room: Room
-  /** What it takes has gone beyond the limit: it is empty, measures what comes and answers nothing. */
+  /** The index has exceeded its limit: it is empty, measures documents and answers nothing. */
   overfull: boolean
 }
 
-/** An estimate that is upheld: 100,000 pages of 80 words with three edges each fit, or 1,000,000 distinct words. */
+/** Bytes of heap, estimated: 100,000 pages of 80 words with three edges each fit, or 1,000,000 distinct words. */
 const orgLimitBytes = 768 * 1_048_576
 
-/** By how much the index may take more than was estimated of its terms. */
+/** The factor by which the index may exceed the estimate of its terms. */
 const tolerance = 1.25
 
 interface SearchIndexOptions {
   cut?: number
   limitBytes?: number
-  /** Any text that those who write the documents do not know. */
+  /** Any text that authors of documents do not know. */
   key?: string
 }
 
@@ -54,7 +55,7 @@ export function createSearchIndex(options: SearchIndexOptions = {}): SearchIndex
   return {
     documents: new Map(),
     texts: createTextIndex(),
-    graph: createGraph(),
+    graph: createSearchGraph(),
     cut,
     limitBytes,
     room,
@@ -83,14 +84,14 @@ export function* setDocument(index: SearchIndex, document: SearchDocument): Step
   emptyIfOverfull(index)
 }
 
-/** Replaces all edges that `holder` holds. An edge shows while there are documents at both of its ends. */
+/** Replaces all edges that `holder` holds. An edge is visible while both ends have documents. */
 export function setEdges(index: SearchIndex, holder: string, edges: SearchEdge[]): void {
   setEdgeShare(index.room, holder, edges.length)
   emptyIfOverfull(index)
   if (!index.overfull) setHeldEdges(index.graph, holder, edges)
 }
 
-/** Takes away the document and the edges it holds; those of others that touch it stay, hidden until it returns. */
+/** Removes the document and the edges that it holds; hides the edges of others to it until it returns. */
 export function* removeNode(index: SearchIndex, id: string): Steps {
   yield* setShare(index.room, id)
   setEdgeShare(index.room, id, 0)
@@ -100,13 +101,13 @@ export function* removeNode(index: SearchIndex, id: string): Steps {
   setPresent(index.graph, id, false)
 }
 
-/** The cut at which all that is known fits; undefined: none, there are too many titles or edges. */
+/** The first cut at which the index fits; undefined: none, since there are too many titles or edges. */
 export function fittingCut({ room, limitBytes }: SearchIndex): number | undefined {
   const cut = CUTS.findIndex((_, at) => takenAt(room, at) <= limitBytes)
   return cut < 0 ? undefined : cut
 }
 
-/** Bytes of heap that it takes, estimated. */
+/** Estimated bytes of heap. */
 export function heapOf({ room, cut, texts, overfull }: SearchIndex): number {
   return overfull ? 500 * room.shares.size : takenWith(room, cut, texts.numTerms)
 }

@@ -1,17 +1,18 @@
+/** Finds the part of a text that shows best why it matched. */
 import { wordsOf } from './analyzer.ts'
 import type { Query } from './query.ts'
 import { inSteps, type Steps } from './steps.ts'
 
 const WINDOW = 40
 
-/** UTF-16 units. Words are seldom so long that it matters; data that only looks like words is. */
+/** UTF-16 units. Only data that looks like words is so long. */
 const LONGEST_SNIPPET = 1_000
 
-/** Rarities as whole numbers: sums of them do not depend on their order. */
+/** Factor that makes rarities whole numbers, whose sums do not depend on their order. */
 const UNITS = 2 ** 20
 
 /**
- * The 40 words of `text` that say most of the query: the first window with the greatest sum of idf over the distinct words
+ * The 40 words of `text` that cover most of the query: the first window with the greatest sum of idf over the distinct words
  * of the query in it, its hits in the middle, white space collapsed. Without a hit, the beginning. Linear in `text`.
  */
 export function* snippetOf(query: Query, text: string): Steps<string> {
@@ -31,7 +32,7 @@ export function* snippetOf(query: Query, text: string): Steps<string> {
   return cut(text.slice(starts[first], ends[last] ?? 0).replace(/\s+/g, ' '))
 }
 
-/** Takes hits in the order of their places; `best` are those of the first and of the last hit of the best window so far. */
+/** Takes hits in the order of their positions; `best`: the first and the last hit of the best window so far. */
 function openWindow({ rarity }: Query) {
   const worth = rarity.map((value) => Math.round(value * UNITS))
   const counts = rarity.map(() => 0)
@@ -55,7 +56,7 @@ function openWindow({ rarity }: Query) {
   return { best, take }
 }
 
-/** Never between the halves of a surrogate pair. */
+/** Cuts never between the halves of a surrogate pair. */
 function cut(text: string): string {
   if (text.length <= LONGEST_SNIPPET) return text
   return text.slice(0, LONGEST_SNIPPET).replace(/[\uD800-\uDBFF]$/, '')

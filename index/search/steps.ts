@@ -1,7 +1,7 @@
-/** Work that may be put down: each `yield` is a place where others may have their turn; less than a millisecond lies between two. */
+/** Work in steps: the caller may run other work at each `yield`. A step takes less than a millisecond. */
 export type Steps<T = void> = Generator<undefined, T, undefined>
 
-/** All of it at once. */
+/** Runs all steps at once. */
 export function finish<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next()
@@ -9,7 +9,7 @@ export function finish<T>(steps: Steps<T>): T {
   }
 }
 
-/** `items` until `take` answers false, with a place to stop after each 32. */
+/** Calls `take` with each item until it returns false; yields after each 32. */
 export function* inSteps<T>(items: Iterable<T>, take: (item: T) => unknown): Steps {
   let taken = 0
   for (const item of items) {

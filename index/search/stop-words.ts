@@ -1,5 +1,5 @@
 /**
- * English function words: they say how a question is put, not what it is about. Folded as analyzer.ts folds them, before
+ * English function words, which carry no subject. Folded as analyzer.ts folds them, before
  * stemming. `us` (U.S.), `may` and `will` (names, months) are left out on purpose.
  */
 export const STOP_WORDS: ReadonlySet<string> = new Set(

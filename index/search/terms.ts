@@ -1,7 +1,8 @@
+/** Counts the terms of a document by field. */
 import { wordsOf } from './analyzer.ts'
 import { inSteps, type Steps } from './steps.ts'
 
-/** `all` is title and text without stop words; `title` keeps them, for questions made of nothing else. */
+/** `all` is title and text without stop words; `title` keeps them, for queries of stop words alone. */
 export type Field = 'all' | 'title'
 
 interface Occurrences {

@@ -1,3 +1,4 @@
+/** A BM25 index over titles and texts: MiniSearch's postings, set and removed here in steps. */
 import MiniSearch from 'minisearch'
 import { inSteps, type Steps } from './steps.ts'
 import { type Field, type Terms, termsOf } from './terms.ts'
@@ -19,7 +20,7 @@ interface Hit {
   terms: string[]
 }
 
-/** What a list of terms says of each document; the only thing the ranking knows of BM25. */
+/** The scores of a list of terms by document; the ranking uses nothing else of BM25. */
 export interface Scores {
   find(id: string): Hit | undefined
   /** Documents with a score, best first; their order among equals is undefined. */
@@ -28,7 +29,7 @@ export interface Scores {
 
 export interface TextIndex {
   mini: MiniSearch<IndexedText>
-  /** As indexed: what is taken out must be the very text that was put in. */
+  /** As indexed: removal needs the exact text that was added. */
   texts: Map<string, IndexedText>
   /** Sums of field lengths over all documents, in the order of FIELDS; whole numbers, hence exact. */
   totalLengths: number[]
@@ -43,7 +44,7 @@ const FIELDS: Field[] = ['all', 'title']
 const BOOST = { all: 1, title: 0.3 }
 const BM25 = { k: 1.2, b: 0.75, d: 0 }
 
-// MiniSearch 7.2.0, pinned: TypeScript lets a protected member be reached, and checks its type, through a name like these.
+// Protected members of MiniSearch 7.2.0 (pinned); TypeScript allows and checks access through such names.
 const AVERAGES = '_avgFieldLength'
 const LENGTHS = '_fieldLength'
 const SHORT_IDS = '_idToShortId'
@@ -55,7 +56,7 @@ export function createTextIndex(): TextIndex {
     fields: FIELDS,
     storeFields: [],
     autoVacuum: false,
-    // A document is added and discarded without a word; its postings are set and removed here, in steps.
+    // MiniSearch adds and discards documents without text; postings are set and removed here, in steps.
     extractField: (document, field) => (field === 'id' ? document.id : ''),
     tokenize: () => [],
     processTerm: (term) => term,
@@ -64,14 +65,14 @@ export function createTextIndex(): TextIndex {
 }
 
 /**
- * Adds a document, or replaces the one with its id; `terms` are those of title and text. Until the last step the index is
- * neither as before nor as after.
+ * Adds a document, or replaces the one with its id; `terms` are those of title and text. The index is inconsistent
+ * until the last step.
  */
 export function* setText(index: TextIndex, document: IndexedText, terms: Terms): Steps {
   yield* removeText(index, document.id)
   index.mini.add(document)
   index.texts.set(document.id, document)
-  const place = placeOf(index, document.id)
+  const place = slotOf(index, document.id)
   for (const field of FIELDS) {
     yield* inSteps(terms[field], ([term, { count }]) => addPosting(index, place, field, term, count))
     place.lengths[place.fieldIds[field] ?? -1] = terms[field].size
@@ -80,12 +81,12 @@ export function* setText(index: TextIndex, document: IndexedText, terms: Terms):
   setAverages(index)
 }
 
-/** Without what MiniSearch's `discard` leaves behind: scores would drift until a vacuum. */
+/** Removes all postings, which MiniSearch's `discard` leaves: scores would drift until a vacuum. */
 export function* removeText(index: TextIndex, id: string): Steps {
   const old = index.texts.get(id)
   if (!old) return
   const terms = yield* termsOf(old.title, old.text)
-  const place = placeOf(index, id)
+  const place = slotOf(index, id)
   for (const field of FIELDS) yield* inSteps(terms[field].keys(), (term) => removePosting(index, place, field, term))
   countLengths(index, id, -1)
   index.mini.discard(id)
@@ -93,19 +94,25 @@ export function* removeText(index: TextIndex, id: string): Steps {
   setAverages(index)
 }
 
-interface Place {
+interface DocumentPostings {
   shortId: number
   fieldIds: { [field: string]: number }
   /** By field. */
   lengths: number[]
 }
 
-function placeOf({ mini }: TextIndex, id: string): Place {
+function slotOf({ mini }: TextIndex, id: string): DocumentPostings {
   const shortId = mini[SHORT_IDS].get(id) ?? -1
   return { shortId, fieldIds: mini[FIELD_IDS], lengths: mini[LENGTHS].get(shortId) ?? [] }
 }
 
-function addPosting(index: TextIndex, { shortId, fieldIds }: Place, field: Field, term: string, count: number): void {
+function addPosting(
+  index: TextIndex,
+  { shortId, fieldIds }: DocumentPostings,
+  field: Field,
+  term: string,
+  count: number,
+): void {
   const fieldId = fieldIds[field] ?? -1
   const postings: Postings = index.mini[POSTINGS].fetch(term, () => {
     index.numTerms++
@@ -116,7 +123,7 @@ function addPosting(index: TextIndex, { shortId, fieldIds }: Place, field: Field
   else postings.set(fieldId, new Map([[shortId, count]]))
 }
 
-function removePosting(index: TextIndex, { shortId, fieldIds }: Place, field: Field, term: string): void {
+function removePosting(index: TextIndex, { shortId, fieldIds }: DocumentPostings, field: Field, term: string): void {
   const fieldId = fieldIds[field] ?? -1
   const postings: Postings | undefined = index.mini[POSTINGS].get(term)
   const documents = postings?.get(fieldId)
@@ -134,7 +141,7 @@ function countLengths(index: TextIndex, id: string, sign: 1 | -1): void {
     index.totalLengths[field] = (index.totalLengths[field] ?? 0) + sign * length
 }
 
-/** MiniSearch keeps a running average whose rounding depends on the order of the edits; ours does not. */
+/** Sets exact averages: the rounding of MiniSearch's running average depends on the order of the edits. */
 function setAverages(index: TextIndex): void {
   const count = index.mini.documentCount
   for (const [field, total] of index.totalLengths.entries())
@@ -163,10 +170,10 @@ export function similarTerms(index: TextIndex, field: Field, term: string, dista
 
 /**
  * BM25 of distinct `terms`, in the order given, over title and text or over the title alone. MiniSearch multiplies a
- * score by the number of matched terms and cannot be told not to: divided out, 1.4 to 6.1 points of nDCG@10.
+ * score by the number of matched terms, without a switch; dividing again gains 1.4 to 6.1 points of nDCG@10.
  *
- * This is the place for a top-k scorer over MiniSearch's own postings: `ranked` would stop at the
- * best few and `find` would score one document.
+ * A top-k scorer over MiniSearch's postings could replace this: `ranked` would stop at the best few and `find` would score one
+ * document.
  */
 export function scoreTerms(index: TextIndex, field: Field, terms: WeightedTerm[]): Scores {
   const results = index.mini.search('', {

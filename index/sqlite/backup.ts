@@ -1,19 +1,19 @@
-/** A database as one file of one moment, whatever is written to it meanwhile. */
+/** Copies a database of one moment to one file while it is written to, and checks such files. */
 import Sqlite from 'better-sqlite3'
 import { refuseOddFile } from './connection.ts'
 import { asDatabaseFault, DatabaseFault } from './database-fault.ts'
 
-/** Milliseconds that SQLite waits for others; WAL lets readers through. */
-const patience = 10_000
+/** The longest wait of SQLite for other connections; in WAL mode readers need not wait. */
+const busyTimeoutMs = 10_000
 
 /**
- * Writes what `file` holds at this moment to `to`, which must be missing or empty: a database without a log beside it, not
- * yet synced. Synchronous, about a second for 100 MB.
+ * Copies the present content of `file` to `to`, which must be missing or empty. The copy has no log beside it and is not
+ * synced. Synchronous, about a second for 100 MB.
  *
  * @throws Error where `file` is missing or damaged, or `to` cannot be written
  */
 export function copyDatabase(file: string, to: string): void {
-  const db = new Sqlite(file, { fileMustExist: true, timeout: patience })
+  const db = new Sqlite(file, { fileMustExist: true, timeout: busyTimeoutMs })
   try {
     db.prepare('vacuum into ?').run(to)
   } finally {
@@ -22,11 +22,11 @@ export function copyDatabase(file: string, to: string): void {
 }
 
 /**
- * A connection to a database that is there, with which nothing can be changed. Not SQLite's read-only mode, whose last
- * connection leaves an empty log and its index beside the file.
+ * Opens an existing database for reading. SQLite's own read-only mode is not used: its last connection leaves an empty log and
+ * its index beside the file.
  */
 export function openToRead(file: string): Sqlite.Database {
-  const db = new Sqlite(file, { fileMustExist: true, timeout: patience })
+  const db = new Sqlite(file, { fileMustExist: true, timeout: busyTimeoutMs })
   try {
     db.pragma('query_only = on')
     return db
@@ -37,9 +37,9 @@ export function openToRead(file: string): Sqlite.Database {
 }
 
 /**
- * SQLite's own sentence of what is wrong with the database in `file`; undefined where nothing is. Reads every page.
+ * SQLite's message about damage of the database in `file`; undefined where it is sound. Reads every page.
  *
- * @throws DatabaseFault busy, storage_*: a file that cannot be read is not damaged for that
+ * @throws DatabaseFault busy, storage_*: a file that cannot be read need not be damaged
  */
 export function findDatabaseDamage(file: string): string | undefined {
   try {
@@ -56,7 +56,7 @@ export function findDatabaseDamage(file: string): string | undefined {
     }
   } catch (error) {
     const fault = asDatabaseFault(error, file)
-    // SQLite has no name for the fault: the file's schema makes no sense to it.
+    // SQLite has no code for a schema that it cannot parse.
     const isDamage = fault instanceof DatabaseFault ? fault.code === 'damaged' : fault instanceof Sqlite.SqliteError
     if (isDamage && error instanceof Error) return error.message
     throw fault

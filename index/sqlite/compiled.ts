@@ -1,17 +1,17 @@
-/** Queries that every request asks: compiled once, not for each request anew, which costs more than SQLite's answer. */
+/** Compiles frequent queries once: compiling one costs more than SQLite's answer. */
 
 import type { CompiledQuery, Kysely } from 'kysely'
 
 /**
- * A query with `count` texts to fill in: `build` sees stand-ins, which may only become parameters. It must not look at
- * them, and must build the same for every database.
+ * A query with `count` parameters of type text. `build` receives placeholders, which may only become parameters. It must not
+ * depend on their values, and must build the same query for every database.
  */
 export function compiledOnce<S, R, V extends readonly string[]>(
   count: V['length'],
   build: (db: Kysely<S>, ...values: V) => { compile(): CompiledQuery<R> },
 ): (db: Kysely<S>, ...values: V) => Promise<R[]> {
   let compiled: CompiledQuery<R> | undefined
-  /** Which of the values each parameter is; -1: the constant that it is. */
+  /** The index of each parameter's value; -1 for a constant. */
   let places: readonly number[] = []
   return async (db, ...values) => {
     if (compiled === undefined) {

@@ -14,10 +14,10 @@ export interface SqliteOptions {
   readonly synchronous: 'FULL' | 'NORMAL'
   /** Reads the whole file first: 0.2 s for 100 MB. */
   readonly check?: boolean
-  readonly role: Role
+  readonly mode: ConnectionMode
 }
 
-/** Opens `file` and creates it if it is missing. WAL, foreign keys on; a connection of role `read` cannot write. */
+/** Opens `file` and creates it if it is missing. WAL, foreign keys on; a connection of mode `read` cannot write. */
 export async function openConnection(file: string, options: SqliteOptions): Promise<Sqlite.Database> {
   refuseOddFile(file)
   const handle = openHandle(file)
@@ -26,7 +26,7 @@ export async function openConnection(file: string, options: SqliteOptions): Prom
     handle.pragma(`synchronous = ${options.synchronous}`)
     handle.pragma('foreign_keys = on')
     if (options.check === true) await requireSound(handle)
-    if (options.role === 'read') handle.pragma('query_only = on')
+    if (options.mode === 'read') handle.pragma('query_only = on')
     return handle
   } catch (error) {
     handle.close()
@@ -84,4 +84,4 @@ export async function retryWhileBusy<R>(file: string, work: () => R): Promise<R>
   }
 }
 
-export type Role = 'read' | 'write'
+export type ConnectionMode = 'read' | 'write'

@@ -1,12 +1,12 @@
-/** What keeps a database from its work, told apart: by SQLite's codes, and by asking the file system what SQLite does not tell. */
+/** Classifies faults of a database by SQLite's codes and, where these are too coarse, by a look at the file system. */
 import { accessSync, closeSync, constants, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
 
-/** `damaged`: the file is not, or no longer wholly, a database. `too_new`: it was made by a newer version. */
+/** `damaged`: the file is not a database, or a damaged one. `too_new`: a newer version made it. */
 type DatabaseFaultCode = 'busy' | 'too_new' | 'damaged' | 'storage_full' | 'storage_readonly' | 'storage_error'
 
-/** The database could not do its work for a reason outside the program; nothing of the transaction was kept. */
+/** A fault outside the program. Nothing of the transaction was kept. */
 export class DatabaseFault extends Error {
   readonly code: DatabaseFaultCode
 
@@ -16,13 +16,12 @@ export class DatabaseFault extends Error {
     this.code = code
   }
 }
-
 /** Whether the file system failed below a database. */
 export function isDatabaseStorageFault(error: unknown): boolean {
   return error instanceof DatabaseFault && ['storage_full', 'storage_readonly', 'storage_error'].includes(error.code)
 }
 
-/** Others held the database for as long as one is ready to wait. */
+/** Others held the database longer than the time limit. */
 export class DatabaseBusy extends DatabaseFault {
   constructor(options?: ErrorOptions) {
     super('busy', 'The database is busy', options)
@@ -34,7 +33,7 @@ export function isBusy(error: unknown): boolean {
   return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }
 
-/** SQLite does not tell why a write failed. */
+/** Whether the file cannot be written to: SQLite does not report why a write failed. */
 function isReadOnly(file: string): boolean {
   try {
     accessSync(file, constants.W_OK)
@@ -44,7 +43,7 @@ function isReadOnly(file: string): boolean {
   }
 }
 
-/** Why a folder cannot be opened now, which SQLite does not tell; undefined where it can be. */
+/** Why a folder cannot be opened now, which SQLite does not report; undefined where it can be opened. */
 export function faultOfOpening(dir: string): NodeJS.ErrnoException | undefined {
   try {
     closeSync(openSync(dir, 'r'))
@@ -76,7 +75,7 @@ export function asDatabaseFault(error: unknown, file: string): unknown {
   return error
 }
 
-/** Whether `error` says that a unique constraint was broken: the row was already there. */
+/** Whether `error` is the violation of a unique constraint: the row exists already. */
 export function isDuplicate(error: unknown): boolean {
   return (
     error instanceof Sqlite.SqliteError &&

@@ -1,4 +1,4 @@
-/** A database: anyone may read at any time, one transaction writes at a time. */
+/** A database with one connection for reads and one for writes; one transaction writes at a time. */
 
 import { basename } from 'node:path'
 import { Kysely, type Migration, type Transaction } from 'kysely'
@@ -9,30 +9,30 @@ import { migrate } from './migrate.ts'
 export { DatabaseFault, isDatabaseStorageFault, isDuplicate } from './database-fault.ts'
 
 export interface Database<S> {
-  /** Sees what is committed; each query is a snapshot of its own. Cannot write. */
+  /** Reads committed data; each query is a snapshot of its own. Cannot write. */
   readonly read: Kysely<S>
   /**
-   * Runs `work` in one transaction, alone among all processes, and commits what it wrote, or nothing if it throws.
-   * Nothing but the transaction's own statements may be awaited in it, not even `read`'s.
+   * Runs `work` in one transaction, exclusive among all processes, and commits it; rolls back if `work` throws.
+   * `work` may await only the transaction's own statements, not even those of `read`.
    *
-   * @throws DatabaseFault: busy after 10 s of waiting for its turn, storage_* where the storage fails
+   * @throws DatabaseFault: busy after 10 s of waiting for the lock, storage_* where the storage fails
    */
   write<R>(work: (trx: Transaction<S>) => Promise<R>): Promise<R>
-  /** After the transaction that runs has ended. */
+  /** Waits for the running transaction. */
   close(): Promise<void>
 }
 
 export interface DatabaseOptions {
   /** FULL where the rows are the truth, NORMAL where they can be made again. */
   readonly synchronous: 'FULL' | 'NORMAL'
-  /** Reads the whole file first, about 0.2 s for 100 MB, so that damage shows at the start. */
+  /** Reads the whole file first, about 0.2 s for 100 MB, so that damage is found at the start. */
   readonly check?: boolean
   /** Called for each statement that finds the file damaged. */
   readonly onDamage?: () => void
 }
 
 /**
- * Opens the database in `file`, made if it is not there, with every migration applied.
+ * Opens the database in `file`, creates it if it is missing, and applies every migration.
  *
  * @throws DatabaseFault, too_new where the file was made by a newer version
  */
@@ -42,12 +42,12 @@ export async function openDatabase<S>(
   options: DatabaseOptions,
 ): Promise<Database<S>> {
   const { synchronous, check = false, onDamage } = options
-  const writing = await openConnection(file, { synchronous, check, role: 'write' })
+  const writing = await openConnection(file, { synchronous, check, mode: 'write' })
   const writer = new Kysely<S>({ dialect: sqliteDialect(writing, 'write', onDamage) })
   const write: Database<S>['write'] = (work) => writer.transaction().execute(work)
   try {
     await write((trx) => migrate(trx, migrations, basename(file)))
-    const reading = await openConnection(file, { synchronous, role: 'read' })
+    const reading = await openConnection(file, { synchronous, mode: 'read' })
     const read = new Kysely<S>({ dialect: sqliteDialect(reading, 'read', onDamage) })
     return {
       read,

@@ -1,4 +1,4 @@
-/** One SQLite connection as Kysely drives it: statements kept prepared, waiting for other processes without blocking. */
+/** Kysely's driver for one SQLite connection: caches prepared statements, waits for other processes without blocking. */
 
 import type Sqlite from 'better-sqlite3'
 import {
@@ -12,11 +12,11 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
-import { busyTimeoutMs, type Role, retryWhileBusy } from './connection.ts'
+import { busyTimeoutMs, type ConnectionMode, retryWhileBusy } from './connection.ts'
 import { DatabaseBusy, DatabaseFault } from './database-fault.ts'
 
 /** `onDamage` is called for each statement that finds the file damaged; the statement throws too. */
-export function sqliteDialect(handle: Sqlite.Database, role: Role, onDamage: () => void = () => {}): Dialect {
+export function sqliteDialect(handle: Sqlite.Database, role: ConnectionMode, onDamage: () => void = () => {}): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
     createDriver: () => (role === 'read' ? readDriver(handle, onDamage) : writeDriver(handle, onDamage)),

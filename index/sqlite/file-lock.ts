@@ -20,7 +20,7 @@ export interface LiveProcess {
 const held = new Set<Sqlite.Database>()
 
 /** Attempts to make the folder: another process may remove one that is not locked yet. */
-const attempts = 100
+const maxAttempts = 100
 
 /**
  * Makes `runDir/<id>/` with the locked file `alive` in it. The folder gets its name after the lock is held. Nothing else may
@@ -30,7 +30,7 @@ const attempts = 100
  */
 export async function registerProcess(runDir: string): Promise<LiveProcess> {
   mkdirSync(runDir, { recursive: true })
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const id = randomUUID()
     const starting = join(runDir, `tmp-${id}`)
     mkdirSync(starting)
@@ -47,7 +47,7 @@ export async function registerProcess(runDir: string): Promise<LiveProcess> {
   throw new Error(`No folder for this process could be made in ${runDir}`)
 }
 
-/** The locked file in a process's folder. Only its name may be looked at by other means. */
+/** The locked file in a process's folder. Other code may test whether it exists, but must not open it. */
 export function lockFileIn(processDir: string): string {
   return join(processDir, 'alive')
 }

@@ -1,13 +1,13 @@
-/** Brings a database's tables up to the code's, once, however many processes start together. */
+/** Applies missing migrations to a database, once, however many processes start together. */
 
 import { type Migration, sql, type Transaction } from 'kysely'
 import { DatabaseFault } from './database-fault.ts'
 
 /**
- * Applies, in the order of their names, the migrations that `trx`'s database has not seen. It is the writing
- * transaction that makes a second process wait and then find nothing to do.
+ * Applies, in the order of their names, the migrations that the database of `trx` lacks. A second process waits for the write
+ * transaction and then finds nothing to do.
  *
- * @param file its name, for people
+ * @param file its name, for the message
  * @throws DatabaseFault too_new: the database was made by a newer version
  */
 export async function migrate<S>(

@@ -1,4 +1,4 @@
-/** A database that can be made again: set aside where it is damaged and made anew, at the opening and while it is used. */
+/** A database that can be rebuilt: a damaged file is set aside and replaced by a new one, at the start and while in use. */
 
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,47 +8,49 @@ import { type Database, DatabaseFault, openDatabase } from './database.ts'
 import { withFileLock } from './file-lock.ts'
 
 export interface DerivedDatabase<S> extends Database<S> {
-  /** The same, but each use throws DatabaseFault busy as long as not everything is in it. */
+  /** The same database; each use throws DatabaseFault busy until it is filled. */
   readonly whole: Database<S>
   /**
-   * Puts everything in by `fill` where it is not in yet, now and whenever the file is made anew; of all processes one at a
-   * time. Resolves once everything is in, `fill` has answered false, or `closing` is aborted.
+   * Fills the database by `fill` where it is not filled, now and whenever the file is replaced; one process at a time.
+   * Resolves when it is filled, `fill` has returned false, or `closing` is aborted.
    */
   keepWhole(fill: () => Promise<boolean>): Promise<void>
 }
 
 export interface DerivedOptions {
-  /** Names of files, in a folder that is there, by which processes take turns. */
-  readonly turns: string
-  /** Aborted when it will be closed soon: nothing is made anew from then on. */
+  /** Path and prefix of the lock files by which processes take turns; the folder must exist. */
+  readonly lockPrefix: string
+  /** Aborted before the database is closed: no file is replaced from then on. */
   readonly closing: AbortSignal
-  /** Whether one that a newer version has made may be set aside: no process of that version uses it. */
+
+  /** Whether a file of a newer version may be set aside: no process of that version lives. */
   mayReplaceNewer(): boolean
-  /** Told in a sentence what was done, for the log. */
-  tell(done: string, error?: unknown): void
+  /** Called with a sentence for the log. */
+  report(done: string, error?: unknown): void
 }
 
-/** Milliseconds between two looks whether the file is still the one that is open; and before what failed is tried again. */
-const interval = 1_000
-/** Milliseconds that another process may take to open the file, which reads all of it, before waiting for it is given up. */
+/** Time between two checks whether the open file is still the one of that name, and before a retry. */
+const checkIntervalMs = 1_000
+/** The longest wait for another process that opens the file, for which it reads all of it. */
 const openingTimeoutMs = 120_000
-/** Milliseconds that those who still read a file which was replaced get to end. */
-const patience = 30_000
-/** SQLite's `user_version` of a database that has everything in it; one that was just made has 0. */
+/** Time that readers of a replaced file have to end. */
+const readersTimeoutMs = 30_000
+/** SQLite's `user_version` of a filled database; a new one has 0. */
 const filled = 1
 
 interface Generation<S> extends Database<S> {
   readonly identity: bigint | undefined
   isWhole: boolean
-  /** It was found damaged, and another must take its place. */
+  /** It was found damaged and must be replaced. */
   isBroken: boolean
 }
 
-/** Opens the database in `file`; while it is open, one that turns out damaged, or was deleted or replaced, is opened anew. */
+/** Opens the database in `file`. Opens it again when the file proves damaged, or was deleted or replaced. */
 export async function openDerivedDatabase<S>(
   file: string,
   migrations: Record<string, Migration>,
-  { turns, closing, mayReplaceNewer, tell }: DerivedOptions,
+
+  { lockPrefix, closing, mayReplaceNewer, report }: DerivedOptions,
 ): Promise<DerivedDatabase<S>> {
   const name = basename(file)
   let fill: (() => Promise<boolean>) | undefined
@@ -56,10 +58,10 @@ export async function openDerivedDatabase<S>(
   let renewing: Promise<void> | undefined
   let current = await open()
 
-  /** Under a lock, that two who find the same damage do not set aside what the other has just made. */
+  /** Under a lock, so that of two processes that find the same damage none sets aside the other's new file. */
   async function open(broken?: Generation<S>): Promise<Generation<S>> {
     const opened = await withFileLock(
-      `${turns}-opening`,
+      `${lockPrefix}-opening`,
       closing,
       async () => {
         if (broken && identityOf(file) === broken.identity) await discard('it was found damaged')
@@ -81,14 +83,14 @@ export async function openDerivedDatabase<S>(
 
   async function discard(reason: string): Promise<void> {
     await setAside(file)
-    tell(`${name} was set aside as ${name}.damaged: ${reason}`)
+    report(`${name} was set aside as ${name}.damaged: ${reason}`)
   }
 
   async function openNow(): Promise<Generation<S>> {
-    // What belonged to a file that is gone would be taken for the new one's.
+    // SQLite would apply the log of a deleted file to the new one.
     if (identityOf(file) === undefined) await setAside(file)
     let opened: Generation<S> | undefined
-    // Without `fill` nobody could make it again.
+    // Without `fill` the database could not be filled again.
     const onDamage = () => void (opened && fill && renew(opened))
     const database = await openDatabase<S>(file, migrations, { synchronous: 'NORMAL', check: true, onDamage })
     const isWhole = await isFilled(database)
@@ -104,11 +106,11 @@ export async function openDerivedDatabase<S>(
       .then(
         (opened) => {
           current = opened
-          told = ''
-          setTimeout(() => void broken.close().catch(() => {}), patience).unref()
+          lastReport = ''
+          setTimeout(() => void broken.close().catch(() => {}), readersTimeoutMs).unref()
           if (fill) void keepWhole(fill)
         },
-        (error: unknown) => complain('cannot be opened again yet', error),
+        (error: unknown) => reportOnce('cannot be opened again yet', error),
       )
       .finally(() => {
         renewing = undefined
@@ -116,11 +118,11 @@ export async function openDerivedDatabase<S>(
     return renewing
   }
 
-  let told = ''
-  function complain(what: string, error: unknown): void {
+  let lastReport = ''
+  function reportOnce(what: string, error: unknown): void {
     const message = `${name} ${what}`
-    if (message !== told) tell(message, error)
-    told = message
+    if (message !== lastReport) report(message, error)
+    lastReport = message
   }
 
   const watch = setInterval(() => {
@@ -128,10 +130,10 @@ export async function openDerivedDatabase<S>(
     const now = identityOf(file)
     if (current.isBroken) void renew(current)
     else if (now !== current.identity) {
-      if (current.isWhole) tell(`${name} was ${now === undefined ? 'deleted' : 'replaced'}; it is opened anew`)
+      if (current.isWhole) report(`${name} was ${now === undefined ? 'deleted' : 'replaced'}; it is opened anew`)
       void renew(current, false)
     }
-  }, interval).unref()
+  }, checkIntervalMs).unref()
 
   async function keepWhole(work: () => Promise<boolean>): Promise<void> {
     fill = work
@@ -143,7 +145,7 @@ export async function openDerivedDatabase<S>(
 
   async function fillUp(work: () => Promise<boolean>): Promise<void> {
     while (!closing.aborted && !current.isWhole) {
-      const goesOn = await withFileLock(`${turns}-filling`, closing, async () => {
+      const goesOn = await withFileLock(`${lockPrefix}-filling`, closing, async () => {
         const generation = current
         if (!(await isFilled(generation))) {
           if (!(await work())) return false
@@ -152,8 +154,8 @@ export async function openDerivedDatabase<S>(
         generation.isWhole = await isFilled(generation)
         return true
       }).catch(async (error: unknown) => {
-        complain('could not be filled yet', error)
-        await sleep(interval, undefined, { ref: false, signal: closing }).catch(() => {})
+        reportOnce('could not be filled yet', error)
+        await sleep(checkIntervalMs, undefined, { ref: false, signal: closing }).catch(() => {})
         return true
       })
       if (!goesOn) return
@@ -188,7 +190,7 @@ export async function openDerivedDatabase<S>(
   }
 }
 
-/** Whether everything is in it now, for whoever opens it from now on. */
+/** Declares in the file whether the database is filled. */
 export async function declareFilled<S>(trx: Transaction<S>, isFilled: boolean): Promise<void> {
   await sql.raw(`pragma user_version = ${isFilled ? filled : 0}`).execute(trx)
 }

@@ -4,7 +4,7 @@ import { isTaken } from '../../gitstore/presence.ts'
 import { backUp, findMistake } from '../domain/operator/backup.ts'
 import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
 
-/** Exit code 1 if anything could not be copied, or is not sound where it was copied to. */
+/** Exit code 1 if something could not be copied, or a copy is not sound. */
 export async function backUpTo(call: Call, target: string): Promise<number> {
   const { config, signal } = call
   const dir = resolve(target)
@@ -14,7 +14,7 @@ export async function backUpTo(call: Call, target: string): Promise<number> {
   if (isTaken(dir)) await requireFolder(dir)
   const mistake = await findMistake(config.dataDir, dir)
   if (mistake !== undefined) throw new UsageError(mistake)
-  // Finishes what dead processes have begun. Where even that is damaged, a backup of the rest is wanted all the more.
+  // Recovers dead processes' transactions. If even that fails, the rest is backed up all the same.
   const sick = await withDeps(call, async () => undefined).catch((error: unknown) => error)
   signal.throwIfAborted()
   const progress = progressFor('Copying')

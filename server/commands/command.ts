@@ -1,4 +1,4 @@
-/** What the commands share: the call, the data folder, the terminal. */
+/** Shared by the commands: the call, the data folder, the terminal. */
 import { stat } from 'node:fs/promises'
 import { isAbsent } from '../../gitstore/presence.ts'
 import { openDeps } from '../bootstrap.ts'
@@ -8,14 +8,14 @@ import type { PathProblem } from '../domain/format/path-problem.ts'
 import { createLog } from '../http/requests.ts'
 import { type Progress, progressOn } from '../import/progress.ts'
 
-/** What every command gets. */
+/** The context of a command. */
 export interface Call {
   readonly config: Config
-  /** Aborted where the command is to end before its work is done. */
+  /** Aborted when the command is interrupted. */
   readonly signal: AbortSignal
 }
 
-/** What the caller of a command can mend: the message goes to standard error, the exit code is 2. */
+/** An error that the caller can correct: the message goes to standard error, the exit code is 2. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message)
@@ -23,7 +23,7 @@ export class UsageError extends Error {
   }
 }
 
-/** Runs `work` on the data folder, beside whatever else runs on it. */
+/** Opens the data folder, which may be in use, and runs `work`. */
 export async function withDeps<T>({ config, signal }: Call, work: (deps: Deps) => Promise<T>): Promise<T> {
   const level = config.logLevel === 'info' ? 'warn' : config.logLevel
   const opened = await openDeps(config, { log: createLog(level), draining: signal })
@@ -46,7 +46,7 @@ export async function requireFolder(path: string): Promise<void> {
   if (!isFolder) throw new UsageError(`${path} is not a folder`)
 }
 
-/** The exit code: 1 if there are any. */
+/** Prints the problems. Returns the exit code: 1 if there are any. */
 export function sayProblems(problems: readonly PathProblem[]): number {
   if (problems.length > 0) say(`${things(problems.length)} wrong:`)
   for (const { path, reason } of problems) say(`  ${path}: ${reason}`)

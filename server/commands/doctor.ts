@@ -6,7 +6,7 @@ import { examine, type Step } from '../domain/operator/doctor.ts'
 import type { Progress } from '../import/progress.ts'
 import { type Call, progressFor, requireFolder, say, things, withDeps } from './command.ts'
 
-/** Changes nothing. Exit code 1 if anything is wrong; notes are not. */
+/** Changes nothing. Exit code 1 for faults; notes do not count. */
 export async function checkHealth({ config, signal }: Call, options: { readonly json?: boolean }): Promise<number> {
   await requireFolder(config.dataDir)
   const folder = await mkdtemp(join(tmpdir(), 'grove-doctor-'))

@@ -14,7 +14,7 @@ export interface ImportOptions {
   readonly org?: string
 }
 
-/** Exit code 1 if a node was refused or a file left out; a link that leads nowhere is only named. */
+/** Exit code 1 if a node was refused or a file left out; unresolved links are only listed. */
 export async function importFolder(call: Call, folder: string, options: ImportOptions): Promise<number> {
   await requireFolder(folder)
   await requireFolder(call.config.dataDir)
@@ -47,11 +47,11 @@ export async function importFolder(call: Call, folder: string, options: ImportOp
 
 async function personFor(deps: Deps, email: string): Promise<Person> {
   const account = await findAccountByEmail(deps.credentials.read, email)
-  if (!account) throw new UsageError(`Nobody has signed up as ${email}; sign up first (POST /auth/signup)`)
+  if (!account) throw new UsageError(`There is no account ${email}; sign up first (POST /auth/signup)`)
   return { kind: 'person', id: account.id, email: account.email, name: account.name }
 }
 
-/** The organisation that is named, else the person's own of the folder's name, else a new one of that name. */
+/** The given organisation, else the person's organisation with the folder's name, else a new one. */
 async function orgForImport(deps: Deps, person: Person, id: string | undefined, name: string): Promise<Org> {
   if (id !== undefined) return readOrg(deps, person, { orgId: id })
   const { orgs } = await listOrgs(deps, person, { limit: 10_000, offset: 0 })

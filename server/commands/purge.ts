@@ -7,7 +7,7 @@ export interface PurgeOptions {
   readonly force?: boolean
 }
 
-/** Days that what was deleted is kept at least, but for `--force`. */
+/** Days for which deleted data is kept, unless `--force`. */
 const shortestTrash = 14
 
 export async function purgeTrash(call: Call, { olderThan, force = false }: PurgeOptions): Promise<number> {

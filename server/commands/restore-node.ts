@@ -3,7 +3,7 @@ import { isId } from '../domain/layout.ts'
 import { restoreNode } from '../domain/operator/trash.ts'
 import { type Call, requireFolder, say, UsageError, withDeps } from './command.ts'
 
-/** @param path `<org id>/<node id>`, as in the node's addresses and in what deletions leave in the trash */
+/** @param path `<org id>/<node id>`, as in the node's URLs and in the trash */
 export async function restoreNodeAt(call: Call, path: string): Promise<number> {
   const [orgId = '', nodeId = '', more] = path.replace(/\.git$/, '').split('/')
   if (!isId(orgId) || !isId(nodeId) || more !== undefined) throw new UsageError(`${path} is not ORG_ID/NODE_ID`)

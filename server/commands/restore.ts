@@ -7,7 +7,7 @@ import { createAccounts, findOccupant, putIntoPlace } from '../domain/operator/r
 import { stage } from '../domain/operator/staging.ts'
 import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
 
-/** Exit code 1 if a copy was left for a fault of its own, or is restored and not sound. */
+/** Exit code 1 if a copy was skipped because it is damaged, or a restored one is not sound. */
 export async function restoreFrom(call: Call, source: string): Promise<number> {
   const dir = resolve(source)
   const root = call.config.dataDir

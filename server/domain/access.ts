@@ -1,4 +1,4 @@
-/** Who may do what. Each use case asks once, at its start, and hands the access on. */
+/** Access: which organisations and nodes the caller may see, and with which role. Each use case asks once and hands it on. */
 
 import { isGitError, isStorageFault } from '../../gitstore/errors.ts'
 import type { History } from '../../gitstore/history/history.ts'
@@ -20,7 +20,7 @@ import { isId, ledgerRef, main, nodeRepo, orgRepo } from './layout.ts'
 
 const rank: Record<Role, number> = { reader: 1, editor: 2, maintainer: 3, owner: 4 }
 
-/** What a use case asks for: `public` is what anyone may read once the organisation is published. */
+/** The role a use case requires. `public`: what anyone may read once the organisation is published. */
 export type Need = 'public' | Role
 
 export interface OrgAccess {
@@ -36,7 +36,7 @@ export interface NodeAccess extends OrgAccess {
 }
 
 /**
- * The organisation, if the caller may see it and has the role that is needed.
+ * The organisation, if the caller may see it and has the required role.
  *
  * @throws Refusal unauthenticated (anonymous, not published or unknown), org_not_found, forbidden
  */
@@ -47,7 +47,7 @@ export async function orgFor(deps: Deps, actor: Actor, at: OrgAt, need: Need): P
 }
 
 /**
- * The node, its repository and the caller's access; the index has followed the repository's refs when this returns.
+ * The node, its repository and the caller's access. The index is up to date with the repository's refs when this returns.
  *
  * @throws Refusal as orgFor, node_not_found before forbidden; GitError repo_missing, ref_damaged
  */
@@ -56,7 +56,7 @@ export async function nodeFor(deps: Deps, actor: Actor, at: NodeAt, need: Need):
 }
 
 /**
- * A node of an organisation to which the access is known: a node just made, or the same node after a change.
+ * A node of an organisation to which the access is known: a new node, or the same node after a change.
  *
  * @throws as nodeFor, but for the organisation's refusals
  */
@@ -68,12 +68,12 @@ export async function nodeIn(deps: Deps, access: OrgAccess, nodeId: string, need
   return { org: access.org, role: access.role, node, repo, history: historyOf(deps, nodeId, repo) }
 }
 
-/** The access with the node's row as it is now. The index has followed. @throws as nodeIn */
+/** The access with the node's current row; the index is up to date. @throws as nodeIn */
 export function reread(deps: Deps, access: NodeAccess, need: Need): Promise<NodeAccess> {
   return nodeIn(deps, access, access.node.id, need)
 }
 
-/** The role once more, under a lock: a long request outlives a removal. @throws Refusal forbidden */
+/** Checks the role again under a lock: it may have been revoked during a long request. @throws Refusal forbidden */
 export async function requireStill(deps: Deps, person: Person, orgId: string, need: Role): Promise<void> {
   const role = await findRole(deps.index.read, orgId, person.id)
   if (!role || rank[role] < rank[need]) throw new Refusal('forbidden', `This needs the role ${need}`)
@@ -92,11 +92,11 @@ async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgA
   return found
 }
 
-/** The organisation and the person's role in it, both of one moment. */
+/** The organisation and the person's role in it, from one snapshot. */
 async function findSeen(deps: Deps, orgId: string, userId: string): Promise<OrgAccess | undefined> {
   const known = () => findOrgWithRole(deps.index.read, orgId, userId)
   const seen = isId(orgId) ? await known() : undefined
-  // A crash may have left it out of the index: then following its repository puts it there.
+  // A crash may have left the organisation out of the index: indexing its repository adds it.
   return seen ?? ((await findOrg(deps, orgId)) && known())
 }
 
@@ -109,7 +109,7 @@ export function requireRole({ role }: OrgAccess, need: Need): void {
   )
 }
 
-/** The organisation's row; one that a crash left out of the index is found by its repository. */
+/** The organisation's row. An organisation that a crash left out of the index is found by its repository. */
 export async function findOrg(deps: Deps, orgId: string): Promise<OrgRow | undefined> {
   if (!isId(orgId)) return undefined
   const row = await findOrgRow(deps.index.read, orgId)
@@ -118,7 +118,7 @@ export async function findOrg(deps: Deps, orgId: string): Promise<OrgRow | undef
   return findOrgRow(deps.index.read, orgId)
 }
 
-/** Where the storage fails while the index follows, a node is read as the index has it: reads go on. */
+/** If storage fails while indexing, reads use the row as it is. */
 async function findIndexed(deps: Deps, org: OrgRow, nodeId: string, need: Need): Promise<NodeRow | undefined> {
   const orgId = org.id
   if (!isId(nodeId)) return undefined
@@ -130,7 +130,7 @@ async function findIndexed(deps: Deps, org: OrgRow, nodeId: string, need: Need):
   } catch (error) {
     const reads = need === 'public' || need === 'reader'
     if (row === undefined || !reads || !(isStorageFault(error) || isDatabaseStorageFault(error))) throw error
-    deps.log.warn({ err: error, orgId, nodeId }, 'the index cannot follow this node; it is read as it was')
+    deps.log.warn({ err: error, orgId, nodeId }, 'a node cannot be indexed; its last indexed state is read')
     return row
   }
   row = await findNode(deps.index.read, orgId, nodeId)
@@ -138,8 +138,8 @@ async function findIndexed(deps: Deps, org: OrgRow, nodeId: string, need: Need):
 }
 
 /**
- * Whether the refs are those last indexed. The ledger and main are read; of the other branches it is asked whether anything has
- * moved since they were last compared.
+ * Whether the refs are the indexed ones. Reads the ledger and main; for the other branches, asks only whether anything
+ * moved since the last comparison.
  */
 async function isIndexed(deps: Deps, repo: Repo, row: NodeRow & { readonly epoch: string }): Promise<boolean> {
   try {

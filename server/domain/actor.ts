@@ -1,4 +1,4 @@
-/** Who asks. */
+/** The caller of a use case. */
 
 export interface Person {
   readonly kind: 'person'

@@ -6,15 +6,15 @@ import { Invalid, invalid, Refusal } from '../errors.ts'
 type Answer = Refusal | Invalid
 
 interface Meaning {
-  /** Undefined: a fault of the service, 500. */
+  /** Undefined: an internal fault, 500. */
   readonly answer: (error: GitError) => Answer | undefined
-  /** The line of git's report for a ref of a push. Undefined: the service failed. */
+  /** The line in git's report for a refused ref. Undefined: the service failed. */
   readonly pushed?: string
-  /** Whether a push that meets it is an error in the log. */
+  /** Whether it is logged as an error when a push fails with it. */
   readonly isLogged?: true
 }
 
-/** A fault may come after the ref has moved, and before that is durable. */
+/** A fault can occur after the ref has moved and before the move is durable. */
 const look = 'fetch before you push again'
 
 const damaged = () => new Refusal('repo_damaged', 'This repository is damaged')
@@ -69,7 +69,7 @@ const meanings: Readonly<Record<GitErrorCode, Meaning>> = {
   },
 }
 
-/** What the caller of REST is answered; undefined: a fault of the service. */
+/** The response of REST; undefined: an internal fault. */
 export function answerOf(error: unknown): Answer | undefined {
   if (error instanceof Refusal || error instanceof Invalid) return error
   if (error instanceof DatabaseFault) {
@@ -85,7 +85,7 @@ export interface PushAnswer {
   readonly isLogged: boolean
 }
 
-/** What the report of a push says of a ref that stayed where it was. */
+/** The line in the report of a push for a refused ref. */
 export function pushAnswerOf(error: unknown): PushAnswer {
   if (error instanceof Refusal || error instanceof Invalid) return { reason: error.message, isLogged: false }
   const meaning = error instanceof GitError ? meanings[error.code] : undefined

@@ -3,7 +3,7 @@ import { probeOrgs } from '../../index/derived/org-queries.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
 
-/** @throws Refusal draining; whatever the databases throw that cannot be read */
+/** @throws Refusal draining; errors of a database that cannot be read */
 export async function requireReady(deps: Deps): Promise<void> {
   if (deps.draining.aborted) throw new Refusal('draining', 'The service is about to stop')
   await findSigningKey(deps.credentials.read)

@@ -1,4 +1,4 @@
-/** The names of what lies in the data folder, and of the refs that Grove uses. */
+/** The names of files in the data folder, and of the refs with a meaning. */
 import { join } from 'node:path'
 import type { Repo } from '../../gitstore/repo.ts'
 import type { Store } from '../../gitstore/store.ts'
@@ -17,7 +17,7 @@ export const orgRepository = 'org.git'
 
 export const main = 'refs/heads/main'
 export const ledgerRef = 'refs/grove/ledger'
-/** Held, never moved, while a parent edge is added on main: two commits must not close a cycle together. */
+/** Locked, never moved, while a parent edge is added on main: two commits must not close a cycle together. */
 export const graphRef = 'refs/grove/graph'
 
 export function orgFolder(store: Store, orgId: string): string {
@@ -32,7 +32,7 @@ export function nodeRepo(store: Store, orgId: string, nodeId: string): Repo {
   return { dir: join(store.root, orgId, `${nodeId}.git`) }
 }
 
-/** Where `git` finds the repository of a node, or without one the organisation's own; `base` has no slash at its end. */
+/** The clone URL of a node, or of the organisation's own repository. `base` has no slash at its end. */
 export function cloneUrl(base: string, orgId: string, nodeId = 'org'): string {
   return `${base}/git/${orgId}/${nodeId}.git`
 }
@@ -50,19 +50,19 @@ export function trashedNodeRepo(store: Store, orgId: string, nodeId: string, at:
   return { dir: join(trashFolder(store), orgId, `${nodeId}.${at.getTime()}.git`) }
 }
 
-/** The ref that keeps the head of a closed, unmerged request from being collected. */
+/** The ref that keeps the head of a closed, unmerged request from garbage collection. */
 export function pinRef(number: number): string {
   return `refs/grove/pulls/${number}`
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** Ids are folder names: only what has this form ever reaches a path. */
+/** Ids are folder names: only text of this form is used in a path. */
 export function isId(text: string): boolean {
   return uuid.test(text)
 }
 
-/** The same id as it is stored: UUIDs are read in either case. Any other text stays as it is. */
+/** The id as stored: UUIDs are accepted in upper case. Other text is returned unchanged. */
 export function canonicalId(text: string): string {
   const lower = text.toLowerCase()
   return isId(lower) ? lower : text

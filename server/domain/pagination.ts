@@ -1,4 +1,4 @@
-/** Lists are pages: what was asked for, and the true total. */
+/** Pages of lists, with the total. */
 
 export interface Page {
   readonly limit: number
@@ -9,7 +9,7 @@ export function pageOf({ limit, offset }: Page, total: number): { total: number;
   return { total: Number(total), limit, offset }
 }
 
-/** A page of what is in memory whole. */
+/** A page of a list in memory. */
 export function slice<T>(items: readonly T[], { limit, offset }: Page): T[] {
   return items.slice(offset, offset + limit)
 }

@@ -1,12 +1,12 @@
-/** Long work on the event loop, in slices between which everything else has its turn. */
+/** Runs long work on the event loop in slices, between which other work runs. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 const sliceMs = 8
 
-/** One slice of such work a turn of the event loop, however many wait for theirs. */
+/** One slice per turn of the event loop, however many jobs wait. */
 let turns: Promise<unknown> = Promise.resolve()
 
-/** Runs work that stops often; several, one after the other, share a slice where they fit. */
+/** Runs a job that yields often; several jobs share a slice if they fit. */
 export type Slices = <T>(steps: Generator<undefined, T, undefined>) => Promise<T>
 
 export function openSlices(): Slices {

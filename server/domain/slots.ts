@@ -1,14 +1,14 @@
-/** Slots for work that is heavy: how much of it runs at once, and how many requests wait for it, and for how long. */
+/** Slots for expensive work: limits how much runs at once, how many requests wait, and for how long. */
 import { Refusal } from '../errors.ts'
 
 export interface SlotLimits {
   readonly running: number
-  /** For one key, as a person. */
+  /** Per key, such as a person. */
   readonly runningForOne: number
   readonly waiting: number
   readonly waitingForOne: number
   readonly waitTimeoutMs: number
-  /** A sentence for who is turned away. */
+  /** The message of a refusal. */
   readonly refusal: string
 }
 
@@ -17,10 +17,10 @@ interface Waiter {
   admit(): void
 }
 
-/** Runs work when a slot is free. */
+/** Runs work once a slot is free. */
 export type InSlot = <T>(key: string, signal: AbortSignal, work: () => Promise<T>) => Promise<T>
 
-/** @throws from what it answers: Refusal busy; the signal's reason */
+/** The returned function @throws Refusal busy; the signal's reason */
 export function openSlots(limits: SlotLimits): InSlot {
   const counts = new Map<string, number>()
   const queue = new Set<Waiter>()

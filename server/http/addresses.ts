@@ -1,9 +1,9 @@
-/** Where a request comes from, for limits and for what an account remembers. */
+/** The caller's address, for rate limits and for the addresses known to an account. */
 
 import { isIPv6 } from 'node:net'
 import type { Request } from 'express'
 
-/** The caller's address, as the trusted proxies tell it; of IPv6 the /64, which is what one customer has. */
+/** The caller's address as reported by trusted proxies; for IPv6 the /64, the usual size of one customer. */
 export function networkOf(req: Request): string {
   const { ip = '' } = req
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]

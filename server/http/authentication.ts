@@ -1,4 +1,4 @@
-/** Who sent this: `Authorization: Bearer` and nothing else. A signature is verified once, all else at each request. */
+/** Authentication by `Authorization: Bearer`. A signature is verified once; everything else at each request. */
 
 import type { Request, RequestHandler, Response } from 'express'
 import { LRUCache } from 'lru-cache'
@@ -12,19 +12,19 @@ import type { Person } from '../domain/actor.ts'
 import { Refusal } from '../errors.ts'
 import { contextOf, setCredential } from './context.ts'
 
-/** Tokens whose signature, issuer and audience were found right, each under itself, and what they claim. */
+/** Tokens with a verified signature, issuer and audience, and their claims. */
 type Verified = LRUCache<string, Claims>
 
-/** Tokens that are remembered, of about 0.5 KB each; a client has one at a time. */
+/** Cached tokens, about 0.5 KB each; a client uses one at a time. */
 const remembered = 10_000
 
-/** Of two clocks, or of one that is set right. */
+/** Clock skew allowed. */
 const clockLeewayMs = 60_000
 
-/** Who shows this text, the access token of a login or a personal one; undefined: nobody, whatever the reason. */
+/** The credential of an access token or a personal access token; undefined if it is invalid. */
 export type FindCredential = (text: string) => Promise<Credential | undefined>
 
-/** Made once: what it makes remembers the signatures that it has verified. */
+/** Called once: the result caches verified signatures. */
 export function credentialFinder(deps: Deps): FindCredential {
   const passport = new Passport()
   const verified: Verified = new LRUCache({ max: remembered })
@@ -44,7 +44,7 @@ export function credentialFinder(deps: Deps): FindCredential {
   }
 }
 
-/** A bad token is 401 wherever tokens are read at all: nobody is silently anonymous. */
+/** An invalid token is 401 even where authorization is optional, never anonymous access. */
 export function authenticate(findCredential: FindCredential): RequestHandler {
   return async (req, _res, next) => {
     const { security } = contextOf(req).operation
@@ -65,8 +65,8 @@ export function authenticate(findCredential: FindCredential): RequestHandler {
 }
 
 /**
- * Holds a personal access token to its bounds, before anything else is read of the request: that it is beyond them tells
- * nothing of what is there.
+ * Enforces the scope of a personal access token before the request is read further, so that the refusal reveals nothing
+ * about what exists.
  */
 export const limitTokens: RequestHandler = (req, _res, next) => {
   const { operation, match, scope } = contextOf(req)
@@ -93,7 +93,7 @@ function bearerStrategy(deps: Deps, verified: Verified): Strategy {
       algorithms: [algorithm],
       issuer: keys.issuer,
       audience: keys.issuer,
-      // Below, by the service's own clock; this also accepts a token that has none.
+      // Checked below, by the service's clock; this also accepts a token without expiry.
       ignoreExpiration: true,
       passReqToCallback: true,
     },
@@ -105,7 +105,7 @@ function bearerStrategy(deps: Deps, verified: Verified): Strategy {
   )
 }
 
-/** Signed by us, which says nothing yet of what for. */
+/** The claims of a token we signed, of either kind. */
 interface Claims {
   readonly sub?: unknown
   readonly iat?: unknown
@@ -114,8 +114,8 @@ interface Claims {
 }
 
 /**
- * The account must still be there: a token outlives it otherwise. One of the future is none: where the clock has stepped
- * back it would live longer by that step, and its session is there to get another.
+ * The account must still exist. A token issued in the future is refused: after the clock stepped back it would be valid too
+ * long, and its session can issue another.
  */
 async function personOf(deps: Deps, { sub, iat, exp, token_use }: Claims): Promise<Person | undefined> {
   const now = deps.now().getTime()

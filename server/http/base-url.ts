@@ -1,4 +1,4 @@
-/** The address of this service, for addresses that leave it. */
+/** The service's own base URL, for links in responses. */
 
 import type { Request, Response } from 'express'
 
@@ -6,15 +6,15 @@ const label = '[\\da-z_](?:[\\w-]{0,61}[\\da-z_])?'
 const host = new RegExp(`^(?=[^:]{1,253}(?::|$))${label}(?:\\.${label})*\\.?(?::\\d{1,5})?$`, 'i')
 const bracketed = /^\[[\da-f:.]{2,45}\](?::\d{1,5})?$/i
 
-/** A name or an address, with or without a port: nothing that would mean something else in an address. */
+/** A host name or address, with an optional port and nothing else. */
 function isHost(text: string): boolean {
   return host.test(text) || bracketed.test(text)
 }
 
 /**
- * Where the caller reaches this service, without a slash at its end: `publicUrl`, else what the request came in at, as the
- * proxies tell it that TRUST_PROXY names. What is asked with another Host is told that one: its answer is for nobody else,
- * and no shared cache may keep it.
+ * The base URL as the caller reaches it, without a slash at its end: `publicUrl`, else the request's, as reported by trusted
+ * proxies (TRUST_PROXY). A response to a forged Host contains that host; it goes to that caller only, since shared caches
+ * may not store it.
  */
 export function baseUrl(publicUrl: string | undefined, req: Request): string {
   if (publicUrl !== undefined) return publicUrl
@@ -36,8 +36,7 @@ export function publicPath(res: Response, path: string): string {
 }
 
 /**
- * What the outermost trusted proxy has said. Each adds to the right, so what stands further left than there are such
- * proxies may come from anybody.
+ * The value set by the outermost trusted proxy. Each proxy appends on the right; values further left are untrusted.
  */
 function forwarded(req: Request, name: string): string | undefined {
   const sent = req.get(name)

@@ -1,4 +1,4 @@
-/** Reads what was sent: JSON of bounded size and depth. */
+/** Reads request bodies: JSON of bounded size and depth. */
 
 import type { Request, RequestHandler } from 'express'
 import { depthLimit, isTooDeep } from '../domain/format/limits.ts'
@@ -6,10 +6,10 @@ import { Invalid, Refusal } from '../errors.ts'
 import { contextOf } from './context.ts'
 import { badJson, readJson } from './json.ts'
 
-/** The largest arrives in time at 150 KB/s. */
+/** The largest body arrives in time at 150 KB/s. */
 const limits = { bytes: 16 * 1024 * 1024, ms: 120_000 } as const
 
-/** Puts the body into `req.body` if the operation has one, else leaves it unread. */
+/** Reads the body into `req.body` if the operation has one. */
 export const readBody: RequestHandler = async (req, res, next) => {
   const { operation } = contextOf(req)
   if (operation.body === 'none') {
@@ -18,10 +18,10 @@ export const readBody: RequestHandler = async (req, res, next) => {
     return
   }
   if (hasBody(req)) requireJson(req.headers['content-type'])
-  // One spelling: the validator keeps a compiled schema for ever for each that it meets.
+  // One spelling: the validator caches a compiled schema per content type for ever.
   req.headers['content-type'] = 'application/json'
   const body = await readJson(req, limits).catch((error: unknown) => {
-    // What is still sent is not worth waiting for.
+    // The rest of the body is not read.
     if (!req.complete) res.set('Connection', 'close')
     throw error
   })
@@ -37,7 +37,7 @@ function hasBody({ headers }: Request): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** Where no type is said, JSON is meant. */
+/** A missing content type means JSON. */
 function requireJson(sent = 'application/json'): void {
   const [type, ...parameters] = sent.split(';').map((part) => part.trim().toLowerCase())
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)

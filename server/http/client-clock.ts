@@ -1,19 +1,19 @@
-/** Ends requests of git whose client keeps the service waiting. Time that the service takes for itself is not counted. */
+/** Ends git requests with a slow client. The service's own time does not count. */
 
 import type { Request, Response } from 'express'
 
-/** Milliseconds between two looks at a connection. */
+/** Milliseconds between two checks of a connection. */
 const lookMs = 15_000
-/** Of a client whose turn it is, to send or to read: no byte in this time, or fewer than these in this time of its turns. */
+/** Limits while the client has to send or to read: no byte in this time, or fewer than so many bytes in so much time. */
 const silenceMs = 60_000
 const slowMs = 60_000
 const slowBytes = 60 * 1024
-/** In all, whoever's turn it is. */
+/** In total. */
 const longestMs = 3_600_000
 
 /**
- * Calls `leave` once the client is silent, too slow, or has taken an hour, and closes the connection at the next look. Looks
- * until the answer has been read and the body has come whole.
+ * Calls `leave` when the client is silent, too slow, or has taken an hour, and closes the connection at the next check. Runs
+ * until the body is complete and the response is read.
  */
 export function watchClient(req: Request, res: Response, leave: () => void): void {
   const { socket } = req
@@ -44,7 +44,7 @@ export function watchClient(req: Request, res: Response, leave: () => void): voi
   arm()
 }
 
-/** Whether bytes of the body are waited for, or bytes of the answer wait to be read. */
+/** Whether the client has to act: to send more of the body, or to read more of the response. */
 function isClientsTurn(req: Request, res: Response): boolean {
   const reads = !req.complete && req.readableFlowing === true
   return reads || res.writableLength > 0 || (res.writableEnded && !res.writableFinished)

@@ -1,4 +1,4 @@
-/** The server below Express: what Node would decide by itself and in silence is answered as everything else is. */
+/** The HTTP server below Express: answers in the API's format what Node would otherwise answer itself. */
 
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -9,21 +9,21 @@ import { toOriginForm } from './request-line.ts'
 
 /** Milliseconds for the headers of a request. Bodies have their own limits: bodies.ts, and gitstore/transfer/smart-http.ts of a push. */
 const headersMs = 20_000
-/** Longer than proxies and clients keep a connection, so that none sends into one that is being closed. */
+/** Longer than proxies and clients keep a connection, so that they close it first. */
 const keepAliveMs = 75_000
-/** Milliseconds for a client to read something of its answer, once that is made. */
+/** Milliseconds for a client to read part of a complete response. */
 const readingMs = 120_000
-/** Milliseconds that a client which still sends is listened to after its answer: one that is cut off may never read it. */
+/** Milliseconds for which further input is read after the response: a client cut off while sending may not read it. */
 const lingerMs = 3_000
 
-/** What was asked last on a connection. */
+/** The last request on a connection. */
 const latest = new WeakMap<Duplex, ServerResponse>()
 
 export function newServer(app: RequestListener, log: Logger): Server {
   const server = createServer({ requireHostHeader: false, headersTimeout: headersMs, requestTimeout: 0 })
   server.keepAliveTimeout = keepAliveMs
   server.timeout = readingMs
-  // A client that ends its side of the connection still reads. No types: it is not documented, and tested here.
+  // A client that ends its side of the connection still reads. Not in the types: undocumented, but tested here.
   Object.assign(server, { httpAllowHalfOpen: true })
   const answer: RequestListener = (req, res) => {
     latest.set(req.socket, res)
@@ -47,12 +47,12 @@ export function newServer(app: RequestListener, log: Logger): Server {
   return server
 }
 
-/** Sends `100 Continue` when the body is wanted. Where it never is, nothing tells whether the client sends it. */
+/** Sends `100 Continue` when the body is wanted. Otherwise it is unknown whether the client sends the body. */
 function continueOnceRead(req: IncomingMessage, res: ServerResponse): void {
   const { shouldKeepAlive } = res
   res.shouldKeepAlive = false
   req._read = (size) => {
-    // The one of its class again.
+    // The response class's own method.
     Reflect.deleteProperty(req, '_read')
     if (!res.headersSent) {
       res.shouldKeepAlive = shouldKeepAlive
@@ -62,14 +62,14 @@ function continueOnceRead(req: IncomingMessage, res: ServerResponse): void {
   }
 }
 
-/** What comes after the answer is thrown away, for a while. */
+/** Discards input after the response for a while. */
 function endUnread(req: IncomingMessage): void {
   if (req.complete) return
   const overdue = setTimeout(() => req.socket.destroy(), lingerMs)
   req.once('close', () => clearTimeout(overdue))
 }
 
-/** Node closes a connection with `destroySoon` as soon as the answer is written, which the system may drop where more comes in. */
+/** Node calls `destroySoon` once the response is written; the system may drop the response if more input arrives. */
 function lingerOnClose(socket: Socket): void {
   const closeNow = socket.destroySoon.bind(socket)
   socket.destroySoon = () => (isSending(socket) ? linger(socket) : closeNow())
@@ -87,7 +87,7 @@ function linger(socket: Duplex): void {
   socket.once('close', () => clearTimeout(overdue))
 }
 
-/** A connection on which nothing has moved: it is idle, or its client does not read; else the answer is being made. */
+/** Whether a connection without traffic is idle or its client does not read; otherwise a response is being made. */
 function endSilent(socket: Socket): void {
   const res = latest.get(socket)
   const isMaking = res !== undefined && !res.closed && socket.writableLength === 0
@@ -100,7 +100,7 @@ interface Broken {
   readonly detail: string
 }
 
-/** What Node's parser says in its errors; anything else is a request that is not HTTP. */
+/** Error codes of Node's parser; any other code is a request that is not HTTP. */
 const broken: Readonly<Record<string, Broken>> = {
   HPE_HEADER_OVERFLOW: {
     status: 431,
@@ -116,7 +116,7 @@ const broken: Readonly<Record<string, Broken>> = {
 }
 const notHttp: Broken = { status: 400, code: 'bad_request', detail: 'This is not a request of HTTP/1.1' }
 
-/** Once for a connection: what comes after it is refused by the parser too. */
+/** Once per connection: the parser also refuses everything after it. */
 const refused = new WeakSet<Duplex>()
 
 function refuseBroken(log: Logger, error: NodeJS.ErrnoException, socket: Duplex): void {
@@ -127,7 +127,7 @@ function refuseBroken(log: Logger, error: NodeJS.ErrnoException, socket: Duplex)
   if (!socket.writable || error.code === 'ECONNRESET' || (isAnswering && res.headersSent)) {
     socket.destroy()
   } else if (isAnswering && res.req.complete) {
-    // What is broken came after a whole request, whose answer is the last.
+    // The malformed part came after a complete request, whose response is the last.
     res.shouldKeepAlive = false
   } else {
     sendRaw(log, socket, broken[error.code ?? ''] ?? notHttp)

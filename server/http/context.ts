@@ -1,4 +1,4 @@
-/** What the door has found out about a request on its way to the handler. */
+/** What middleware has found out about a request before the handler runs. */
 
 import type { Request } from 'express'
 import type { Credential, TokenScope } from '../domain/accounts/access-tokens.ts'
@@ -9,7 +9,7 @@ export interface Context {
   readonly operation: Operation
   readonly match: PathMatch
   readonly actor: Actor
-  /** Where the caller shows a personal access token. */
+  /** The scope of a personal access token. */
   readonly scope?: TokenScope
 }
 

@@ -37,7 +37,7 @@ export function docsFiles(): RequestHandler {
   return (req, res, next) => (req.url.startsWith('/docs/') ? router(req, res, next) : next())
 }
 
-/** Who opens the service in a browser is shown to its page; to a program there is nothing at `/`. */
+/** Redirects browsers from `/` to the page; programs get 404. */
 export const frontDoor: RequestHandler = (req, res, next) => {
   const isRead = req.method === 'GET' || req.method === 'HEAD'
   if (!isRead || !/^\/(\?|$)/.test(req.url)) {

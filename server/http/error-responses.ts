@@ -15,7 +15,7 @@ import { requestId } from './requests.ts'
 import { readBySchema } from './sent-values.ts'
 import { findPath, type PathMatch } from './spec.ts'
 
-/** The codes that the spec tells clients of, but for those of what no operation got to see. */
+/** The codes in the spec, except those that no operation returns. */
 type DocumentedCode = Exclude<components['schemas']['KnownErrorCode'], 'headers_too_large' | 'internal_error'>
 
 type DocumentedProblem = Pick<components['schemas']['ValidationProblem'], 'type'>
@@ -119,7 +119,7 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
     }
     if (res.headersSent) {
       // Too late for an answer: the client must see that this one is not whole.
-      deps.log.error({ err: error, request_id }, 'the answer broke off')
+      deps.log.error({ err: error, request_id }, 'a response broke off')
       res.destroy()
       return
     }
@@ -148,7 +148,7 @@ function tellFault(log: Logger, err: unknown, meaning: Refusal | undefined, requ
   else log.warn({ code: meaning.code, reason: meaning.message, request_id }, 'a request was refused')
 }
 
-/** Git shows text to the person, asks for a name and a password where it is told Basic, and knows nothing of 422. */
+/** Git shows plain text, asks for credentials if the challenge is Basic, and does not know 422. */
 function answerGit(res: Response, meaning: Refusal | undefined, request_id: string): void {
   const status = meaning === undefined ? 500 : statusOf[meaning.code]
   if (status === 401) res.set('WWW-Authenticate', 'Basic realm="Grove", charset="UTF-8"')

@@ -5,7 +5,7 @@ import { Refusal } from '../errors.ts'
 import { watchClient } from './client-clock.ts'
 
 /**
- * Milliseconds that a clone or a push has to end by itself once the service stops. Then its client is told; a second later
+ * Milliseconds for a clone or a push to end by itself when the service stops. Then its client gets an error; a second later
  * service.ts closes the connections.
  */
 const graceMs = 7_000

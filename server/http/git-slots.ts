@@ -1,21 +1,21 @@
-/** How many gits run at once, how many requests wait for one, what they hold in memory, and that nobody takes it all. */
+/** Limits concurrent gits, waiting requests and the memory they hold, with a share per caller. */
 
 import { availableParallelism } from 'node:os'
 import { Refusal } from '../errors.ts'
 
 /** Gits of this process. They are niced, so that REST goes before them. */
 const running = Math.max(4, 2 * availableParallelism())
-/** Requests that have been read, and wait for a git. */
+/** Requests that are read and wait for a git. */
 const waiting = 256
-/** Bytes of requests that have not been answered, without the packs of pushes. */
+/** Bytes held by unanswered requests, without the packs of pushes. */
 const heldBytes = 32 * 2 ** 20
 const waitTimeoutMs = 300_000
 
 export interface Caller {
-  /** A person, or the address of who is anonymous. */
+  /** A person, or the address of an anonymous caller. */
   readonly key: string
   readonly isAnonymous: boolean
-  /** Whether they read as anybody may: all of these together leave half to members. */
+  /** Whether they read what is public: all of these together leave half to members. */
   readonly isPublic: boolean
   readonly repository: string
 }
@@ -26,7 +26,7 @@ interface Ration {
   give(caller: Caller, amount?: number): void
 }
 
-/** Of `total`, a person and the public have half at most, an anonymous address a quarter, a repository all but one. */
+/** Shares of `total`: a person and the public at most half, an anonymous address a quarter, a repository all but one. */
 function newRation(total: number): Ration {
   const taken = new Map<string, number>()
   const part = (by: number) => Math.max(1, Math.floor(total / by))
@@ -62,7 +62,7 @@ interface Waiter {
 const queue = new Set<Waiter>()
 
 /**
- * Waits for a slot; the answer gives it back.
+ * Waits for a slot; returns the function that releases it.
  *
  * @throws Refusal busy: too many wait, or it took five minutes; the reason of `signal`
  */
@@ -80,7 +80,7 @@ export async function takeSlot(caller: Caller, signal: AbortSignal): Promise<() 
   })
 }
 
-/** Counts the bytes that a request holds; `release` forgets them. */
+/** Counts the bytes that a request holds, until `release`. */
 export function newHold(caller: Caller): { readonly hold: (amount: number) => void; readonly release: () => void } {
   let held = 0
   return {

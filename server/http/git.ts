@@ -1,4 +1,4 @@
-/** Git's smart HTTP: three routes, and nothing else below /git (gitprotocol-http(5)). The bytes between are git's own. */
+/** Git's smart HTTP: three routes below /git (gitprotocol-http(5)). The bytes in between are git's. */
 
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -65,7 +65,7 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
         giveBack()
       }
     } catch (error) {
-      // Nobody is left to hear of it.
+      // The client has disconnected.
       if (!res.destroyed) throw error
     } finally {
       held.release()
@@ -97,7 +97,7 @@ function serviceOf(req: Request, res: Response, { rest }: Route): GitService {
   return service
 }
 
-/** The password of Basic, whatever the name beside it, or a Bearer token. @throws Refusal invalid_token */
+/** The password of Basic, with any user name, or a Bearer token. @throws Refusal invalid_token */
 async function credentialOf(req: Request, findCredential: FindCredential): Promise<Credential | undefined> {
   const header = req.get('Authorization')
   if (header === undefined) return undefined
@@ -108,20 +108,20 @@ async function credentialOf(req: Request, findCredential: FindCredential): Promi
   return credential
 }
 
-/** As git-http-backend: what is none of these is the oldest. */
+/** As git-http-backend: any other value means version 0. */
 function versionOf(req: Request): 0 | 1 | 2 {
   const version = req.get('Git-Protocol')
   return version === 'version=2' ? 2 : version === 'version=1' ? 1 : 0
 }
 
-/** The body inflated; gitstore bounds what it reads of it. */
+/** The decompressed body; gitstore limits how much of it is read. */
 function bodyOf(req: Request): Readable {
   const encoding = req.get('Content-Encoding') ?? 'identity'
   if (encoding === 'identity') return req
   if (encoding !== 'gzip' && encoding !== 'x-gzip')
     throw new Refusal('unsupported_media_type', 'Send the body as it is, or with gzip')
   const inflated = createGunzip()
-  // Not `pipeline`: it would close the connection, and with it the answer.
+  // Not `pipeline`, which would close the connection and with it the response.
   inflated.once('error', () => req.unpipe(inflated).resume())
   req.once('close', () => {
     if (!req.readableEnded) inflated.destroy(new Error('The client has gone'))

@@ -1,11 +1,11 @@
-/** Whether a client still waits. */
+/** Detects that a client has disconnected. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ClientGone } from '../errors.ts'
 
 /**
- * Aborted when the answer has ended or its client has gone. One that has only ended its side of the connection looks the
- * same, so it is for work that nobody wants to see finished without its reader.
+ * Aborted when the response has ended or the client has disconnected. A client that only ended its side looks the same, so
+ * use it only for work that is useless without the response.
  */
 export function goneSignal(req: IncomingMessage, res: ServerResponse): AbortSignal {
   const gone = new AbortController()

@@ -1,18 +1,18 @@
-/** Sends what is kept compressed: 304 to who has it, the bytes as they are to who takes gzip, unpacked to all others. */
+/** Sends content that is stored gzipped: 304 if it is known, the bytes to clients that accept gzip, decompressed otherwise. */
 
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { Request, Response } from 'express'
 import type { Gzipped } from './responses.ts'
 
-/** Not to be compressed on its way, whatever the client takes: it is too large for that to be done for each request. */
+/** Whether the response must not be compressed again: it is too large to be compressed per request. */
 export function isPacked(res: Response): boolean {
   return res.locals.packed === true
 }
 
 /**
- * The ETag is weak: one version has the same meaning in each encoding, and the same compressed bytes only from the same
- * zlib. Caches may store it, but ask every time, since it may be withdrawn at any. Source: RFC 9110, 8.8.3; 9111, 5.2.2.4.
+ * The ETag is weak: a version means the same in each encoding, but another zlib may compress it to other bytes. Caches may
+ * store it and must revalidate, since it may be withdrawn at any time. Source: RFC 9110, 8.8.3; 9111, 5.2.2.4.
  */
 export async function sendGzipped(
   req: Request,
@@ -41,7 +41,7 @@ function tagOf(version: string): string {
   return `W/"${version}"`
 }
 
-/** @throws what zlib throws; not where the client went away */
+/** @throws zlib errors, but not when the client disconnects */
 async function unpack(gzip: Uint8Array, res: Response): Promise<void> {
   const unzip = createGunzip()
   unzip.end(gzip)

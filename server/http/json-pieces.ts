@@ -1,16 +1,16 @@
-/** JSON of large answers, made and sent in pieces, so that no other request waits until all of it is there. */
+/** Serialises and sends large JSON in pieces, so that it does not block other requests. */
 
 import { createHash } from 'node:crypto'
 import { pipeline, Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request, Response } from 'express'
 
-/** Characters of JSON, roughly, that are made at once: 10 ms. */
+/** Characters of JSON, approximately, that are serialised at once: 10 ms. */
 const atOnce = 1_048_576
 /** Characters of a piece: 1 ms. */
 const pieceCharacters = 131_072
 
-/** Whether the JSON is too long to be made at once; nothing more is looked at than says so. */
+/** Whether the JSON is too long to be serialised at once; stops counting as soon as it is. */
 export function isLarge(body: unknown, characters = atOnce): boolean {
   let left = characters
   const exceeds = (value: unknown): boolean => {
@@ -27,7 +27,7 @@ export function isLarge(body: unknown, characters = atOnce): boolean {
   return exceeds(body)
 }
 
-/** As `res.json` sends it. All of it is made first, as bytes: a slow client keeps these and nothing of `body`. */
+/** The same response as `res.json`. Serialises everything first: a slow client then holds the bytes and not `body`. */
 export async function sendPieces(req: Request, res: Response, status: number, body: unknown): Promise<void> {
   const { pieces, length, etag } = await jsonInPieces(body)
   res.status(status).set('ETag', etag)
@@ -40,14 +40,14 @@ export async function sendPieces(req: Request, res: Response, status: number, bo
     res.end()
     return
   }
-  // Not awaited, which would keep `body` for as long as the client reads. It fails only where the client goes away.
+  // Not awaited, since that would hold `body` while the client reads. Fails only if the client disconnects.
   pipeline(Readable.from(pieces), res, () => undefined)
 }
 
 interface JsonPieces {
   readonly pieces: readonly Buffer[]
   readonly length: number
-  /** As the package `etag` makes it of a whole body. */
+  /** The same tag as the package `etag` computes for the whole body. */
   readonly etag: string
 }
 
@@ -78,14 +78,14 @@ function* partsOf(value: unknown): Iterable<string> {
   if (!isLarge(value, pieceCharacters)) yield JSON.stringify(value) ?? 'null'
   else if (typeof value === 'string') yield* partsOfText(value)
   else if (Array.isArray(value)) yield* partsOfArray(value)
-  else yield* partsOfObject(value as object) // what is large is a text, an array or an object
+  else yield* partsOfObject(value as object) // only texts, arrays and objects are large
 }
 
 function* partsOfText(text: string): Iterable<string> {
   yield '"'
   for (let at = 0; at < text.length; ) {
     const end = at + pieceCharacters
-    // Both halves of a surrogate pair belong together.
+    // Keeps surrogate pairs together.
     const next = /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end + 1 : end
     yield JSON.stringify(text.slice(at, next)).slice(1, -1)
     at = next

@@ -1,4 +1,4 @@
-/** Takes a body in: inflated, within bounds of bytes and of time, and refused as soon as it is beyond them. */
+/** Reads a JSON body: decompresses it, within limits of bytes and time, and refuses it as soon as it exceeds them. */
 
 import type { IncomingMessage } from 'node:http'
 import type { Readable, Transform } from 'node:stream'
@@ -8,13 +8,13 @@ import { Invalid, Refusal } from '../errors.ts'
 export interface BodyLimits {
   /** After decompression. */
   readonly bytes: number
-  /** From now on, for all of it. */
+  /** For the whole body, from now on. */
   readonly ms: number
 }
 
 /**
- * The JSON that was sent, undefined for nothing. What is refused is not read any further; that the connection then ends is
- * the caller's to say.
+ * The parsed JSON; undefined for an empty body. A refused body is not read further; the caller decides whether the connection
+ * ends.
  *
  * @throws Refusal too_large, request_timeout, unsupported_media_type; Invalid json_invalid
  */

@@ -1,25 +1,25 @@
-/** Faults that come with every request for as long as they last: told when they begin, then counted, a line a minute. */
+/** Repeated faults in the log: the first is logged, the others are counted and logged once a minute. */
 
 import type { LogFn, Logger } from 'pino'
 import { codeOf } from '../../gitstore/errors.ts'
 
 const intervalMs = 60_000
 
-/** Of these the first tells all: a full disk, a folder that cannot be written to, an index that is being made again. */
+/** Global faults: a full disk, a folder that is not writable, an index that is being rebuilt. */
 const persistent: ReadonlySet<unknown> = new Set(
   'busy storage_full storage_readonly storage_error ENOSPC EDQUOT EROFS EIO EACCES EPERM EMFILE ENFILE'.split(' '),
 )
 
-/** Of these each repository has its own, which the error's message names. */
+/** Faults of one repository, which the error's message names. */
 const persistentByPath: ReadonlySet<unknown> = new Set('ref_damaged object_missing object_damaged damaged'.split(' '))
 
-/** Kinds that are counted at once; what is beyond is told each time. */
+/** Kinds counted at once; further kinds are logged each time. */
 const mostKinds = 1_000
 
 export interface FaultCounts {
-  /** Whether the record is to be written; one that is not is counted. `tell` is called with how many there were. */
+  /** Whether to write the record; otherwise it is counted. `tell` is called later with the count. */
   admits(record: unknown, message: string, tell: (count: number) => void): boolean
-  /** Tells what is counted, before the log ends. */
+  /** Logs the remaining counts before the log ends. */
   end(): void
 }
 
@@ -56,7 +56,7 @@ export function faultCounts(): FaultCounts {
   return { admits, end: () => [...kinds.keys()].forEach(tellOf) }
 }
 
-/** What the record has in common with those that follow; undefined: each is told. */
+/** The key under which equal records are counted; undefined: log each. */
 function kindOf(record: unknown, message: string): string | undefined {
   const code = codeIn(record)
   if (persistent.has(code)) return `${code} ${message}`
@@ -74,10 +74,10 @@ function errorIn(record: unknown): unknown {
   return typeof record === 'object' && record !== null && 'err' in record ? record.err : undefined
 }
 
-/** As pino calls it for each line that its level lets through. */
+/** A pino `logMethod`; pino calls it for each line at or above the level. */
 export function countingFaults(counts: FaultCounts) {
   return function logMethod(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
-    const [record, message] = args as unknown as [unknown, string?] // what the overloads of LogFn have in common
+    const [record, message] = args as unknown as [unknown, string?] // the common part of LogFn's overloads
     const tell = (count: number) =>
       method.call(this, { code: codeIn(record), count }, `${message}: ${count} more times since`)
     if (counts.admits(record, message ?? '', tell)) method.apply(this, args)

@@ -1,27 +1,27 @@
-/** Where lines of the log go: a descriptor, written to without waiting for its disk, and without failing where it fails. */
+/** Writes log lines to a descriptor without blocking, and without failing if it fails. */
 
 import { writeSync } from 'node:fs'
 import { codeOf } from '../../gitstore/errors.ts'
 
 export interface Lines {
   write(line: string): void
-  /** Writes what waits, or keeps it for the next time; true where the reader takes more in a moment. */
+  /** Writes waiting lines, or keeps them; true if the reader will accept more soon. */
   flush(): boolean
 }
 
-/** Bytes that are gathered for one write. */
+/** Bytes gathered for one write. */
 const gatheredBytes = 4_096
-/** Bytes that wait at most while nothing can be written. */
+/** Maximum waiting bytes. */
 const waitingBytes = 1024 * 1024
 
 /**
- * Lines are never cut. While the descriptor takes none (a disk that is full, a reader that has gone) they wait, and are
- * thrown away beyond 1 MiB; `lost` says in a line how many, once there is room again.
+ * Never cuts lines. While the descriptor accepts none (full disk, reader gone) they wait; beyond 1 MiB they are dropped, and
+ * `lost` logs how many once there is room.
  */
 export function linesTo(descriptor: number, lost: (count: number) => string): Lines {
   let waiting: Buffer[] = []
   let bytes = 0
-  /** Bytes of the first line that are written. */
+  /** Bytes already written of the first line. */
   let written = 0
   let thrown = 0
   let isFailing = false
@@ -47,7 +47,7 @@ export function linesTo(descriptor: number, lost: (count: number) => string): Li
     return false
   }
 
-  /** Lines that are whole on the other side, once `count` bytes are. */
+  /** How many lines are complete after `count` bytes. */
   const forget = (count: number) => {
     let whole = 0
     let first = 0

@@ -1,16 +1,16 @@
-/** Texts too long for one regular expression: over millions of characters its engine runs out of stack. */
+/** Matches texts too long for one regular expression, which would overflow its stack at millions of characters. */
 
 import type { Schema } from './schemas.ts'
 
-/** Characters (UTF-16 units) that are matched at once. */
+/** Characters (UTF-16 units) matched at a time. */
 const sliceLength = 65_536
 
-/** Whether the schema takes texts that the validator must not match against its pattern. */
+/** Whether the schema accepts texts too long for the validator to match. */
 export function isLongText({ type, maxLength = 0 }: Pick<Schema, 'type' | 'maxLength'>): boolean {
   return type === 'string' && maxLength > 1_048_576
 }
 
-/** Whether each slice matches; of a pattern `^[…]*$`, which asks the same of every character, that says it of the whole. */
+/** Matches slice by slice. Correct for patterns `^[…]*$`, which test each character alone. */
 export function matchesInSlices(pattern: string, text: string): boolean {
   const expression = new RegExp(pattern, 'u')
   for (let at = 0; at < text.length; at += sliceLength) {

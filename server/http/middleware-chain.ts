@@ -1,8 +1,8 @@
-/** Middleware one after the other, without the cost of a router that asks each for its path. */
+/** Runs middleware in order, without the path matching of a router. */
 
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 
-/** As Express runs them: what a step throws, or rejects with, ends the row. */
+/** As in Express: an error thrown or rejected by a step ends the chain. */
 export function chain(steps: readonly RequestHandler[]): RequestHandler {
   return (req, res, done) => runFrom(steps, 0, req, res, done)
 }

@@ -1,4 +1,4 @@
-/** Binds each operation of the spec to one typed handler: one that is missing, or a renamed field, does not compile. */
+/** Binds each operation of the spec to one typed handler. A missing handler or a renamed field does not compile. */
 
 import etag from 'etag'
 import type { Request, RequestHandler, Response } from 'express'
@@ -18,7 +18,7 @@ import { memberOf, type Schema, typesOf } from './schemas.ts'
 import { readBySchema } from './sent-values.ts'
 import type { OperationId } from './spec.ts'
 
-/** Nobody where Authorization is not looked at, perhaps somebody where it need not be there. */
+/** Anonymous if authorization is `none`, either if it is `optional`, else a person. */
 type ActorOf<K extends OperationId> = (typeof rights)[K]['authorization'] extends 'none'
   ? Anonymous
   : (typeof rights)[K]['authorization'] extends 'optional'
@@ -27,7 +27,7 @@ type ActorOf<K extends OperationId> = (typeof rights)[K]['authorization'] extend
 
 type PathOf<K extends OperationId> = operations[K]['parameters'] extends { path: infer P } ? P : Record<never, never>
 
-/** The validator fills in what has a default in the spec; the generated types do not say which. */
+/** The validator fills in defaults of the spec; the generated types do not mark them. */
 type Defaulted = 'limit' | 'offset' | 'status'
 
 type QueryOf<K extends OperationId> = operations[K]['parameters'] extends { query?: infer Q }
@@ -36,17 +36,17 @@ type QueryOf<K extends OperationId> = operations[K]['parameters'] extends { quer
     : Omit<NonNullable<Q>, Defaulted> & Required<Pick<NonNullable<Q>, Defaulted & keyof NonNullable<Q>>>
   : Record<never, never>
 
-/** Where the body is optional and none was sent, it is `{}`. */
+/** `{}` if the body is optional and missing. */
 type BodyOf<K extends OperationId> = operations[K] extends { requestBody?: infer B }
   ? NonNullable<B> extends { content: { 'application/json': infer J } }
     ? WithoutNull<J>
     : Record<never, never>
   : Record<never, never>
 
-/** Null means absent, but for `expected_head`: sent-values.ts has taken it away. */
+/** Null means absent, except for `expected_head`; sent-values.ts has removed it. */
 type WithoutNull<J> = { [P in keyof J]: P extends 'expected_head' ? J[P] : Exclude<J[P], null> }
 
-/** The media types of what is answered, of which the caller has chosen one. */
+/** The response's media types, of which the caller accepts one. */
 type TypeOf<K extends OperationId> = operations[K]['responses'] extends { 200: { content: infer C } } ? keyof C : never
 
 interface Input<K extends OperationId> {
@@ -54,11 +54,11 @@ interface Input<K extends OperationId> {
   readonly query: QueryOf<K>
   readonly body: BodyOf<K>
   readonly type: TypeOf<K>
-  /** Where the caller reaches this service, without a slash at its end. */
+  /** The service's address as the caller reaches it, without a slash at its end. */
   readonly base: string
   /** The caller's address, or network. */
   readonly from: string
-  /** Aborted with `ClientGone` once nobody waits for the answer any more. */
+  /** Aborted with `ClientGone` when the client disconnects. */
   readonly signal: AbortSignal
 }
 
@@ -92,14 +92,14 @@ type Handler<K extends OperationId> = (
 
 export type Handlers = { readonly [K in OperationId]: Handler<K> }
 
-/** A part of the table, for one file of `routes/`. */
+/** The handlers of one file in `routes/`. */
 export type HandlersOf<K extends OperationId> = Pick<Handlers, K>
 
-/** Calls the handler of the operation that was asked for and sends what it answers. */
+/** Calls the operation's handler and sends its result. */
 export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler {
   return async (req, res) => {
     const { operation, match, actor } = contextOf(req)
-    // Here the types of the spec meet what the validator has found to agree with it.
+    // The validator has checked that the request has the types of the spec.
     const handler = handlers[operation.id] as (deps: Deps, actor: Actor, input: unknown) => unknown
     const { body = {} } = req
     const path = withNumbers(operation.pathSchema, match.parameters)
@@ -118,15 +118,15 @@ export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler
         return goneSignal(req, res)
       },
     })
-    // Kept by nobody but the caller, and only to ask whether it still holds; a handler may say otherwise.
+    // Only the caller may cache it, and must revalidate; a handler may override this.
     res.set('Cache-Control', 'private, no-cache')
-    // fetch adds `no-cache` to each If-None-Match. That is for caches on the way; Express would never answer it with 304.
+    // fetch adds `no-cache` to each If-None-Match, which is meant for caches; Express would never answer it with 304.
     delete req.headers['cache-control']
     await send(req, res, operation.status, answer)
   }
 }
 
-/** A path's parameters that the spec has as integers are numbers: the validator has seen that they are. */
+/** Converts path parameters that the spec defines as integers; the validator has checked them. */
 function withNumbers(schema: Schema, parameters: Readonly<Record<string, string>>): Record<string, string | number> {
   return Object.fromEntries(
     Object.entries(parameters).map(([name, text]) => {
@@ -136,7 +136,7 @@ function withNumbers(schema: Schema, parameters: Readonly<Record<string, string>
   )
 }
 
-/** Whoever accepts none of them gets the first, as where there is but one. */
+/** The first type if the caller accepts none of them. */
 function chosenType(req: Request, res: Response, types: readonly string[]): string | undefined {
   if (types.length < 2) return types[0]
   res.vary('Accept')
@@ -192,7 +192,7 @@ async function sendImmutable(
 
 function serialise(body: object): { readonly bytes: Buffer; readonly tag: string } {
   const json = JSON.stringify(body)
-  // In memory of its own: a slice of Buffer's pool would keep all 8 KiB of that.
+  // Not from Buffer's pool: a slice would keep all 8 KiB of it.
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(json))
   bytes.write(json)
   return { bytes, tag: etag(bytes, { weak: true }) }
@@ -203,7 +203,7 @@ function linkNext(req: Request, res: Response, body: unknown): void {
   if (next !== undefined) res.append('Link', `<${publicPath(res, next)}>; rel="next"`)
 }
 
-/** Where a page's successor is, all other parameters kept; undefined for the last page and for what is no page. */
+/** The URL of the next page, with all other parameters; undefined for the last page and for other responses. */
 function nextPage(url: string, body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   const { total, limit, offset } = body as { total?: unknown; limit?: unknown; offset?: unknown }

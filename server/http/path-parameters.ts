@@ -1,4 +1,4 @@
-/** Slashes that clients leave raw in branch names and file paths, written as %2F before anyone reads the path. */
+/** Encodes slashes that clients leave raw in branch names and file paths as %2F, before the path is matched. */
 
 import type { RequestHandler } from 'express'
 
@@ -11,7 +11,7 @@ export const pathParameters: RequestHandler = (req, _res, next) => {
 
 /**
  * `/orgs/o/nodes/n/tree/feature/x/commits` → `…/tree/feature%2Fx/commits`. Before `/commits` and `/commits/{id}` the
- * last such segment wins, then the first `/files/`; what fits the spec as it stands is left alone.
+ * last such segment counts, otherwise the first `/files/`. A path that matches the spec as sent is not changed.
  */
 export function encodeSlashes(path: string): string {
   const found = /^(\/orgs\/[^/]+\/nodes\/[^/]+\/)(tree|branches)\/(.+?)\/?$/.exec(path)

@@ -1,9 +1,9 @@
-/** The validator's findings in pydantic's words, with the limits as the spec has them. */
+/** Translates the validator's findings to pydantic's messages, with the limits of the spec. */
 
 import type { Problem } from '../errors.ts'
 import { type Schema, schemaAt, typesOf } from './schemas.ts'
 
-/** As express-openapi-validator reports it: `path` is a JSON pointer into {body, query, params, headers}. */
+/** As reported by express-openapi-validator: `path` is a JSON pointer into {body, query, params, headers}. */
 export interface Finding {
   readonly path: string
   readonly errorCode?: string
@@ -19,10 +19,10 @@ type Schemas = { readonly [P in keyof SentData]: Schema }
 
 type Words = Omit<Problem, 'loc' | 'input'>
 
-/** Entries of one answer, as in the spec. */
+/** Problems per response, as in the spec. */
 export const mostProblems = 100
 
-/** One entry for each place that is wrong: of several findings there, the one that says most. */
+/** One problem per location: of several findings, the most specific. */
 export function problemsOf(findings: readonly Finding[], sent: SentData, schemas: Schemas): Problem[] {
   const problems = new Map<string, { readonly rank: number; readonly problem: Problem }>()
   for (const finding of findings) {
@@ -40,13 +40,13 @@ export function problemsOf(findings: readonly Finding[], sent: SentData, schemas
   return found.length > 0 ? found : [{ loc: ['body'], msg: 'Input has the wrong shape', type: 'value_error' }]
 }
 
-/** Only what was wrong itself, never what encloses it, and nothing that would fill the answer. */
+/** Only the invalid value itself, if it is short; never what contains it. */
 export function inputOf(value: unknown): { input?: unknown } {
   const small = typeof value === 'string' ? value.length <= 1000 : value === null || /number|boolean/.test(typeof value)
   return small ? { input: value } : {}
 }
 
-/** Fields of requests under /auth/ of which nobody keeps a secret; whatever else stands there may be one, misspelt. */
+/** Fields of /auth/ requests that are never secret. Any other field might be a misspelt secret. */
 const harmless: ReadonlySet<string> = new Set([
   'body.email',
   'body.name',
@@ -58,7 +58,7 @@ const harmless: ReadonlySet<string> = new Set([
   'query.offset',
 ])
 
-/** The problem without its input where that may be a password or a token. `path`: where it was sent to. */
+/** Removes the input if it may be a password or a token. `path`: of the request. */
 export function hideSecrets(problem: Problem, path: string): Problem {
   const isSecret = path.startsWith('/auth/')
     ? !harmless.has(problem.loc.join('.'))
@@ -79,16 +79,16 @@ const places: Readonly<Record<string, string>> = { params: 'path', headers: 'hea
 function locate(pointer: string, sent: SentData, schemas: Schemas): Location {
   const [place = 'body', ...steps] = pointer.split('/').slice(1)
   const way: (string | number)[] = []
-  let value: unknown = place in sent ? sent[place as keyof SentData] : undefined // the line before asked
+  let value: unknown = place in sent ? sent[place as keyof SentData] : undefined // the condition checks it
   while (steps.length > 0) {
-    // The name of an unknown field is not escaped, so the rest may be one name with slashes in it.
+    // The name of an unknown field is not escaped, so the rest may be one name that contains slashes.
     const rest = steps.join('/')
     const name = has(value, rest) ? rest : (steps[0] ?? '').replaceAll('~1', '/').replaceAll('~0', '~')
     steps.splice(0, name === rest ? steps.length : 1)
     way.push(Array.isArray(value) ? Number(name) : name)
     value = has(value, name) ? value[name] : undefined
   }
-  const schema = schemaAt(place in schemas ? schemas[place as keyof Schemas] : {}, way) // the same
+  const schema = schemaAt(place in schemas ? schemas[place as keyof Schemas] : {}, way) // the condition checks it
   return { loc: [places[place] ?? place, ...way], value, schema }
 }
 
@@ -97,8 +97,8 @@ function has(value: unknown, name: string): value is Record<string, unknown> {
 }
 
 /**
- * What was found in an alternative that the value does not mean, such as null for an object, and the finding that none of
- * the alternatives holds: what is wrong within the one that is meant is reported beside it.
+ * Findings of alternatives that the value is not meant for, such as null for an object, and the finding that no alternative
+ * matches: problems within the intended alternative are reported separately.
  */
 function fromAnotherAlternative(keyword: string, schema: Schema, value: unknown): boolean {
   if (keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'if') return true
@@ -111,7 +111,7 @@ function typeOf(value: unknown): string {
   return typeof value
 }
 
-/** In the order in which they say more than those after them. */
+/** Most specific first. */
 const ranks = [
   'required',
   'additionalProperties',
@@ -133,7 +133,7 @@ const unknownWords: Words = { msg: 'Value error, the input has the wrong shape',
 
 export const extra: Words = { msg: 'Extra inputs are not permitted', type: 'extra_forbidden' }
 
-/** `asText`: what was sent is text that had to be read as something else, as in a query. */
+/** `asText`: the value was text to be parsed, as in a query. */
 const wordsFor: Readonly<Record<string, (schema: Schema, asText: boolean) => Words | undefined>> = {
   required: () => ({ msg: 'Field required', type: 'missing' }),
   additionalProperties: () => extra,

@@ -1,4 +1,4 @@
-/** How often one may ask. */
+/** Rate limits of requests. */
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { Counter, Limit, NewCounter } from '../counters.ts'
@@ -13,14 +13,14 @@ const signUps: Limit = { name: 'signup', quota: 100, windowSeconds: 3_600 }
 const unlimited: ReadonlySet<OperationId> = new Set(['getHealth', 'getReadiness', 'getSpec', 'getDocs'])
 
 /**
- * Counts a request, once: by `person`, or by its address where it shows no good token. Who finds out who asks calls it
- * before anything is done for them; what is refused earlier (bad tokens, unknown paths) is counted by address too.
+ * Counts a request once: by `person`, or by address without a valid token. Called as soon as the caller is known; requests
+ * refused earlier (invalid tokens, unknown paths) are counted by address.
  *
  * @throws Refusal rate_limited
  */
 export type CountRequest = (req: Request, res: Response, person?: string) => Promise<void>
 
-/** Undefined: nothing is counted. */
+/** Undefined: no limits. */
 export function requestCounter(newCounter: NewCounter | undefined): CountRequest {
   if (newCounter === undefined) return async () => {}
   const counter = newCounter('default', everything)
@@ -33,7 +33,7 @@ export function requestCounter(newCounter: NewCounter | undefined): CountRequest
   }
 }
 
-/** Once it is known who asks, and for what. */
+/** Runs once the caller and the operation are known. */
 export function limitRequests(count: CountRequest): RequestHandler {
   return async (req, res, next) => {
     const { operation, actor } = contextOf(req)
@@ -42,7 +42,7 @@ export function limitRequests(count: CountRequest): RequestHandler {
   }
 }
 
-/** What is answered before anybody asks who sent it. */
+/** For requests answered before authentication. */
 export function limitOptions(count: CountRequest): RequestHandler {
   return async (req, res, next) => {
     if (req.method === 'OPTIONS') await count(req, res)
@@ -50,7 +50,7 @@ export function limitOptions(count: CountRequest): RequestHandler {
   }
 }
 
-/** What was refused before it was counted. */
+/** For requests refused before they were counted. */
 export function countRefused(count: CountRequest): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
     if (res.headersSent) next(error)
@@ -58,7 +58,7 @@ export function countRefused(count: CountRequest): ErrorRequestHandler {
   }
 }
 
-/** Sign-ups cost a password hash each. Comes after validation: a mistake is not one. */
+/** Each sign-up costs a password hash. Runs after validation, so that invalid requests do not count. */
 export function limitSignUps(newCounter: NewCounter | undefined): RequestHandler {
   const counter = newCounter?.('signup', signUps)
   return async (req, res, next) => {
@@ -74,7 +74,7 @@ async function take(counter: Counter, key: string, res: Response): Promise<void>
   setLimitHeaders(res, limit, limit.quota - taken, seconds)
 }
 
-/** How many are left, for so many seconds; none: it is too early until then. */
+/** Sets how many requests are left, and for how many seconds; 0: retry after that. */
 export function setLimitHeaders(res: Response, limit: Limit, left: number, seconds: number): void {
   res.set('RateLimit-Policy', `"${limit.name}";q=${limit.quota};w=${limit.windowSeconds}`)
   res.set('RateLimit', `"${limit.name}";r=${left};t=${seconds}`)

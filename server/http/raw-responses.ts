@@ -1,4 +1,4 @@
-/** Answers where there is no request that Express could see. */
+/** Responses to input that never became an Express request. */
 
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -11,7 +11,7 @@ export interface RawResponse {
   readonly detail: string
 }
 
-/** Writes the answer and a line of the log, and nothing of what was sent; the connection is the caller's to close. */
+/** Writes the response and logs it, without the input. The caller closes the connection. */
 export function sendRaw(log: Logger, socket: Duplex, { status, code, detail }: RawResponse): void {
   const request_id = newId()
   const body = JSON.stringify({ detail, code, request_id })

@@ -1,10 +1,10 @@
-/** What HTTP/1.1 itself asks of a request, before anybody looks for an operation (RFC 9110, 9112). */
+/** Requirements of HTTP/1.1 itself, checked before the operation is found (RFC 9110, 9112). */
 
 import type { IncomingMessage } from 'node:http'
 import type { RequestHandler } from 'express'
 import { Refusal } from '../errors.ts'
 
-/** `GET http://grove.example/orgs` means `/orgs` at that host, whatever `Host` says (RFC 9112, 3.2.2). */
+/** `GET http://grove.example/orgs` means `/orgs` on that host, whatever `Host` says (RFC 9112, 3.2.2). */
 export function toOriginForm(req: IncomingMessage): void {
   const found = /^https?:\/\/([^/?#]*)([^#]*)/i.exec(req.url ?? '')
   if (found === null) return

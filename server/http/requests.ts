@@ -1,4 +1,4 @@
-/** The log of requests: one line each, with an id that the answer carries too, and nothing secret. */
+/** The request log: one line per request, with the id from the response, without secrets. */
 
 import type { Request, RequestHandler } from 'express'
 import { type Logger, pino } from 'pino'
@@ -6,7 +6,7 @@ import { v7 as newId } from 'uuid'
 import { countingFaults, faultCounts } from './log-faults.ts'
 import { linesTo } from './log-lines.ts'
 
-/** Names under which something secret could reach the log, at the top of a record and one level down. */
+/** Fields that may hold secrets, at the top of a record and one level down. */
 const secrets = [
   'authorization',
   'password',
@@ -19,15 +19,15 @@ const secrets = [
   'reset_token',
 ]
 
-/** Tokens have no place in an address, nor in a request's id, but somebody will put one there. */
+/** Tokens do not belong in URLs or request ids; if a client sends one there, it is hidden. */
 const tokens = /eyJ[\w-]+\.[\w-]+\.[\w-]*|grv_[\w-]+/g
 
-/** Milliseconds that a line may wait for others to be written with it. */
+/** Milliseconds that a line may wait to be written with others. */
 const flushMs = 100
-/** Milliseconds that the end of the process waits for a reader of the log who is behind. */
+/** Milliseconds that the process waits at its end for a slow reader of the log. */
 const lastFlushMs = 1_000
 
-/** Writes JSON lines to standard error; standard output belongs to the one line that says where the service listens. */
+/** Writes JSON lines to standard error; standard output has only the line with the service's address. */
 export function createLog(level: string): Logger {
   const faults = faultCounts()
   const lines = linesTo(2, (count) => `${JSON.stringify({ level: 40, time: Date.now(), msg: lostLines(count) })}\n`)
@@ -45,7 +45,7 @@ function lostLines(count: number): string {
   return `${count} lines of this log are lost: standard error did not take them`
 }
 
-/** Blocks the process, which has nothing else to do any more. */
+/** Blocks the process; it is ending. */
 function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
@@ -56,11 +56,11 @@ interface Carrier extends Request {
   [key]?: string
 }
 
-/** Gives each request its id (the client's, if it is harmless) and logs it when it has been answered. */
+/** Gives each request its id (the client's, if it is valid) and logs it after the response. */
 export function requestLog(log: Logger): RequestHandler {
   return (req: Carrier, res, next) => {
     const { method, url, headers } = req
-    // Asked now: a socket that is closed has forgotten it.
+    // Read now: a closed socket no longer has it.
     const remoteAddress = req.ip
     const id = idFor(headers['x-request-id'])
     const started = performance.now()

@@ -1,8 +1,8 @@
-/** What a handler answers when a plain body is not enough. */
+/** Handler results that are more than a plain JSON body. */
 
 export type Headers = Readonly<Record<string, string>>
 
-/** A JSON body and headers of its own. */
+/** A JSON body with additional headers. */
 export class WithHeaders<Body> {
   readonly body: Body
   readonly headers: Headers
@@ -13,7 +13,7 @@ export class WithHeaders<Body> {
   }
 }
 
-/** Anything but JSON. */
+/** A body that is not JSON. */
 export class Bytes {
   readonly content: Buffer
   readonly headers: Headers
@@ -25,16 +25,16 @@ export class Bytes {
 }
 
 export interface GzippedBody {
-  /** Of the JSON that `gzip` holds. */
+  /** Of the JSON in `gzip`. */
   readonly version: string
   readonly gzip: Uint8Array
   /** Bytes of the JSON. */
   readonly length: number
 }
 
-/** A JSON body, public and kept compressed, that is read only for a caller who does not have this version of it. */
+/** A public JSON body, stored gzipped. Read only if the caller does not have this version. */
 export class Gzipped<Body> {
-  /** Nothing is ever here: it says what the JSON is, for the compiler to compare with the spec. */
+  /** Never set: the type of the JSON, for the compiler to compare with the spec. */
   declare readonly body?: Body
   readonly version: string
   readonly read: () => Promise<GzippedBody>
@@ -45,7 +45,7 @@ export class Gzipped<Body> {
   }
 }
 
-/** `location` is relative to this service. */
+/** `location` is relative to the service's address. */
 export function created<Body>(location: string, body: Body): WithHeaders<Body> {
   return withHeaders(body, { Location: location })
 }

@@ -1,8 +1,8 @@
-/** JSON Schemas of the spec, with their references followed. */
+/** Reads the spec's JSON Schemas and resolves references. */
 
 import document from '../../spec/openapi.json' with { type: 'json' }
 
-/** As much of a JSON Schema as requests are read by. */
+/** The parts of JSON Schema that are used here. */
 export interface Schema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -21,32 +21,32 @@ export interface Schema {
   readonly maxItems?: number
   readonly minimum?: number
   readonly maximum?: number
-  /** What breaks the pattern, in words. */
+  /** A message for a text that does not match the pattern. */
   readonly 'x-pattern-message'?: string
-  /** An id whose form is not judged; a UUID in either case is the same. */
+  /** An id of any form; UUIDs are compared case-insensitively. */
   readonly 'x-any-id'?: boolean
-  /** Null is a value of its own, not absence. */
+  /** Null is a value, not absence. */
   readonly 'x-null-is-a-value'?: boolean
 }
 
-/** The object that a reference, or a chain of them, leads to. */
+/** The object to which a reference, or a chain of references, leads. */
 export function resolve<T extends object>(value: T): T {
   let target: unknown = value
   while (isReference(target)) {
     const names = target.$ref.slice(2).split('/')
-    target = names.reduce<unknown>((place, name) => (place as Record<string, unknown>)[name], document) // lint checks that it leads somewhere
+    target = names.reduce<unknown>((place, name) => (place as Record<string, unknown>)[name], document) // lint checks references
   }
-  return target as T // the spec's lint says so
+  return target as T // lint checks references
 }
 
 function isReference(value: unknown): value is { $ref: string } {
   return typeof value === 'object' && value !== null && '$ref' in value && typeof value.$ref === 'string'
 }
 
-/** Schemas that hold references, each with what they lead to. They are part of the document, so there are only so many. */
+/** Resolved schemas by the schema with the reference. Bounded: they are part of the document. */
 const merged = new WeakMap<Schema, Schema>()
 
-/** The schema with what stands beside its references, which goes before what they lead to. */
+/** The resolved schema; keywords beside a reference override the referenced ones. */
 export function schemaOf(given: Schema): Schema {
   const { $ref } = given
   if ($ref === undefined) return given
@@ -58,14 +58,14 @@ export function schemaOf(given: Schema): Schema {
   return schema
 }
 
-/** The types that a value may have, those of all alternatives. */
+/** The types of a value, of all alternatives. */
 export function typesOf(given: Schema): readonly string[] {
   const { type, oneOf, anyOf } = schemaOf(given)
   if (type !== undefined) return typeof type === 'string' ? [type] : type
   return (oneOf ?? anyOf ?? []).flatMap(typesOf)
 }
 
-/** The schema of a member; undefined for one that the schema does not name. */
+/** The schema of a member; undefined if the schema does not name it. */
 export function memberOf(given: Schema, name: string | number): Schema | undefined {
   const { properties, items, oneOf, anyOf } = schemaOf(given)
   if (typeof name === 'number') return items ?? firstOf(oneOf ?? anyOf, name)
@@ -81,7 +81,7 @@ function firstOf(alternatives: readonly Schema[] | undefined, name: string | num
   return undefined
 }
 
-/** The schema that lies at these steps below another; `{}` where nothing is said of it. */
+/** The schema at these steps below another; `{}` if it defines none. */
 export function schemaAt(root: Schema, steps: readonly (string | number)[]): Schema {
   let schema: Schema | undefined = root
   for (const step of steps) schema = schema && memberOf(schema, step)

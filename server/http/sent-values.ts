@@ -1,4 +1,4 @@
-/** What was sent, as the spec reads it: before its shape is judged by the validator. */
+/** Normalises request values by the spec before validation. */
 
 import { canonicalId } from '../domain/layout.ts'
 import type { Problem } from '../errors.ts'
@@ -9,8 +9,8 @@ import { type Schema, schemaOf, typesOf } from './schemas.ts'
 type Steps = readonly (string | number)[]
 
 /**
- * The value with ids of UUID form in lower case, without null where that means absent, and without members that an object
- * ignores because it neither names nor refuses them. Values that the schema leaves free stay as they are.
+ * Lowercases UUIDs, removes null where it means absent, and removes unknown members of objects that ignore them. Values
+ * without a schema are not changed.
  */
 export function readBySchema(given: Schema, value: unknown): unknown {
   const schema = schemaOf(given)
@@ -36,8 +36,8 @@ export function readBySchema(given: Schema, value: unknown): unknown {
 }
 
 /**
- * What the validator must not be asked: it looks at every item and every member, however many there are, and reports each.
- * Also text that is no Unicode, which neither UTF-8 nor SQL can hold; free values are JSON, which can.
+ * Problems that the validator must not search for, since it reports each item and member, however many there are. Also text
+ * that is not valid Unicode, which neither UTF-8 nor SQL can store; free values are JSON, which can.
  */
 export function problemsBefore(schema: Schema, body: unknown): Problem[] {
   const found = { problems: [], unknown: [] }
@@ -47,7 +47,7 @@ export function problemsBefore(schema: Schema, body: unknown): Problem[] {
 
 interface Found {
   readonly problems: Problem[]
-  /** Members that a closed object does not name: a few are the validator's to report, beside all else. */
+  /** Unknown members of a closed object; if there are only a few, the validator reports them. */
   readonly unknown: Problem[]
 }
 
@@ -100,7 +100,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 type ObjectSchema = Schema & Required<Pick<Schema, 'properties'>>
 
-/** The schema itself, or its first alternative, that has properties. */
+/** The schema, or its first alternative, that has properties. */
 function objectIn(schema: Schema): ObjectSchema | undefined {
   if (hasProperties(schema)) return schema
   const { oneOf, anyOf } = schema

@@ -1,4 +1,4 @@
-/** The contract as data: which operation a request asks for, and what the spec says of it. */
+/** The spec as data: finds the operation of a request, with its schemas. */
 
 import document from '../../spec/openapi.json' with { type: 'json' }
 import { rights } from '../../spec/rights.ts'
@@ -10,22 +10,22 @@ export type OperationId = keyof operations
 export interface Operation {
   readonly id: OperationId
   readonly method: string
-  /** How the operation looks at Authorization: not at all, if it is there, or it must be there. */
+  /** Whether authorization is ignored, optional or required. */
   readonly security: 'none' | 'optional' | 'required'
-  /** What a personal access token must allow; `none`: no such token will do. */
+  /** The access a personal access token needs; `none`: such tokens are refused. */
   readonly token: 'read' | 'write' | 'none'
-  /** Of the answer when all goes well. */
+  /** The status of a successful response. */
   readonly status: number
-  /** Media types of that answer, the one that is sent to who does not mind first. */
+  /** The media types of that response; the first is the default. */
   readonly types: readonly string[]
   readonly body: 'none' | 'optional' | 'required'
   readonly bodySchema: Schema
-  /** Objects with a property for each parameter. */
+  /** Schemas of objects with a property for each parameter. */
   readonly querySchema: Schema
   readonly pathSchema: Schema
 }
 
-/** What a path names: its operations by method, and the decoded parameters. */
+/** The operations of a path by method, and its decoded parameters. */
 export interface PathMatch {
   readonly operations: ReadonlyMap<string, Operation>
   readonly parameters: Readonly<Record<string, string>>
@@ -49,7 +49,7 @@ interface OperationObject {
 }
 
 interface Template {
-  /** A literal, or undefined where any text may stand. */
+  /** A literal; undefined for a parameter. */
   readonly segments: readonly (string | undefined)[]
   readonly names: readonly string[]
   readonly operations: ReadonlyMap<string, Operation>
@@ -57,14 +57,14 @@ interface Template {
 
 const methods = ['get', 'post', 'put', 'patch', 'delete']
 
-/** A copy of one's own: the validator writes into the one that it gets. */
+/** A copy: the validator modifies the document it gets. */
 export function copyOfSpec(): typeof document {
   return structuredClone(document)
 }
 
 const templates: readonly Template[] = Object.entries(document.paths).map(([path, item]) => toTemplate(path, item))
 
-/** Undefined if nothing in the spec has that path, or if it is not percent-encoded UTF-8. `path` is as it was sent. */
+/** `path` as sent. Undefined if the spec has no such path, or if it is not valid percent-encoded UTF-8. */
 export function findPath(path: string): PathMatch | undefined {
   const sent = path.split('/').slice(1)
   if (sent.length > 1 && sent.at(-1) === '') sent.pop()
@@ -99,7 +99,7 @@ function toTemplate(path: string, item: object): Template {
   const isParameter = (piece: string) => piece.startsWith('{')
   const operationsByMethod = new Map<string, Operation>()
   for (const [key, value] of Object.entries(item as PathItem)) {
-    // JSON's own type knows each path apart, not what they share
+    // JSON's own type has each path separately, without a common type
     if (methods.includes(key)) operationsByMethod.set(key.toUpperCase(), toOperation(key, value, item))
   }
   return {

@@ -1,4 +1,4 @@
-/** The shape of a request, checked once, by the spec. */
+/** Validates requests against the spec. */
 
 import { type RequestHandler, Router } from 'express'
 import { middleware } from 'express-openapi-validator'
@@ -12,19 +12,19 @@ import { memberOf, schemaOf, typesOf } from './schemas.ts'
 import { problemsBefore, readBySchema } from './sent-values.ts'
 import { copyOfSpec, type Operation, type OperationId } from './spec.ts'
 
-/** The validator's steps that judge; the others find the operation, and look at security and uploads, which are not its task here. */
+/** The validator's steps that validate; the others route, authenticate and handle uploads, which is done elsewhere. */
 const requestStep = 'requestMiddleware'
 const answerStep = 'responseMiddleware'
 
-/** The validator's own also takes `urn:uuid:`. */
+/** The validator's own format also accepts `urn:uuid:`. */
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** By whether answers are judged: the spec never changes, and compiling its schemas takes 0.3 s. */
+/** By `answersToo`. Shared, since the spec does not change and compiling its schemas takes 0.3 s. */
 const made = new Map<boolean, RequestHandler>()
 
 /**
- * 422 for what the spec does not allow; defaults are filled in. `answersToo`: 500 for answers that break the spec.
- * Services of one process share it.
+ * 422 for what the spec does not allow; fills in defaults. `answersToo`: 500 for responses that break the spec. Shared by the
+ * services of one process.
  */
 export function validate({ answersToo }: { answersToo: boolean }): RequestHandler {
   const known = made.get(answersToo) ?? makeValidator(answersToo)
@@ -42,7 +42,7 @@ function makeValidator(answersToo: boolean): RequestHandler {
     validateSecurity: false,
     fileUploader: false,
     formats: { uuid: { type: 'string', validate: (text: string) => uuid.test(text) } },
-    // Where path-parameters.ts has written raw slashes as %2F.
+    // path-parameters.ts may have encoded raw slashes as %2F.
     useRequestUrl: true,
   })
   const all = Router().use(steps)
@@ -59,16 +59,16 @@ function makeValidator(answersToo: boolean): RequestHandler {
     if (problems.length > 0) throw new Invalid(problems)
     req.body = readBySchema(bodySchema, req.body)
     const { method } = req
-    // The validator knows no HEAD.
+    // The validator does not know HEAD.
     req.method = operation.method
-    // It finds the operation by compiling and trying a regular expression for each path of the spec, 0.1 ms a request,
-    // so what it once found is told to it from then on.
+    // The validator tries a regular expression per path, 0.1 ms a request, so the operation it found is cached and passed to
+    // it.
     const found = findings.get(operation.id)
     if (found !== undefined) req.openapi = { ...found, pathParams: { ...match.parameters } }
     const check = found === undefined ? all : known
     check(req, res, (error?: unknown) => {
       req.method = method
-      // Without it the validator lets every request pass.
+      // Without it, the validator accepts every request.
       if (req.openapi === undefined) {
         next(error ?? new Error(`The validator did not find the operation ${operation.id}`))
         return
@@ -82,7 +82,7 @@ function makeValidator(answersToo: boolean): RequestHandler {
   }
 }
 
-/** One step of each name. @throws Error where the validator's are called otherwise: nothing would be judged */
+/** One step of each name. @throws Error if the validator has no steps of these names: nothing would be validated */
 export function stepsNamed<S extends { readonly name: string }>(steps: readonly S[], names: readonly string[]): S[] {
   return names.map((name) => {
     const [step, ...others] = steps.filter((one) => one.name === name)
@@ -92,11 +92,11 @@ export function stepsNamed<S extends { readonly name: string }>(steps: readonly 
   })
 }
 
-/** The validator reads reserved characters, which are harmless, as an error unless each parameter allows them. */
+/** Allows reserved characters in each parameter: the validator otherwise reports them, though they are harmless. */
 function specForValidator(): object {
   return JSON.parse(JSON.stringify(copyOfSpec()), (_key, value) => {
     if (value?.in === 'query' && typeof value.name === 'string') return { ...value, allowReserved: true }
-    // `problemsBefore` has judged it.
+    // `problemsBefore` has checked it.
     return typeof value?.pattern === 'string' && isLongText(value) ? { ...value, pattern: undefined } : value
   })
 }
@@ -111,7 +111,7 @@ function hasFindings(error: unknown): error is { errors: readonly Finding[] } {
   )
 }
 
-/** What the validator would take for granted: `0x10`, `1e2` and `01` as integers, each of which would be one more address. */
+/** Integers that the validator would accept in other spellings: `0x10`, `1e2` and `01` would be further URLs of one resource. */
 function pathProblems({ pathSchema }: Operation, parameters: Readonly<Record<string, string>>): Problem[] {
   return Object.entries(parameters).flatMap(([name, value]) => {
     const schema = memberOf(pathSchema, name)
@@ -121,7 +121,7 @@ function pathProblems({ pathSchema }: Operation, parameters: Readonly<Record<str
   })
 }
 
-/** What the validator would report one at a time, or take for granted. */
+/** Problems that the validator would accept, or report only one at a time. */
 function queryProblems({ querySchema }: Operation, query: object): Problem[] {
   return Object.entries(query).flatMap(([name, value]) => {
     const loc = ['query', name]

@@ -13,7 +13,7 @@ export function attachmentPath(file: string): string {
 /**
  * The nodes that get each of `files`, by file.
  *
- * @param shownBy who links to or embeds a file
+ * @param shownBy the nodes that link to or embed a file
  * @param lost gets what no repository can hold
  */
 export function spread(

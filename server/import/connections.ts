@@ -1,4 +1,4 @@
-/** The links of all documents, followed: connections between nodes, who shows which attachment, what leads nowhere. */
+/** Follows the links of all documents: connections between nodes, nodes that show a file, unresolved links. */
 
 import type { PathProblem } from '../domain/format/path-problem.ts'
 import type { Document } from './document.ts'
@@ -23,9 +23,9 @@ export interface Connections {
   readonly unresolvedLinks: number
 }
 
-/** Unresolved links of one file that are told one by one. */
+/** Unresolved links listed per file. */
 const toldAtMost = 20
-/** Characters of a link that are told. */
+/** Characters of a link that are shown. */
 const linkAtMost = 200
 
 export function followLinks(tree: Tree, documents: ReadonlyMap<string, Document>, resolve: Resolve): Connections {

@@ -17,9 +17,9 @@ export interface Folder {
   readonly files: readonly string[]
   /** Symbolic links to such files, and what they stand for. */
   readonly symlinks: ReadonlyMap<string, string>
-  /** What is told and takes nothing from the import. */
+  /** Problems that leave nothing out. */
   readonly problems: readonly PathProblem[]
-  /** What is left out, though it may hold content. */
+  /** Content that is left out. */
   readonly lost: readonly PathProblem[]
 }
 

@@ -4,7 +4,7 @@
  */
 import MarkdownIt from 'markdown-it'
 
-/** Raw HTML passes as tokens; rules that cost time and tell nothing about links are off. */
+/** Raw HTML is passed through as tokens; rules that take time and do not concern links are off. */
 export const markdown = new MarkdownIt({ html: true }).disable(['linkify', 'replacements', 'smartquotes', 'text_join'])
 
 markdown.normalizeLink = (url) => url

@@ -14,7 +14,7 @@ export interface Sources extends Folder {
 
 /**
  * @param maxBytes of all Markdown together; what is beyond is left out
- * @param onRead is told after each file of which nothing is left to read, and may throw to end the reading
+ * @param onRead called after each file that is completely read; may throw to end the reading
  */
 export async function readSources(path: string, maxBytes: number, onRead: (folder: Folder) => void): Promise<Sources> {
   const folder = await listFolder(path)

@@ -1,4 +1,4 @@
-/** Which file is which folder's node, and who is whose parent: the shape that the nodes take from the folders. */
+/** The tree of nodes: which file becomes which folder's node, and the parent of each. */
 import { posix } from 'node:path'
 import { v5 as uuidFrom } from 'uuid'
 import { folded, markdownEndings, withoutEnding } from './folder.ts'

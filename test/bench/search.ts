@@ -4,18 +4,18 @@ import Sqlite from 'better-sqlite3'
 import MiniSearch from 'minisearch'
 import {
   createSearchIndex,
-  type Question,
   type Retrieved,
   retrieve as retrieveInSteps,
   type SearchDocument,
   type SearchEdge,
   type SearchIndex,
+  type SearchQuestion,
   setDocument as setDocumentInSteps,
   setEdges,
 } from '../../index/search/retrieve.ts'
 import { finish } from '../../index/search/steps.ts'
 
-const retrieve = (index: SearchIndex, question: Question) => finish(retrieveInSteps(index, question))
+const retrieve = (index: SearchIndex, question: SearchQuestion) => finish(retrieveInSteps(index, question))
 const setDocument = (index: SearchIndex, document: SearchDocument) => finish(setDocumentInSteps(index, document))
 
 /**
@@ -64,7 +64,7 @@ function measure({ corpus, edges, queries }: Collection): Record<string, string 
   const plain = new MiniSearch<Text>({ fields: ['title', 'text'], idField: '_id' })
   plain.addAll(corpus)
 
-  const ask = (query: string, expansion_depth: Question['expansion_depth'], top_k = 10) =>
+  const ask = (query: string, expansion_depth: SearchQuestion['expansion_depth'], top_k = 10) =>
     retrieve(index, { query, top_k, expansion_depth, include_raw_text: false })
   const matchesOf = ({ matches }: Retrieved) => matches.map((match) => match.node_id)
   const nodesOf = ({ nodes }: Retrieved) => nodes.slice(0, 10).map((node) => node.id)

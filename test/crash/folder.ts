@@ -44,7 +44,7 @@ export async function meetLocks({ dataDir, problems }: World): Promise<void> {
     process: alive.id,
     takeOver: (id) => takeOver(run, id),
     recovered: async () => {},
-    suspected: () => {},
+    becameReadOnly: () => {},
   }
   for (const lock of await locksIn(dataDir)) {
     if ((await stat(lock)).size === 0) await utimes(lock, 0, 0)

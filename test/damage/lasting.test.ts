@@ -6,8 +6,9 @@ import { expect } from 'chai'
 import { commitOf } from '../support/concurrency-rules.ts'
 import { type Client, client, signUp } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { preload } from '../support/preload.ts'
 import { until } from '../support/until.ts'
-import { ann, grove, meanwhile, neighbour, node, objectFile, preload, readNode, said, useScene } from './scene.ts'
+import { ann, grove, meanwhile, neighbour, node, objectFile, readNode, said, useScene } from './scene.ts'
 
 describe('a repository that was damaged while nothing ran', () => {
   useScene()

@@ -6,8 +6,9 @@ import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { commitOf } from '../support/concurrency-rules.ts'
 import { expectSound } from '../support/data-folder.ts'
+import { preload } from '../support/preload.ts'
 import { until } from '../support/until.ts'
-import { ann, grove, meanwhile, neighbour, node, objectFile, preload, readNode, said, useScene } from './scene.ts'
+import { ann, grove, meanwhile, neighbour, node, objectFile, readNode, said, useScene } from './scene.ts'
 
 describe('a repository that was damaged while nothing ran', () => {
   useScene()
@@ -55,7 +56,7 @@ describe('a repository that was damaged while nothing ran', () => {
         await writeFile(join(neighbour.git.dir, 'HEAD'), 'garbage\n')
         await writeFile(join(neighbour.git.dir, 'config'), '[core\ngarbage')
       })
-      await until(() => said('wrote anew').length === 2)
+      await until(() => said('rewrote HEAD or config').length === 2)
       expect(await readNode(person, node)).to.deep.equal(before)
       expect((await readNode(person, neighbour)).map(({ status }) => status)).to.deep.equal(Array(6).fill(200))
       await expectSound(grove.dataDir)

@@ -11,6 +11,7 @@ import {
   signUp,
   spawnGrove,
   startGrove,
+  untilReady,
 } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
@@ -27,11 +28,6 @@ export async function readNode(person: Client, { at }: TestNode) {
     '/pull-requests?status=all',
   ]
   return Promise.all(paths.map((path) => person.get(at + path)))
-}
-
-/** For a child: runs this before anything else. */
-export function preload(script: string): Record<string, string> {
-  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` }
 }
 
 /** Before `meanwhile` it runs in this process. */
@@ -57,6 +53,7 @@ export async function meanwhile(
   await work()
   next = await spawnGrove(grove.dataDir, { PUBLIC_URL, ...environment })
   grove = next
+  await untilReady(grove)
   return client(grove, ann.session.accessToken)
 }
 

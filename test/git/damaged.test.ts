@@ -3,17 +3,18 @@
 import { existsSync } from 'node:fs'
 import { readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { expectSound } from '../support/data-folder.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { type Faults, prepareFaults } from '../support/faults.ts'
 import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type HeldChecks, heldChecks } from '../support/preload.ts'
 import { until } from '../support/until.ts'
 
 describe('git: storage that fails', () => {
   let faults: Faults
+  let checks: HeldChecks
   let grove: SpawnedGrove
   let ann: PersonClient
   let node: TestNode
@@ -22,7 +23,8 @@ describe('git: storage that fails', () => {
 
   beforeEach(async () => {
     faults = prepareFaults()
-    grove = await spawnGrove(await newDataDir(), faults.environment)
+    checks = heldChecks()
+    grove = await spawnGrove(await newDataDir(), { ...faults.environment, ...checks.environment })
     ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann, { text_content: 'Whales sing\n' })
     neighbour = await newNode(grove, ann, { text_content: 'A calf\n' })
@@ -48,12 +50,8 @@ describe('git: storage that fails', () => {
 
   /** Pushes to the branch until that is done. */
   async function pushAgain(branch: string): Promise<void> {
-    for (let waited = 0; ; waited += 100) {
-      const { code, text } = await push(branch)
-      if (code === 0) return
-      if (waited > 20_000) throw new Error(text)
-      await sleep(100)
-    }
+    checks.release()
+    await until(async () => (await push(branch)).code === 0)
   }
 
   for (const [what, object] of [
@@ -78,6 +76,7 @@ describe('git: storage that fails', () => {
 
   it('a push whose syncs fail is refused, and its repository readable only until a check has synced it', async () => {
     await desk.done(`git clone -q ${url(node)} whales`)
+    checks.hold()
     await faults.ask('SYNC 0')
     const failed = await push('songs')
     expect(failed.code).to.equal(1)
@@ -121,6 +120,7 @@ describe('git: storage that fails', () => {
       const branch = `step-${n}`
       // Each folder of loose objects is a step.
       node.git.say('repack', '-adq')
+      checks.hold()
       await faults.ask(`EIO ${n} ${node.id}`)
       const { code, text } = await push(branch)
       const [step] = await faults.logged()

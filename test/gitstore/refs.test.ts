@@ -20,7 +20,7 @@ async function newStore(root: string) {
     process: 'one',
     takeOver: () => undefined,
     recovered: async () => undefined,
-    suspected: () => undefined,
+    becameReadOnly: () => undefined,
   }
 }
 

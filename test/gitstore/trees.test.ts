@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type Change, diffTrees } from '../../gitstore/objects/diff.ts'
+import { diffTrees, type TreeChange } from '../../gitstore/objects/diff.ts'
 import { openDraft } from '../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../gitstore/objects/tree-changes.ts'
 import { comparePaths } from '../../gitstore/objects/tree-names.ts'
@@ -148,7 +148,7 @@ function kindOf(mode: string) {
   return mode === '160000' ? 'commit' : 'blob'
 }
 
-function rawLine({ path, old, new: now }: Change) {
+function rawLine({ path, old, new: now }: TreeChange) {
   const none = { mode: '000000', oid: '0'.repeat(40) }
   const [a, b] = [old ?? none, now ?? none]
   const status = !old ? 'A' : !now ? 'D' : a.mode.slice(0, 2) === b.mode.slice(0, 2) ? 'M' : 'T'

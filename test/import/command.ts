@@ -87,9 +87,9 @@ export function run(...args: string[]): Promise<Finished> {
   return start(args).done
 }
 
-export function start(args: string[]) {
+export function start(args: string[], more: Record<string, string> = {}) {
   const child = endAfterFile(
-    spawn(process.execPath, [...endsWithParent, 'dist/cli.js', ...args], { env: environment() }),
+    spawn(process.execPath, [...endsWithParent, 'dist/cli.js', ...args], { env: { ...environment(), ...more } }),
   )
   const said = { stdout: '', stderr: '' }
   return { child, said, done: finished(child, said) }

@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import { v5 as uuidFrom } from 'uuid'
 import { gitLines } from '../support/data-folder.ts'
 import { signUp } from '../support/grove.ts'
+import { preload } from '../support/preload.ts'
 import {
   ann,
   environment,
@@ -22,6 +23,21 @@ import {
   useService,
   vault,
 } from './command.ts'
+
+/** Kills the process when it has renamed 150 things to where they belong. */
+const diesInTheMiddle = preload(`
+  import fs from 'node:fs'
+  import promises from 'node:fs/promises'
+  import { syncBuiltinESMExports } from 'node:module'
+  let renamed = 0
+  for (const [module, name] of [[fs, 'renameSync'], [promises, 'rename']]) {
+    const rename = module[name]
+    module[name] = (...paths) => {
+      if (++renamed > 150) process.kill(process.pid, 'SIGKILL')
+      return rename(...paths)
+    }
+  }
+  syncBuiltinESMExports()`)
 
 describe('import', () => {
   useService()
@@ -42,11 +58,11 @@ describe('import', () => {
       const names = Array.from({ length: 40 }, (_, at) => `n${at}`)
       const files = Object.fromEntries(names.map((name, at) => [`${name}.md`, `[[n${(at + 1) % 40}]] [[n${at - 1}]]`]))
       const folder = await folderOf('Broken', files)
-      const killed = start(['import', folder, '--as', 'ann@example.org'])
-      killed.child.stderr?.on('data', () => {
-        if (/^Writing/m.test(killed.said.stderr)) setTimeout(() => killed.child.kill('SIGKILL'), 400)
-      })
+      const killed = start(['import', folder, '--as', 'ann@example.org'], diesInTheMiddle)
       expect((await killed.done).code).to.equal(null)
+      const { orgs } = (await ann.get('/orgs?limit=200')).body
+      const { id } = orgs.find(({ name }: { name: string }) => name === 'Broken')
+      expect((await nodesOf(id)).size).to.be.within(2, 40)
       const again = await importAs(folder)
       expect(again).to.deep.include({ code: 0 })
       expect((await nodesOf(orgIn(again))).size).to.equal(41)
@@ -135,7 +151,7 @@ describe('import', () => {
       expect(await run('import', folder, '--as', 'nobody@example.org')).to.deep.equal({
         code: 2,
         stdout: '',
-        stderr: 'grove: Nobody has signed up as nobody@example.org; sign up first (POST /auth/signup)\n',
+        stderr: 'grove: There is no account nobody@example.org; sign up first (POST /auth/signup)\n',
       })
     })
 

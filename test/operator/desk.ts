@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { git } from '../support/data-folder.ts'
 import { client, type PersonClient } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { patiently } from '../support/patience.ts'
 import { endsWithParent } from '../support/processes.ts'
 
 export const queries = ['whale song', 'krill of the deep ice']
@@ -124,14 +125,15 @@ export function startLoad(grove: { readonly dataDir: string }, person: PersonCli
   let [rounds, stopped] = [0, false]
   const waiting: (() => void)[] = []
   const work = async () => {
-    let node = await newNode(grove, person, { title: 'Load' })
+    const patient = { ...person, ...patiently(person) }
+    let node = await newNode(grove, patient, { title: 'Load' })
     while (!stopped) {
       const name = `b${++rounds}`
       await node.proposal(name)
       const { number } = await node.open(name)
-      if (rounds % 2 === 0) await person.post(`${node.at}/pull-requests/${number}/merge`, {})
-      if (rounds % 3 === 0) await person.delete(`${node.at}/branches/${name}`)
-      if (rounds % 5 === 0) node = await newNode(grove, person, { title: `Load ${rounds}`, parents: [node.id] })
+      if (rounds % 2 === 0) await patient.post(`${node.at}/pull-requests/${number}/merge`, {})
+      if (rounds % 3 === 0) await patient.delete(`${node.at}/branches/${name}`)
+      if (rounds % 5 === 0) node = await newNode(grove, patient, { title: `Load ${rounds}`, parents: [node.id] })
       for (const wake of waiting.splice(0)) wake()
     }
   }

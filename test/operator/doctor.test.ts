@@ -84,7 +84,7 @@ describe('the operator', () => {
       )
       expect(of(lost)).to.equal(`  ${path(lost)}: refs/grove/ledger is missing`)
       expect(of(hollow)).to.match(new RegExp(`^  ${path(hollow)}: git fsck: error: object file .* is empty`))
-      expect(of(locked)).to.equal(`  ${path(locked)}/refs/heads/main.lock: a lock that nobody holds any more`)
+      expect(of(locked)).to.equal(`  ${path(locked)}/refs/heads/main.lock: a stale lock`)
       expect(lines).to.have.length(6)
       for (const undo of repair) await undo()
       expect((await cli(grove.dataDir, 'doctor')).stdout).to.match(/\nNothing is wrong\n$/)
@@ -131,7 +131,7 @@ describe('the operator', () => {
       const { code, stdout } = await cli(grove.dataDir, 'doctor')
       expect(code).to.equal(1)
       expect(stdout).to.contain(
-        `${node.org}/${node.id}.git: cannot be indexed: its branches were moved by hand, and its pull requests have not followed yet\n`,
+        `${node.org}/${node.id}.git: cannot be indexed: its branches were moved outside the service, and its pull requests are not settled yet\n`,
       )
       expect(node.git.say('rev-parse', 'refs/grove/ledger')).to.equal(ledger)
       expect((await node.pull(1)).status).to.equal('merged')

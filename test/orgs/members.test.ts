@@ -45,7 +45,7 @@ describe('organisations', () => {
       const org = await newOrg()
       expect(await ann.put(`/orgs/${org}/members/nobody@example.org`, { role: 'reader' })).to.deep.equal({
         status: 404,
-        body: { detail: 'Nobody has signed up with this e-mail address', code: 'account_not_found' },
+        body: { detail: 'There is no account with this e-mail address', code: 'account_not_found' },
       })
     })
 
@@ -65,7 +65,7 @@ describe('organisations', () => {
       expect(await rolesOf(org)).to.deep.equal({ Ann: 'owner' })
       expect(await ann.delete(`/orgs/${org}/members/bob@example.org`)).to.deep.equal({
         status: 404,
-        body: { detail: 'Nobody with this e-mail address is a member', code: 'member_not_found' },
+        body: { detail: 'There is no member with this e-mail address', code: 'member_not_found' },
       })
     })
 

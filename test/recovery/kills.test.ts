@@ -15,8 +15,10 @@ import {
   signUp,
   spawnGrove,
   startGrove,
+  untilReady,
 } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { patiently } from '../support/patience.ts'
 
 describe('a process that is killed', () => {
   it('loses nothing that it has said was done, and the next one finds everything in order', async () => {
@@ -38,6 +40,7 @@ describe('a process that is killed', () => {
       expect(await grove.stop()).to.equal(0)
       for (const name of await readdir(dataDir)) if (name.startsWith('index.sqlite')) await rm(join(dataDir, name))
       const last = await startGrove({ dataDir, publicUrl: 'https://grove.example' })
+      await untilReady(last)
       expect(await readWork(client(last, ann.session.accessToken), work)).to.deep.equal(before)
       await last.close()
     } finally {
@@ -157,7 +160,7 @@ function startStorm(doors: readonly SpawnedGrove[], ann: PersonClient, work: Wor
   const ended = times(6, async (n) => {
     const door = doors[n % doors.length]
     if (!door) return
-    const person = client(door, ann.session.accessToken)
+    const person = patiently(client(door, ann.session.accessToken))
     const step = n < 3 ? commit : propose
     for (let turn = 0; !stopping; turn++) if (!(await step(person, `r${round}-${n}-${turn}`))) return
   }).then(() => undefined)

@@ -4,9 +4,9 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import {
   createSearchIndex,
-  type Question,
   type Retrieved,
   type SearchIndex,
+  type SearchQuestion,
   setEdges,
 } from '../../index/search/retrieve.ts'
 import { removeNode, retrieve, setDocument } from './at-once.ts'
@@ -63,7 +63,7 @@ describe('search: levels of expansion', () => {
       link('friend', 'stranger'),
     ],
   )
-  const reached: Record<Question['expansion_depth'], string[]> = {
+  const reached: Record<SearchQuestion['expansion_depth'], string[]> = {
     none: ['seed'],
     shallow: ['seed', 'son'],
     standard: ['father', 'seed', 'son'],

@@ -3,11 +3,11 @@
 import fc from 'fast-check'
 import {
   createSearchIndex,
-  type Question,
   type Retrieved,
   type SearchDocument,
   type SearchEdge,
   type SearchIndex,
+  type SearchQuestion,
   setEdges,
 } from '../../index/search/retrieve.ts'
 import { removeNode, retrieve, setDocument } from './at-once.ts'
@@ -79,7 +79,7 @@ export function indexOf(documents: SearchDocument[], edges: SearchEdge[] = []): 
   return index
 }
 
-export function ask(index: SearchIndex, query: string, more: Partial<Question> = {}): Retrieved {
+export function ask(index: SearchIndex, query: string, more: Partial<SearchQuestion> = {}): Retrieved {
   return retrieve(index, { query, top_k: 5, expansion_depth: 'none', include_raw_text: false, ...more })
 }
 

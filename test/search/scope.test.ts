@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createSearchIndex, type Question } from '../../index/search/retrieve.ts'
+import { createSearchIndex, type SearchQuestion } from '../../index/search/retrieve.ts'
 import {
   aQuery,
   aScope,
@@ -29,7 +29,7 @@ describe('search: scope', () => {
     ],
     [child('leaf', 'root'), child('twig', 'leaf'), link('root', 'other'), link('other', 'twig', 'knows')],
   )
-  const rules: [string, NonNullable<Question['scope']>, string[]][] = [
+  const rules: [string, NonNullable<SearchQuestion['scope']>, string[]][] = [
     ['everything without conditions', {}, ['leaf', 'other', 'root', 'twig']],
     ['the listed nodes', { node_ids: ['leaf', 'other', 'nobody'] }, ['leaf', 'other']],
     ['nothing for an empty list of nodes', { node_ids: [] }, []],

@@ -16,7 +16,7 @@ export interface Running {
 }
 
 /** Milliseconds after which a command that hangs is killed, for its test to fail and nothing of it to stay. */
-const hangsAfterMs = 90_000
+const hangsAfterMs = 400_000
 
 /** To its end. */
 export function grove(dataDir: string, ...args: string[]): Promise<Finished> {

@@ -1,12 +1,12 @@
 /** What holds when many write at once, whether they come through one process or through several over one data folder. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { rulesBesideGit } from './concurrency-beside-git.ts'
 import { expectSettled, expectSound, git, gitLines } from './data-folder.ts'
 import { type Answer, type Client, client, type PersonClient, signUp } from './grove.ts'
 import { commitOf, created, times } from './many.ts'
 import { newNode, type TestNode } from './node.ts'
+import { patiently } from './patience.ts'
 
 export { commitOf, created, times }
 
@@ -196,25 +196,6 @@ export function concurrencyRules(open: () => Promise<Doors>, perWriter: number):
       expect(early).to.include(200)
     }
   })
-}
-
-/** Writes again for up to a minute while others, native git among them, hold the locks: 503 busy changes nothing. */
-function patiently(someone: Client): Client {
-  const again = async (write: () => Promise<Answer>): Promise<Answer> => {
-    const deadline = performance.now() + 60_000
-    for (;;) {
-      const answer = await write()
-      if (answer.status !== 503 || answer.body.code !== 'busy' || performance.now() > deadline) return answer
-      await sleep(20 + 80 * Math.random())
-    }
-  }
-  return {
-    get: someone.get,
-    post: (...request) => again(() => someone.post(...request)),
-    patch: (...request) => again(() => someone.patch(...request)),
-    put: (...request) => again(() => someone.put(...request)),
-    delete: (...request) => again(() => someone.delete(...request)),
-  }
 }
 
 /** A request's time in which others get on. */

@@ -10,6 +10,7 @@ import type { Deps } from '../../server/deps.ts'
 import { startService } from '../../server/service.ts'
 import type { components } from '../../spec/types.ts'
 import { closeAfterFile, endAfterFile, endsWithParent } from './processes.ts'
+import { until } from './until.ts'
 
 export interface Grove {
   readonly url: string
@@ -149,6 +150,11 @@ async function listening(
   const url = await Promise.race([said, exited.then(() => undefined)])
   if (url === undefined) throw new Error(`dist/main.js ended before it listened:\n${output.stdout}${output.stderr}`)
   return url
+}
+
+/** Until everything is in the index: one that is made anew for long answers 503 busy meanwhile. */
+export async function untilReady(grove: { readonly url: string }): Promise<void> {
+  await until(async () => (await client(grove).get('/readyz')).status === 200)
 }
 
 /** Longer than the service waits for any lock. */

@@ -1,6 +1,9 @@
 /** Waiting for what is meant to happen, on a machine that may be slow and do much else. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+/** By the clock of the machine, also where a test turns another. */
+const sleep = promisify(setTimeout)
 
 /** Milliseconds after which it never happens: fewer than mocha gives a test, so that its failure says what it waited for. */
 const never = 300_000

@@ -1,25 +1,8 @@
 /** Requests that break the spec in one place, invented from the spec itself. */
 
-import document from '../../spec/openapi.json' with { type: 'json' }
+import { type Schema, schemaOf } from '../../server/http/schemas.ts'
 
-export interface Schema {
-  readonly $ref?: string
-  readonly type?: string | readonly string[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-  readonly additionalProperties?: boolean
-  readonly items?: Schema
-  readonly anyOf?: readonly Schema[]
-  readonly enum?: readonly unknown[]
-  readonly format?: string
-  readonly pattern?: string
-  readonly minLength?: number
-  readonly maxLength?: number
-  readonly maxItems?: number
-  readonly uniqueItems?: boolean
-  readonly minimum?: number
-  readonly maximum?: number
-}
+export type { Schema }
 
 type Steps = readonly (string | number)[]
 
@@ -32,14 +15,9 @@ export interface Wrong {
 }
 
 /** The schema with what its references lead to; of alternatives the first. */
-export function resolved({ $ref, ...beside }: Schema): Schema {
-  if ($ref === undefined)
-    return beside.anyOf === undefined ? beside : { ...resolved(beside.anyOf[0] ?? {}), anyOf: beside.anyOf }
-  const target = $ref
-    .slice(2)
-    .split('/')
-    .reduce<unknown>((place, name) => (place as Record<string, unknown>)[name], document) // the spec's lint says that it leads somewhere
-  return { ...resolved(target as Schema), ...beside }
+export function resolved(given: Schema): Schema {
+  const schema = schemaOf(given)
+  return schema.anyOf === undefined ? schema : { ...resolved(schema.anyOf[0] ?? {}), anyOf: schema.anyOf }
 }
 
 /** Everything that a JSON value of the schema may not be, one at a time, further in too. */

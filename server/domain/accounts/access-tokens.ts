@@ -1,4 +1,4 @@
-/** Personal access tokens: what a script or `git` shows instead of a password, and how far each reaches. */
+/** Personal access tokens: used by scripts and `git` instead of a password; each has a scope. */
 
 import { LRUCache } from 'lru-cache'
 import { v7 as newId } from 'uuid'
@@ -20,26 +20,26 @@ import { type Page, pageOf } from '../pagination.ts'
 import { findPerson } from './accounts.ts'
 import { hashOf, isAccessToken, newAccessToken } from './tokens.ts'
 
-/** Of one person, those that have expired included. */
+/** Per person, expired tokens included. */
 const mostTokens = 100
 
-/** Milliseconds that `last_used_at` may be behind: a use costs a synced write, which no request waits for. */
+/** Milliseconds by which `last_used_at` may lag: recording a use costs a synced write, which no request waits for. */
 const usePrecision = 60_000
 
-/** What a personal access token may do: never more than its person. */
+/** What a personal access token may do; never more than its person. */
 export interface TokenScope {
   /** `read` changes nothing. */
   readonly access: 'read' | 'write'
-  /** Nothing outside of this organisation. */
+  /** If set: nothing outside this organisation. */
   readonly orgId?: string
-  /** Nothing outside of this node of it. */
+  /** If set: nothing outside this node of it. */
   readonly nodeId?: string
 }
 
-/** Who asks, and with what. */
+/** The person a request is authenticated as, and the scope of the token. */
 export interface Credential {
   readonly person: Person
-  /** Absent for the access token of a login, which does whatever the person may. */
+  /** Absent for the access token of a login, which has all rights of the person. */
   readonly scope?: TokenScope
 }
 
@@ -62,7 +62,7 @@ export interface NewAccessToken {
 }
 
 /**
- * The only time that the secret, `token`, is ever told.
+ * Creates a token. Its secret, `token`, is shown only in this answer.
  *
  * @throws Invalid node_id without org_id, expires_at in the past; Refusal org_not_found, node_not_found, too_many_tokens
  */
@@ -108,15 +108,15 @@ export async function listMyAccessTokens(deps: Deps, actor: Person, page: Page) 
   return { tokens: rows.map(toAccessToken), ...pageOf(page, await countAccessTokens(read, actor.id)) }
 }
 
-/** From the next request on, in every process. @throws Refusal token_not_found, of another's token too */
+/** Takes effect with the next request, in every process. @throws Refusal token_not_found, for another person's token too */
 export async function revokeAccessToken(deps: Deps, actor: Person, { tokenId }: TokenAt): Promise<void> {
   const deleted = await deps.credentials.write((trx) => deleteAccessToken(trx, actor.id, tokenId))
   if (!deleted) throw new Refusal('token_not_found', 'Token not found')
 }
 
 /**
- * Whose token it is and how far it reaches; undefined if it is unknown, revoked, expired, or no personal access token.
- * Reads the database each time, two rows by their keys, so that a token ends at once.
+ * The token's person and scope. Undefined if it is unknown, revoked, expired, or no personal access token. Reads the
+ * database each time, two rows by key, so that a revocation takes effect at once.
  */
 export async function authenticateToken(
   deps: Deps,
@@ -134,23 +134,23 @@ export async function authenticateToken(
   return { person, scope: { access, ...bounds } }
 }
 
-/** Whether the token reaches what belongs to that node, or to no node, of that organisation, or to none. */
+/** Whether the token covers this node (undefined: no node) of this organisation (undefined: none). */
 export function isWithin(scope: TokenScope, orgId: string | undefined, nodeId: string | undefined): boolean {
   if (scope.orgId !== undefined && scope.orgId !== orgId) return false
   return scope.nodeId === undefined || scope.nodeId === nodeId
 }
 
-/** When this process last wrote, or tried to write, that a token was used, in ms, by the token's id. */
+/** When this process last recorded, or tried to record, a use, in ms, by token id. */
 const noted = new LRUCache<string, number>({ max: 10_000 })
 
-/** Nobody waits for it, and a failure keeps nobody out. Many uses within `usePrecision` are one write. */
+/** Records the use in the background; a failure is only logged. Many uses within `usePrecision` are one write. */
 function noteUse(deps: Deps, { id, last_used_at }: Row, now: Date): void {
   const last = Math.max(noted.get(id) ?? 0, last_used_at === null ? 0 : Date.parse(last_used_at))
   if (Math.abs(now.getTime() - last) < usePrecision) return
   noted.set(id, now.getTime())
   deps.credentials
     .write((trx) => setAccessTokenUsed(trx, id, now.toISOString()))
-    .catch((error: unknown) => deps.log.warn({ err: error, token_id: id }, "a token's use could not be noted"))
+    .catch((error: unknown) => deps.log.warn({ err: error, token_id: id }, "a token's use could not be recorded"))
 }
 
 function expiryOf(text: string, now: Date): string {

@@ -1,4 +1,4 @@
-/** Accounts: signing up and signing in, and the sessions that follow. */
+/** Accounts: sign-up, sign-in, password changes. */
 
 import { v7 as newId } from 'uuid'
 import { deleteAccessTokens } from '../../../index/credentials/access-tokens.ts'
@@ -23,7 +23,7 @@ import { attemptOn } from './sign-ins.ts'
 import { hashOf } from './tokens.ts'
 import { personOf, type User, userOf } from './users.ts'
 
-/** Of each use case of sign-ins. */
+/** What each sign-in use case also needs. */
 interface AskedFrom {
   /** The caller's address, or network. */
   readonly from: string
@@ -36,14 +36,14 @@ export interface NewAccount extends AskedFrom {
   readonly name?: string
 }
 
-/** The personal organisation is there: it has just been made. */
+/** The personal organisation has just been created, so its id is always present. */
 export interface FirstSession extends Session {
   readonly user: User & { readonly org_id: string }
 }
 
 /**
- * The account's row comes first, for it alone can be refused; should the organisation then fail, the next login makes it
- * under the id that the row has.
+ * Inserts the account first, since only that can be refused. If creating the organisation fails, the next login creates
+ * it under the id in the account's row.
  *
  * @throws Invalid email, name; Refusal email_taken, rate_limited
  */
@@ -69,7 +69,7 @@ function emailTaken(): Refusal {
   return new Refusal('email_taken', 'There is an account with this e-mail address')
 }
 
-/** @throws Refusal invalid_credentials, for an unknown address as for a wrong password; rate_limited */
+/** @throws Refusal invalid_credentials, the same for an unknown address and a wrong password; rate_limited */
 export async function login(
   deps: Deps,
   { email, password, from }: { email: string; password: string } & AskedFrom,
@@ -91,8 +91,8 @@ export interface PasswordChange extends AskedFrom {
 }
 
 /**
- * Ends every session of the person and opens a new one. A reset, which follows a loss, revokes their personal access
- * tokens too. A wrong proof counts as a sign-in that failed.
+ * Ends every session of the person and opens a new one. A reset, which follows a loss, also revokes their personal access
+ * tokens. A wrong proof counts as a failed sign-in.
  *
  * @throws Invalid unless there is exactly one proof; Refusal unauthenticated, invalid_credentials, invalid_token, rate_limited
  */
@@ -115,9 +115,9 @@ function eitherProof(): Invalid {
 
 interface Proof {
   readonly revokesTokens: boolean
-  /** Before the new password is hashed, which costs. @throws Refusal */
+  /** Runs before the new password is hashed, since hashing is expensive. @throws Refusal */
   check(): Promise<void>
-  /** Whose password it changes, within the transaction that does it. @throws Refusal */
+  /** The account whose password changes; runs in the transaction that changes it. @throws Refusal */
   use(trx: CredentialsDb): Promise<string>
 }
 
@@ -173,7 +173,7 @@ export async function readMe(deps: Deps, actor: Person): Promise<User> {
   return userOf(deps, await readAccount(deps, actor.id))
 }
 
-/** Who an access token speaks for; undefined if the account is gone. */
+/** The person of an account; undefined if the account is gone. */
 export async function findPerson(deps: Deps, id: string): Promise<Person | undefined> {
   const account = await findProfile(deps.credentials.read, id)
   return account && personOf(account)

@@ -1,4 +1,4 @@
-/** Passwords: argon2id, at a pace that leaves threads for the file system. */
+/** Passwords: argon2id, rate-limited so that threads remain for the file system. */
 
 import { argon2id, hash, verify } from 'argon2'
 import type { Deps } from '../../deps.ts'
@@ -7,15 +7,15 @@ import { Refusal } from '../../errors.ts'
 /** 19 MiB, two passes, one lane: OWASP's minimum for argon2id. */
 const ownCost = { memoryKib: 19 * 1024, passes: 2 } as const
 
-/** At once, because they share libuv's threads with every file. */
+/** Concurrent hashes; they share libuv's threads with all file access. */
 const atOnce = 2
-/** That may wait for one purpose, about two seconds; each purpose has its turn, so that none keeps out another. */
+/** Waiting hashes per purpose, about two seconds of work. Purposes take turns, so that none starves another. */
 const longestQueue = 64
 
-/** What a password is looked at for. `return`: signing in from where the account was signed in to before. */
+/** Why a password is hashed. `return`: signing in from an address the account has signed in from before. */
 export type Purpose = 'return' | 'login' | 'signup' | 'change'
 
-/** The hash of a password that nobody knows, so that an unknown e-mail takes as long as a wrong password. */
+/** The hash of a random password: checking an unknown e-mail takes as long as checking a wrong password. */
 const nobodys = '$argon2id$v=19$m=19456,t=2,p=1$zcuF4NXXrcr6Dcz2AEzzOg$LtyOS6Gkq9mI3Royd4+elU6sp1LVAkUOSAh6TUmzUYM'
 
 /** @throws Refusal rate_limited */
@@ -25,7 +25,7 @@ export function hashPassword({ config }: Deps, purpose: Purpose, password: strin
   return queued(purpose, () => hash(password.normalize('NFC'), cost))
 }
 
-/** Whether `password` is the one of `hashed`; undefined, for an unknown account, is never. @throws Refusal rate_limited */
+/** Whether `password` matches `hashed`; never for undefined (an unknown account). @throws Refusal rate_limited */
 export function isPassword(purpose: Purpose, hashed: string | undefined, password: string): Promise<boolean> {
   return queued(
     purpose,
@@ -33,7 +33,7 @@ export function isPassword(purpose: Purpose, hashed: string | undefined, passwor
   )
 }
 
-/** Who waits, by purpose; the purpose that is served next stands first. */
+/** Waiting work by purpose; the purpose to be served next comes first. */
 const queues = new Map<Purpose, (() => void)[]>()
 let running = 0
 
@@ -54,7 +54,7 @@ function turn(purpose: Purpose): Promise<void> {
   return new Promise((resolve) => queue.push(resolve))
 }
 
-/** To the first of the purpose whose turn it is, which then is the last. */
+/** Starts the first job of the next purpose and moves that purpose to the end. */
 function passOn(): void {
   for (const [purpose, queue] of queues) {
     queues.delete(purpose)

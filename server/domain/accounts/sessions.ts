@@ -18,13 +18,13 @@ import { addressLife } from './sign-ins.ts'
 import { accessSeconds, accessToken, hashOf, idToken, newToken, seal, unseal } from './tokens.ts'
 import { personOf, type User, userOf } from './users.ts'
 
-/** Milliseconds: a refresh token that nobody exchanges for that long is void. */
+/** Milliseconds until an unused refresh token expires. */
 const refreshLife = 30 * 24 * 3600 * 1000
 
-/** Milliseconds in which a token sent again (a lost answer, two tabs) gets the successor and not the thief's answer. */
+/** Milliseconds in which a repeated token (a lost answer, two tabs) gets the same successor; later it counts as stolen. */
 const grace = 30_000
 
-/** Milliseconds that the operator's one-time token works. */
+/** Milliseconds that the operator's one-time token is valid. */
 const resetLife = 7 * 24 * 3600 * 1000
 
 export interface Session {
@@ -38,7 +38,7 @@ export interface Session {
   readonly tokenType: 'Bearer'
 }
 
-/** A new session of the account: its first refresh token. `from`: the address that it is opened from. */
+/** Opens a session and returns its first refresh token. `from`: the address it is opened from. */
 export async function openSession(deps: Deps, accountId: string, from: string): Promise<string> {
   const token = newToken('refresh')
   const forgotten = new Date(deps.now().getTime() - addressLife).toISOString()
@@ -73,9 +73,9 @@ export async function sessionAnswer(
 }
 
 /**
- * Exchanges a refresh token for its successor. One that comes again after the grace is in two hands: nobody can tell
- * which is the thief's, so the whole session ends. So it does where the clock has stepped, back or forward, between the two:
- * then nobody can tell how long ago the first was.
+ * Exchanges a refresh token for its successor. A used token that is sent again after the grace period may be stolen: the
+ * whole session ends, since the thief's copy cannot be distinguished. The same happens if the clock stepped between the two
+ * uses, since the time between them is then unknown.
  *
  * @throws Refusal invalid_token
  */
@@ -108,7 +108,7 @@ export async function refresh(
   return sessionAnswer(deps, account, next.token, 'The session goes on')
 }
 
-/** Ends the session of the token; one that is unknown or void opens nothing anyway. */
+/** Ends the token's session. Does nothing for an unknown or expired token. */
 export async function logout(deps: Deps, { refreshToken }: { refreshToken: string }): Promise<void> {
   await deps.credentials.write(async (trx) => {
     const row = await findRefreshToken(trx, hashOf(refreshToken))
@@ -116,7 +116,7 @@ export async function logout(deps: Deps, { refreshToken }: { refreshToken: strin
   })
 }
 
-/** A one-time token for `changePassword`, which only its holder knows. */
+/** A one-time token for `changePassword`. */
 export async function issueResetToken(deps: Deps, accountId: string): Promise<string> {
   const token = newToken('reset')
   const expires_at = new Date(deps.now().getTime() + resetLife).toISOString()

@@ -1,4 +1,4 @@
-/** Who fails to sign in is slowed down: failures are counted, never successes, and nobody is kept out by those of others. */
+/** Limits failed sign-ins. Only failures count, and the failures of others do not lock out an account's own addresses. */
 
 import { createHash } from 'node:crypto'
 import { emailKey } from '../../../index/credentials/accounts.ts'
@@ -8,36 +8,36 @@ import type { Attempt, Count, Counter, Limit, LimitSignIn, NewCounter } from '..
 import type { Deps } from '../../deps.ts'
 import { RateLimited, Refusal } from '../../errors.ts'
 
-/** From one address, to accounts that it is new to. */
+/** Per address, for accounts that have not signed in from it before. */
 const byAddress: Limit = { name: 'sign-in', quota: 30, windowSeconds: 60 }
-/** To one account from all addresses that are new to it; and, by itself, from each one that it has signed in from. */
+/** Per account, for all addresses new to it together, and for each known address separately. */
 const byAccount: Limit = { name: 'sign-in', quota: 10, windowSeconds: 60 }
-/** To one account from all addresses that are new to it. */
+/** Per account, for all addresses new to it together. */
 const byAccountInADay: Limit = { name: 'sign-in', quota: 100, windowSeconds: 24 * 3600 }
 
-/** Seconds without a further attempt after a limit was exceeded: the first time, doubled each time in a day, at most. */
+/** Seconds of pause after a limit is exceeded: `shortest` the first time, doubled each time within a day, up to `longest`. */
 const pauses = { shortest: 60, longest: 900, forgottenAfter: 24 * 3600 } as const
 
-/** Milliseconds for which an address is one that the account has signed in from. */
+/** Milliseconds for which an address stays known to an account. */
 export const addressLife = 30 * 24 * 3600 * 1000
 
 export const unlimitedSignIns: LimitSignIn = (_attempt, work) => work()
 
-/** What an attempt is counted under. */
+/** A counter for attempts, and the key under which this attempt is counted. */
 interface AttemptCounter {
   readonly what: string
   readonly counter: Counter
   readonly key: string
-  /** Whether what exceeds it waits ever longer. */
+  /** Whether the pause doubles each time the limit is exceeded. */
   readonly doubles: boolean
-  /** Of this process, by key. */
+  /** In this process, by key. */
   readonly pending: Map<string, Pending>
 }
 
 interface Pending {
-  /** Attempts that are not decided; each resolves once it is. */
+  /** Undecided attempts; each promise resolves when its attempt is decided. */
   readonly undecided: Set<Promise<void>>
-  /** Attempts that wait for these, no more than the quota. */
+  /** Attempts that wait for the undecided ones; at most the quota. */
   waiting: number
 }
 
@@ -64,7 +64,7 @@ export function limitedSignIns(newCounter: NewCounter): LimitSignIn {
   }
 
   return async ({ from, account }, work) => {
-    // Who comes back is not kept out by others behind the same address.
+    // A known address is not locked out by others behind the same address.
     const asked = account?.isKnownFrom === true ? [known(`${account.key} ${from}`)] : [address(from)]
     if (account?.isKnownFrom === false) asked.push(strange(account.key), strangeInADay(account.key))
     const entered: AttemptCounter[] = []
@@ -93,7 +93,7 @@ export function limitedSignIns(newCounter: NewCounter): LimitSignIn {
   }
 }
 
-/** One too many waits for those that are not decided: they may be right, and then do not count. */
+/** An attempt over the quota waits for the undecided ones: if they succeed, they do not count. */
 async function take({ counter, key, pending }: AttemptCounter): Promise<Count> {
   for (;;) {
     const count = await counter.take(key)
@@ -118,7 +118,7 @@ function leave({ pending, key }: AttemptCounter, decided: Promise<void>): void {
   if (others?.undecided.size === 0) pending.delete(key)
 }
 
-/** How an attempt on the account is counted; of one that is not there by its e-mail, so that nothing tells them apart. */
+/** The counters of an attempt on the account. Unknown accounts are counted by e-mail, so that they are indistinguishable. */
 export async function attemptOn(
   deps: Deps,
   from: string,
@@ -131,7 +131,7 @@ export async function attemptOn(
   return { from, account: { key: account.id, isKnownFrom } }
 }
 
-/** One of 65,536, so that made-up addresses fill no memory. */
+/** One of 65,536 keys, so that invented addresses cannot fill memory. */
 function keyOfNobody(email: string): string {
   return `nobody ${createHash('sha256').update(emailKey(email)).digest('hex').slice(0, 4)}`
 }

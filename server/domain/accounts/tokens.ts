@@ -1,4 +1,4 @@
-/** What a person shows instead of a password: signed tokens that expire soon, and random ones that work once. */
+/** Tokens: signed ones that expire soon, and random ones that work once. */
 
 import { createCipheriv, createDecipheriv, createHash, createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
@@ -15,7 +15,7 @@ export const algorithm = 'ES256'
 
 export interface Keys {
   readonly kid: string
-  /** Issuer and audience alike: the service speaks to itself. */
+  /** Issuer and audience are the same: the service issues tokens to itself. */
   readonly issuer: string
   readonly privateKey: CryptoKey
   readonly publicKey: KeyObject
@@ -23,7 +23,7 @@ export interface Keys {
 
 type CryptoKey = Exclude<Awaited<ReturnType<typeof importJWK>>, Uint8Array>
 
-/** The keys of this data folder, made at its first start; processes that start together agree on one. */
+/** The signing keys of this data folder, created at its first start. Processes that start together agree on one set. */
 export async function loadKeys(
   credentials: Database<CredentialsSchema>,
   publicUrl: string | undefined,
@@ -50,12 +50,12 @@ export async function loadKeys(
   }
 }
 
-/** Opens the service for `accessSeconds`. */
+/** An access token, valid for `accessSeconds`. */
 export function accessToken(keys: Keys, person: Person, now: Date): Promise<string> {
   return sign(keys, person, now, { token_use: 'access' })
 }
 
-/** Tells the client who signed in; opens nothing. */
+/** An id token: names the person to the client; grants no access. */
 export function idToken(keys: Keys, person: Person, now: Date): Promise<string> {
   return sign(keys, person, now, { token_use: 'id', email: person.email, name: person.name })
 }
@@ -73,12 +73,12 @@ function sign(keys: Keys, person: Person, now: Date, claims: Record<string, stri
     .sign(keys.privateKey)
 }
 
-/** 256 random bits behind a prefix that tells people, and scanners of leaked secrets, what it is. */
+/** 256 random bits behind a prefix that people and secret scanners recognise. */
 export function newToken(kind: 'refresh' | 'reset'): string {
   return `grv_${kind}_${randomBytes(32).toString('base64url')}`
 }
 
-/** Letters and digits alone, so that no `grv_refresh_…` or `grv_reset_…` is ever of this form. */
+/** Only letters and digits, so that no `grv_refresh_…` or `grv_reset_…` matches. */
 const accessTokenForm = /^grv_[0-9A-Za-z]{43}$/
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -94,7 +94,7 @@ export function isAccessToken(text: string): boolean {
   return accessTokenForm.test(text)
 }
 
-/** What is stored of a random token. */
+/** The hash under which a random token is stored. */
 export function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }

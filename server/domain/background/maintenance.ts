@@ -1,4 +1,4 @@
-/** Repositories are kept quick to read in the background, one after the other. */
+/** Background maintenance (git gc and the like), one repository at a time. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
@@ -8,29 +8,29 @@ import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
 import type { Deps } from '../../deps.ts'
 import { listStoredRepositories } from '../indexing/stored-repositories.ts'
 
-/** Milliseconds from the start to the first look at every repository, and between two looks. */
+/** Milliseconds from the start to the first pass over all repositories, and between two passes. */
 const pauses = { first: 5_000, other: 60_000 } as const
-/** Milliseconds for which a repository is left alone whose maintenance has failed. */
+/** Milliseconds before a repository whose maintenance failed is tried again. */
 const afterFailure = 60 * 60_000
 
-/** Held, never moved: of several processes one at a time maintains a repository. */
+/** Locked, never moved: only one process at a time maintains a repository. */
 const maintenanceRef = 'refs/grove/maintenance'
 
-/** Goes on until `deps.draining`, which ends a git that is at work; the promise ends then. */
+/** Runs until `deps.draining`, which also ends a running git. */
 export async function maintainRepositories(deps: Deps): Promise<void> {
   const failures = new Map<string, Failure>()
   const pause = (ms: number) => sleep(ms, undefined, { signal: deps.draining, ref: false }).catch(() => {})
   await pause(pauses.first)
   while (!deps.draining.aborted) {
     await maintainAll(deps, failures).catch((error: unknown) =>
-      deps.log.error({ err: error }, 'the maintenance broke off; it goes on in a minute'),
+      deps.log.error({ err: error }, 'the maintenance failed; it continues in a minute'),
     )
     await pause(pauses.other)
   }
 }
 
 interface Failure {
-  /** When to try again; milliseconds since the process began. */
+  /** When to retry; milliseconds since the process started. */
   readonly until: number
   readonly message: string
 }
@@ -48,7 +48,7 @@ async function maintainAll(deps: Deps, failures: Map<string, Failure>): Promise<
       const message = error instanceof Error ? error.message : String(error)
       failures.set(path, { until: performance.now() + afterFailure, message })
       if (failure?.message !== message)
-        deps.log.error({ err: error, path }, 'a repository could not be maintained; it is left as it is')
+        deps.log.error({ err: error, path }, 'a repository could not be maintained; it is unchanged')
     }
   }
 }
@@ -61,7 +61,7 @@ async function maintainOne({ store, draining, log }: Deps, repo: Repo): Promise<
   log.info({ path: repo.dir, ...needs, ms: Math.round(performance.now() - since) }, 'a repository was maintained')
 }
 
-/** Another process is at it, or the repository has just been deleted. */
+/** Another process is maintaining it, or it has just been deleted. */
 function isPassing(error: unknown): boolean {
   return isGitError(error, 'busy', 'repo_missing')
 }

@@ -1,9 +1,9 @@
-/** What a crash left in a repository of the service, put right from what the index knows; the log says what was done. */
+/** Repairs what a crash left in a repository, with what the index knows; each repair is logged. */
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repos.ts'
-import { listEmptyRefs, removeEmptyObjects, restoreFrame, restoreRef } from '../../../gitstore/upkeep/repair.ts'
-import { removeLeftovers } from '../../../gitstore/upkeep/stale-files.ts'
+import { listEmptyRefs, removeEmptyObjects, restoreHeadAndConfig, restoreRef } from '../../../gitstore/upkeep/repair.ts'
+import { removeStaleFiles } from '../../../gitstore/upkeep/stale-files.ts'
 import { findBranchHead } from '../../../index/derived/branches.ts'
 import { findIndexedLedger } from '../../../index/derived/node-queries.ts'
 import { findOrgHead } from '../../../index/derived/org-queries.ts'
@@ -12,8 +12,8 @@ import type { Deps } from '../../deps.ts'
 import { ledgerRef, main, nodeRepo, orgRepo, pinRef } from '../layout.ts'
 
 /**
- * Removes what nobody holds any more and objects of no bytes, writes HEAD and config anew where they are gone or garbage, and points
- * empty refs at what the index last knew of them, if that is there. What cannot be mended stays as it is: reading says so.
+ * Removes stale locks, temporary files and empty objects, rewrites HEAD and config if they are missing or unreadable, and
+ * restores empty refs from the index if the commit exists. Leaves everything else; reads report it.
  *
  * @param now by the clock of the file system
  */
@@ -21,12 +21,12 @@ export async function repairRepository(deps: Deps, now: number, orgId: string, n
   const repo = nodeId === undefined ? orgRepo(deps.store, orgId) : nodeRepo(deps.store, orgId, nodeId)
   if (!repoExists(repo)) return
   const tell = (done: object, what: string) => deps.log.warn({ path: repo.dir, ...done }, what)
-  const leftovers = await removeLeftovers(deps.store, repo, now)
-  if (leftovers.length > 0) tell({ leftovers }, 'removed locks and temporary files that nobody holds any more')
-  const files = await restoreFrame(repo)
-  if (files.length > 0) tell({ files }, 'wrote anew what a repository needs to be one')
+  const leftovers = await removeStaleFiles(deps.store, repo, now)
+  if (leftovers.length > 0) tell({ leftovers }, 'removed stale locks and temporary files')
+  const files = await restoreHeadAndConfig(repo)
+  if (files.length > 0) tell({ files }, 'rewrote HEAD or config')
   const objects = await removeEmptyObjects(repo)
-  if (objects.length > 0) tell({ objects }, 'removed empty objects, which a crash left')
+  if (objects.length > 0) tell({ objects }, 'removed empty objects, left by a crash')
   for (const ref of listEmptyRefs(repo)) {
     const oid = await lastKnown(deps, ref, orgId, nodeId)
     if (oid === undefined || !(await findCommit(repo, oid))) continue
@@ -34,7 +34,7 @@ export async function repairRepository(deps: Deps, now: number, orgId: string, n
   }
 }
 
-/** What the index has of a ref; nothing of tags. */
+/** The indexed value of a ref; tags are not indexed. */
 async function lastKnown(deps: Deps, ref: string, orgId: string, nodeId?: string): Promise<Oid | undefined> {
   const db = deps.index.read
   if (nodeId === undefined) {

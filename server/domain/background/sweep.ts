@@ -1,4 +1,4 @@
-/** What a crash or a hand on the server left: looked for in the background, from the start on and ever after. */
+/** Background jobs: recovery, clean-up, repair, reindexing. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
@@ -6,7 +6,7 @@ import { isDamage } from '../../../gitstore/errors.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
 import { recoverAll } from '../../../gitstore/refs/ref-transaction.ts'
 import { isUnfinished } from '../../../gitstore/temporary-names.ts'
-import { fileSystemTime, removeIfAbandoned } from '../../../gitstore/upkeep/stale-files.ts'
+import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'
 import { forgetLogs } from '../../../index/derived/chain-removal.ts'
 import type { Deps } from '../../deps.ts'
 import { type IndexOne, indexAll, indexOne, type UnreadableRepository } from '../indexing/reindex.ts'
@@ -14,40 +14,40 @@ import { listStoredRepositories } from '../indexing/stored-repositories.ts'
 import { isId, orgFolder } from '../layout.ts'
 import { repairRepository } from './repair.ts'
 
-/** Something that is done again and again, one after the other. */
+/** A recurring job; jobs run one after the other. */
 interface Chore {
-  /** A sentence for the log, should it fail. */
+  /** The log message if it fails. */
   readonly failed: string
-  /** Milliseconds from its end to its next beginning, at the least. */
+  /** Minimum milliseconds between its end and its next start. */
   readonly every: number
   work(deps: Deps): Promise<void>
 }
 
 const minute = 60_000
 
-/** In this order; the first time at the start. */
+/** In this order; all run at the start. */
 function choresOf(report: Report): readonly Chore[] {
   return [
-    { every: minute, work: recoverDead, failed: 'the transactions of dead processes could not be looked through' },
-    { every: minute, work: removeUnfinished, failed: 'folders that are half made could not be looked for' },
+    { every: minute, work: recoverDead, failed: 'transactions of dead processes could not be recovered' },
+    { every: minute, work: removeUnfinished, failed: 'unfinished folders could not be removed' },
     {
       every: 60 * minute,
       work: repairAll,
-      failed: 'the repositories could not be looked through for what crashes leave',
+      failed: 'the repositories could not be checked for damage by crashes',
     },
     {
       every: minute,
       work: async (deps) => report((await indexAll(deps, undefined, repairAndIndex)).failed),
-      failed: 'the repositories could not be followed',
+      failed: 'the repositories could not be indexed',
     },
-    { every: minute, work: forgetGone, failed: 'the histories of nodes that are gone could not be forgotten' },
+    { every: minute, work: forgetGone, failed: 'histories of deleted nodes could not be removed' },
   ]
 }
 
-/** A chore takes at most one part in this many of the time: 100,000 repositories are followed every quarter of an hour. */
+/** A job takes at most 1/20 of the time: with 100,000 repositories, a pass runs every quarter of an hour. */
 const leisure = 20
 
-/** Does every chore when it is due, until `deps.draining`; the promise ends then. */
+/** Runs each job when it is due, until `deps.draining`. */
 export async function sweep(deps: Deps, report: Report): Promise<void> {
   const dueAt = new Map<Chore, number>()
   const chores = choresOf(report)
@@ -55,7 +55,9 @@ export async function sweep(deps: Deps, report: Report): Promise<void> {
     for (const chore of chores) {
       const began = performance.now()
       if (deps.draining.aborted || began < (dueAt.get(chore) ?? 0)) continue
-      await chore.work(deps).catch((error: unknown) => deps.log.error({ err: error }, `${chore.failed}; later again`))
+      await chore
+        .work(deps)
+        .catch((error: unknown) => deps.log.error({ err: error }, `${chore.failed}; it will be retried`))
       const ended = performance.now()
       dueAt.set(chore, ended + Math.max(chore.every, leisure * (ended - began)))
     }
@@ -64,43 +66,40 @@ export async function sweep(deps: Deps, report: Report): Promise<void> {
   }
 }
 
-/** Told of all repositories that cannot be read now. */
+/** Receives all repositories that are unreadable now. */
 export type Report = (unreadable: readonly UnreadableRepository[]) => void
 
-/** Says in the log once what cannot be read, and once that it can be again. */
+/** Logs once when a repository becomes unreadable, and once when it is readable again. */
 export function reporter({ log }: Pick<Deps, 'log'>): Report {
   let known = new Map<string, string>()
   return (unreadable) => {
     for (const { path, reason, error } of unreadable)
       if (known.get(path) !== reason)
-        log.error(
-          { err: error, path },
-          'a repository cannot be read; it answers 503 until it is mended, all others go on',
-        )
+        log.error({ err: error, path }, 'a repository cannot be read; it answers 503 until it is repaired')
     const now = new Map(unreadable.map(({ path, reason }) => [path, reason]))
     for (const path of known.keys()) if (!now.has(path)) log.warn({ path }, 'a repository can be read again')
     known = now
   }
 }
 
-/** Puts everything into an index that was made just now; false where the service stops before. */
+/** Fills a new index; false if the service stops before it is complete. */
 export async function fillIndex(deps: Deps, report: Report): Promise<boolean> {
   const began = performance.now()
   const { orgs, nodes, failed } = await indexAll(deps)
   if (deps.draining.aborted) return false
   report(failed)
   const ms = Math.round(performance.now() - began)
-  if (orgs > 0) deps.log.warn({ orgs, nodes, ms }, 'the index was made again from the repositories')
+  if (orgs > 0) deps.log.warn({ orgs, nodes, ms }, 'the index was rebuilt from the repositories')
   return true
 }
 
 async function recoverDead(deps: Deps): Promise<void> {
   await recoverAll(deps.store, (error) =>
-    deps.log.error({ err: error }, 'a transaction of a dead process could not be finished; the next sweep tries again'),
+    deps.log.error({ err: error }, 'a transaction of a dead process could not be finished; the next sweep retries'),
   )
 }
 
-/** Folders of creations, merges and deletions that never came to their end. */
+/** Removes folders of unfinished creations, merges and deletions. */
 async function removeUnfinished(deps: Deps): Promise<void> {
   const { root } = deps.store
   const now = await fileSystemTime(deps.store)
@@ -108,8 +107,8 @@ async function removeUnfinished(deps: Deps): Promise<void> {
   for (const folder of [root, ...orgs]) {
     for (const name of await namesIn(folder)) {
       const path = join(folder, name)
-      if (isUnfinished(name) && (await removeIfAbandoned(path, now)))
-        deps.log.warn({ path }, 'removed a folder that was half made')
+      if (isUnfinished(name) && (await removeIfStale(path, now)))
+        deps.log.warn({ path }, 'removed an unfinished folder')
     }
   }
 }
@@ -119,13 +118,13 @@ async function repairAll(deps: Deps): Promise<void> {
   for (const { orgId, nodeId, path } of await listStoredRepositories(deps.store.root)) {
     if (deps.draining.aborted) return
     await repairRepository(deps, now, orgId, nodeId).catch((error: unknown) =>
-      deps.log.error({ err: error, path }, 'a repository could not be looked through for what crashes leave'),
+      deps.log.error({ err: error, path }, 'a repository could not be checked for damage by crashes'),
     )
     await nextTurn()
   }
 }
 
-/** What a crash damaged, perhaps, and can be mended, is followed once more. */
+/** Repairs a damaged repository and indexes it again. */
 const repairAndIndex: IndexOne = async (deps, orgId, nodeId) => {
   await indexOne(deps, orgId, nodeId).catch(async (error: unknown) => {
     if (!isDamage(error)) throw error
@@ -134,7 +133,7 @@ const repairAndIndex: IndexOne = async (deps, orgId, nodeId) => {
   })
 }
 
-/** The histories of nodes that are gone, a few rows at a time. */
+/** Deletes the histories of deleted nodes, a few rows at a time. */
 async function forgetGone({ index, draining }: Deps): Promise<void> {
   while (!draining.aborted && !(await index.write(forgetLogs))) await nextTurn()
 }

@@ -1,4 +1,4 @@
-/** How a branch gets a new head: under its lock, after every rule, with the index following (laws 3 and 4). */
+/** Moves a branch: under its lock, after all rules, and brings the index up to it (laws 3 and 4). */
 
 import type { BranchName } from '../../../gitstore/names.ts'
 import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
@@ -23,18 +23,18 @@ import { contentProblems, graphProblems, newParents } from './edge-rules.ts'
 export interface CommitRequest {
   readonly branch: BranchName
   readonly message: string
-  /** The head that the caller has seen; null: none yet; undefined: whatever it is. */
+  /** The head the caller expects; null: no commit yet; undefined: any. */
   readonly expectedHead?: string | null | undefined
-  /** Whether the change can add a parent edge: the graph is then held against other such changes. */
+  /** Whether the change can add a parent edge: it then holds the graph lock. */
   readonly addsParents: boolean
-  /** Builds the new tree on the draft from the head's (null: none). */
+  /** Builds the new tree on the draft from the head's tree (null: none). */
   readonly build: (draft: Draft, tree: Oid | null) => Promise<Oid>
-  /** Where in the request a problem of that path stands. */
+  /** The part of the request to which a problem at that path belongs. */
   readonly locate: (path: string) => readonly (string | number)[]
 }
 
 /**
- * Commits to a branch by compare-and-swap under its lock. The answer comes after the index followed.
+ * Commits to a branch by compare-and-swap under its lock. The index is up to date when this returns.
  *
  * @throws Refusal head_moved, branch_not_found, no_changes, pull_request_required, forbidden; Invalid: content that breaks a rule, a long message
  */
@@ -71,13 +71,13 @@ export async function commitToBranch(
   })
 }
 
-/** Reads the head's content before the branch is locked, which takes seconds where it has thousands of edges; it is kept. */
+/** Reads the head's content into the cache before the branch is locked: it takes seconds for thousands of edges. */
 async function readAhead(repo: Repo, ref: string): Promise<void> {
   const head = readRef(repo, ref)
   if (head !== null) await readContent(repo, await readTree(repo, head))
 }
 
-/** Runs `work` with the graph held, if `held`; the index follows before it is let go. */
+/** Runs `work`, with the graph locked if `held`. The index is updated before the lock is released. */
 export async function whileHeld<T>(
   deps: Deps,
   { org, node }: Pick<NodeAccess, 'org' | 'node'>,
@@ -96,20 +96,20 @@ export async function whileGraphHeld<T>(deps: Deps, orgId: string, nodeId: strin
   })
 }
 
-/** What of the tree breaks the rules of that branch, which is at `before`: syntax anywhere, the graph on main. */
+/** Problems of the tree under the rules of the branch, which is at `before`: syntax anywhere, the graph on main. */
 export async function problemsOf(
-  deps: Deps,
+  { index }: Pick<Deps, 'index'>,
   { org, node }: Pick<NodeAccess, 'org' | 'node'>,
   repo: Repo,
   ref: string,
   before: Oid | null,
-  after: Oid,
+  after: Oid | null,
 ): Promise<ContentProblem[]> {
   const content = await readContent(repo, after)
   const known = await readContent(repo, before)
   const problems = contentProblems(known, content)
   if (ref !== main) return problems
-  return [...problems, ...(await graphProblems(deps.index.read, org.id, node.id, known, content))]
+  return [...problems, ...(await graphProblems(index.read, org.id, node.id, known, content))]
 }
 
 /** Whether moving main from one tree to another adds a parent edge. */
@@ -123,16 +123,17 @@ export function refuseDirectMove(): never {
 
 function requireHead(head: Oid | null, expected: string | null | undefined, ref: string): void {
   if (expected !== undefined && expected !== head) {
-    throw new Refusal(
-      'head_moved',
-      'The branch is not at the expected head; nothing was changed',
-      head ? { current_head: head } : {},
-    )
+    throw headMoved('The branch is not at the expected head; nothing was changed', head)
   }
   if (head !== null || (expected === null && ref === main)) return
   const hint =
     ref === main ? 'The node has no commit yet; send "expected_head": null to make the first' : 'Branch not found'
   throw new Refusal('branch_not_found', hint)
+}
+
+/** Refusal head_moved, with the current head if there is one. */
+export function headMoved(detail: string, head: Oid | null): Refusal {
+  return new Refusal('head_moved', detail, head ? { current_head: head } : {})
 }
 
 export function refuseProblems(problems: readonly ContentProblem[], locate: CommitRequest['locate']): void {

@@ -27,12 +27,12 @@ export interface Branch {
   readonly name: string
   readonly head: Oid
   readonly message: string
-  /** There where `message` is not the whole. */
+  /** Present if `message` is not complete. */
   readonly message_truncated?: true
   readonly updated_at: string
 }
 
-/** By name. The public sees main alone. */
+/** By name. The public sees only main. */
 export async function listBranches(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
   const { repo, role } = await nodeFor(deps, actor, at, 'public')
   const visible = [...listRefs(repo, 'refs/heads/')].filter(([ref]) => role !== null || ref === main)
@@ -64,7 +64,7 @@ export async function createBranch(
   if (!from) throw invalid(['body', 'from'], 'names no branch or commit of this node', input.from ?? 'main')
   const ref = `refs/heads/${name}`
   const tree = await readTree(repo, from)
-  // What the node has already may have another name.
+  // Content of the node itself is accepted under another branch name.
   refuseProblems(await problemsOf(deps, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
   await transact(deps.store, [{ repo, ref }], async (current) => {
     if (current({ repo, ref })) throw new Refusal('branch_exists', 'A branch of this name exists')
@@ -79,7 +79,7 @@ export async function createBranch(
   return readBack(deps, () => toBranch(repo, name, from))
 }
 
-/** As a push that deletes the branch: requests from it close and keep their heads, requests into it go to main or close. */
+/** The same as a push that deletes the branch: its requests close and keep their heads, requests into it go to main or close. */
 export async function deleteBranch(deps: Deps, actor: Person, at: BranchAt): Promise<void> {
   const name = asBranchName(at.branch)
   const ref = `refs/heads/${name}`

@@ -1,11 +1,11 @@
-/** Names that some file systems take for the same: refused where one of them is new, borne where both are there already. */
+/** Names that are equal on case-insensitive file systems: refused if one of them is new, kept if both exist already. */
 import { foldedCollision } from '../../../gitstore/names.ts'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
 import { entriesPerTurn, newPace, type Pace } from '../../../gitstore/pace.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 
 export interface Collision {
-  /** In full, of the one that is named second. */
+  /** The full path of the second name. */
   readonly path: string
   /** Without their folder. */
   readonly names: readonly [string, string]
@@ -15,8 +15,8 @@ export interface Collision {
 interface Folders extends Map<string, Folders> {}
 
 /**
- * Of names on the way to `paths` that `after` has and `before` (null: nothing) has not; one for each folder at most. Each
- * folder is read once.
+ * Collisions of names along `paths` that are in `after` but not in `before` (null: nothing); at most one per folder. Reads
+ * each folder once.
  */
 export async function collisionsOf(
   repo: Repo,
@@ -58,7 +58,7 @@ async function collisionIn(entries: readonly TreeEntry[], fresh: ReadonlySet<str
   return undefined
 }
 
-/** Those on the way to `paths`. */
+/** Names along `paths`. */
 async function foldersOf(paths: readonly string[], pace: Pace): Promise<Folders> {
   const root: Folders = new Map()
   for (const path of paths) {

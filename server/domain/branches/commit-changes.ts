@@ -1,4 +1,4 @@
-/** The changes of one commit as a client sends them: judged, and applied to a tree. */
+/** The changes of one commit as a client sends them: validates them and applies them to a tree. */
 
 import { isGitError } from '../../../gitstore/errors.ts'
 import { pathProblem } from '../../../gitstore/names.ts'
@@ -43,7 +43,7 @@ export function fileChanges(changes: readonly Change[]): FileChange[] {
 }
 
 /**
- * The tree with the changes made.
+ * Applies the changes to the tree.
  *
  * @throws Invalid: a path to delete that is not there, a file where a folder stands, names that differ in case only
  */

@@ -1,4 +1,4 @@
-/** Commits and differences as answers. */
+/** Commits and differences as responses. */
 import { type Commit as GitCommit, readCommit, readMessage } from '../../../gitstore/objects/commits.ts'
 import { diffTrees } from '../../../gitstore/objects/diff.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -11,13 +11,13 @@ export interface Commit {
   readonly id: Oid
   readonly node_id: string
   readonly message: string
-  /** There where `message` is not the whole. */
+  /** Present if `message` is not complete. */
   readonly message_truncated?: true
   readonly author: string
   readonly author_email: string | null
   readonly created_at: string
   readonly parent_commits: Oid[]
-  /** There where `parent_commits` are not all. */
+  /** Present if `parent_commits` is not complete. */
   readonly parents_truncated?: true
 }
 
@@ -43,12 +43,12 @@ export interface CommitDetails extends Commit {
   readonly changes: CommitDiff
 }
 
-/** Parents that a list tells of one commit. */
+/** Parents of one commit that a list shows. */
 const listedParents = 1_000
 /** Bytes of all messages of one page. */
 const pageBytes = 4 * 1_048_576
 
-/** As lists have it: with at most 64 KiB of its message. */
+/** A commit in a list: with at most 64 KiB of its message. */
 function toCommit(nodeId: string, commit: GitCommit): Commit {
   return {
     id: commit.oid,
@@ -62,7 +62,7 @@ function toCommit(nodeId: string, commit: GitCommit): Commit {
   }
 }
 
-/** What of a commit's message a row of a list tells. */
+/** The part of a commit's message that a list shows. */
 export function shownMessage({ message, messageIsCut }: GitCommit): Pick<Commit, 'message' | 'message_truncated'> {
   return messageIsCut ? { message, message_truncated: true } : { message: message.replace(/\n$/, '') }
 }
@@ -72,7 +72,7 @@ export async function readCommits(repo: Repo, nodeId: string, oids: readonly Oid
   return withinPage(await Promise.all(oids.map(async (oid) => toCommit(nodeId, await readCommit(repo, oid)))))
 }
 
-/** The rows of a page; where their messages are too long together, none is longer than its even share. */
+/** The rows of a page. If their messages are too long together, each is cut to an even share. */
 export function withinPage<Row extends { message: string }>(rows: Row[]): Row[] {
   const bytes = rows.reduce((sum, { message }) => sum + Buffer.byteLength(message), 0)
   if (bytes <= pageBytes) return rows
@@ -83,7 +83,7 @@ export function withinPage<Row extends { message: string }>(rows: Row[]): Row[] 
   })
 }
 
-/** A commit, whole, with what it changed against its first parent. */
+/** A complete commit, with its changes against its first parent. */
 export async function readDetails(repo: Repo, nodeId: string, oid: Oid, read = largeRead): Promise<CommitDetails> {
   const commit = await readCommit(repo, oid)
   const { message_truncated, parents_truncated, ...view } = toCommit(nodeId, commit)
@@ -98,7 +98,7 @@ export async function readDetails(repo: Repo, nodeId: string, oid: Oid, read = l
 const tooMuchDiffers =
   'More differs than one answer holds: over 200,000 files and folders, or paths of over 16 MiB; clone the node and use git diff'
 
-/** What changed between two commits; from null everything is added. @throws Refusal too_large, busy */
+/** The changes between two commits; from null everything is added. @throws Refusal too_large, busy */
 export async function readDiff(
   repo: Repo,
   nodeId: string,

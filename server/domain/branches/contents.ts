@@ -1,4 +1,4 @@
-/** What branches hold: trees, files, objects, history, commits, comparison. */
+/** The contents of branches: trees, files, objects, history, commits, comparison. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { asBranchName, type BranchName } from '../../../gitstore/names.ts'
@@ -26,16 +26,16 @@ import { largeRead, readOfChange } from './large-reads.ts'
 import { isPublicBlob } from './public-blobs.ts'
 import { commitOfTag, visibleHeads } from './tags.ts'
 
-/** Bytes of a file that is answered as JSON, which takes five times as many while it is made. */
+/** Bytes of a file returned as JSON; building the response takes five times as much memory. */
 const fileLimit = 16 * 1_048_576
 
-/** Tips that are asked for a commit before others have their turn. */
+/** Tips compared with a commit between two turns of the event loop. */
 const tipsPerTurn = 100
 
 const tooManyFiles =
   'This tree has more than 100,000 files and folders, more than 64 levels, or paths of over 16 MiB; clone the node and use git ls-tree'
 
-/** The head of a branch that the caller may see; null for main of a node without a commit. @throws Refusal branch_not_found */
+/** The head of a branch visible to the caller; null for main of a node without a commit. @throws Refusal branch_not_found */
 export function headFor(access: NodeAccess, branch: string): Oid | null {
   const head = findHead(access, branch)
   if (head || branch === 'main') return head
@@ -82,7 +82,7 @@ async function listTree(repo: Repo, head: Oid): Promise<FileEntry[]> {
   return largeRead(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
 }
 
-/** A file with its content as a commit would put it: text where it is UTF-8, else base64. */
+/** A file with its content as in a commit request: text if it is UTF-8, else base64. */
 export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
   const { nodeId, branch, path } = at
   const access = await nodeFor(deps, actor, at, 'public')
@@ -107,7 +107,7 @@ export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
   }
 }
 
-/** The bytes of a blob; the public sees those that main or a tag holds. */
+/** The bytes of a blob. The public sees only blobs that main or a tag contains. */
 export async function readBytes(deps: Deps, actor: Actor, at: ObjectAt): Promise<Buffer> {
   const { objectId } = at
   const access = await nodeFor(deps, actor, at, 'public')
@@ -136,8 +136,7 @@ export async function listCommits(deps: Deps, actor: Actor, at: BranchAt, page: 
   )
 }
 
-/** @throws Refusal commit_not_found (unknown, or not of this branch); Invalid: an abbreviation that names several */
-
+/** @throws Refusal commit_not_found (unknown, or not on this branch); Invalid: an ambiguous abbreviation */
 export async function readBranchCommit(
   deps: Deps,
   actor: Actor,
@@ -193,7 +192,7 @@ export async function createCommit(
   return readBack(deps, () => readDetails(access.repo, at.nodeId, oid, readOfChange))
 }
 
-/** Two branches, tags or commits: where they parted, how far each went, and what `head` changed since. */
+/** Compares two branches, tags or commits: merge base, commits on each side, changes of `head` since the merge base. */
 export async function compare(deps: Deps, actor: Actor, at: NodeAt, input: { base: string; head: string }) {
   const access = await nodeFor(deps, actor, at, 'public')
   const base = await commitNamed(access, input.base)
@@ -213,7 +212,7 @@ export async function compare(deps: Deps, actor: Actor, at: NodeAt, input: { bas
   }
 }
 
-/** The commit that a branch, a tag or an id names, among those that the caller may see; undefined where it is none. */
+/** The commit that a branch, tag or id names, if the caller may see it; undefined if there is none. */
 export async function findNamedCommit(access: NodeAccess, name: string): Promise<Oid | undefined> {
   const { repo, role, history } = access
   const head = findHead(access, name)
@@ -233,7 +232,7 @@ export async function findNamedCommit(access: NodeAccess, name: string): Promise
   return undefined
 }
 
-/** @throws Refusal branch_not_found, where the path names a branch that no repository can have */
+/** @throws Refusal branch_not_found for an invalid branch name */
 export function knownBranch(branch: string): BranchName {
   const name = asBranchName(branch)
   if (!name) throw new Refusal('branch_not_found', 'Branch not found')

@@ -1,4 +1,4 @@
-/** The graph's rules, checked where main moves: a DAG within one organisation, no dangling new edge. */
+/** The graph's rules, checked when main moves: a DAG within one organisation, no new dangling edge. */
 import { newPace } from '../../../gitstore/pace.ts'
 import { isAncestor } from '../../../index/derived/edges.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
@@ -8,12 +8,12 @@ import type { NodeContent } from '../format/node-format.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { edgeFile } from '../format/paths.ts'
 
-/** Problems of one tree that are told; who has more has one mistake in many files. */
+/** Problems reported per tree; more of them usually have one cause. */
 const mostTold = 100
 
 /**
- * What of `after` cannot be taken, given that the branch now says `before`: of rules that are younger than some
- * repositories only what they are broken by more than before.
+ * Problems of `after`, given `before`. Rules that are newer than some repositories apply only to content that breaks them
+ * more than before.
  */
 export function contentProblems(before: NodeContent, after: NodeContent): ContentProblem[] {
   const borne = new Map(before.problems.map(({ path, reason, excess }) => [`${path}\0${reason}`, excess]))
@@ -24,8 +24,8 @@ export function contentProblems(before: NodeContent, after: NodeContent): Conten
 }
 
 /**
- * What of `after` would break the graph, given that main now says `before`: only edges that are new are judged, so that
- * a neighbour deleted meanwhile never locks a repository.
+ * Problems that `after` causes in the graph, given that main is at `before`. Only new edges are checked, so that a deleted
+ * neighbour never blocks a repository.
  */
 export async function graphProblems(
   db: IndexDb,
@@ -51,7 +51,7 @@ export async function graphProblems(
     if (problems.length >= mostTold) return problems
     const path = edgeFile('connections', id)
     if (known.get(id) === target) continue
-    // A look into the index costs as much as 25 entries of a tree.
+    // An index lookup costs as much as 25 tree entries.
     if (pace.isDue(25)) await pace.turn()
     if (target === nodeId) problems.push({ path, reason: 'a node cannot be connected to itself' })
     else if (!(await findNode(db, orgId, target)))

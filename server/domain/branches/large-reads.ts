@@ -1,9 +1,9 @@
-/** Reads that grow with what lies in a repository: a few at a time, and refused in words where they are too large. */
+/** Limits reads whose cost grows with the repository: a few at a time, and refused above a size. */
 import { GitError } from '../../../gitstore/errors.ts'
 import { newPace, type Pace, paced } from '../../../gitstore/pace.ts'
 import { Refusal } from '../../errors.ts'
 
-/** `tooLarge`: what to tell where a limit is reached, and what to do. */
+/** `tooLarge`: the message above the limit, with the alternative. */
 export type LargeRead = <T>(tooLarge: string, work: (pace: Pace) => Promise<T>) => Promise<T>
 
 /** @throws Refusal too_large, busy */
@@ -18,5 +18,5 @@ export const largeRead: LargeRead = async (tooLarge, work) => {
   }
 }
 
-/** For what a change has made, which is not refused any more: it waits for nobody. */
+/** For the response to a change that is already made: without limits and without waiting. */
 export const readOfChange: LargeRead = (_tooLarge, work) => work(newPace())

@@ -1,4 +1,4 @@
-/** Which blobs the public may read by their ids: those in the trees of main's head and of tags. */
+/** Which blobs the public may read by id: those in the trees of main's head and of tags. */
 
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -10,21 +10,21 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { Refusal } from '../../errors.ts'
 import { largeRead } from './large-reads.ts'
 
-/** Different blobs of one node that are known, of 80 bytes of heap each. */
+/** Distinct blobs cached per node, 80 bytes of heap each. */
 const blobLimit = 200_000
-/** Entries of different trees that are visited for one node; a tree costs as much as 20 more. */
+/** Entries of distinct trees visited per node; opening a tree counts as 20 more. */
 const entryLimit = 1_000_000
 const treeCost = 20
 
 interface PublicBlobs {
-  /** The tips that this holds of. */
+  /** The tips for which this holds. */
   readonly tips: string
   readonly ids: ReadonlySet<Oid>
-  /** False where a limit was reached: there are others. */
+  /** False if a limit was reached and blobs are missing. */
   readonly isWhole: boolean
 }
 
-/** By folder, as last asked for: what is asked for again and again, known or not, is found at once. */
+/** By folder, least recently used first: answers repeated requests without a walk. */
 const remembered = new LRUCache<string, PublicBlobs>({
   maxSize: 2 * blobLimit,
   sizeCalculation: ({ ids }) => ids.size + 20,
@@ -34,7 +34,7 @@ const collecting = new Map<string, Promise<PublicBlobs>>()
 const tooManyBlobs =
   'The tags of this node hold too many files to find one by its id; read it by its path, tree/{revision}/files/{path}'
 
-/** @throws Refusal too_large (the tips hold more than is looked through, and not this blob in what was), busy */
+/** @throws Refusal too_large (the blob is not in the part of the trees that is searched), busy */
 export async function isPublicBlob(repo: Repo, tips: readonly Oid[], oid: Oid): Promise<boolean> {
   const { ids, isWhole } = await blobsOf(repo, tips)
   if (ids.has(oid)) return true
@@ -60,7 +60,7 @@ async function blobsOf(repo: Repo, heads: readonly Oid[]): Promise<PublicBlobs> 
   }
 }
 
-/** Each tree once, however many paths and tips lead to it; the first tip's before the others'. */
+/** Visits each tree once, the first tip's trees first. */
 async function collect(repo: Repo, heads: readonly Oid[], pace: Pace): Promise<Omit<PublicBlobs, 'tips'>> {
   const ids = new Set<Oid>()
   const visited = new Set<Oid>()

@@ -1,4 +1,4 @@
-/** Moves several refs of a node together, and settles its pull requests, in one transaction: the way of a push and of a deleted branch. */
+/** Moves several refs of a node in one transaction and settles its pull requests: used by pushes and by branch deletion. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { type Current, type Decision, type Move, transact } from '../../../gitstore/refs/ref-transaction.ts'
@@ -9,6 +9,7 @@ import { listOpenPulls } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../deps.ts'
 import { type NodeAccess, requireStill, reread } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { authorOf } from '../format/signatures.ts'
 import { ledgerRef, main, pinRef } from '../layout.ts'
 import { openPullsAt } from '../ledger/open-pulls.ts'
 import type { BranchMove, Settled } from '../ledger/settle.ts'
@@ -19,26 +20,26 @@ import { roomFor, tooMany } from './ref-limits.ts'
 import { judge, judgeLocked, Rejected } from './ref-rules.ts'
 
 export interface Moved {
-  /** Why refs stayed where they are, by name. */
+  /** Why refs were not moved, by ref name. */
   readonly refused: ReadonlyMap<string, unknown>
-  /** What it meant for pull requests. */
+  /** The resulting events of pull requests. */
   readonly events: readonly Settled[]
 }
 
-/** Whether a ref that is refused leaves the others alone, or keeps all of them from moving. */
+/** Whether a refused ref leaves the others unaffected or prevents all moves. */
 export type Together = 'each that may' | 'all or none'
 
-/** Refs whose lock is held by others and that are left behind; after as many the rest is not tried. */
+/** Locked refs that are skipped; with one more, the rest is not tried. */
 const busyAtMost = 5
-/** Refs that are judged or compared between two turns of the event loop. */
+/** Refs judged or compared between two turns of the event loop. */
 const refsAtOnce = 200
 
 /**
- * Moves the refs of `commands`, which have no `refProblem` and none of which is a folder of another. The caller lets the
- * index follow.
+ * Moves the refs of `commands`. Each has a valid name (`refProblem`), and none is a folder of another. The caller brings
+ * the index up to date.
  *
- * @param access as of now; read again for each further attempt
- * @throws what is no fault of a single ref: Refusal as reread; GitError busy, repo_missing, storage_*
+ * @param access current; read again for each further attempt
+ * @throws faults that concern no single ref: Refusal as reread; GitError busy, repo_missing, storage_*
  */
 export async function moveRefs(
   deps: Deps,
@@ -68,7 +69,7 @@ export async function moveRefs(
   }
 }
 
-/** The ref that could not be locked or named. */
+/** The ref that could not be locked or created. */
 function culpritOf(error: unknown, commands: readonly RefCommand[]): string | undefined {
   if (!isGitError(error, 'busy', 'ref_name_taken')) return undefined
   return commands.find(({ ref }) => ref === error.facts.ref)?.ref
@@ -88,13 +89,13 @@ async function judgeAll(
     if (judged.has(command)) continue
     await judge(context, command).catch((error: unknown) => refused.set(command.ref, error))
     if (refused.size > 0 && together === 'all or none') return
-    // What main may hold depends on the graph, which is held for this attempt only.
+    // The rules of main depend on the graph, which is locked only for this attempt.
     if (command.ref !== main) judged.add(command)
     if (judged.size % refsAtOnce === 0) await nextTurn()
   }
 }
 
-/** `again` where a request was opened meanwhile whose head must be kept. */
+/** `again` if a request was opened meanwhile whose head must be pinned. */
 async function attempt(
   deps: Deps,
   person: Person,
@@ -123,9 +124,8 @@ async function attempt(
     refuseBeyondLimit(repo, allowed(), refused)
     const left = allowed()
     const headOf = (branch: string): Oid | null => readRef(repo, `refs/heads/${branch}`)
-    const by = { name: person.name, email: person.email }
     const situation = { open, moves: branchMoves(left), headOf }
-    const { events, pins } = await judgeMoves(access, situation, by, deps.now().toISOString())
+    const { events, pins } = await judgeMoves(access, situation, authorOf(person), deps.now().toISOString())
     if (pins.some(({ number }) => !numbers.includes(number))) return { moves: [], value: 'again' }
     const to = await writeEvents({ repo, history }, before, events)
     const moves: Move[] = [...(await pinMoves(repo, pins)), ...left.map((command) => ({ repo, ...command }))]
@@ -135,7 +135,7 @@ async function attempt(
   return transact(deps.store, names, decide)
 }
 
-/** Refuses the last of the new refs, where there would be too many branches or tags. */
+/** Refuses the last of the new refs above the limit of branches or tags. */
 function refuseBeyondLimit(repo: Repo, commands: readonly RefCommand[], refused: Map<string, unknown>): void {
   for (const kind of ['heads', 'tags'] as const) {
     const made = commands.filter(({ ref, from, to }) => ref.startsWith(`refs/${kind}/`) && from === null && to !== null)
@@ -152,7 +152,7 @@ function branchMoves(commands: readonly RefCommand[]): Map<string, BranchMove> {
   return new Map(branches.map(({ ref, from, to }) => [ref.slice(heads.length), { before: from, after: to }]))
 }
 
-/** The numbers of requests from or into a branch that is deleted. */
+/** The numbers of open requests from or into a deleted branch. */
 async function touchedBy({ index }: Deps, nodeId: string, commands: readonly RefCommand[]): Promise<number[]> {
   const deleted = new Set(commands.flatMap(({ ref, to }) => (to === null ? ref : [])))
   if (deleted.size === 0) return []

@@ -1,4 +1,4 @@
-/** What a push may do to a ref: what it brings is judged before any lock is taken, where the ref is under its lock. */
+/** The rules of a push for a ref: its content is checked before any lock, its position under the lock. */
 
 import { branchNameProblem, treePathProblem } from '../../../gitstore/names.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
@@ -20,7 +20,7 @@ import { problemsOf } from './branch-moves.ts'
 import { collisionsOf } from './collisions.ts'
 import { findTree } from './commit-trees.ts'
 
-/** Why a ref stays where it is: in one line for git's report, in several for the person. */
+/** Why a ref is refused: one line for git's report, and all problems for the terminal. */
 export class Rejected extends Error {
   readonly problems: readonly ContentProblem[]
 
@@ -31,28 +31,28 @@ export class Rejected extends Error {
   }
 }
 
-/** The ref is not where the pusher saw it. */
+/** The ref is not at the commit that the push expects. */
 export class HasMoved extends Rejected {
   constructor() {
     super('it has moved meanwhile; fetch first')
   }
 }
 
-/** What judges a push beside the push itself. */
+/** The node and the person of a push. */
 export interface PushContext {
   readonly deps: Deps
   readonly person: Person
   readonly access: NodeAccess
 }
 
-/** The same under the locks of the refs and of the ledger. */
+/** The same, with the refs and the ledger locked. */
 export interface LockedPush extends PushContext {
   readonly current: Current
   /** Every open request of the node. */
   readonly open: readonly PullRecord[]
 }
 
-/** Why the ref cannot be pushed, whatever it points at. */
+/** Why this ref name cannot be pushed. */
 export function refProblem(ref: string): string | undefined {
   const [, kind, name = ''] = /^refs\/(heads|tags)\/(.+)$/s.exec(ref) ?? []
   if (kind === undefined) return 'only branches and tags can be pushed, below refs/heads/ and refs/tags/'
@@ -60,7 +60,7 @@ export function refProblem(ref: string): string | undefined {
   return kind === 'tags' ? problem?.replace('branch', 'tag') : problem
 }
 
-/** What the ref is to point at, before anything is locked: a ref without a `refProblem`. @throws Rejected, HasMoved */
+/** Checks the new value of a ref with a valid name, before any lock. @throws Rejected, HasMoved */
 export async function judge(context: PushContext, command: RefCommand): Promise<void> {
   const { ref, from, to } = command
   if (readRef(context.access.repo, ref) !== from) throw new HasMoved()
@@ -68,7 +68,7 @@ export async function judge(context: PushContext, command: RefCommand): Promise<
   else if (to !== null && !(await hasObject(context.access.repo, to))) throw new Rejected('the tag names no object')
 }
 
-/** What may have changed since `judge`. @throws Rejected, HasMoved; Refusal forbidden */
+/** Checks under the locks what may have changed since `judge`. @throws Rejected, HasMoved; Refusal forbidden */
 export async function judgeLocked(context: LockedPush, { ref, from, to }: RefCommand): Promise<void> {
   const { deps, person, access, current, open } = context
   if (current({ repo: access.repo, ref }) !== from) throw new HasMoved()
@@ -102,8 +102,8 @@ function isHeadOf({ access, current }: LockedPush, { is_draft, source_branch, ta
 }
 
 /**
- * Paths that are new against `before` and that no tree may hold, or that fold together with another of their folder. A
- * repository that moves in whole (`before` is null) keeps names that fold together: its history has them already.
+ * New paths, against `before`, that are invalid or collide with another name of their folder. If `before` is null, a whole
+ * repository moves in: collisions are accepted, since its history already has them.
  */
 async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise<ContentProblem[]> {
   const pace = newPace()
@@ -123,7 +123,7 @@ async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise
   return [...problems, ...collisions]
 }
 
-/** A name for a terminal, which must not obey what is in it. */
+/** Escapes control characters for a terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Surrogate}]/gu, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

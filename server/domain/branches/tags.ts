@@ -1,4 +1,4 @@
-/** Tags, plain and annotated, and the tips that each audience may see. */
+/** Tags, plain and annotated, and the tips visible to each audience. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
@@ -12,19 +12,19 @@ import type { NodeAt } from '../at.ts'
 import { main } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 
-/** How many tag objects may point at one another before the chain counts as none. */
+/** Tag objects followed from one to the next; a longer chain leads to no commit. */
 const chainLimit = 8
 /** Bytes of a tag object that is read. */
 const tagLimitBytes = 1_048_576
-/** Tags looked up at once in this process. */
+/** Concurrent tag lookups in this process. */
 const turn = pLimit(8)
-/** Tags of one request that are looked up before others have their turn. */
+/** Tags of one request looked up between two turns of the event loop. */
 const tagsPerTurn = 200
 
-/** What tags lead to, by folder and id; null: to no commit. It never changes. About 300 bytes each. */
+/** The commit of each tag object, by folder and id; null: no commit. Never changes. About 300 bytes each. */
 const peeled = new LRUCache<string, { readonly commit: Oid | null }>({ max: 20_000 })
 
-/** By name; `commit_id` is what an annotated tag points at in the end, absent where that is no commit. */
+/** By name. `commit_id`: the commit that an annotated tag leads to; absent if there is none. */
 export async function listTags(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
   const { repo } = await nodeFor(deps, actor, at, 'public')
   const refs = [...listRefs(repo, 'refs/tags/')]
@@ -42,7 +42,7 @@ export async function commitOfTag(repo: Repo, name: string): Promise<Oid | undef
   return oid ? peel(repo, oid) : undefined
 }
 
-/** The tips that reach what may be seen: main and tags for the public, all branches and closed requests for members. */
+/** The tips of all visible history: main and tags for the public, all branches and closed requests for members. */
 export async function visibleHeads(repo: Repo, asMember: boolean): Promise<Oid[]> {
   const branches = asMember ? [...listRefs(repo, 'refs/heads/').values()] : [readRef(repo, main)]
   const pins = asMember ? listRefs(repo, 'refs/grove/pulls/').values() : []
@@ -59,7 +59,7 @@ async function peelAll(repo: Repo, oids: readonly Oid[]): Promise<(Oid | undefin
   return commits
 }
 
-/** The commit to which a tag leads, found without reading what it may be instead, of any size. */
+/** The commit that a tag leads to. Reads only tag objects, whatever the size of others. */
 async function peel(repo: Repo, oid: Oid): Promise<Oid | undefined> {
   const key = `${repo.dir}:${oid}`
   const known = peeled.get(key)

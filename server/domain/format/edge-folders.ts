@@ -1,13 +1,13 @@
-/** The edges in a folder of a tree, kept by the folder's id: of one that changed, only the files that changed are read. */
+/** The edges in a folder of a tree, cached by the folder's id. In a changed folder, only changed files are read. */
 import { LRUCache } from 'lru-cache'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { ContentProblem } from './path-problem.ts'
 
-/** Edges in one folder; every commit compares them, and every index of the graph holds them. */
+/** Edges in one folder: every commit compares them, and every graph in memory holds them. */
 const edgesAtMost = 10_000
 
-/** What a file says; an edge may have problems too. Undefined where it is no edge's file. */
+/** The content of an edge file, perhaps with problems. Undefined: not an edge file. */
 export type EdgeFile<T> = { readonly edge?: T; readonly problems: readonly ContentProblem[] } | undefined
 
 export interface EdgeFolder<T> {
@@ -16,7 +16,7 @@ export interface EdgeFolder<T> {
   readonly problems: readonly ContentProblem[]
   /** By file name. */
   readonly files: ReadonlyMap<string, Known<T>>
-  /** Of heap, roughly. */
+  /** Heap bytes, approximately. */
   readonly bytes: number
 }
 
@@ -26,23 +26,23 @@ interface Known<T> {
   readonly bytes: number
 }
 
-/** By repository and id; room for one with as many edges as there may be, each with the longest label. */
+/** By repository and id. Room for one folder with the maximum number of edges and the longest labels. */
 const folders = new LRUCache<string, EdgeFolder<unknown>>({
   maxSize: 16_000_000,
   sizeCalculation: ({ bytes }) => bytes,
 })
-/** Bytes of heap for a folder and its key, and for a file, beside what it says. Measured: 300 for an ordinary edge. */
+/** Heap bytes per folder with its key, and per file without its content. Measured: 300 for an ordinary edge. */
 const folderBytes = 600
 const fileBytes = 200
-/** The id of the one that was read last, by repository and name: its files are likely to be in the next one too. */
+/** The id last read, by repository and name: the next folder is likely to share its files. */
 const latest = new LRUCache<string, Oid>({ max: 1_000 })
 
 const nothing: EdgeFolder<never> = { edges: [], problems: [], files: new Map(), bytes: 0 }
 
 /**
- * The edges of `folder`, of which there is none where it is no folder.
+ * The edges of `folder`; none if it is not a folder.
  *
- * @param read says what a file is; it is asked once for each content
+ * @param read parses a file; called once per content
  * @throws GitError as readTree, and what `read` throws
  */
 export async function readEdgeFolder<T>(

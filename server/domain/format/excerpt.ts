@@ -1,4 +1,4 @@
-/** Of text that others wrote, what a sentence quotes. */
+/** Shortens foreign text for quotation in a message. */
 
 const mostLetters = 100
 

@@ -1,7 +1,7 @@
-/** JSON as it is written, where what JavaScript makes of it tells less. The texts are known to be JSON. */
+/** JSON source text, where parsing would lose information. The texts are valid JSON. */
 import { excerpt } from './excerpt.ts'
 
-/** A member of the outermost object: where its name begins, and from where to where its value stands. */
+/** A member of the outermost object: the start of its name, and the range of its value. */
 export interface Member {
   readonly name: string
   readonly start: number
@@ -9,14 +9,14 @@ export interface Member {
   readonly to: number
 }
 
-/** What is open around a place: an object with the names that it has had so far, or an array. */
+/** An open object, with the names seen so far, or an open array. */
 interface Frame {
   readonly names: Set<string> | undefined
-  /** Of the object's member, or of the array's item, that is being read. */
+  /** The current member's name or item's index. */
   at: string | number
 }
 
-/** The members of the object that `text` is, in order, those of one name too. */
+/** The members of the object in `text`, in order, duplicates included. */
 export function membersOf(text: string): Member[] {
   const members: Member[] = []
   let name: Token | undefined
@@ -36,7 +36,7 @@ export function membersOf(text: string): Member[] {
   return members
 }
 
-/** What JavaScript would lose of `text`, as sentences, `most` at most: names that are there twice, numbers that change. */
+/** What parsing `text` would lose, as sentences, at most `most`: duplicate names, numbers that change. */
 export function lossesOf(text: string, most: number): string[] {
   const losses: string[] = []
   const frames: Frame[] = []
@@ -82,12 +82,12 @@ function* tokensOf(text: string): Generator<Token> {
     } else if (/[-0-9a-z]/.test(letter)) {
       while (/[-+.0-9a-zA-Z]/.test(text[end] ?? '')) end++
       yield { kind: /[a-z]/.test(letter) ? 'word' : 'number', start, end }
-    } else if (/\S/.test(letter)) yield { kind: letter as Token['kind'], start, end } // JSON has no other letters there
+    } else if (/\S/.test(letter)) yield { kind: letter as Token['kind'], start, end } // no other letters occur there in valid JSON
     start = end
   }
 }
 
-/** After the quotation mark that closes the string, which has an even number of backslashes before it. */
+/** The position after the closing quotation mark, which an even number of backslashes precedes. */
 function endOfText(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let backslashes = 0
@@ -97,7 +97,7 @@ function endOfText(text: string, start: number): number {
   return text.length
 }
 
-/** Whether the number is told as it is written: none is infinite or becomes 0, and whole numbers keep every digit. */
+/** Whether the number survives parsing: not infinite, not rounded to 0, and all digits of integers kept. */
 function isKept(written: string): boolean {
   const value = Number(written)
   if (!Number.isFinite(value)) return false
@@ -105,7 +105,7 @@ function isKept(written: string): boolean {
   return Math.abs(value) <= Number.MAX_SAFE_INTEGER || decimal(written) === decimal(String(value))
 }
 
-/** One spelling of each number: digits without zeros at either end, and the power of ten of the last. */
+/** A canonical spelling of a number: digits without outer zeros, and the exponent of the last. */
 function decimal(written: string): string {
   const [mantissa = '', exponent = '0'] = written.toLowerCase().replace('-', '').split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')

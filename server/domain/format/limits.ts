@@ -1,11 +1,11 @@
-/** Limits that no schema can state: of bytes, where it counts characters, and of depth. */
+/** Limits that a JSON schema cannot state: bytes, where it counts characters, and depth. */
 import { Invalid } from '../../errors.ts'
 
-/** Bytes of UTF-8 of a commit's message and of a pull request's description; of a search query. */
+/** Bytes of UTF-8 of a commit message and of a pull request description; of a search query. */
 const textLimit = 65_536
 const queryLimit = 16_384
 
-/** Bytes of a node's properties as JSON on one line: a page of nodes has 200 of them. */
+/** Bytes of a node's properties as JSON on one line; a page has up to 200 nodes. */
 export const propertiesLimit = 65_536
 
 /** @throws Invalid string_too_long */
@@ -24,13 +24,13 @@ function refuseBeyond(bytes: number, loc: readonly string[], text: string): void
   throw new Invalid([{ loc, msg, type: 'string_too_long', ctx: { max_length: bytes } }])
 }
 
-/** The first `bytes` of a text as UTF-8, without half a character at the end. */
+/** The first `bytes` bytes of a text, without a split character at the end. */
 export function cutText(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from(text).subarray(0, bytes), { stream: true })
 }
 
-/** Levels of JSON: deeper makes recursive readers, ours and others', run out of stack. */
+/** Levels of JSON: deeper JSON overflows the stack of recursive readers. */
 export const depthLimit = 100
 
 export function isTooDeep(json: unknown, levels: number = depthLimit): boolean {

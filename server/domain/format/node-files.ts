@@ -1,24 +1,24 @@
-/** The files of a node that Grove writes itself: node.json and content.md. */
+/** The node files that Grove writes itself: node.json and content.md. */
 import { Invalid, invalid } from '../../errors.ts'
 import { membersOf } from './json-text.ts'
 import { isTitle, jsonLimit, textLimit } from './node-format.ts'
 import { asJson } from './signatures.ts'
 
-/** What node.json says of a node. */
+/** The fields of node.json. */
 export interface NodeFields {
   readonly title: string
   readonly tags?: readonly string[]
   readonly properties?: Readonly<Record<string, unknown>>
 }
 
-/** The bytes of a new node.json; on one line where they would be too many otherwise. */
+/** The bytes of a new node.json; on one line if it would be too large otherwise. */
 export function nodeJson({ title, tags = [], properties = {} }: NodeFields): Buffer {
   const json = { title, tags: [...new Set(tags)], properties }
   const bytes = asJson(json)
   return bytes.length <= jsonLimit ? bytes : Buffer.from(`${JSON.stringify(json)}\n`)
 }
 
-/** The bytes of node.json, `before` is a JSON object, with some of its members changed and every other letter as it stands. */
+/** The bytes of node.json with some members changed and every other byte of `before`, a JSON object, kept. */
 export function changedJson(before: Buffer, fields: Partial<NodeFields>): Buffer {
   const text = new TextDecoder().decode(before)
   const { tags, ...others } = fields
@@ -27,7 +27,7 @@ export function changedJson(before: Buffer, fields: Partial<NodeFields>): Buffer
   return indented.length <= jsonLimit ? indented : Buffer.from(withMembers(text, changes, 0))
 }
 
-/** Where a name stands twice, the last counts and those before it go. */
+/** Of duplicate names the last counts; the others are removed. */
 function withMembers(text: string, changes: readonly [string, unknown][], spaces: number): string {
   let changed = text
   for (const [name, value] of changes) {
@@ -58,7 +58,7 @@ export function requireTitle(title: string): void {
     throw invalid(['body', 'title'], 'is blank, or holds a control character or half of a surrogate pair')
 }
 
-/** The bytes of content.md. @throws Invalid over 10 MiB, or what UTF-8 cannot hold */
+/** The bytes of content.md. @throws Invalid over 10 MiB, or not encodable as UTF-8 */
 export function textBytes(text: string): Buffer {
   const loc = ['body', 'text_content']
   if (/\p{Surrogate}/u.test(text)) throw invalid(loc, 'holds half of a surrogate pair')

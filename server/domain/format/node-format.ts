@@ -1,4 +1,4 @@
-/** What a node's tree says: the public format of a repository, read and judged. */
+/** The public format of a repository: reads and validates a node's tree. */
 import { LRUCache } from 'lru-cache'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
@@ -26,26 +26,26 @@ export interface ConnectionEntity {
 }
 
 export interface NodeContent {
-  /** The blob of node.json; undefined where it is missing or holds no JSON object. */
+  /** The blob of node.json; undefined if it is missing or not a JSON object. */
   readonly jsonBlob: Oid | undefined
-  /** Undefined where node.json is missing or has none: the title given at creation holds. */
+  /** Undefined if node.json has none: then the title given at creation applies. */
   readonly title: string | undefined
   readonly tags: readonly string[]
   readonly properties: Readonly<Record<string, unknown>>
-  /** The blob of content.md, or of the root's README.md. */
+  /** The blob of content.md, or else of README.md in the root. */
   readonly textBlob: Oid | undefined
   readonly parents: readonly ParentEntity[]
   readonly connections: readonly ConnectionEntity[]
-  /** What cannot be read; a branch with any is refused. */
+  /** What cannot be read; a branch with problems is refused. */
   readonly problems: readonly ContentProblem[]
 }
 
 const connectionType = /^[a-z][a-z0-9_]{0,63}$/
 export const defaultConnectionType = 'related_to'
 
-/** Bytes; node.json and the edges are read whole at every commit. */
+/** Bytes; node.json and edges are read completely at every commit. */
 export const jsonLimit = 1_048_576
-/** Of one file, what JavaScript would lose. */
+/** Reported per file, of what parsing would lose. */
 const mostLosses = 20
 export const textLimit = 10 * 1_048_576
 
@@ -60,7 +60,7 @@ export function entityAt(path: string, nodeId: string): { entity_type: EntityTyp
 }
 
 /**
- * What roots of trees say, by folder and id; 4 MB of heap in all. JSON takes three times its characters, four where it is
+ * Contents of root trees, by folder and id; 4 MB of heap in all. JSON takes three times its characters, four times for
  * short texts; measured: 1,400 bytes for an ordinary node with its key.
  */
 const contents = new LRUCache<string, NodeContent>({
@@ -69,7 +69,7 @@ const contents = new LRUCache<string, NodeContent>({
     600 + 3 * JSON.stringify([tags, properties]).length + 300 * (parents.length + connections.length + problems.length),
 })
 
-/** Reads a tree (null: no commit yet) without judging the graph; what is unreadable is a problem, never an error. */
+/** Reads a tree (null: no commit yet) without checking the graph. Unreadable content is a problem, not an error. */
 export async function readContent(repo: Repo, tree: Oid | null): Promise<NodeContent> {
   if (tree === null) return nothing
   const key = `${repo.dir}:${tree}`
@@ -80,14 +80,14 @@ export async function readContent(repo: Repo, tree: Oid | null): Promise<NodeCon
   return content
 }
 
-/** The text of a node, or '' where there is none or it is too long to index. */
+/** The text of a node; '' if there is none or it is too long to index. */
 export async function readText(repo: Repo, content: NodeContent): Promise<string> {
   if (!content.textBlob) return ''
   const bytes = await readWithin(repo, content.textBlob, textLimit)
   return bytes ? decodeText(bytes) : ''
 }
 
-/** Undefined for a blob that is larger, which is not read. */
+/** Undefined, without reading it, for a larger blob. */
 function readWithin(repo: Repo, oid: Oid, maxBytes?: number): Promise<Buffer | undefined> {
   return readBlob(repo, oid, maxBytes).catch((error: unknown) => {
     if (isGitError(error, 'limit_exceeded')) return undefined
@@ -173,7 +173,7 @@ async function parseEdges<T extends object>(
   return found.edges
 }
 
-/** Why what lies beside the edges is none, though it is named like one; undefined: it is a file of another kind. */
+/** Why a file among the edges is not an edge, though its name looks like one; undefined: a file of another kind. */
 function edgeNameProblem(folder: EdgeFolderName, { name }: TreeEntry): string | undefined {
   if (folder === 'parents') {
     const isMeant = /\.json$/i.test(name) || /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.test(name)
@@ -203,7 +203,7 @@ async function checkText(repo: Repo, entry: TreeEntry | undefined, problems: Con
     return
   }
   try {
-    // One that is too large to be read is stored all the same.
+    // A text too large to be read is stored all the same.
     utf8.decode(await readWithin(repo, entry.oid))
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
@@ -233,7 +233,7 @@ async function readJson(
   }
 }
 
-/** `… at position 17` with the line that this is, which V8 tells from Node 22 on. */
+/** Adds the line to `… at position 17`; V8 does so from Node 22 on. */
 function withLine(message: string, bytes: Buffer): string {
   const position = / at position (\d+)$/.exec(message)?.[1]
   if (position === undefined) return message

@@ -1,4 +1,4 @@
-/** `org.git`: the organisation and its members as files, read and written. */
+/** `org.git`: reads and writes the organisation and its members as files. */
 
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
@@ -37,11 +37,11 @@ export interface OrgRecord {
   readonly org: OrgFile
   /** By user id. */
   readonly members: ReadonlyMap<string, MemberFile>
-  /** Files of members that cannot be read: these people are no members until their files are mended. */
+  /** Unreadable member files; these people are not members until their files are repaired. */
   readonly damaged?: readonly PathProblem[]
 }
 
-/** Keys that a newer version writes are kept. */
+/** Keys written by a newer version are kept. */
 const orgSchema = z.looseObject({
   id: z.string().refine(isId, 'it is not a UUID'),
   name: z.string().min(1).max(200),
@@ -59,7 +59,7 @@ const memberSchema = z.looseObject({
 /** Bytes of `org.json`, and of a member's file. */
 const fileLimitBytes = 65_536
 
-/** The organisation as columns of the index; `before`: a commit whose members the index has. */
+/** The organisation as columns of the index. `before`: the commit whose members the index has. */
 export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
   const record = await readRecord(repo, head)
   const { committer } = await readCommit(repo, head)
@@ -77,14 +77,14 @@ export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
     },
     members: {
       put: rows.map(([user_id, { email, name, role, created_at }]) => ({ user_id, email, name, role, created_at })),
-      /** Ids; null: everybody who is not among `put`. */
+      /** Ids; null: all members except those in `put`. */
       gone: known ? [...known.members.keys()].filter((id) => !members.has(id)) : null,
     },
     damaged: record.damaged ?? [],
   }
 }
 
-/** Writes what `record` says otherwise than the commit `before` as the next one of a draft on `repo`, saved. */
+/** Commits the differences of `record` from the commit `before` (null: none), and saves the objects. */
 export async function commitOrg(
   repo: Repo,
   before: Oid | null,
@@ -123,21 +123,21 @@ interface Kept {
   readonly head: Oid
   readonly record: OrgRecord
   readonly orgFile: Oid
-  /** By user id: what a file that has not changed said. */
+  /** By user id: the parsed content of unchanged files. */
   readonly files: ReadonlyMap<string, KeptFile>
 }
 
-/** The last two of an organisation that were read, by repository; 50,000 members in all, of about 300 bytes each. */
+/** The last two records read of each organisation, by repository; 50,000 members in all, about 300 bytes each. */
 const records = new LRUCache<string, readonly Kept[]>({
   maxSize: 50_000,
   sizeCalculation: (kept) => kept.reduce((sum, { files }) => sum + files.size, 4),
 })
 
 /**
- * What org.git says at `head`; undefined where it has no `org.json`. A member's file that cannot be read is named in
- * `damaged` and hides nothing else. A member whose file has not changed since it was read last is the same object.
+ * The content of org.git at `head`; undefined without `org.json`. An unreadable member file is listed in `damaged` and
+ * affects no other member. A member whose file has not changed is the same object as before.
  *
- * @throws GitError object_damaged: `org.json` is not what Grove writes; and as readObject
+ * @throws GitError object_damaged if `org.json` is invalid; and as readObject
  */
 export async function findRecord(repo: Repo, head: Oid): Promise<OrgRecord | undefined> {
   const kept = records.get(repo.dir) ?? []
@@ -168,21 +168,21 @@ export async function findRecord(repo: Repo, head: Oid): Promise<OrgRecord | und
   return record
 }
 
-/** @throws GitError as findRecord; object_damaged too where there is no `org.json` */
+/** @throws GitError as findRecord; object_damaged also without `org.json` */
 export async function readRecord(repo: Repo, head: Oid): Promise<OrgRecord> {
   const record = await findRecord(repo, head)
   if (!record) throw new GitError('object_damaged', 'org.git has no org.json')
   return record
 }
 
-/** Undefined where that commit is gone, or cannot be read as one any more. */
+/** Undefined if the commit is missing or unreadable. */
 async function findEarlier(repo: Repo, head: Oid): Promise<OrgRecord | undefined> {
   return (await findCommit(repo, head)) && findRecord(repo, head)
 }
 
 type Checked<T> = { readonly value: T } | { readonly reason: string }
 
-/** The file's content, or why it is not of that shape. @throws GitError as readObject */
+/** The parsed file, or why it is invalid. @throws GitError as readObject */
 async function readFileAs<T>(repo: Repo, oid: Oid, schema: z.ZodType<T>): Promise<Checked<T>> {
   try {
     const { success, data, error } = schema.safeParse(

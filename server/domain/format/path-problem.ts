@@ -1,12 +1,12 @@
-/** What is wrong at a path: of a node's files, of a folder to import, of the data folder or a backup. */
+/** A problem at a path: of a node's file, a file to import, or a file of the data folder or a backup. */
 export interface PathProblem {
-  /** '/'-separated, relative to what the problem is of. */
+  /** '/'-separated, relative to the node, the imported folder, the data folder or the backup. */
   readonly path: string
   readonly reason: string
 }
 
-/** A file of a node that breaks a rule. */
+/** A node's file that breaks a rule. */
 export interface ContentProblem extends PathProblem {
-  /** By how much, of a rule that is younger than some repositories. Content that broke it as much before may stay. */
+  /** The excess, for a rule newer than some repositories. Content that exceeded it as much before is accepted. */
   readonly excess?: number
 }

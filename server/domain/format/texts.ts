@@ -1,11 +1,11 @@
-/** Text that people write. Of requests the spec's patterns say the same; this holds for pushes too. */
+/** Rules for text that people write. The spec's patterns say the same for requests; these also apply to pushes. */
 
-/** Titles, tags and labels: no control characters, which break lines, lists and terminals, and nothing that UTF-8 cannot hold. */
+/** Titles, tags and labels: no control characters, which break lines and terminals, and only valid UTF-8. */
 export function isOneLine(text: string): boolean {
   return !/[\p{Cc}\p{Surrogate}]/u.test(text)
 }
 
-/** A message as git keeps it: git itself would drop each `\r`. */
+/** A message as git keeps it; git removes each `\r` itself. */
 export function withLineFeeds(text: string): string {
   return text.replace(/\r\n?/g, '\n')
 }

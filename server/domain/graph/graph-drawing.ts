@@ -1,4 +1,4 @@
-/** The public graph as JSON, piece by piece, from the rows and the counts of one moment. */
+/** The public graph as JSON, in pieces, from rows and counts of one snapshot. */
 
 import type { EdgeTable } from '../../../index/derived/schema.ts'
 import { type Counted, countRelatives } from '../../../index/graph/graph-counts.ts'
@@ -40,25 +40,25 @@ export interface PublicGraph {
   readonly total_edges: number
 }
 
-/** Goes up whenever a graph tells more or other things of the same rows. */
+/** Incremented when the same rows are drawn differently. */
 const shape = 2
 
-/** Names a state of an organisation's graph; a copy kept from a service that drew other shapes is not this one. */
+/** The version of an organisation's graph, including the version of the drawing. */
 export function versionOf({ epoch, version }: { readonly epoch: string; readonly version: number }): string {
   return `${shape}-${epoch}-${version}`
 }
 
-/** Characters of a piece, about. */
+/** Characters of a piece, approximately. */
 const pieceLength = 1 << 20
 
-/** `<child>/parents/<parent>` or `<holder>/connections/<id>`: where the edge lies. */
+/** The path of the edge: `<child>/parents/<parent>` or `<holder>/connections/<id>`. */
 export function toGraphEdge(edge: Omit<EdgeTable, 'org_id'>): GraphEdge {
   const { holder, key, source, target, edge_type, connection_type, label } = edge
   const folder: EdgeFolderName = edge_type === 'parent_child' ? 'parents' : 'connections'
   return { id: `${holder}/${folder}/${key}`, source, target, edge_type, connection_type, label, parent_node_id: source }
 }
 
-/** A node's place among the ids in their order: what counts and arcs call it. */
+/** A node's position among the sorted ids, by which counts and arcs refer to it. */
 type Numbers = ReadonlyMap<string, number>
 
 export function numberNodes(nodes: readonly GraphNodeRow[]): Numbers {
@@ -80,7 +80,7 @@ export function countNodes({ edges }: GraphRows, numbers: Numbers): Counted {
   return countRelatives(numbers.size, Uint32Array.from(arcs))
 }
 
-/** JSON of a PublicGraph; the pieces are valid only one after the other. Edges that end outside of the nodes are hidden. */
+/** The JSON of a PublicGraph in pieces, to be concatenated. Edges to other nodes are omitted. */
 export function* drawGraph(rows: GraphRows, numbers: Numbers, counted: Counted): Generator<string> {
   const { org, nodes } = rows
   const edges = shownEdges(rows, numbers, counted)
@@ -107,7 +107,7 @@ function fromTuple([holder, edge_type, key, source, target, connection_type, lab
 }
 
 function toGraphNode(row: GraphNodeRow, org_id: string, number: number, counted: Counted): GraphNode {
-  // Each by name: to spread the row takes four times as long.
+  // Listed by name: spreading the row takes four times as long.
   const { id, title, description, created_at, updated_at } = row
   return {
     id,

@@ -1,11 +1,11 @@
-/** Has graphs drawn by a thread of their own, one at a time, that starts when it is needed and ends when it is not. */
+/** Draws graphs in a worker thread, one at a time. It starts on demand and ends when idle. */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import pLimit from 'p-limit'
 import type { Counted } from '../../../index/graph/graph-counts.ts'
 import { DatabaseFault } from '../../../index/sqlite/database.ts'
 
-/** Counts hold for one epoch and `graph_version` of an organisation. */
+/** Valid for one epoch and `graph_version` of an organisation. */
 interface KnownCounts {
   readonly graphVersion: string
   readonly counted: Counted
@@ -15,31 +15,31 @@ export interface Order {
   /** The path of `index.sqlite`. */
   readonly file: string
   readonly orgId: string
-  /** Used if they still hold. */
+  /** Used if still valid. */
   readonly known: KnownCounts | undefined
 }
 
 export interface Drawn {
-  /** Epoch and version that the rows had. */
+  /** Epoch and version of the rows. */
   readonly version: string
-  /** The JSON, compressed. */
+  /** Gzipped JSON. */
   readonly gzip: Uint8Array<ArrayBuffer>
   /** Bytes of the JSON. */
   readonly length: number
   readonly counts: KnownCounts
 }
 
-/** What the thread answers. */
+/** The thread's response. */
 export type Outcome =
   | { readonly kind: 'drawn'; readonly drawn: Drawn }
   | { readonly kind: 'unpublished' }
   | { readonly kind: 'fault'; readonly code: DatabaseFault['code']; readonly message: string }
   | { readonly kind: 'error'; readonly message: string }
 
-/** Milliseconds without an order after which the thread ends; it takes about 50 to start. */
+/** Milliseconds without an order after which the thread ends; starting it takes about 50 ms. */
 const idleTimeoutMs = 10_000
 
-/** Bundled beside whatever this is bundled into; run from its source, it takes the bundle too. */
+/** The worker's bundle, beside this module's bundle; a run from source uses the same file. */
 const bundle = new URL(
   import.meta.url.endsWith('.ts') ? '../../../dist/domain/graph/graph-worker.js' : './domain/graph/graph-worker.js',
   import.meta.url,
@@ -50,10 +50,10 @@ let thread: Worker | undefined
 let idle: NodeJS.Timeout | undefined
 
 /**
- * The graph as it is at a moment after `begin` was called; undefined where the organisation is not published then.
+ * The graph at some moment after `begin` was called; undefined if the organisation is not published then.
  *
- * @throws DatabaseFault busy, storage_error; Error where the thread died, for want of memory perhaps: the next call
- *   starts another
+ * @throws DatabaseFault busy, storage_error; Error if the thread died, perhaps for lack of memory: the next call starts
+ *   another
  */
 export function drawInThread(order: Order, begin: () => void): Promise<Drawn | undefined> {
   return turns(async () => {
@@ -73,7 +73,7 @@ async function ask(order: Order): Promise<Outcome> {
   const worker = thread
   const answered = new AbortController()
   const { signal } = answered
-  // Only while it works does it keep the process alive.
+  // Keeps the process alive only while it works.
   worker.ref()
   try {
     const answer = once(worker, 'message', { signal })
@@ -90,9 +90,9 @@ async function ask(order: Order): Promise<Outcome> {
 }
 
 function startThread(): Worker {
-  // Without the options of this process: the bundle needs no loader.
+  // Without this process's options: the bundle needs no loader.
   const worker = new Worker(bundle, { execArgv: [] })
-  // Who waits for an answer is told; the exit follows.
+  // The waiting call gets this error; an exit event comes after it.
   worker.on('error', () => {})
   worker.on('exit', () => {
     if (thread === worker) thread = undefined

@@ -1,4 +1,4 @@
-/** The thread that draws graphs: one order in, compressed bytes out, nothing remembered in between. */
+/** The worker thread that draws graphs: takes an order, returns gzipped bytes, keeps no state. */
 import { once } from 'node:events'
 import { parentPort } from 'node:worker_threads'
 import { createGzip } from 'node:zlib'
@@ -8,7 +8,7 @@ import { DatabaseFault } from '../../../index/sqlite/database.ts'
 import { countNodes, drawGraph, numberNodes, versionOf } from './graph-drawing.ts'
 import type { Drawn, Order, Outcome } from './graph-thread.ts'
 
-/** Of zlib: 6, its default, takes twice the time for 6 % less. */
+/** zlib level; 6, the default, takes twice the time for 6 % less. */
 const level = 4
 
 parentPort?.on('message', (order: Order) => {
@@ -32,7 +32,7 @@ async function draw({ file, orgId, known }: Order): Promise<Drawn | undefined> {
   return { version: versionOf(rows.org), ...packed, counts: { graphVersion, counted } }
 }
 
-/** Compresses on zlib's own thread while the next piece is written here. */
+/** Compresses on zlib's thread while the next piece is made here. */
 async function pack(pieces: Iterable<string>): Promise<{ gzip: Uint8Array<ArrayBuffer>; length: number }> {
   const zip = createGzip({ level })
   const chunks: Buffer[] = []
@@ -46,7 +46,7 @@ async function pack(pieces: Iterable<string>): Promise<{ gzip: Uint8Array<ArrayB
   }
   zip.end()
   await ended
-  // Buffer.concat may take from the pool, which cannot be transferred.
+  // Buffer.concat may use the pool, which cannot be transferred.
   const gzip = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0))
   let at = 0
   for (const chunk of chunks) {
@@ -56,7 +56,7 @@ async function pack(pieces: Iterable<string>): Promise<{ gzip: Uint8Array<ArrayB
   return { gzip, length }
 }
 
-/** In memory that both threads see, so that the counts come back with the next order without being copied. */
+/** In shared memory, so that the counts return with the next order without a copy. */
 function shared({ parents, children, ancestors, descendants, hidden }: Counted): Counted {
   return {
     parents: share(parents),
@@ -73,7 +73,7 @@ function share(numbers: Uint32Array): Uint32Array {
   return copy
 }
 
-/** Errors lose their class on the way between threads. */
+/** Errors lose their class between threads. */
 function toFault(error: unknown): Outcome {
   if (error instanceof DatabaseFault) return { kind: 'fault', code: error.code, message: error.message }
   return { kind: 'error', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }

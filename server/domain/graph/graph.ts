@@ -1,4 +1,4 @@
-/** The graph of a published organisation, for anybody, kept as the bytes that are sent. */
+/** The public graph of a published organisation, cached as the bytes to send. */
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { findPublishedState } from '../../../index/derived/org-queries.ts'
@@ -9,38 +9,38 @@ import { indexFile, isId } from '../layout.ts'
 import { versionOf } from './graph-drawing.ts'
 import { type Drawn, drawInThread } from './graph-thread.ts'
 
-// For search, which shows the same edges.
+// Search shows the same edges.
 export { toGraphEdge } from './graph-drawing.ts'
 
 interface GzippedGraph {
-  /** Names this state of the graph among all others of any organisation; the same in every process. */
+  /** Identifies this state of the graph among all organisations; the same in every process. */
   readonly version: string
-  /** JSON of a PublicGraph, compressed. */
+  /** Gzipped JSON of a PublicGraph. */
   readonly gzip: Uint8Array<ArrayBuffer>
   /** Bytes of that JSON. */
   readonly length: number
 }
 
-/** A graph that is published, at which version, before anything of it is read. */
+/** A published graph at a version; its content is not read yet. */
 interface OpenGraph {
   readonly version: string
   /**
-   * The graph at this version or a later one: from memory, or drawn in a thread.
+   * The graph at this version or a later one: from the cache, or drawn in a thread.
    *
-   * @throws Refusal org_not_found, where it was unpublished meanwhile; as drawInThread
+   * @throws Refusal org_not_found if it was unpublished meanwhile; as drawInThread
    */
   read(): Promise<GzippedGraph>
 }
 
-/** Bytes of graphs and counts in memory, the least used dropped first; a single greater graph is drawn at every request. */
+/** Bytes of cached graphs and counts, least recently used dropped first. A larger graph is drawn at every request. */
 const room = 256 * 1024 * 1024
 
-/** By organisation, asked for only after its row has said, now, that it is published and at which version. */
+/** By organisation. Read only after the organisation's row says that it is published, and at which version. */
 const graphs = new LRUCache<string, Drawn>({ maxSize: room, sizeCalculation: sizeOf })
 
-/** A drawing that is wanted or at work. */
+/** A drawing that is requested or running. */
 interface Drawing {
-  /** The organisation's version when it was asked for; what is drawn may be later. */
+  /** The organisation's version when it was requested; the drawn version may be later. */
   readonly version: string
   begun: boolean
   readonly graph: Promise<Drawn | undefined>
@@ -50,7 +50,7 @@ interface Drawing {
 const drawings = new Map<string, Drawing>()
 
 /**
- * Authorization is ignored here; unknown and unpublished are told the same.
+ * Ignores authorization. Unknown and unpublished organisations get the same refusal.
  *
  * @throws Refusal org_not_found
  */
@@ -63,13 +63,13 @@ async function readGraph(deps: Deps, orgId: string, version: string): Promise<Gz
   const known = graphs.get(orgId)
   if (known?.version === version) return known
   const drawn = await drawGraph(deps, orgId, version)
-  // Drawing takes its time: the organisation may have been unpublished meanwhile.
+  // The organisation may have been unpublished during the drawing.
   await readVersion(deps, orgId)
   if (drawn === undefined) throw new Refusal('busy', 'The organisation was published just now; try again')
   return drawn
 }
 
-/** Everybody who wants this version shares one drawing, and whoever asks before the next has begun shares that. */
+/** Requests for the same version share one drawing; requests for a newer one share the next, if it has not begun. */
 function drawGraph(deps: Deps, orgId: string, version: string): Promise<Drawn | undefined> {
   const latest = drawings.get(orgId)
   if (latest && (latest.version === version || !latest.begun)) return latest.graph
@@ -90,7 +90,7 @@ function drawGraph(deps: Deps, orgId: string, version: string): Promise<Drawn | 
   return graph
 }
 
-/** One prepared statement: it is all that a client with a valid copy costs. @throws Refusal org_not_found */
+/** One prepared statement: the whole cost for a client with a valid copy. @throws Refusal org_not_found */
 async function readVersion(deps: Deps, orgId: string): Promise<string> {
   const state = isId(orgId) ? await findPublishedState(deps.index.read, orgId) : undefined
   if (state === undefined) throw new Refusal('org_not_found', 'Organisation not found')

@@ -1,17 +1,16 @@
-/** A node's history: what gitstore asks of Git, upon the logs that the index has laid out. */
-
+/** A node's history: gitstore's questions, answered from the logs in the index. */
 import { AncestryReader } from '../../../gitstore/history/ancestry-reader.ts'
 import { historyOf as gitHistory, type History } from '../../../gitstore/history/history.ts'
-import type { Unfolded } from '../../../gitstore/history/known-logs.ts'
-import { unfold } from '../../../gitstore/history/log-walk.ts'
+import type { LogPart } from '../../../gitstore/history/known-logs.ts'
+import { walkLog } from '../../../gitstore/history/log-walk.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { layLogs, layLongLog } from '../../../index/derived/chain-layout.ts'
 import { chainsOf, knownLogs } from '../../../index/derived/chains.ts'
 import type { Deps } from '../../deps.ts'
 
-/** Entries above which a log is laid out by itself, before the rows that need it. */
+/** Entries above which a log is written separately, before the rows that need it. */
 const long = 1_000
-/** Short logs that are laid out beside other rows, at most. */
+/** Maximum number of short logs written together with other rows. */
 const many = 100
 
 export function historyOf(deps: Pick<Deps, 'index'>, nodeId: string, repo: Repo): History {
@@ -19,18 +18,18 @@ export function historyOf(deps: Pick<Deps, 'index'>, nodeId: string, repo: Repo)
 }
 
 /**
- * The logs of `heads` that are not laid out, each upon one that is or that comes before it; long ones are laid out on the way.
- * Undefined where others were faster: one starts over.
+ * The logs of `heads` that are not in the index, each on top of an indexed or an earlier one. Writes long ones at once.
+ * Undefined if another process wrote logs meanwhile: start over.
  */
 export async function logsToLay(
   deps: Pick<Deps, 'index'>,
   nodeId: string,
   repo: Repo,
   heads: readonly Oid[],
-): Promise<Unfolded[] | undefined> {
+): Promise<LogPart[] | undefined> {
   const stored = knownLogs(deps.index.read, nodeId)
-  const plans: Unfolded[] = []
-  const planned = new Map<Oid, Unfolded>()
+  const plans: LogPart[] = []
+  const planned = new Map<Oid, LogPart>()
   const known = {
     tips: stored.tips,
     isCut: async (oid: Oid) => planned.has(oid) || stored.isCut(oid),
@@ -47,10 +46,10 @@ export async function logsToLay(
   const reader = new AncestryReader(repo, stored)
   await reader.prepare(heads)
   for (const head of heads) {
-    const plan = await unfold(repo, head, known, reader)
+    const plan = await walkLog(repo, head, known, reader)
     if (plan.entries.length === 0) continue
     plans.push(plan)
-    if (heads.length > 1) reader.learn(plan.entries)
+    if (heads.length > 1) reader.addKnown(plan.entries)
     if (plan.entries.length <= long && plans.length < many) {
       for (const { oid, cut } of plan.entries) if (cut) planned.set(oid, plan)
       continue
@@ -67,7 +66,7 @@ async function layAll(
   { index }: Pick<Deps, 'index'>,
   nodeId: string,
   chains: string,
-  plans: readonly Unfolded[],
+  plans: readonly LogPart[],
 ): Promise<string | undefined> {
   const last = plans.at(-1)
   const isLong = last && last.entries.length > long

@@ -1,6 +1,6 @@
 /**
- * The one way in: whatever moved a ref, the index follows here (law 4). Idempotent; safe beside itself in any number of
- * processes, since every change of a node's rows is a compare-and-swap of `node.version`.
+ * The only place where rows follow refs, whatever moved them (law 4). Idempotent, and safe in any number of processes: each
+ * change of a node's rows is a compare-and-swap of `node.version`.
  */
 
 import { GitError, isDamage } from '../../../gitstore/errors.ts'
@@ -9,7 +9,7 @@ import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repos.ts'
 import type { NodeRow } from '../../../index/derived/node-queries.ts'
-import { deleteNodeRows, findNodeState, Outrun, replaceNodeRows } from '../../../index/derived/nodes.ts'
+import { deleteNodeRows, findNodeState, replaceNodeRows, StaleWrite } from '../../../index/derived/nodes.ts'
 import { deleteOrgRow, findOrgHead } from '../../../index/derived/org-queries.ts'
 import { replaceOrgRows } from '../../../index/derived/orgs.ts'
 import { listOpenPulls, listPullNumbers } from '../../../index/derived/pulls.ts'
@@ -28,10 +28,10 @@ import { settleFound } from '../ledger/settlement.ts'
 import { historyOf, logsToLay } from './history.ts'
 import { agree, indexedBranches, keepBranches } from './indexed-branches.ts'
 
-/** Rounds of compare-and-swap before it is given up; each means that somebody else made progress. */
+/** Rounds of compare-and-swap before giving up; each lost round means that another process made progress. */
 const rounds = 50
 
-/** Brings the rows of a node up to its refs, and its ledger up to its branches. */
+/** Brings a node's rows up to its refs, and its ledger up to its branches. */
 export async function indexNode(deps: Deps, orgId: string, nodeId: string): Promise<void> {
   const repo = nodeRepo(deps.store, orgId, nodeId)
   for (let round = 0; round < rounds; round++) {
@@ -40,15 +40,15 @@ export async function indexNode(deps: Deps, orgId: string, nodeId: string): Prom
   throw new GitError('busy', 'The node changes faster than it can be indexed; nothing is lost')
 }
 
-/** Follows, and leaves to the sweep what fails: the change itself is committed and answered. */
+/** Indexes the node and logs a failure: the change is already committed, and the sweep retries. */
 export async function tryIndexNode(deps: Deps, orgId: string, nodeId: string): Promise<void> {
   await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
-    deps.log.error({ err: error, orgId, nodeId }, 'the index is behind this node; the next read tries again')
+    deps.log.error({ err: error, orgId, nodeId }, 'a node could not be indexed; the next read retries')
   })
 }
 
 /**
- * Reads what a change has made, for its answer: the change stands, whatever fails here.
+ * Reads the result of a change for the response. The change stands even if this fails.
  *
  * @throws Refusal outcome_unknown, or what `read` refuses
  */
@@ -57,7 +57,7 @@ export async function readBack<T>({ log }: Pick<Deps, 'log'>, read: () => Promis
     return await read()
   } catch (error) {
     if (error instanceof Refusal) throw error
-    log.error({ err: error }, 'a change was made and could not be read back')
+    log.error({ err: error }, 'a change is made but could not be read back')
     throw new Refusal(
       'outcome_unknown',
       'The change is made, but could not be read back; read again before you repeat it',
@@ -66,8 +66,8 @@ export async function readBack<T>({ log }: Pick<Deps, 'log'>, read: () => Promis
 }
 
 /**
- * True when the rows are those of the refs read here. The rows are read first, then the ledger, the heads last: a request
- * that is known is then never older than the branches that it is judged by.
+ * True if the rows match the refs read here. Reads rows, then the ledger, then heads, so that no request is judged by older
+ * branches.
  */
 async function indexOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo): Promise<boolean> {
   const row = await findNodeState(deps.index.read, nodeId)
@@ -109,13 +109,13 @@ async function indexOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo):
     if (written && row) keepBranches({ ...row, ...written }, branches)
     return written !== undefined
   } catch (error) {
-    if (isDuplicate(error) || error instanceof Outrun) return false
+    if (isDuplicate(error) || error instanceof StaleWrite) return false
     if (await orgIsBehind(deps, orgId)) return false
     throw error
   }
 }
 
-/** A node's first row needs its organisation's. */
+/** A node's first row needs its organisation's row. */
 async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
   if ((await findOrgHead(deps.index.read, orgId)) || !repoExists(orgRepo(deps.store, orgId))) return false
   await indexOrg(deps, orgId)
@@ -144,7 +144,7 @@ async function nodeFields(repo: Repo, row: NodeRow | undefined, ledger: Oid, hea
   }
 }
 
-/** Whether the commit that the rows are of has the same edges: then they are there. */
+/** Whether the indexed commit has the same edges: then their rows exist. */
 async function hasEdgesOf(repo: Repo, head: Oid | null | undefined, content: NodeContent): Promise<boolean> {
   const commit = head ? await findCommit(repo, head) : undefined
   if (!commit) return false
@@ -152,7 +152,7 @@ async function hasEdgesOf(repo: Repo, head: Oid | null | undefined, content: Nod
   return parents === content.parents && connections === content.connections
 }
 
-/** The property `description`, else the beginning of the text. */
+/** The property `description`, or else the beginning of the text. */
 function describe({ properties: { description } }: NodeContent, text: string): string {
   if (typeof description === 'string') return description
   return text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200)
@@ -197,25 +197,22 @@ export async function indexOrg(deps: Deps, orgId: string): Promise<void> {
     }
     const { org, members, damaged } = await readOrgRecord(repo, head, before)
     if (damaged.length > 0)
-      deps.log.error(
-        { orgId, damaged },
-        'files of members cannot be read; these people are left out of the organisation',
-      )
+      deps.log.error({ orgId, damaged }, 'files of members cannot be read; these people are not members')
     await deps.index.write((trx) => replaceOrgRows(trx, before, { ...org, head }, members))
   }
 }
 
-/** The note of a ref transaction that holds the graph: which node to follow should its process die. */
+/** The note of a transaction that holds the graph lock: the node to index if its process dies. */
 export function noteOf(orgId: string, nodeId: string): string {
   return `${orgId}/${nodeId}`
 }
 
-/** Follows the node that a broken transaction's note names. One that is damaged keeps nobody waiting but its own readers. */
+/** Indexes the node in the note of an interrupted transaction. A damaged node is only logged. */
 export async function indexNoted(deps: Deps, note: string): Promise<void> {
   const [orgId = '', nodeId = ''] = note.split('/')
   if (!isId(orgId) || !isId(nodeId)) return
   await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
     if (!isDamage(error)) throw error
-    deps.log.error({ err: error, orgId, nodeId }, 'a node that a dead process was changing cannot be read')
+    deps.log.error({ err: error, orgId, nodeId }, 'a node changed by a dead process cannot be read')
   })
 }

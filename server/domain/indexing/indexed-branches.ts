@@ -1,4 +1,4 @@
-/** The branches of nodes as the index has them, kept by the version of the node's row: reading 10,000 of them takes 20 ms. */
+/** The indexed branches of nodes, cached by the version of the node's row: reading 10,000 from the index takes 20 ms. */
 import { LRUCache } from 'lru-cache'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { readIndexedBranches } from '../../../index/derived/branches.ts'
@@ -8,8 +8,8 @@ import type { IndexDb, NodeTable } from '../../../index/derived/schema.ts'
 type Branches = ReadonlyMap<string, Oid>
 
 /**
- * What tells a state of a node's rows from every other: versions count up, those of a node that was made again start over
- * with another `changed`, those of an index that was made again with another epoch.
+ * Identifies a state of a node's rows. Versions count up; a recreated node starts over with another `changed`, a rebuilt
+ * index with another epoch.
  */
 export type RowState = Pick<NodeTable, 'id' | 'version' | 'changed'> & { readonly epoch: string }
 
@@ -25,29 +25,29 @@ function stateOf({ epoch, version, changed }: RowState): string {
   return `${epoch} ${version} ${changed}`
 }
 
-/** By full ref names; as listed from the repository, the same map, where both were found to be equal. */
+/** By full ref name. If it equals the repository's listing, the same map as that. */
 export async function indexedBranches(db: IndexDb, row: RowState): Promise<Branches> {
   const known = keptBranches(row)
   if (known) return known
   const branches = await readIndexedBranches(db, row.id)
-  // Read after the row, they may be of a later version already.
+  // These were read after the row, so they may belong to a later version.
   const now = await findNodeVersion(db, row.id)
   if (now?.version === row.version && now.changed === row.changed) keepBranches(row, branches)
   return branches
 }
 
-/** Undefined where they must be read. */
+/** Undefined if not cached. */
 export function keptBranches(row: RowState): Branches | undefined {
   const known = kept.get(row.id)
   return known?.state === stateOf(row) ? known.branches : undefined
 }
 
-/** Says that the rows in this state are `branches`. */
+/** Caches `branches` for this state of the rows. */
 export function keepBranches(row: RowState, branches: Branches): void {
   kept.set(row.id, { state: stateOf(row), branches })
 }
 
-/** Whether the rows say the same as the repository; that is then known for this state of both. */
+/** Whether the rows match the repository; if so, the repository's map is cached for this state. */
 export function agree(row: RowState, indexed: Branches, now: Branches): boolean {
   if (indexed === now) return true
   if (!sameBranches(indexed, now)) return false

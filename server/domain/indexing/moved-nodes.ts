@@ -1,4 +1,4 @@
-/** Which nodes have moved while nobody looked: every ref is read, whatever the times of files say. */
+/** Finds nodes whose refs differ from the index. Reads every ref; file times are not trusted. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -9,12 +9,12 @@ import type { Deps } from '../../deps.ts'
 import { ledgerRef, nodeRepo } from '../layout.ts'
 import { agree, keptBranches, type RowState } from './indexed-branches.ts'
 
-/** Branches that are compared between two turns of the event loop, at most those of one node: 10 ms. */
+/** Branches compared between two turns of the event loop, or those of one node: 10 ms. */
 const branchesAtOnce = 2_000
 
 /**
- * Those of `nodes` whose refs are not what the index has, or cannot be read; a node of neither place is no difference.
- * A few queries for all of them, 50 µs each for reading their refs.
+ * Those of `nodes` whose refs differ from the index or cannot be read. A node that exists in neither does not differ.
+ * A few queries for all of them, and 50 µs each to read refs.
  */
 export async function listMoved(deps: Deps, orgId: string, nodes: readonly string[]): Promise<string[]> {
   const db = deps.index.read
@@ -42,7 +42,7 @@ export async function listMoved(deps: Deps, orgId: string, nodes: readonly strin
   return nodes.filter((id) => moved.has(id))
 }
 
-/** Of at most `branchesAtOnce` branches, or of one node. */
+/** Groups of at most `branchesAtOnce` branches, or of one node. */
 function* inGroups<R extends { readonly id: string }>(
   rows: readonly R[],
   counts: ReadonlyMap<string, number>,
@@ -73,6 +73,6 @@ function hasMoved(
     if (!repoExists(repo) || readRef(repo, ledgerRef) !== row.ledger) return true
     return !agree(row, indexed, listRefs(repo, 'refs/heads/', 'afresh'))
   } catch {
-    return true // indexing it says why
+    return true // indexing reports the reason
   }
 }

@@ -1,4 +1,4 @@
-/** Everything but credentials and events, made again from the repositories. */
+/** Rebuilds the index from the repositories. */
 
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import { listMoved } from './moved-nodes.ts'
 export interface Reindexed {
   readonly orgs: number
   readonly nodes: number
-  /** Repositories that could not be read; all others are served. */
+  /** Unreadable repositories; all others are served. */
   readonly failed: readonly UnreadableRepository[]
 }
 
@@ -32,10 +32,10 @@ export type IndexOne = (deps: Deps, orgId: string, nodeId?: string) => Promise<v
 export const indexOne: IndexOne = (deps, orgId, nodeId) =>
   nodeId === undefined ? indexOrg(deps, orgId) : indexNode(deps, orgId, nodeId)
 
-/** Nodes that are compared with the index at once. */
+/** Nodes compared with the index at a time. */
 const batch = 100
 
-/** Forgets the index and follows every repository. */
+/** Clears the index and indexes every repository. */
 export async function reindex(deps: Deps, onProgress?: (done: number, total: number) => void): Promise<Reindexed> {
   await deps.index.write(async (trx) => {
     await declareFilled(trx, false)
@@ -48,8 +48,8 @@ export async function reindex(deps: Deps, onProgress?: (done: number, total: num
 }
 
 /**
- * Follows every repository below the data folder that has moved, and forgets the rows of those that are gone. What has not
- * moved costs about 0.1 ms; the event loop is never held for more than some 10 ms.
+ * Indexes every repository that has moved, and deletes the rows of deleted ones. An unmoved repository costs about 0.1 ms;
+ * the event loop is blocked for at most about 10 ms.
  */
 export async function indexAll(
   deps: Deps,
@@ -94,7 +94,7 @@ export async function indexAll(
   return { orgs: orgs.length, nodes: total, failed }
 }
 
-/** The nodes of an organisation without a row have nothing to belong to. */
+/** Without its organisation's row, a node cannot be indexed. */
 async function hasOrgRow(deps: Deps, orgId: string): Promise<boolean> {
   return (await findOrgHead(deps.index.read, orgId)) !== undefined
 }

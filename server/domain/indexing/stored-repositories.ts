@@ -1,4 +1,4 @@
-/** Every repository of a data folder, as its names say it. */
+/** Lists the repositories of a data folder by their names. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { listRepos } from '../../../gitstore/repos.ts'
@@ -12,7 +12,7 @@ export interface StoredRepository {
   readonly nodeId: string | undefined
 }
 
-/** By path. An organisation's own repository is always named, even where it is missing. */
+/** By path. An organisation's own repository is listed even if it is missing. */
 export async function listStoredRepositories(root: string): Promise<StoredRepository[]> {
   const found: StoredRepository[] = []
   for (const orgId of (await readdir(root)).filter(isId).sort()) {
@@ -23,7 +23,7 @@ export async function listStoredRepositories(root: string): Promise<StoredReposi
   return found
 }
 
-/** The ref without which the repository does not say what it is. */
+/** The ref that holds the repository's identity. */
 export function identityRef({ nodeId }: Pick<StoredRepository, 'nodeId'>): string {
   return nodeId === undefined ? main : ledgerRef
 }

@@ -1,4 +1,4 @@
-/** `refs/grove/ledger`: what happened to a node, as JSON files in commits. */
+/** `refs/grove/ledger`: the events of a node, as JSON files in commits. */
 
 import { GitError } from '../../../gitstore/errors.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
@@ -11,7 +11,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { lastNumberFile, nodeFile, pullFile, pullsFolder } from '../format/paths.ts'
 import { type Author, asJson, signature } from '../format/signatures.ts'
 
-/** `node.json` of the ledger: what was said of the node when it was made. */
+/** `node.json` of the ledger: the node's fields at its creation. */
 export interface NodeRecord {
   readonly id: string
   readonly org_id: string
@@ -19,7 +19,7 @@ export interface NodeRecord {
   readonly created_at: string
 }
 
-/** `pulls/<n div 10000>/<n div 100 mod 100>/<n>.json`: a pull request as its last event left it. */
+/** `pulls/<n div 10000>/<n div 100 mod 100>/<n>.json`: a pull request after its last event. */
 export interface PullRecord {
   readonly id: string
   readonly number: number
@@ -31,14 +31,14 @@ export interface PullRecord {
   readonly is_draft: boolean
   readonly author: Author
   readonly created_at: string
-  /** Who made the last event, and when; both names are empty where nobody is known, as of what was moved by hand. */
+  /** Author and time of the last event; name and e-mail are empty if unknown, as for branches moved outside the service. */
   readonly by: Author
   readonly at: string
-  /** Who merged or closed it, and when: what is edited later leaves it alone. Absent while it is open. */
+  /** Author and time of the merge or closing; later edits do not change it. Absent while it is open. */
   readonly ended?: { readonly by: Author; readonly at: string }
-  /** The source's head: as the event saw it; final once the request has ended. */
+  /** The source's head at the last event; final once the request has ended. */
   readonly source_commit: Oid
-  /** The target's head before the merge, or as the event saw it. */
+  /** The target's head before the merge, or at the last event. */
   readonly target_before: Oid
   readonly commits_ahead: number
   readonly commits_behind: number
@@ -46,7 +46,7 @@ export interface PullRecord {
 
 export type PullEvent = 'open' | 'edit' | 'merge' | 'close' | 'reopen'
 
-/** The first commit of a ledger, saved. */
+/** Creates the first commit of a ledger and saves it. */
 export async function startLedger(repo: Repo, record: NodeRecord, by: Author): Promise<Oid> {
   const draft = openDraft(repo)
   const changes = [
@@ -60,12 +60,12 @@ export async function startLedger(repo: Repo, record: NodeRecord, by: Author): P
   return oid
 }
 
-/** Appends one event; the caller holds the ledger's lock, so that numbers are unique and without gaps. Saves the objects. */
+/** Appends one event and saves the objects. The caller holds the ledger's lock, so numbers are unique and without gaps. */
 export function appendPull(repo: Repo, ledger: Oid, event: PullEvent, record: PullRecord): Promise<Oid> {
   return appendPulls(repo, ledger, [{ event, record }])
 }
 
-/** As appendPull, one commit an event; all objects are saved at once. */
+/** As appendPull, for several events, one commit each; saves all objects at once. */
 export async function appendPulls(
   repo: Repo,
   ledger: Oid,
@@ -93,7 +93,7 @@ export async function readNodeRecord(repo: Repo, ledger: Oid): Promise<NodeRecor
   throw new GitError('object_damaged', 'The ledger does not say what the node is')
 }
 
-/** The highest number given so far; 0 before the first. */
+/** The highest number used; 0 before the first. */
 export async function readLastNumber(repo: Repo, ledger: Oid): Promise<number> {
   return Number((await readFileAt(repo, ledger, lastNumberFile)).toString())
 }
@@ -103,13 +103,13 @@ export async function readPull(repo: Repo, ledger: Oid, number: number): Promise
 }
 
 export interface ChangedPulls {
-  /** As the later ledger has them. */
+  /** In the later version. */
   readonly records: readonly PullRecord[]
-  /** Numbers that it has not any more: an older copy of the repository took its place, or a hand moved the ledger back. */
+  /** Numbers that no longer exist: the repository was replaced by an older copy, or the ledger was moved back. */
   readonly gone: readonly number[]
 }
 
-/** The pull requests that changed from `before` on; all of them from null, and where there is no such commit any more. */
+/** The pull requests changed since `before`; all of them if it is null or missing. */
 export async function changedPulls(
   repo: Repo,
   before: Oid | null,
@@ -139,11 +139,11 @@ async function readFileAt(repo: Repo, ledger: Oid, path: string): Promise<Buffer
   return readBlob(repo, entry.oid)
 }
 
-/** @throws GitError object_damaged: somebody wrote to the ledger by hand, or the disk lost it */
+/** @throws GitError object_damaged: the ledger was edited by others or damaged */
 function parse<T extends object>(bytes: Buffer): T {
   try {
     const json: unknown = JSON.parse(bytes.toString())
-    if (typeof json === 'object' && json !== null) return json as T // the service writes the ledger by this file alone
+    if (typeof json === 'object' && json !== null) return json as T // only this file writes the ledger
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }

@@ -1,4 +1,4 @@
-/** The open requests of a node as its ledger has them, from the index and what the ledger has said since. */
+/** The open requests of a node at a ledger commit, from the index and the ledger's changes since. */
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findIndexedLedger } from '../../../index/derived/node-queries.ts'
 import { listOpenPulls, listPullNumbers } from '../../../index/derived/pulls.ts'
@@ -6,13 +6,13 @@ import type { IndexDb } from '../../../index/derived/schema.ts'
 import { changedPulls, type PullRecord } from './ledger.ts'
 import { fromRow } from './pull-ledger.ts'
 
-/** By number. Exact where the caller holds the ledger's lock and `ledger` is its commit. */
+/** By number. Exact if the caller holds the ledger's lock and `ledger` is its commit. */
 export async function openPullsAt(
   db: IndexDb,
   { repo, nodeId }: { readonly repo: Repo; readonly nodeId: string },
   ledger: Oid,
 ): Promise<PullRecord[]> {
-  // The commit first: rows that are younger than it only hear of the same changes once more.
+  // Reads the commit first: with newer rows, the same changes are only applied twice.
   const indexed = await findIndexedLedger(db, nodeId)
   const known = (await listOpenPulls(db, nodeId)).map(fromRow)
   if (indexed === ledger) return known
@@ -20,7 +20,7 @@ export async function openPullsAt(
   return stillOpen(known, records, gone)
 }
 
-/** Those of `known` and of the changed `records` that are open, by number. */
+/** The open requests among `known` and the changed `records`, by number. */
 export function stillOpen(
   known: readonly PullRecord[],
   records: readonly PullRecord[],

@@ -1,4 +1,4 @@
-/** Pull requests between ledger and index: records, rows, and what is frozen into them. */
+/** Converts pull requests between ledger records and index rows. */
 import type { History } from '../../../gitstore/history/history.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -32,7 +32,7 @@ export function toRow(nodeId: string, record: PullRecord): PullRow {
   }
 }
 
-/** Of an open request, whose last event matters to nobody: `by` is its author. */
+/** `by` of an open request is its author; nothing reads the author of its last event. */
 export function fromRow(row: PullRow): PullRecord {
   const author = { name: row.author, email: row.author_email }
   return {
@@ -55,18 +55,18 @@ export function fromRow(row: PullRow): PullRecord {
   }
 }
 
-/** What an event adds to a record; frozen facts only where both commits are there. */
+/** The record with the heads and commit counts of an event. */
 export async function withHeads(history: History, record: PullRecord, source: Oid, target: Oid): Promise<PullRecord> {
   const { ahead, behind } = await history.divergence(target, source)
   return { ...record, source_commit: source, target_before: target, commits_ahead: ahead, commits_behind: behind }
 }
 
-/** The record as it ends. */
+/** The record of an ended request. */
 export function endedBy(record: PullRecord, status: 'merged' | 'closed', by: Author, at: string): PullRecord {
   return { ...record, status, by, at, ended: { by, at } }
 }
 
-/** The record with the heads as they are; what is gone stays as it was recorded. */
+/** The record with the current heads; for a missing branch, the recorded one. */
 export function frozen(
   { repo, history }: { readonly repo: Repo; readonly history: History },
   record: PullRecord,

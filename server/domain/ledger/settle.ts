@@ -1,6 +1,6 @@
 /**
- * What moved and deleted branches mean for open pull requests. Pure: the current heads and every question of ancestry come
- * in as answers, so that a push, a merge, a deleted branch and a repository changed outside the service share one rule.
+ * What moved and deleted branches mean for open pull requests. Pure: current heads and answers about ancestry are inputs, so
+ * that a push, a merge, a deleted branch and a repository changed outside the service share one rule.
  *
  * - A target that moved merges each request whose head it did not reach before and reaches now; never a draft.
  * - A request whose source is gone closes.
@@ -29,7 +29,7 @@ type BranchMoves = ReadonlyMap<string, BranchMove>
 export interface Situation {
   /** Every open request of the node. */
   readonly open: readonly PullRecord[]
-  /** Branches that moved, appeared or are gone. All others exist and stayed where they are. */
+  /** Branches that moved, appeared or were deleted. All others exist and are unchanged. */
   readonly moves: BranchMoves
   /** The head of a branch that is not among `moves`, or null. */
   readonly headOf: (branch: string) => Oid | null
@@ -51,21 +51,21 @@ export interface Pin {
 }
 
 export interface Outcome {
-  /** In the order in which they belong into the ledger. */
+  /** In the order of the ledger. */
   readonly events: readonly Settled[]
   readonly pins: readonly Pin[]
 }
 
 export interface Judgement extends Situation {
-  /** Whether the move of `target` brought in `head`; asked only of what `questionsOf` lists. */
+  /** Whether the move of `target` brought in `head`; called only for pairs in `questionsOf`. */
   readonly tookIn: (target: string, head: Oid) => boolean
-  /** Whom an event is recorded as made by. */
+  /** The author recorded for an event. */
   readonly by: (kind: SettledKind, target: string) => Author
   /** ISO 8601. */
   readonly at: string
 }
 
-/** The heads that may have come in with the move of a branch, by branch: what `tookIn` must be able to answer. */
+/** The heads that a branch's move may have brought in, by branch: the questions `tookIn` must answer. */
 export function questionsOf({ open, moves, headOf }: Situation): Map<string, Set<Oid>> {
   const questions = new Map<string, Set<Oid>>()
   for (const record of open) {
@@ -78,7 +78,7 @@ export function questionsOf({ open, moves, headOf }: Situation): Map<string, Set
   return questions
 }
 
-/** The events that the moves cause, and the heads that must be kept reachable. */
+/** The events that the moves cause, and the heads to pin. */
 export function settle({ open, moves, headOf, tookIn, by, at }: Judgement): Outcome {
   const events: Settled[] = []
   const pins: Pin[] = []
@@ -138,7 +138,7 @@ function isGone(moves: BranchMoves, branch: string): boolean {
   return moves.get(branch)?.after === null
 }
 
-/** The source's head, or its last one. */
+/** The source's head, or its last known one. */
 function lastHead(moves: BranchMoves, headOf: Situation['headOf'], record: PullRecord): Oid {
   const move = moves.get(record.source_branch)
   return (move ? (move.after ?? move.before) : headOf(record.source_branch)) ?? record.source_commit
@@ -147,8 +147,7 @@ function lastHead(moves: BranchMoves, headOf: Situation['headOf'], record: PullR
 const heads = 'refs/heads/'
 
 /**
- * How branches differ between two states, both by full ref names, and which of those that open requests name are in
- * neither.
+ * The moves between two states, both by full ref name. Branches of open requests that are in neither state are included.
  */
 export function movesBetween(
   before: ReadonlyMap<string, Oid>,

@@ -6,7 +6,7 @@ import { type Move, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findNodeVersion } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
-import type { Author } from '../format/signatures.ts'
+import { type Author, authorOf } from '../format/signatures.ts'
 import { ledgerRef, pinRef } from '../layout.ts'
 import { appendPulls, readPull } from './ledger.ts'
 import { withHeads } from './pull-ledger.ts'
@@ -18,13 +18,13 @@ export interface RepoHistory {
   readonly history: History
 }
 
-/** Nobody knows who moved a branch outside the service. */
+/** The author of events caused outside the service. */
 const unknown: Author = { name: '', email: '' }
 
 /**
- * What the moves mean for the open requests; nothing is written.
+ * Computes what the moves mean for the open requests; writes nothing.
  *
- * @param by who moved the branches; undefined where that is not known: then whoever committed a target's head merges
+ * @param by who moved the branches; undefined if unknown: then the committer of a target's head is recorded for merges
  */
 export async function judgeMoves(
   node: RepoHistory,
@@ -40,7 +40,7 @@ export async function judgeMoves(
     const found = await takenIn(node, before, after, heads)
     taken.set(target, found)
     const commit = by === undefined && found.size > 0 ? await findCommit(node.repo, after) : undefined
-    if (commit) committers.set(target, { name: commit.committer.name, email: commit.committer.email })
+    if (commit) committers.set(target, authorOf(commit.committer))
   }
   return settle({
     ...situation,
@@ -50,26 +50,26 @@ export async function judgeMoves(
   })
 }
 
-/** Appends the events to the ledger's commit `ledger`, with the counts of commits as they are; the new commit, which no ref names yet. */
+/** Appends the events to the ledger commit `ledger`, with current commit counts. Returns the new commit, which no ref names yet. */
 export async function writeEvents(node: RepoHistory, ledger: Oid, events: readonly Settled[]): Promise<Oid> {
   if (events.length === 0) return ledger
   const written = []
   for (const { kind, record } of events) {
-    // On top of what the ledger has: it may hold fields that the index does not know.
+    // Based on the ledger's record, which may have fields that the index does not know.
     const before = await readPull(node.repo, ledger, record.number)
     written.push({ event: kind, record: { ...before, ...(await withCounts(node, record)) } })
   }
   return appendPulls(node.repo, ledger, written)
 }
 
-/** The counts stay as they were where a commit is missing. */
+/** Keeps the old counts if a commit is missing. */
 async function withCounts({ repo, history }: RepoHistory, record: Settled['record']): Promise<Settled['record']> {
   const { source_commit: source, target_before: target } = record
   const isThere = (await findCommit(repo, source)) && (await findCommit(repo, target))
   return isThere ? withHeads(history, record, source, target) : record
 }
 
-/** The moves that keep the heads of closed requests; a head that is missing cannot be kept. */
+/** The ref moves that pin the heads of closed requests; missing heads are skipped. */
 export async function pinMoves(repo: Repo, pins: readonly Pin[]): Promise<Move[]> {
   const moves: Move[] = []
   for (const { number, head } of pins) {
@@ -80,15 +80,15 @@ export async function pinMoves(repo: Repo, pins: readonly Pin[]): Promise<Move[]
 
 export interface IndexedNode extends RepoHistory {
   readonly nodeId: string
-  /** Of the node's row that the moves are worked out from; undefined where there is none yet. */
+  /** The version of the node's row from which the moves were computed; undefined: no row yet. */
   readonly version: number | undefined
-  /** The ledger's commit that the open requests are of. */
+  /** The ledger commit to which the open requests belong. */
   readonly ledger: Oid
 }
 
 /**
- * Settles what was moved outside the service, as indexing finds it. True if the ledger was written, here or by another:
- * indexing then starts over.
+ * Settles moves made outside the service, found by indexing. True if this or another process wrote the ledger: indexing then
+ * starts over.
  */
 export async function settleFound(deps: Deps, node: IndexedNode, situation: Situation): Promise<boolean> {
   const { repo, nodeId, version } = node

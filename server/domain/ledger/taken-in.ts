@@ -4,12 +4,12 @@ import type { History } from '../../../gitstore/history/history.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 
-/** Commits of a move that are listed, 1 µs each; of a longer one it is asked of each head, 200 µs each. */
+/** Commits of a move that are listed, 1 µs each. For longer moves each head is asked about, 200 µs each. */
 const listedCommits = 2_000
 
 /**
- * Those of `heads` that `before` did not reach and `after` does. None where a forced move has left `before` to the garbage
- * collector: then nobody knows what was new.
+ * Those of `heads` that `after` reaches and `before` does not. None if `before` was garbage-collected after a forced move:
+ * then it is unknown what was new.
  */
 export async function takenIn(
   { repo, history }: { readonly repo: Repo; readonly history: History },

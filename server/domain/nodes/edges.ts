@@ -1,10 +1,10 @@
-/** Parents and connections as operations of their own: each is one commit on main of the node that holds the edge. */
+/** Parents and connections as operations: each is one commit on main of the node that holds the edge. */
 
 import { randomBytes } from 'node:crypto'
 import type { Draft } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { Connection } from '../../../index/derived/neighbours.ts'
+import type { NodeConnection } from '../../../index/derived/neighbours.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
@@ -29,7 +29,7 @@ interface Expectation {
   readonly expected_head?: string | null
 }
 
-/** Adds or relabels the edge; nothing changes where it stands as asked. */
+/** Adds the edge or changes its label. Commits nothing if it is already so. */
 export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: { label?: string } & Expectation) {
   const { parentId } = at
   const access = await nodeFor(deps, actor, at, 'editor')
@@ -67,13 +67,13 @@ export interface ConnectionInput extends Expectation {
   readonly id?: string
 }
 
-/** Two ids that differ in case only would be one file to some file systems. @throws Refusal connection_exists */
+/** Ids that differ only in case are refused: some file systems store them as one file. @throws Refusal connection_exists */
 export async function addConnection(
   deps: Deps,
   actor: Person,
   at: NodeAt,
   input: ConnectionInput,
-): Promise<Connection> {
+): Promise<NodeConnection> {
   const access = await nodeFor(deps, actor, at, 'editor')
   const { id = randomBytes(9).toString('base64url'), target, type = defaultConnectionType, label = '' } = input
   requireTarget(target)
@@ -96,7 +96,7 @@ export async function updateConnection(
   actor: Person,
   at: ConnectionAt,
   input: Partial<ConnectionInput>,
-): Promise<Connection> {
+): Promise<NodeConnection> {
   const { connectionId: id } = at
   const access = await nodeFor(deps, actor, at, 'editor')
   let connection: ConnectionEntity | undefined
@@ -131,10 +131,11 @@ export async function removeConnection(deps: Deps, actor: Person, at: Connection
 
 interface EdgeChange {
   readonly message: string
+
   readonly folder: EdgeFolderName
-  /** As it was sent: of any form where the edge must be there already. */
+  /** As sent. Not validated where the edge must already exist. */
   readonly id: string
-  /** The new file, or null to delete it, from what the head says of this edge and of the node. */
+  /** The new file, or null to delete it, given this edge and the node's content at the head. */
   readonly bytes: (before: ParentEntity | ConnectionEntity | undefined, content: NodeContent) => Buffer | null
   readonly locate: () => readonly (string | number)[]
 }
@@ -179,7 +180,7 @@ function connectionJson({ target, type, label }: Omit<ConnectionEntity, 'id'>): 
   return asJson({ target, type, ...(label === '' ? {} : { label }) })
 }
 
-function asConnection(nodeId: string, { id, target, type, label }: ConnectionEntity): Connection {
+function asConnection(nodeId: string, { id, target, type, label }: ConnectionEntity): NodeConnection {
   return { id, node_id: nodeId, source: nodeId, target, type, label }
 }
 

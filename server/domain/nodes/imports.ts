@@ -1,4 +1,4 @@
-/** A planned folder becomes nodes: what is new is made, what differs gets one commit, what is the same is left alone. */
+/** Writes a planned folder as nodes: creates new ones, commits to changed ones, leaves the rest. */
 
 import { GitError, isStorageFault } from '../../../gitstore/errors.ts'
 import { openDraft } from '../../../gitstore/objects/object-batch.ts'
@@ -21,7 +21,7 @@ import { buildTree, createNodeFrom, type NodeFiles } from './node-creation.ts'
 
 interface ImportedNode {
   readonly id: string
-  /** Relative to the folder: for messages. */
+  /** Relative to the folder; for messages. */
   readonly path: string
   readonly title: string
   /** The node's whole tree. */
@@ -32,7 +32,7 @@ export interface Imported {
   readonly created: number
   readonly updated: number
   readonly unchanged: number
-  /** Nodes that an earlier import made and this folder no longer has; they are kept. */
+  /** Nodes of an earlier import whose file is gone; they are kept. */
   readonly missing: { id: string; title: string; path: string }[]
   readonly problems: readonly PathProblem[]
 }
@@ -44,9 +44,9 @@ export interface ImportInput {
 }
 
 /**
- * Makes each node's main equal to the plan: the folder wins, what was there stays in the history. A new node comes
- * without its edges to nodes that are not there yet; they follow when all are. What is refused is a problem of its node
- * and stops no other; running it again completes what was interrupted.
+ * Makes each node's main equal to the plan; previous content stays in the history. Creates new nodes first without edges to
+ * nodes that do not exist yet, then adds those. A refused node is reported as a problem and does not stop the others. A
+ * repeated import completes an interrupted one.
  *
  * @throws Refusal org_not_found, forbidden; GitError storage_*, DatabaseFault; the reason of `deps.draining`
  */
@@ -97,7 +97,7 @@ export async function importNodes(
   return { ...counts, created: created.size, missing: await missingNodes(deps, orgId, nodes), problems }
 }
 
-/** @throws what is nobody's to mend in this node: then the import ends */
+/** @throws errors that do not concern this node alone; they end the import */
 function reasonOf(error: unknown): string {
   if (error instanceof Invalid) return error.problems.map((problem) => problem.msg).join('; ')
   if (error instanceof Refusal) return error.message
@@ -105,7 +105,7 @@ function reasonOf(error: unknown): string {
   throw error
 }
 
-/** Without the edges to nodes that are not among `there`. */
+/** Removes edges to nodes that are not in `there`. */
 function withEdgesTo(there: ReadonlySet<string>, files: NodeFiles): NodeFiles {
   return new Map(
     [...files].filter(([path, bytes]) => {
@@ -115,19 +115,19 @@ function withEdgesTo(there: ReadonlySet<string>, files: NodeFiles): NodeFiles {
   )
 }
 
-/** The node that the file connects with, if it is an edge. */
+/** The other node, if the file is an edge. */
 function otherEnd(path: string, bytes: Buffer): string | undefined {
   const parent = edgeIdAt('parents', path)
   if (parent !== undefined || !liesIn('connections', path)) return parent
-  return (JSON.parse(bytes.toString()) as { target: string }).target // the plan's own words
+  return (JSON.parse(bytes.toString()) as { target: string }).target // written by the plan
 }
 
-/** False if it is there: made by a run that was interrupted before the index followed, or by one beside this. */
+/** False if the node exists: created by an interrupted or a concurrent import. */
 async function create(deps: Deps, actor: Person, orgId: string, node: ImportedNode): Promise<boolean> {
   const { id, path, title, files } = node
   const seed = { id, title, files, message: `Import ${path}`, locate: (file: string) => [file] }
   try {
-    // Asked for each node: an import takes minutes.
+    // Checked per node: an import takes minutes.
     await createNodeFrom(deps, actor, await orgFor(deps, actor, { orgId }, 'editor'), seed)
     return true
   } catch (error) {
@@ -155,7 +155,7 @@ async function replaceTree(deps: Deps, actor: Person, orgId: string, node: Impor
   return true
 }
 
-/** Whether `tree` is exactly these files: found out without a lock, for a second import finds it of nearly every node. */
+/** Whether `tree` contains exactly these files. Needs no lock; in a second import this holds for nearly every node. */
 async function isTree(repo: Repo, tree: Oid, files: NodeFiles): Promise<boolean> {
   return (await buildTree(openDraft(repo), tree, files)) === tree
 }

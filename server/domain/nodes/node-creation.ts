@@ -1,4 +1,4 @@
-/** How a node comes into being: its repository, whole, in one rename. */
+/** Creates a node: builds its repository completely and renames it into place. */
 import { v7 as newId } from 'uuid'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
@@ -29,11 +29,11 @@ export interface NodeInput extends NodeFields {
   readonly id?: string
 }
 
-/** Anything that may lie in the first commit, by path. */
+/** The files of the first commit, by path. */
 export type NodeFiles = ReadonlyMap<string, Buffer>
 
 /**
- * Makes the repository whole under a temporary name and renames it into place: the commit point.
+ * Builds the repository under a temporary name and renames it into place; the rename is the commit point.
  *
  * @throws Refusal node_exists; Invalid: parents that break the graph's rules, content without a first commit
  */
@@ -61,7 +61,7 @@ export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: No
   return readBack(deps, async () => toNode(deps, await nodeIn(deps, access, id, 'public')))
 }
 
-/** What only a first commit could hold. */
+/** Refuses fields that need a first commit. */
 function refuseContent(input: NodeInput): void {
   const fields = (['text_content', 'tags', 'properties', 'parents'] as const).filter(
     (name) => input[name] !== undefined,
@@ -80,7 +80,7 @@ export interface NodeSeed {
   readonly locate: (path: string) => readonly (string | number)[]
 }
 
-/** Creation below `createNode` and the import: the id of the new node, which the index has followed. */
+/** Used by `createNode` and the import. Returns the id of the new node; the index is up to date. */
 export async function createNodeFrom(
   deps: Deps,
   actor: Person,
@@ -96,7 +96,7 @@ export async function createNodeFrom(
       if (seed.files) {
         const draft = openDraft(repo)
         const tree = await buildTree(draft, null, seed.files)
-        const node = { id } as NodeRow // only the id of a node that has no row yet is read
+        const node = { id } as NodeRow // problemsOf reads only the id
         refuseProblems(await problemsOf(deps, { org, node }, draft.repo, main, null, tree), seed.locate)
         const person = signature(actor, created_at)
         refs.set(
@@ -133,7 +133,7 @@ async function refuseKnown(deps: Deps, orgId: string, id: string): Promise<void>
   if (row) throw row.org_id === orgId ? known(orgId, id) : taken()
 }
 
-/** Of a node of another organisation no more is told. */
+/** For an id used in another organisation: says nothing about that node. */
 function taken(): Refusal {
   return new Refusal('node_exists', 'This id is taken')
 }

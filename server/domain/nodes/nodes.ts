@@ -1,4 +1,4 @@
-/** Nodes: read, listed, edited and moved to the trash. */
+/** Nodes: reads, lists, edits and deletes them. */
 import { unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -42,14 +42,14 @@ export async function listNodes(
   const { rows, total } = await listNodeRows(deps.index.read, at.orgId, query, listedProperties)
   const nodes = []
   for (const { properties, ...row } of rows) {
-    // Each of these takes about 1 ms.
+    // Each of these takes about 1 ms to parse.
     if (properties !== null && properties.length > listedProperties / 8) await nextTurn()
     nodes.push({ ...toSummary({ ...row, properties: properties ?? '{}' }), ...(properties === null ? omitted : {}) })
   }
   return { nodes, ...pageOf(query, total) }
 }
 
-/** Bytes of the properties of a node that a list tells; nothing of those that are longer. */
+/** Bytes of a node's properties in a list; longer ones are omitted. */
 const listedProperties = 65_536
 const omitted = { properties_omitted: true as const }
 
@@ -70,7 +70,7 @@ export function nodeAfter(deps: Deps, access: NodeAccess): ReturnType<typeof toN
   return readBack(deps, async () => toNode(deps, await reread(deps, access, 'public')))
 }
 
-/** Those that the node holds and those that lead to it. */
+/** Connections that the node holds and those that lead to it. */
 export async function listConnections(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
   const { orgId, nodeId } = at
   await nodeFor(deps, actor, at, 'public')
@@ -79,7 +79,7 @@ export async function listConnections(deps: Deps, actor: Actor, at: NodeAt, page
   return { connections, ...pageOf(page, num_connections) }
 }
 
-/** One commit on main, or none if nothing changes. */
+/** One commit on main; none if nothing changes. */
 export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: NodePatch) {
   const access = await nodeFor(deps, actor, at, 'editor')
   if (patch.title !== undefined) requireTitle(patch.title)
@@ -96,8 +96,7 @@ export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: N
   return nodeAfter(deps, access)
 }
 
-/** Renames the repository into the trash under the ledger's lock; the row follows. */
-
+/** Renames the repository into the trash under the ledger's lock, then deletes the rows. */
 export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise<void> {
   const { orgId, nodeId } = at
   const { repo } = await nodeFor(deps, actor, at, 'maintainer')
@@ -110,7 +109,7 @@ export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise
     return { moves: [], value: undefined }
   })
   await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
-    deps.log.error({ err: error, orgId, nodeId }, 'the index still has a deleted node')
+    deps.log.error({ err: error, orgId, nodeId }, 'a deleted node is still indexed')
     throw new Refusal('outcome_unknown', 'The node is deleted, but not everywhere yet; read again')
   })
 }
@@ -144,7 +143,7 @@ async function patchTree(draft: Draft, tree: Oid | null, node: NodeRow, patch: N
     }
     const { jsonBlob } = await readContent(draft.repo, tree)
     const json = jsonBlob && (await readBlob(draft.repo, jsonBlob))
-    // One that cannot be read is made anew.
+    // An unreadable node.json is replaced.
     const bytes = json ? changedJson(json, fields) : nodeJson({ title: node.title, ...fields })
     changes.push({ path: nodeFile, blob: await draft.blob(bytes) })
   }

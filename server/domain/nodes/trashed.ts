@@ -1,10 +1,10 @@
-/** What lies in the trash keeps its id: brought back, it must not find another in its place. */
+/** Nodes in the trash keep their ids, so that they can be restored. */
 import { join } from 'node:path'
 import { isThere, namesIn } from '../../../gitstore/presence.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { isId, trashFolder } from '../layout.ts'
 
-/** Whether a node of that id lies there that was another organisation's, or went with its organisation. */
+/** Whether the trash has a node of that id from another organisation or from a deleted organisation. */
 export async function isTrashedElsewhere(store: Store, orgId: string, nodeId: string): Promise<boolean> {
   for (const name of await namesIn(trashFolder(store))) {
     const [owner = '', deletedAt] = name.split('.')

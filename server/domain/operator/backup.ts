@@ -1,4 +1,4 @@
-/** A backup: the accounts and a mirror of every repository in a folder, checked, with a manifest of what is there. */
+/** Backup: copies accounts and a mirror of every repository to a folder, checks them, and writes a manifest. */
 
 import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -22,26 +22,25 @@ import { hashOfFile, type Manifest, writeManifest } from './manifest.ts'
 
 export interface BackedUp {
   readonly repositories: number
-  /** Of these: those that had changed since the last time. */
+  /** How many of these had changed since the last backup. */
   readonly fetched: number
   readonly gone: readonly string[]
   readonly problems: readonly PathProblem[]
 }
 
-/** Of folders: for their owner alone. */
+/** Folders are readable by their owner only. */
 const privateMode = 0o700
 
-/** Milliseconds after which what is half copied has nobody who copies it any more. */
+/** Milliseconds after which a partial copy counts as abandoned. */
 const abandoned = 24 * 3600 * 1000
 
-/** Repositories that are copied at the same time. */
+/** Repositories copied concurrently. */
 const atOnce = 2
 
 /**
- * Copies the data folder `root` to `dir`, beside whatever runs on either. The accounts come first: whoever is a member of
- * what is copied after them has one, or is given one by `restore`. A repository that cannot be copied keeps its mirror of
- * the last time and keeps no other from its own. Where `signal` is aborted, git ends at once and `manifest.json` stays as
- * it is.
+ * Copies the data folder `root` to `dir`; both may be in use. Copies accounts first, so that each member of a copied
+ * organisation has an account or gets one from `restore`. A repository that cannot be copied keeps its last mirror and does
+ * not stop the others. If `signal` is aborted, git ends at once and `manifest.json` is not changed.
  *
  * @throws GitError storage_* and system errors where `dir` cannot be written; the signal's reason
  */
@@ -107,7 +106,7 @@ export async function backUp(
   return { repositories: repositories.length, fetched, gone, problems: problems.sort(byPath) }
 }
 
-/** What keeps `root` from being copied to `dir`: a mistaken path must not replace the accounts of a good backup. */
+/** Why `root` must not be copied to `dir`: a wrong path must not replace the accounts of a good backup. */
 export async function findMistake(root: string, dir: string): Promise<string | undefined> {
   if (!isTaken(join(root, credentialsFile))) return `${root} is not a data folder: it has no ${credentialsFile}`
   if (!isTaken(dir)) return undefined
@@ -121,7 +120,7 @@ export function byPath(a: Pick<PathProblem, 'path'>, b: Pick<PathProblem, 'path'
   return a.path < b.path ? -1 : 1
 }
 
-/** Complete, checked and durable before it has its name; for its owner alone, since it holds password hashes. */
+/** Complete, checked and durable before it gets its name. Readable by its owner only, since it holds password hashes. */
 async function copyCredentials(root: string, dir: string): Promise<void> {
   const making = join(dir, unfinishedName('.sqlite'))
   try {
@@ -138,13 +137,13 @@ async function copyCredentials(root: string, dir: string): Promise<void> {
 }
 
 interface Taken {
-  /** False where the mirror had every ref already. */
+  /** False if the mirror already had every ref. */
   readonly fetched: boolean
-  /** What git finds wrong in the mirror, and would in the repository. */
+  /** What git fsck reports for the mirror. */
   readonly damage: string | undefined
 }
 
-/** @throws GitError: the mirror, if there is one, is as it was */
+/** @throws GitError; the mirror, if it exists, is unchanged */
 async function takeRepository(
   root: string,
   dir: string,
@@ -153,12 +152,12 @@ async function takeRepository(
 ): Promise<Taken> {
   const from: Repo = { dir: join(root, stored.path) }
   const to: Repo = { dir: join(dir, stored.path) }
-  // Git would wait for a pipe for as long as it may run.
+  // Git would block on a named pipe until its time limit.
   const odd = isTaken(from.dir) ? await findOddEntry(from.dir, false) : undefined
   if (odd !== undefined) throw new GitError('native_failed', `${odd}; the mirror is left as it was`)
   const refs = listRefs(from, 'refs/')
   const identity = identityRef(stored)
-  // Else what a disk has lost would be lost in the mirror too.
+  // Otherwise what the disk lost would be lost in the mirror too.
   if (!refs.has(identity)) throw new GitError('ref_damaged', `${identity} is missing; the mirror is left as it was`)
   try {
     if (!repoExists(to)) {
@@ -178,7 +177,7 @@ async function takeRepository(
   }
 }
 
-/** In place of a mirror that is damaged itself. */
+/** Replaces a damaged mirror. */
 async function takeAgain(from: Repo, to: Repo, signal: AbortSignal): Promise<string | undefined> {
   const fresh = join(dirname(to.dir), unfinishedName('.git'))
   try {
@@ -191,7 +190,7 @@ async function takeAgain(from: Repo, to: Repo, signal: AbortSignal): Promise<str
   }
 }
 
-/** What backups that were killed had begun to copy. */
+/** Removes partial copies of killed backups. */
 async function removeAbandoned(folder: string, now: Date): Promise<void> {
   for (const name of (await readdir(folder)).filter(isUnfinished)) {
     const { mtimeMs } = await stat(join(folder, name)).catch((error: unknown) => {
@@ -202,7 +201,7 @@ async function removeAbandoned(folder: string, now: Date): Promise<void> {
   }
 }
 
-/** Undefined where the repository is too damaged to tell. */
+/** Undefined if the repository is too damaged to be read. */
 function refsOf(repo: Repo): ReadonlyMap<string, Oid> | undefined {
   try {
     return listRefs(repo, 'refs/')

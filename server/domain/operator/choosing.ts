@@ -1,10 +1,10 @@
-/** Which of the copies that were found become repositories of the data folder: one for each id, none without its organisation. */
+/** Chooses which copies become repositories of the data folder: one per id, none without its organisation. */
 import type { Repo } from '../../../gitstore/repo.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 
-/** A copy below the staging folder, and what it says that it is. */
+/** A copy below the staging folder, with the identity it contains. */
 export interface Copied {
-  /** Of the mirror that it came from. */
+  /** The path of its mirror. */
   readonly path: string
   readonly copy: Repo
   readonly id: string
@@ -12,7 +12,7 @@ export interface Copied {
   readonly orgId: string
   /** ISO 8601 in UTC; of the organisation or the node. */
   readonly createdAt: string
-  /** What is wrong with it. */
+  /** Why it is damaged. */
   readonly reasons: readonly string[]
 }
 
@@ -22,8 +22,8 @@ export interface Chosen {
 }
 
 /**
- * Of copies of one repository the first is chosen. Of nodes of several organisations with one id, which can only be served
- * once, the one that was created first: the others took the id of a node that was deleted then.
+ * Of several copies of one repository, takes the first. Of nodes with the same id in several organisations, of which only one
+ * can be served, takes the one created first: the others reused the id of a deleted node.
  */
 export function chooseCopies(all: readonly Copied[]): Chosen {
   const problems: PathProblem[] = []

@@ -1,4 +1,4 @@
-/** The repositories in a folder of copies, found by what they hold; and what looks like one and is none. */
+/** Finds the repositories in a folder of copies by their content, and reports what only looks like one. */
 import { type Dirent, type Stats, statSync } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,19 +8,19 @@ import { kindOf } from '../../../gitstore/regular-files.ts'
 import { isUnfinished } from '../../../gitstore/temporary-names.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 
-/** Levels of folders below the one that is given that are searched. */
+/** Levels of folders that are searched below the given one. */
 const levels = 3
 
 export interface Copies {
-  /** In order, below the folder that was searched. */
+  /** In order, relative to the searched folder. */
   readonly paths: readonly string[]
-  /** What should be a repository, by its name or by what it holds, and cannot be read as one. */
+  /** Unreadable, although the name or content is that of a repository. */
   readonly problems: readonly PathProblem[]
-  /** Folders that lie too deep to be searched. */
+  /** Folders too deep to be searched. */
   readonly unsearched: readonly string[]
 }
 
-/** What is below a repository belongs to it. Links are not followed. @throws system errors where `dir` cannot be read */
+/** Does not search inside repositories, and does not follow links. @throws system errors if `dir` cannot be read */
 export async function findCopies(dir: string): Promise<Copies> {
   const paths: string[] = []
   const problems: PathProblem[] = []
@@ -59,7 +59,7 @@ export async function findCopies(dir: string): Promise<Copies> {
 
 const parts = ['HEAD', 'objects', 'refs'] as const
 
-/** What of a repository a folder does not have as git needs it. */
+/** The parts of a repository that git needs and the folder lacks. */
 async function missingParts(dir: string): Promise<(typeof parts)[number][]> {
   const missing: (typeof parts)[number][] = []
   for (const name of parts) {
@@ -71,7 +71,7 @@ async function missingParts(dir: string): Promise<(typeof parts)[number][]> {
 
 function adviceOn(missing: readonly string[]): string {
   const said = missing.map((name) => `${name} is missing or no ${name === 'HEAD' ? 'file' : 'folder'}`).join(', ')
-  // Git needs the folder although it is empty once all refs are packed; tools that copy files alone leave it out.
+  // Git needs the folder even if it is empty after all refs are packed; tools that copy only files omit it.
   return missing.join() === 'refs' ? `${said}; where packed-refs is there, make an empty folder refs` : said
 }
 

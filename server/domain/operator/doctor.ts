@@ -1,4 +1,4 @@
-/** Looks whether everything in a data folder is as it should be, beside whatever runs on it, and changes nothing. */
+/** Checks a data folder while it is in use, and changes nothing. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
@@ -25,15 +25,15 @@ export interface Examination {
 
 export type Step = 'Checking' | 'Rebuilding'
 
-/** Milliseconds that a service gets to catch up with what moved while this looked. */
+/** Milliseconds for a running service to index what moved during the check. */
 const secondLook = 1_000
-/** Repositories that are looked at, at the same time. */
+/** Repositories checked concurrently. */
 const atOnce = 2
 
 /**
- * Runs git's own check on every repository and SQLite's on both databases, makes the index once more and compares.
+ * Runs git fsck on every repository and SQLite's check on both databases, rebuilds the index and compares.
  *
- * @param scratch everything of an empty folder, whose index is filled here; once it drains, git ends at once
+ * @param scratch an empty data folder, whose index is filled here; once it drains, git ends at once
  * @throws system errors; the reason of `scratch.draining`
  */
 export async function examine(
@@ -80,7 +80,7 @@ function databaseFault(file: string): string | undefined {
   }
 }
 
-/** Nodes of one id in two organisations: only one of them can be in the index. */
+/** Nodes with the same id in two organisations; only one of them can be indexed. */
 function sharedIds(repositories: readonly StoredRepository[]): Finding[] {
   const first = new Map<string, StoredRepository>()
   return repositories.flatMap((stored) => {
@@ -90,7 +90,7 @@ function sharedIds(repositories: readonly StoredRepository[]): Finding[] {
   })
 }
 
-/** Follows every repository into the index of `scratch` and names what the index of the data folder has otherwise. */
+/** Indexes every repository into `scratch` and reports how the data folder's index differs. */
 async function examineIndex(
   root: string,
   index: string,
@@ -122,7 +122,7 @@ async function examineIndex(
   return [...findings, ...(await findCycles(deps))]
 }
 
-/** Leaves of `failed` and answers of `different` what is still the same after a moment, so that nobody's work is taken for damage. */
+/** Removes from `failed` and `different` what has changed after a moment, so that running changes are not reported. */
 async function lookAgain(
   deps: Deps,
   index: string,
@@ -145,22 +145,25 @@ async function lookAgain(
   return differencesBetween(index, rebuilt).filter((one) => before.has(JSON.stringify(one)))
 }
 
-/** `followAll` names an organisation by its folder. */
+/** `indexAll` names an organisation by its folder. */
 function pathOf(path: string): string {
   return path.endsWith('.git') ? path : join(path, orgRepository)
 }
 
-/** Where nothing can be locked, hence no ref be moved: what a branch moved by hand means for requests is the service's to write. */
+/** A store that cannot lock, so no ref can move: only the service may settle requests after branches moved outside it. */
 function readOnlyStore(root: string): Store {
   return {
     root,
     get run(): string {
-      throw new GitError('ref_moved', 'its branches were moved by hand, and its pull requests have not followed yet')
+      throw new GitError(
+        'ref_moved',
+        'its branches were moved outside the service, and its pull requests are not settled yet',
+      )
     },
     process: 'doctor',
     takeOver: () => undefined,
     recovered: async () => {},
-    suspected: () => undefined,
+    becameReadOnly: () => undefined,
   }
 }
 
@@ -178,7 +181,7 @@ function shown(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
-/** Parents and children in a ring, as mirrors of different moments may hold them: the graph hides an edge of each. */
+/** Cycles of parents, which mirrors of different moments may contain; the graph hides an edge of each. */
 async function findCycles({ index }: Pick<Deps, 'index'>): Promise<Finding[]> {
   const edges = await listParentEdges(index.read)
   const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))].sort()

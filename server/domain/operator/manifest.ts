@@ -1,4 +1,4 @@
-/** `manifest.json` of a backup, written last: whatever it names is there, checked and durable. */
+/** `manifest.json` of a backup. Written last: everything it names exists, is checked and durable. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -13,9 +13,9 @@ const manifestSchema = z.object({
   /** ISO 8601 in UTC. */
   created_at: z.string(),
   credentials: z.object({ sha256: z.string() }).optional(),
-  /** Each with the objects at which its refs point, by their full names. */
+  /** Each with its refs, by full name, and their objects. */
   repositories: z.array(z.object({ path: z.string(), refs: z.record(z.string(), z.string().refine(isOid)) })),
-  /** Mirrors of what had been deleted by then: `restore` leaves them. */
+  /** Mirrors of repositories deleted before the backup; `restore` skips them. */
   gone: z.array(z.string()),
 })
 
@@ -30,7 +30,7 @@ export async function writeManifest(dir: string, manifest: Manifest): Promise<vo
   await replaceFile(join(dir, manifestFile), asJson(manifest))
 }
 
-/** The manifest of a backup folder, neither where there is none; `damage` says why it cannot be used. @throws system errors */
+/** The manifest of a backup folder; neither field if there is none. `damage`: why it cannot be used. @throws system errors */
 export async function readManifest(dir: string): Promise<{ manifest?: Manifest; damage?: string }> {
   const bytes = await readRegular(join(dir, manifestFile), manifestLimitBytes)
   if (bytes === undefined) return {}
@@ -46,7 +46,7 @@ export async function readManifest(dir: string): Promise<{ manifest?: Manifest; 
   }
 }
 
-/** SHA-256 in hexadecimal; undefined where there is no such file. @throws Error where it is no regular file; system errors */
+/** SHA-256 in hexadecimal; undefined if there is no such file. @throws Error if it is not a regular file; system errors */
 export async function hashOfFile(file: string): Promise<string | undefined> {
   const opened = await openRegular(file)
   if (opened === undefined) return undefined

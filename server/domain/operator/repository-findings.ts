@@ -1,4 +1,4 @@
-/** What is wrong with one repository of a data folder, found without a change to it. */
+/** Checks one repository of a data folder without changing it. */
 
 import { join, relative } from 'node:path'
 import { GitError } from '../../../gitstore/errors.ts'
@@ -7,7 +7,7 @@ import { isTaken } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findOddEntry } from '../../../gitstore/upkeep/hazards.ts'
-import { listLeftovers } from '../../../gitstore/upkeep/stale-files.ts'
+import { listStaleFiles } from '../../../gitstore/upkeep/stale-files.ts'
 import { readRecord } from '../format/org-format.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { identityRef, type StoredRepository } from '../indexing/stored-repositories.ts'
@@ -16,7 +16,7 @@ import { readNodeRecord } from '../ledger/ledger.ts'
 
 /** `path` is below the data folder. */
 export interface Finding extends PathProblem {
-  /** A fault is wrong; a note will be gone by itself or does no harm. */
+  /** A note disappears by itself or does no harm. */
   readonly kind: 'fault' | 'note'
   readonly subject: 'repository' | 'database' | 'index' | 'graph' | 'leftover'
 }
@@ -35,27 +35,26 @@ export async function examineRepository(
   signal.throwIfAborted()
   const repo = { dir: join(root, stored.path) }
   if (!isTaken(repo.dir)) {
-    // Else it was deleted since it was listed.
+    // Otherwise it was deleted after the listing.
     if (stored.nodeId !== undefined || !isTaken(join(root, stored.orgId))) return []
     return [fault('repository', stored.path, 'is missing: nothing of the organisation can be read')]
   }
-
   const wrong = await damagesOf(repo, stored, signal)
   const findings = isTaken(repo.dir) ? wrong.map((reason) => fault('repository', stored.path, reason)) : []
-  for (const path of listLeftovers(runFolder(root), repo, now.getTime())) {
+  for (const path of listStaleFiles(runFolder(root), repo, now.getTime())) {
     const isLock = path.endsWith('.lock')
-    const reason = isLock ? 'a lock that nobody holds any more' : 'a temporary file that nobody writes any more'
+    const reason = isLock ? 'a stale lock' : 'an abandoned temporary file'
     findings.push({ kind: isLock ? 'fault' : 'note', subject: 'leftover', path: relative(root, path), reason })
   }
   return findings
 }
 
 async function damagesOf(repo: Repo, stored: StoredRepository, signal: AbortSignal): Promise<string[]> {
-  // Git would wait for a pipe for as long as it may run.
+  // Git would block on a named pipe until its time limit.
   const odd = await findOddEntry(repo.dir, false)
   if (odd !== undefined) return [odd]
   try {
-    // Whoever writes at this moment may confuse git; what is broken stays so.
+    // A concurrent write may confuse git fsck; real damage shows again.
     const damage = (await findDamage(repo, 'full', signal)) && (await findDamage(repo, 'full', signal))
     return damage === undefined ? await untruths(repo, stored) : [damage]
   } catch (error) {
@@ -65,7 +64,7 @@ async function damagesOf(repo: Repo, stored: StoredRepository, signal: AbortSign
   }
 }
 
-/** What keeps a sound repository from saying that it is the one of its name, and all that it should. */
+/** Whether a sound repository contains the identity that its path says. */
 async function untruths(repo: Repo, stored: StoredRepository): Promise<string[]> {
   const oid = listRefs(repo, 'refs/').get(identityRef(stored))
   if (!oid) return [`${identityRef(stored)} is missing`]

@@ -1,4 +1,4 @@
-/** A data folder made again from copies of its repositories, with the accounts of a backup or with new ones. */
+/** Restores a data folder from copies of its repositories, with the accounts of a backup or with new ones. */
 
 import { randomBytes } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
@@ -22,7 +22,7 @@ import { credentialsFile, isId, runFolder } from '../layout.ts'
 import { hashOfFile, type Manifest } from './manifest.ts'
 import { type Staged, stagingFolder } from './staging.ts'
 
-/** What keeps a data folder from being filled; undefined: it is empty, and nothing runs on it. */
+/** Why a data folder cannot be restored into; undefined: it is empty and unused. */
 export async function findOccupant(root: string): Promise<string | undefined> {
   const names = await namesIn(root)
   if (names.some(isId)) return 'it has organisations'
@@ -31,14 +31,15 @@ export async function findOccupant(root: string): Promise<string | undefined> {
   const run = runFolder(root)
   for (const process of await namesIn(run)) {
     const claim = takeOver(run, process)
-    // Undefined, and its folder is still there: it lives. The files are those by which processes take turns.
+
+    // Undefined while its folder exists: the process lives. The files are the lock files of processes.
     if (!claim && isTaken(lockFileIn(join(run, process)))) return 'a service or a command is at work on it'
     claim?.release()
   }
   return undefined
 }
 
-/** Puts what is staged into place, the accounts first. False where the accounts are not the backup's. @throws as placeCredentials */
+/** Moves the staged repositories into place, accounts first. False if the accounts are not the backup's. @throws as placeCredentials */
 export async function putIntoPlace(
   root: string,
   dir: string,
@@ -55,10 +56,10 @@ export async function putIntoPlace(
 }
 
 /**
- * Puts the accounts of a backup into the data folder, which nothing has open. False where there are none that could be
- * used; what is said of that goes to `problems`.
+ * Copies the accounts of a backup into the data folder, which no process has open. False if there are no usable ones; the
+ * reason is added to `problems`.
  *
- * @throws system errors: what cannot be read is not taken for damaged, for everybody would get a new account
+ * @throws system errors: an unreadable file is not treated as damaged, since all members would get new accounts
  */
 async function placeCredentials(
   root: string,
@@ -91,7 +92,7 @@ async function placeCredentials(
   return true
 }
 
-/** Gives the staged organisations their names: from here on they are there. */
+/** Renames the staged organisations into place, which makes them visible. */
 async function placeOrgs(root: string, { orgs }: Staged): Promise<void> {
   const staging = join(root, stagingFolder)
   for (const id of orgs) {
@@ -102,13 +103,13 @@ async function placeOrgs(root: string, { orgs }: Staged): Promise<void> {
 
 export interface NewAccount {
   readonly email: string
-  /** For `POST /auth/password`, once. */
+  /** For `POST /auth/password`; works once. */
   readonly resetToken: string
 }
 
 /**
- * An account, under the same id and with a password that nobody knows, for each member who has none. The index has
- * followed the organisations. By e-mail.
+ * Creates an account, with the same id and a random password, for each member without one. The organisations are already
+ * indexed. By e-mail.
  */
 export async function createAccounts(deps: Deps, problems: PathProblem[]): Promise<NewAccount[]> {
   const members = await listMemberships(deps.index.read)
@@ -117,7 +118,7 @@ export async function createAccounts(deps: Deps, problems: PathProblem[]): Promi
   for (const id of [...new Set(members.map((member) => member.user_id))]) {
     if (!isId(id) || (await findAccountById(deps.credentials.read, id))) continue
     const mine = members.filter((member) => member.user_id === id)
-    // Who made an organisation joined it in that moment; the first that a person made came with the account.
+    // The creator of an organisation joined it when it was created; a person's first own organisation came with the account.
     const own = mine.filter(({ role }) => role === 'owner')
     const first = own.find((one) => one.created_at === one.org_created_at) ?? own[0]
     const profile = first ?? mine[0]

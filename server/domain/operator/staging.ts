@@ -1,4 +1,4 @@
-/** Mirrors brought below a data folder, each to where it says that it belongs, before anything there sees them. */
+/** Copies mirrors to a staging folder below a data folder, by their identity. */
 
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,25 +22,25 @@ import { type Copied, chooseCopies } from './choosing.ts'
 import { findCopies } from './copies.ts'
 import { type Manifest, manifestFile, readManifest } from './manifest.ts'
 
-/** Repositories that are copied at the same time. */
+/** Repositories copied concurrently. */
 const atOnce = 2
 
-/** Below the data folder while repositories are being copied: nothing reads it, and one restores at a time. */
+/** The staging folder. No process reads it; only one restore runs at a time. */
 export const stagingFolder = 'restoring'
 
-/** What has been copied and is still to be put into place. */
+/** Copied repositories that are not in place yet. */
 export interface Staged {
   readonly orgs: readonly string[]
   readonly nodes: number
   readonly manifest: Manifest | undefined
-  /** Copies that were left where they are, for no fault of theirs. */
+  /** Copies that were skipped without being damaged. */
   readonly left: readonly PathProblem[]
   readonly problems: readonly PathProblem[]
 }
 
 /**
- * Copies every mirror below `dir` into the data folder `root`, which is there and where nothing sees it yet. What each is follows from what it
- * holds, not from its name. Where `signal` is aborted, git ends at once and nothing is left in `root`.
+ * Copies every mirror below `dir` into the staging folder of the data folder `root`, which must exist. A mirror's content says
+ * what it is, not its name. If `signal` is aborted, git ends at once and nothing is left in `root`.
  *
  * @throws GitError storage_*; system errors where `dir` cannot be read or `root` not be written; the signal's reason
  */
@@ -138,10 +138,10 @@ async function copyAll(
 const notAMirror = 'not a mirror: it has no refs/grove/ledger and no org.json; git clone --mirror makes one'
 
 /**
- * Copies one repository below `staging`, under a name of its own; or says why not.
+ * Copies one repository below `staging` under a new name, or returns why not.
  *
- * @param named its refs by the manifest
- * @throws GitError where it cannot be copied at all
+ * @param named its refs in the manifest
+ * @throws GitError if it cannot be copied
  */
 async function copyOne(
   staging: string,
@@ -174,7 +174,7 @@ async function copyOne(
 
 type Identity = Pick<Copied, 'id' | 'orgId' | 'createdAt' | 'reasons'>
 
-/** What the repository says it is, an organisation where both are the same; undefined: it is no mirror. */
+/** The identity in the repository (both ids equal: an organisation); undefined: not a mirror. */
 async function identityOf(repo: Repo): Promise<Identity | undefined> {
   const ledger = readRef(repo, ledgerRef)
   if (ledger) {
@@ -190,7 +190,7 @@ async function identityOf(repo: Repo): Promise<Identity | undefined> {
   return { id: org.id, orgId: org.id, createdAt: org.created_at, reasons }
 }
 
-/** Ids come from files that anybody may have written. */
+/** Ids come from files of unknown origin. */
 function isUuid(id: unknown): id is string {
   return typeof id === 'string' && isId(id)
 }

@@ -1,4 +1,4 @@
-/** Deleted repositories: brought back, or removed for good. */
+/** Restores or purges deleted repositories. */
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { namesIn } from '../../../gitstore/presence.ts'
@@ -12,13 +12,13 @@ import type { NodeAt } from '../at.ts'
 import { indexNode } from '../indexing/index-node.ts'
 import { isId, ledgerRef, nodeRepo, orgRepo, trashFolder } from '../layout.ts'
 
-/** Why a node does not come back: nothing of that name can, or, a `conflict`, another node has its id. */
+/** Why a node is not restored. `mistake`: the request cannot be met; `conflict`: another node has its id. */
 export interface NotRestored {
   readonly kind: 'mistake' | 'conflict'
   readonly reason: string
 }
 
-/** Renames the node's newest copy in the trash into place; the index follows. Undefined: it is back. */
+/** Renames the node's newest copy in the trash into place and indexes it. Undefined: it is restored. */
 export async function restoreNode(deps: Deps, { orgId, nodeId }: NodeAt): Promise<NotRestored | undefined> {
   const repo = nodeRepo(deps.store, orgId, nodeId)
   if (repoExists(repo)) return { kind: 'mistake', reason: 'the node exists' }
@@ -32,7 +32,7 @@ export async function restoreNode(deps: Deps, { orgId, nodeId }: NodeAt): Promis
   await moveRepo(newest.path, repo.dir)
   await indexNode(deps, orgId, nodeId)
   if (await findNode(deps.index.read, orgId, nodeId)) return undefined
-  // Another organisation made a node of that id meanwhile.
+  // Another organisation created a node of that id meanwhile.
   await moveRepo(repo.dir, newest.path)
   return heldBy((await findHolder(deps, nodeId)) ?? 'another organisation')
 }
@@ -41,18 +41,18 @@ function heldBy(orgId: string): NotRestored {
   return { kind: 'conflict', reason: `${orgId} has a node of this id, and an id can only be served once` }
 }
 
-/** The organisation that has a node of that id, by its repositories, for the index may be behind them. */
+/** The organisation that has a node of that id. Looks at repositories, since the index may be out of date. */
 async function findHolder({ store }: Pick<Deps, 'store'>, nodeId: string): Promise<string | undefined> {
   const orgs = (await namesIn(store.root)).filter(isId)
   return orgs.find((orgId) => repoExists(nodeRepo(store, orgId, nodeId)))
 }
 
-/** Rows of one transaction, which others wait for. */
+/** Rows deleted in one transaction, for which other writers wait. */
 const tombstonesAtOnce = 500
 
 export interface Trashed {
   readonly orgId: string
-  /** Undefined: the organisation, with all its nodes. */
+  /** Undefined: the organisation with all its nodes. */
   readonly nodeId: string | undefined
   /** ISO 8601 in UTC. */
   readonly deleted_at: string
@@ -70,10 +70,11 @@ export async function purge(
   await forget(deps, due)
   for (const [done, { path, orgId, nodeId }] of due.entries()) {
     deps.draining.throwIfAborted()
-    // An account whose personal organisation was deleted would get a new one at its next login but for this mark.
+    // Without this mark, the next login of the account would create its personal organisation again.
     if (nodeId === undefined && (await isPersonal(deps, orgId)))
       await mkdir(join(trashFolder(deps.store), `${orgId}.purged`), { recursive: true })
-    // First out of reach of those who look for something to bring back: half a repository is none.
+
+    // Renamed first: a partly removed repository must not be restored.
     const going = join(dirname(path), unfinishedName())
     await moveRepo(path, going)
     await rm(going, { recursive: true, force: true })
@@ -82,7 +83,7 @@ export async function purge(
   return { removed: due.map(asTrashed), kept: all.filter((one) => !due.includes(one)).map(asTrashed) }
 }
 
-/** Of nodes that are gone for good nothing has to be remembered. */
+/** Purged nodes need no tombstones. */
 async function forget({ index }: Deps, due: readonly Trashed[]): Promise<void> {
   const nodesOf = new Map<string, string[]>()
   for (const { orgId, nodeId } of due) {
@@ -122,7 +123,7 @@ async function listTrash({ store }: Pick<Deps, 'store'>): Promise<(Trashed & { r
   return found.sort((a, b) => (a.deleted_at < b.deleted_at ? -1 : 1))
 }
 
-/** What a purge that was killed had begun to remove. */
+/** Lists what a killed purge had begun to remove. */
 async function listUnfinished({ store }: Pick<Deps, 'store'>): Promise<string[]> {
   const root = trashFolder(store)
   const folders = [root, ...(await namesIn(root)).filter(isId).map((orgId) => join(root, orgId))]
@@ -135,7 +136,7 @@ async function listUnfinished({ store }: Pick<Deps, 'store'>): Promise<string[]>
     .map(({ path }) => path)
 }
 
-/** Milliseconds since 1970 that a date can hold. */
+/** Whether a date can hold this many milliseconds since 1970. */
 function isTime(ms: string): boolean {
   return /^\d{1,15}$/.test(ms)
 }

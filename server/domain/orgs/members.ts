@@ -1,4 +1,4 @@
-/** Who belongs to an organisation; the truth is org.git. */
+/** Members of an organisation; org.git is the source of truth. */
 
 import { emailKey, findAccountByEmail } from '../../../index/credentials/accounts.ts'
 import { listMemberRows, type MemberRow } from '../../../index/derived/org-queries.ts'
@@ -14,10 +14,10 @@ import { changeOrg, requireOwner } from './org-changes.ts'
 
 export type Member = MemberRow
 
-/** Of an organisation: each change writes the list of their files anew, 70 bytes a member. */
+/** Per organisation: each change rewrites the list of member files, 70 bytes a member. */
 const membersAtMost = 10_000
 
-/** Whoever joined first, first. */
+/** In the order of joining. */
 export async function listMembers(deps: Deps, actor: Person, at: OrgAt, page: Page) {
   await orgFor(deps, actor, at, 'reader')
   const { rows, total } = await listMemberRows(deps.index.read, at.orgId, page)
@@ -28,7 +28,7 @@ export async function listMembers(deps: Deps, actor: Person, at: OrgAt, page: Pa
 export async function putMember(deps: Deps, actor: Person, at: MemberAt, { role }: { role: Role }): Promise<Member> {
   await orgFor(deps, actor, at, 'owner')
   const account = await findAccountByEmail(deps.credentials.read, at.email)
-  if (!account) throw new Refusal('account_not_found', 'Nobody has signed up with this e-mail address')
+  if (!account) throw new Refusal('account_not_found', 'There is no account with this e-mail address')
   const now = deps.now().toISOString()
   let member: Member = { user_id: account.id, email: account.email, name: account.name, role, created_at: now }
   await changeOrg(deps, actor, at, 'member', (record) => {
@@ -45,7 +45,7 @@ export async function putMember(deps: Deps, actor: Person, at: MemberAt, { role 
   return member
 }
 
-/** Owners remove anyone, everybody may leave. @throws Refusal member_not_found, last_owner */
+/** Owners may remove any member; every member may leave. @throws Refusal member_not_found, last_owner */
 export async function removeMember(deps: Deps, actor: Person, at: MemberAt): Promise<void> {
   const { role } = await orgFor(deps, actor, at, 'reader')
   const key = emailKey(at.email)
@@ -53,7 +53,7 @@ export async function removeMember(deps: Deps, actor: Person, at: MemberAt): Pro
   if (!leaving && role !== 'owner') throw new Refusal('forbidden', 'Only an owner removes other members')
   await changeOrg(deps, actor, at, leaving ? 'leave' : 'remove', (record) => {
     const id = [...record.members].find(([, member]) => emailKey(member.email) === key)?.[0]
-    if (!id) throw new Refusal('member_not_found', 'Nobody with this e-mail address is a member')
+    if (!id) throw new Refusal('member_not_found', 'There is no member with this e-mail address')
     if (!leaving) requireOwner(record, actor)
     if (record.members.get(id)?.role === 'owner') requireAnotherOwner(record, id)
     return { ...record, members: new Map([...record.members].filter(([other]) => other !== id)) }

@@ -1,4 +1,4 @@
-/** The one way to change an organisation: a commit of org.git that the index has followed. */
+/** Changes an organisation: one commit of org.git, indexed before the response. */
 import { isGitError } from '../../../gitstore/errors.ts'
 import { transact } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Deps } from '../../deps.ts'
@@ -10,9 +10,9 @@ import { indexOrg } from '../indexing/index-node.ts'
 import { main, orgRepo } from '../layout.ts'
 
 /**
- * Changes org.git under its lock, and answers when the index has followed: a change may take something away.
+ * Changes org.git under its lock and indexes it: a change may revoke access, so it must be in force on return.
  *
- * @throws Refusal what `change` throws, org_not_found, outcome_unknown (committed, but the index could not be brought up to it)
+ * @throws Refusal what `change` throws, org_not_found, outcome_unknown (committed, but not indexed)
  */
 export async function changeOrg(
   deps: Deps,
@@ -32,17 +32,17 @@ export async function changeOrg(
     return { moves: [{ repo, ref: main, to }], value: undefined }
   }).catch(orgIsGone)
   await indexOrg(deps, orgId).catch((error: unknown) => {
-    deps.log.error({ err: error, orgId }, 'the index is behind this organisation')
+    deps.log.error({ err: error, orgId }, 'an organisation could not be indexed')
     throw new Refusal('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')
   })
 }
 
-/** The right once more, under the lock. @throws Refusal forbidden */
+/** Checks the role again, under the lock. @throws Refusal forbidden */
 export function requireOwner(record: OrgRecord, actor: Person): void {
   if (record.members.get(actor.id)?.role !== 'owner') throw new Refusal('forbidden', 'This needs the role owner')
 }
 
-/** What it means that the repository of an organisation is missing: somebody has deleted it meanwhile. */
+/** A missing repository means that the organisation was deleted meanwhile. */
 export function orgIsGone(error: unknown): never {
   if (isGitError(error, 'repo_missing')) throw new Refusal('org_not_found', 'Organisation not found')
   throw error

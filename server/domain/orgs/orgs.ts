@@ -1,4 +1,4 @@
-/** Organisations: tenants, each with a repository of its own. */
+/** Organisations: tenants, each with its own repository. */
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as newId } from 'uuid'
@@ -38,9 +38,9 @@ export interface OrgInput {
 }
 
 /**
- * The folder's rename is the commit point: a crash before it leaves nothing, after it the index follows.
+ * The folder's rename is the commit point. A crash before it leaves nothing; after it, indexing catches up.
  *
- * @throws GitError repo_exists, for an id that is given and was used
+ * @throws GitError repo_exists if a given id is already used
  */
 export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: string = newId()): Promise<Org> {
   const now = deps.now()
@@ -69,13 +69,13 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: 
   return readOrg(deps, actor, { orgId: id })
 }
 
-/** Makes the personal organisation of an account whose sign-up a crash cut short; one that was deleted stays so. */
+/** Creates the personal organisation if a crash interrupted the sign-up. A deleted one is not created again. */
 export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
   if (await findOrg(deps, orgId)) return
   const trash = await namesIn(trashFolder(deps.store))
   if (trash.some((name) => name.startsWith(`${orgId}.`))) return
   await createOrg(deps, actor, { name: actor.name }, orgId).catch((error: unknown) => {
-    // Another process was quicker.
+    // Another process created it first.
     if (!isGitError(error, 'repo_exists')) throw error
   })
 }
@@ -101,8 +101,7 @@ export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Par
   return readOrg(deps, actor, at)
 }
 
-/** Everything goes to the trash in one rename; a commit in flight finds its folder gone. @throws Refusal org_not_found */
-
+/** Renames the organisation's folder into the trash; running commits find it gone. @throws Refusal org_not_found */
 export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
   await orgFor(deps, actor, at, 'owner')
   const { orgId } = at

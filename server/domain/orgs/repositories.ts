@@ -1,4 +1,4 @@
-/** The repositories of an organisation, as `git` finds them. */
+/** The clone URLs of an organisation. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listNodesAfter, listNodeTitles } from '../../../index/derived/node-queries.ts'
@@ -22,10 +22,10 @@ interface Addressed {
   readonly base: string
 }
 
-/** Rows that are read at once: 10,000 took 0.1 s on a busy machine, in which others would not get their turn. */
+/** Rows read at a time: 10,000 took 0.1 s on a busy machine, which blocks the event loop. */
 const rowsAtOnce = 1_000
 
-/** What the caller may clone: for owners the organisation's own first, then the nodes', the oldest first. */
+/** The repositories that the caller may clone: for owners the organisation's own first, then the nodes', oldest first. */
 export async function listRepositories(deps: Deps, actor: Actor, at: OrgAt, input: Page & Addressed) {
   const { base, ...page } = input
   const access = await orgFor(deps, actor, at, 'public')
@@ -54,7 +54,7 @@ export async function listCloneUrls(deps: Deps, actor: Actor, at: OrgAt, { base 
   }
 }
 
-/** None for who is no owner: it tells the members. */
+/** Only for owners, since it contains the members. */
 function ownRepository({ org, role }: OrgAccess, base: string): Repository[] {
   return role === 'owner' ? [{ title: org.name, clone_url: cloneUrl(base, org.id) }] : []
 }

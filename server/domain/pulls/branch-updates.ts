@@ -1,4 +1,4 @@
-/** Updating the branch of a pull request: its commits are rebased onto the target, on the server. */
+/** Updates the branch of a pull request: rebases its commits onto the target, on the server. */
 import { isGitError } from '../../../gitstore/errors.ts'
 import { rebase } from '../../../gitstore/history/rebase.ts'
 import { type RefName, transact } from '../../../gitstore/refs/ref-transaction.ts'
@@ -9,7 +9,14 @@ import { Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor, requireStill } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
-import { addsParents, problemsOf, refuseDirectMove, refuseProblems, whileHeld } from '../branches/branch-moves.ts'
+import {
+  addsParents,
+  headMoved,
+  problemsOf,
+  refuseDirectMove,
+  refuseProblems,
+  whileHeld,
+} from '../branches/branch-moves.ts'
 import { readTree } from '../branches/commit-trees.ts'
 import { signature } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
@@ -19,10 +26,10 @@ import { sentence } from './merges.ts'
 import { type PullRequest, toPull } from './pull-views.ts'
 import { pullAfter, rowFor } from './pulls.ts'
 
-/** Commits that are rebased here: 1 ms of CPU each, 25 ms where both sides changed the same file. */
+/** Commits that are rebased: 1 ms of CPU each, 25 ms if both sides changed the same file. */
 const commitsAtMost = 250
 
-/** In this process; each may start one git after another. */
+/** Per process; each update may run several gits, one after the other. */
 const inSlot = openSlots({
   running: 2,
   runningForOne: 1,
@@ -33,7 +40,7 @@ const inSlot = openSlots({
 })
 
 /**
- * Rebases the source onto the target on the server.
+ * Rebases the source onto the target.
  *
  * @throws Refusal merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected,
  *   source_branch_missing, too_many_commits, busy; the reason of `signal`, after which nothing moves
@@ -67,11 +74,7 @@ export async function updatePullBranch(
   await whileHeld(deps, access, adds, () =>
     transact(deps.store, [source], async (current) => {
       if (current(source) !== from)
-        throw new Refusal(
-          'head_moved',
-          'The source branch moved meanwhile; nothing was changed',
-          headOf(current(source)),
-        )
+        throw headMoved('The source branch moved meanwhile; nothing was changed', current(source))
       await requireStill(deps, actor, at.orgId, 'editor')
       refuseProblems(
         await problemsOf(deps, access, repo, source.ref, await readTree(repo, from), await readTree(repo, head)),
@@ -110,8 +113,4 @@ async function rebased(
 
 function tooMany(what: string): Refusal {
   return new Refusal('too_many_commits', `${what}; rebase with git and push`)
-}
-
-function headOf(head: Oid | null): Record<string, unknown> {
-  return head ? { current_head: head } : {}
 }

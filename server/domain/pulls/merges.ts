@@ -1,4 +1,4 @@
-/** Merging is a fast-forward of the target to the source's head; updating a branch is a rebase onto its target. */
+/** Merges a pull request by fast-forwarding the target to the source's head. */
 import { type Decision, type RefName, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -12,6 +12,7 @@ import type { PullAt } from '../at.ts'
 import { addsParents, whileHeld } from '../branches/branch-moves.ts'
 import { readTree } from '../branches/commit-trees.ts'
 import { excerpt } from '../format/excerpt.ts'
+import { authorOf } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { ledgerRef, main } from '../layout.ts'
 import { type PullRecord, readPull } from '../ledger/ledger.ts'
@@ -28,7 +29,7 @@ export interface MergeInput {
 }
 
 /**
- * Moves the target to the source's head and writes the ledger, in one transaction. Repeating it with the same head is a success.
+ * Moves the target to the source's head and writes the ledger, in one transaction. Succeeds if repeated with the same head.
  *
  * @throws Refusal with its merge_reason as code, head_moved, pull_request_required
  */
@@ -47,7 +48,7 @@ function roleToMerge({ org }: NodeAccess, { target_branch }: PullRow): Role {
   return org.require_pull_requests && target_branch === 'main' ? 'maintainer' : 'editor'
 }
 
-/** Merges every request whose head comes in with this one's. False where that adds a parent edge and the graph is not held. */
+/** Merges every request that the new head contains. False if this adds a parent edge and the graph is not locked. */
 async function attempt(
   deps: Deps,
   actor: Person,
@@ -80,8 +81,7 @@ async function attempt(
       moves: new Map([[row.target_branch, { before: from, after: to }]]),
       headOf: (branch: string) => readRef(repo, `refs/heads/${branch}`),
     }
-    const by = { name: actor.name, email: actor.email }
-    const { events } = await judgeMoves(access, situation, by, deps.now().toISOString())
+    const { events } = await judgeMoves(access, situation, authorOf(actor), deps.now().toISOString())
     return {
       moves: [
         { ...target, to },
@@ -108,7 +108,7 @@ async function mergeable(
   record: PullRecord,
   input: MergeInput,
 ): Promise<{ from: Oid; to: Oid }> {
-  const state = await stateOf(deps.index.read, access, toRow(access.node.id, record))
+  const state = await stateOf(deps, access, toRow(access.node.id, record))
   if (input.expected_target_branch !== undefined && input.expected_target_branch !== record.target_branch) {
     throw new Refusal('head_moved', `The pull request now goes into ${excerpt(record.target_branch)}`)
   }

@@ -1,4 +1,4 @@
-/** The two branches of a request: they are there, they differ, and no other open request is about them. */
+/** The two branches of a request: both exist, they differ, and no other open request has the same pair. */
 import { asBranchName } from '../../../gitstore/names.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -11,13 +11,13 @@ import { openPullsAt } from '../ledger/open-pulls.ts'
 
 type Pair = Pick<PullRecord, 'source_branch' | 'target_branch'>
 
-/** The heads of a request that is to be open; `named` says which of the branches the body names. @throws as headOf */
+/** The heads of a request to be open. `named`: the fields in the request body. @throws as headOf */
 export function branchHeads(repo: Repo, pair: Pair, named: readonly (keyof Pair)[]): { source: Oid; target: Oid } {
   refuseSame(pair)
   return { source: headOf(repo, pair, 'source_branch', named), target: headOf(repo, pair, 'target_branch', named) }
 }
 
-/** The head of a target that the body names. @throws as headOf */
+/** The head of a target named in the request body. @throws as headOf */
 export function newTargetHead(repo: Repo, pair: Pair): Oid {
   refuseSame(pair)
   return headOf(repo, pair, 'target_branch', ['target_branch'])
@@ -28,7 +28,7 @@ function refuseSame({ source_branch, target_branch }: Pair): void {
     throw invalid(['body', 'target_branch'], 'source and target are the same branch', target_branch)
 }
 
-/** @throws Invalid where the body names a branch that is missing; Refusal source_branch_missing, target_branch_missing */
+/** @throws Invalid if the body names a missing branch; Refusal source_branch_missing, target_branch_missing */
 function headOf(repo: Repo, pair: Pair, field: keyof Pair, named: readonly (keyof Pair)[]): Oid {
   const branch = asBranchName(pair[field])
   const head = branch ? readRef(repo, `refs/heads/${branch}`) : null

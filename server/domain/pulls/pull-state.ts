@@ -1,14 +1,13 @@
-/** Whether a pull request can merge, and why not: exact, at once, from refs and history alone. */
+/** Whether a pull request can merge, and why not. Exact: computed from refs and history only. */
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
-import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
-import type { IndexDb } from '../../../index/derived/schema.ts'
+import type { Deps } from '../../deps.ts'
 import type { MergeRefusal } from '../../errors.ts'
 import type { NodeAccess } from '../access.ts'
+import { problemsOf } from '../branches/branch-moves.ts'
 import { findTree } from '../branches/commit-trees.ts'
-import { contentProblems, graphProblems } from '../branches/edge-rules.ts'
-import { readContent } from '../format/node-format.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { laterOf, timeOf } from '../format/signatures.ts'
 
@@ -23,7 +22,7 @@ export interface PullState {
   readonly behind: number
   /** The first 100. */
   readonly problems: readonly ContentProblem[]
-  /** All that hold, the first of them first; `mergeable` alone when it can merge. */
+  /** All reasons, the most important first; `mergeable` alone if it can merge. */
   readonly reasons: readonly [MergeReason, ...MergeReason[]]
   /** ISO 8601: when the request or its source last changed. */
   readonly updatedAt: string
@@ -42,12 +41,9 @@ type PullFacts = Pick<
   | 'recorded_at'
 >
 
-/** The state as the branches stand now; of an ended request, as it was frozen. */
-export async function stateOf(
-  db: IndexDb,
-  { org, node, repo, history }: NodeAccess,
-  pull: PullFacts,
-): Promise<PullState> {
+/** The current state; for an ended request, the state recorded at its end. */
+export async function stateOf(deps: Pick<Deps, 'index'>, access: NodeAccess, pull: PullFacts): Promise<PullState> {
+  const { repo, history } = access
   const frozen = {
     source: pull.source_commit,
     target: pull.target_commit,
@@ -61,7 +57,9 @@ export async function stateOf(
   const source = readRef(repo, `refs/heads/${pull.source_branch}`)
   const target = readRef(repo, `refs/heads/${pull.target_branch}`)
   const { ahead, behind } = source && target ? await history.divergence(target, source) : pull
-  const problems = source ? await problemsOfHead(db, org.id, node.id, repo, source, pull.target_branch) : []
+  const into = `refs/heads/${pull.target_branch}`
+  const [before, after] = [await findTree(repo, target), await findTree(repo, source)]
+  const problems = source ? await problemsOf(deps, access, repo, into, before, after) : []
   const holds: [MergeReason, boolean][] = [
     ['source_branch_missing', source === null],
     ['target_branch_missing', target === null],
@@ -76,21 +74,4 @@ export async function stateOf(
   const updatedAt = laterOf(movedAt, pull.recorded_at)
   const told = problems.slice(0, mostProblems)
   return { source, target, ahead, behind, problems: told, reasons: [first, ...rest], updatedAt }
-}
-
-/** What of the source's head breaks the rules of the target. */
-async function problemsOfHead(
-  db: IndexDb,
-  orgId: string,
-  nodeId: string,
-  repo: Repo,
-  source: Oid,
-  target: string,
-): Promise<ContentProblem[]> {
-  const contentAt = async (head: Oid | null) => readContent(repo, await findTree(repo, head))
-  const content = await contentAt(source)
-  const known = await contentAt(readRef(repo, `refs/heads/${target}`))
-  const problems = contentProblems(known, content)
-  if (target !== 'main') return problems
-  return [...problems, ...(await graphProblems(db, orgId, nodeId, known, content))]
 }

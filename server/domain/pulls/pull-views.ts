@@ -1,4 +1,4 @@
-/** Pull requests as answers. */
+/** Pull requests as responses. */
 
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../deps.ts'
@@ -39,7 +39,7 @@ export interface PullRequest {
 
 export async function toPull(deps: Deps, access: NodeAccess, row: PullRow): Promise<PullRequest> {
   const { node } = access
-  const state = await stateOf(deps.index.read, access, row)
+  const state = await stateOf(deps, access, row)
   return {
     id: row.id,
     node_id: node.id,
@@ -66,7 +66,7 @@ export async function toPull(deps: Deps, access: NodeAccess, row: PullRow): Prom
   }
 }
 
-/** When it ended, and by whom where that is known. */
+/** When it ended, and by whom if known. */
 function ending({ status, ended_by: name, ended_by_email: email, ended_at: at }: PullRow) {
   if (at === null) return {}
   const known = name !== null && email !== null

@@ -1,4 +1,4 @@
-/** Pull requests: opened, edited, closed and reopened; every event is a commit of the ledger. */
+/** Pull requests: opens, edits, closes and reopens them; every event is a commit of the ledger. */
 import pLimit from 'p-limit'
 import { v7 as newId } from 'uuid'
 import { type Decision, type Move, transact } from '../../../gitstore/refs/ref-transaction.ts'
@@ -13,7 +13,7 @@ import type { Person } from '../actor.ts'
 import type { NodeAt, PullAt } from '../at.ts'
 import { readCommits, readDiff } from '../branches/commit-views.ts'
 import { refuseLongText } from '../format/limits.ts'
-import type { Author } from '../format/signatures.ts'
+import { type Author, authorOf } from '../format/signatures.ts'
 import { readBack, tryIndexNode } from '../indexing/index-node.ts'
 import { ledgerRef, pinRef } from '../layout.ts'
 import { appendPull, type PullEvent, type PullRecord, readLastNumber, readPull } from '../ledger/ledger.ts'
@@ -38,7 +38,7 @@ export interface PullPatch {
   readonly status?: 'open' | 'closed'
 }
 
-/** @throws Refusal pull_request_exists (names the first); Invalid: branches that are missing or the same */
+/** @throws Refusal pull_request_exists (with the number of the first); Invalid: branches that are missing or equal */
 export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: PullInput): Promise<PullRequest> {
   const access = await nodeFor(deps, actor, at, 'editor')
   const { repo, history } = access
@@ -68,7 +68,7 @@ export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: Pul
   return pullAfter(deps, access, { ...at, number })
 }
 
-/** Rows of lists that are made at a time: each may read two whole contents. */
+/** Rows built concurrently: each may read two complete contents. */
 const turn = pLimit(8)
 
 /** The newest first. */
@@ -94,7 +94,7 @@ export function pullAfter(deps: Deps, access: NodeAccess, at: PullAt): Promise<P
   return readBack(deps, async () => toPull(deps, await reread(deps, access, 'reader'), await rowFor(deps, at)))
 }
 
-/** @throws Refusal merged (nothing of a merged request changes), pull_request_exists, and as branchHeads; Invalid */
+/** @throws Refusal merged (a merged request cannot change), pull_request_exists, and as branchHeads; Invalid */
 export async function updatePull(deps: Deps, actor: Person, at: PullAt, patch: PullPatch): Promise<PullRequest> {
   const access = await nodeFor(deps, actor, at, 'editor')
   refuseLongText(['body', 'description'], patch.description ?? '')
@@ -124,7 +124,7 @@ export async function updatePull(deps: Deps, actor: Person, at: PullAt, patch: P
   return pullAfter(deps, access, at)
 }
 
-/** The commits that the source has and the target lacks, in `git log`'s order; of a merged request, those it brought. */
+/** The commits that the source has and the target lacks, in `git log` order; of a merged request, those it brought in. */
 export async function listPullCommits(deps: Deps, actor: Person, at: PullAt, page: Page) {
   const access = await nodeFor(deps, actor, at, 'reader')
   const pull = await toPull(deps, access, await rowFor(deps, at))
@@ -132,7 +132,7 @@ export async function listPullCommits(deps: Deps, actor: Person, at: PullAt, pag
   return { commits: await readCommits(access.repo, at.nodeId, slice(oids, page)), ...pageOf(page, oids.length) }
 }
 
-/** What the source changed since it left the target. */
+/** What the source changed since the merge base. */
 export async function readPullChanges(deps: Deps, actor: Person, at: PullAt) {
   const access = await nodeFor(deps, actor, at, 'reader')
   const pull = await toPull(deps, access, await rowFor(deps, at))
@@ -147,7 +147,7 @@ export async function rowFor(deps: Deps, { nodeId, number }: PullAt): Promise<Pu
   return row
 }
 
-/** Runs `decide` under the ledger's lock, and lets the index follow. */
+/** Runs `decide` under the ledger's lock, then indexes the node. */
 async function changeLedger<T>(
   deps: Deps,
   actor: Person,
@@ -170,8 +170,8 @@ interface PullEventBy {
   readonly at: string
 }
 
-function eventBy(deps: Deps, { name, email }: Person): PullEventBy {
-  return { by: { name, email }, at: deps.now().toISOString() }
+function eventBy(deps: Deps, actor: Person): PullEventBy {
+  return { by: authorOf(actor), at: deps.now().toISOString() }
 }
 
 interface LedgerChange {
@@ -179,7 +179,7 @@ interface LedgerChange {
   readonly record: PullRecord
 }
 
-/** The record after the patch, or undefined where it says what already holds. */
+/** The record after the patch; undefined if nothing changes. */
 async function patched(
   deps: Deps,
   access: NodeAccess,

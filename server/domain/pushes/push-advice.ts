@@ -1,10 +1,10 @@
-/** What a pusher should hear beside what became of each ref. */
+/** Advice for the terminal after a push. */
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { main } from '../layout.ts'
 
-/** Lines for the terminal; `refused` by the refs' names. @throws GitError repo_missing, ref_damaged */
+/** Lines for the terminal. `refused`: by ref name. @throws GitError repo_missing, ref_damaged */
 export function adviceFor(
   repo: Repo,
   commands: readonly RefCommand[],
@@ -15,7 +15,7 @@ export function adviceFor(
     .map(({ ref }) => ref.slice('refs/heads/'.length))
   if (branches.length === 0 || readRef(repo, main) !== null) return []
   const [first = ''] = ['master', 'trunk'].filter((name) => branches.includes(name)).concat(branches)
-  // The line may be copied into a shell.
+  // The line may be pasted into a shell.
   const name = /^[\w./-]+$/.test(first) ? first : '<branch>'
   return [
     'This node has no branch main yet: its clones check out nothing, and graph and search do not see it.',

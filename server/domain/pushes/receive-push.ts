@@ -1,4 +1,4 @@
-/** A push: each ref is judged and moved by itself, or all together, by the transaction that REST uses (law 4). */
+/** Receives a push: checks and moves each ref by itself, or all together, in the transaction that REST uses (law 4). */
 import { GitError } from '../../../gitstore/errors.ts'
 import { withFaults } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
@@ -17,21 +17,21 @@ import { main, nodeRepo } from '../layout.ts'
 import type { Settled } from '../ledger/settle.ts'
 import { adviceFor } from './push-advice.ts'
 
-/** Refs of one push; a repository with more moves in by several. */
+/** Refs per push; a larger repository moves in by several pushes. */
 const mostRefs = 2_000
 /**
- * Refs that move in one transaction, unless the push is atomic: their locks, the ledger's among them, are held for 0.2 s.
- * Others wait for a lock for at most a second.
+ * Refs per transaction, unless the push is atomic: their locks and the ledger's are held for 0.2 s. Other writers wait at most
+ * a second for a lock.
  */
 const mostMoved = 250
-/** Problems of one ref that are listed. */
+/** Problems listed per ref. */
 const mostProblems = 20
-/** The refs of an atomic push would be each other's folders. */
+/** For refs of an atomic push of which one is a folder of another. */
 const nameTaken = pushAnswerOf(new GitError('ref_name_taken', 'A ref is a folder of another'))
 
 /**
- * What the pusher's refs come to. `main` goes last: what else is pushed may be the head of a request that main takes in.
- * The index has followed when this returns. It throws only what is no fault of the push.
+ * Moves the refs of a push. `main` comes last, since other refs may be heads of requests that main merges. The index is up to
+ * date when this returns. Throws only faults that do not concern the push.
  */
 export async function receivePush(
   deps: Deps,
@@ -43,7 +43,7 @@ export async function receivePush(
   let access: NodeAccess
   try {
     await withFaults(deps.store, [{ repo }], () => syncReceived(repo))
-    // Asked here, though the request was admitted: the pack may have taken minutes.
+    // Access is checked again: receiving the pack may have taken minutes.
     access = await nodeFor(deps, actor, at, 'editor')
   } catch (error) {
     const { reason, lines } = explain(deps, error)
@@ -91,14 +91,14 @@ function advice(
   }
 }
 
-/** `main` last: what else is pushed may be the head of a request that main takes in. */
+/** `main` last: other refs may be heads of requests that main merges. */
 function sorted(commands: readonly RefCommand[]): RefCommand[] {
   return [...commands].sort((a, b) => Number(a.ref === main) - Number(b.ref === main))
 }
 
 /**
- * Refs that move together: those that do not depend on one another. Where one is a folder of another, `a` and `a/b`, each moves
- * by itself, deletions first.
+ * Groups of refs that move together. Refs of which one is a folder of another, `a` and `a/b`, move separately, deletions
+ * first.
  */
 function groupsOf(commands: readonly RefCommand[]): RefCommand[][] {
   const related = relatedRefs(commands)
@@ -111,7 +111,7 @@ function groupsOf(commands: readonly RefCommand[]): RefCommand[][] {
   return [...groups, ...ordered.map((command) => [command])]
 }
 
-/** Those of which one is a folder of another. */
+/** Refs of which one is a folder of another. */
 function relatedRefs(commands: readonly RefCommand[]): Set<string> {
   const names = new Set(commands.map(({ ref }) => ref))
   const above = commands.flatMap(({ ref }) => foldersOf(ref).filter((folder) => names.has(folder)))
@@ -125,7 +125,7 @@ function foldersOf(ref: string): string[] {
   return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('/'))
 }
 
-/** By name, before a lock's path is made of it. */
+/** Refuses invalid names before a lock's path is made of them. */
 function refusedNames(commands: readonly RefCommand[]): Map<string, string> {
   const refused = new Map<string, string>()
   const seen = new Set<string>()
@@ -142,7 +142,7 @@ function refusedNames(commands: readonly RefCommand[]): Map<string, string> {
   return refused
 }
 
-/** Of an atomic push, where one ref is refused. */
+/** Refuses the other refs of an atomic push once one is refused. */
 function refuseRest(refused: Map<string, string>, commands: readonly RefCommand[]): void {
   const [culprit] = refused.keys()
   if (culprit === undefined) return
@@ -155,7 +155,7 @@ interface Explanation {
   readonly lines: readonly string[]
 }
 
-/** In words for the person who pushes; what is ours goes to the log. */
+/** The lines for the person who pushes. Faults of the service are logged. */
 function explain(deps: Deps, error: unknown): Explanation {
   if (error instanceof Rejected) {
     const told = error.problems
@@ -169,7 +169,7 @@ function explain(deps: Deps, error: unknown): Explanation {
   return { reason, lines: [] }
 }
 
-/** What became of pull requests, for the person at the terminal. */
+/** The ended pull requests, for the terminal. */
 function linesOf(events: readonly Settled[]): string[] {
   const ended = events.filter(({ kind }) => kind !== 'edit')
   return ended.map(({ record: { number, status, title } }) =>

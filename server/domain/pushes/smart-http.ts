@@ -1,11 +1,11 @@
-/** Nodes as git's remotes: who may fetch from and push to one, and which refs they are shown. */
+/** Repositories over git's smart HTTP: who may fetch and push, and which refs each audience sees. */
 import type { Readable, Writable } from 'node:stream'
 import { isGitError } from '../../../gitstore/errors.ts'
-import { refuseSuspect } from '../../../gitstore/refs/read-only.ts'
+import { refuseReadOnly } from '../../../gitstore/refs/read-only.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { Reading } from '../../../gitstore/transfer/bounded-input.ts'
-import type { Conversation } from '../../../gitstore/transfer/exchange.ts'
+import type { ReadOptions } from '../../../gitstore/transfer/bounded-input.ts'
+import type { Exchange } from '../../../gitstore/transfer/exchange.ts'
 import type { FetchRequest } from '../../../gitstore/transfer/fetch-request.ts'
 import type { Judge } from '../../../gitstore/transfer/proc-receive.ts'
 import { refusalOf } from '../../../gitstore/transfer/push-request.ts'
@@ -27,39 +27,37 @@ import type { RepositoryAt } from '../at.ts'
 import { refProblem } from '../branches/ref-rules.ts'
 import { main, orgRepo } from '../layout.ts'
 import { receivePush } from './receive-push.ts'
+export type GitService = Exchange['service']
 
-export type GitService = Conversation['service']
-
-/** How the client and the service speak, and what ends it. */
-type Wire = Pick<Conversation, 'version' | 'signal' | 'stopping'>
-
-/** Writes the answer. */
+/** The protocol version, and the signals that end the exchange. */
+type Wire = Pick<Exchange, 'version' | 'signal' | 'stopping'>
+/** Writes the response. */
 type Answer = (output: Writable, wire: Wire) => Promise<void>
 
 export interface SmartHttp {
-  /** Whether the caller is shown what anybody is shown. */
+  /** Whether the caller sees only what is public. */
   readonly isPublic: boolean
-  /** The answer to `info/refs`. */
+  /** The response to `info/refs`. */
   readonly advertise: Answer
   /**
-   * Reads what the client asks, of a push up to its pack; `input` is the body as git wrote it. No git runs yet.
+   * Reads the request, of a push up to its pack. `input` is the decoded body. No git runs yet.
    *
    * @throws GitError limit_exceeded, malformed_request; the reason of `signal`; what `hold` throws
    */
-  read(input: Readable, wire: Wire, hold: Reading['hold']): Promise<Answer>
+  read(input: Readable, wire: Wire, hold: ReadOptions['hold']): Promise<Answer>
 }
 
-/** The repository that holds the organisation itself, among the names of nodes. */
+/** The name of the organisation's own repository among those of nodes. */
 const orgName = 'org'
 
 type Audience = 'owner' | 'member' | 'public'
 
-/** Bytes of what a fetch asks, 50 an object; of the refs of a push. */
+/** Bytes of a fetch request, 50 per object; of the refs of a push. */
 const fetchLimitBytes: Readonly<Record<Audience, number>> = { public: 2 ** 20, member: 2 ** 22, owner: 2 ** 22 }
 const pushLimitBytes = 2 ** 22
 
 /**
- * The repository, if the caller may use the service on it.
+ * Opens the repository if the caller may use the service on it.
  *
  * @throws Refusal unauthenticated, org_not_found, node_not_found, forbidden, token_scope; GitError as nodeFor
  */
@@ -82,7 +80,7 @@ export async function openSmartHttp(
   if (service === 'git-receive-pack') {
     if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to push')
     const { repo } = await nodeFor(deps, actor, node, 'editor')
-    refuseSuspect(repo)
+    refuseReadOnly(repo)
     return pushed(repo, (push) => receivePush(deps, actor, node, push))
   }
   const { repo, role } = await nodeFor(deps, actor, node, 'public')
@@ -99,7 +97,7 @@ function requireScope(
     throw new Refusal('token_scope', 'This token may only read')
 }
 
-/** What each audience is shown: these refs, and all below them. Without main, nothing may lie below `refs/heads/main`. */
+/** Visible refs per audience: these and all below them. Without main, no ref can lie below `refs/heads/main`. */
 function shownTo(repo: Repo, audience: Audience): readonly string[] {
   if (audience === 'owner') return ['refs/']
   if (audience === 'member') return ['refs/heads', 'refs/tags']
@@ -108,7 +106,7 @@ function shownTo(repo: Repo, audience: Audience): readonly string[] {
 
 function fetched(repo: Repo, audience: Audience): SmartHttp {
   const conversation = (wire: Wire) =>
-    ({ ...wire, service: 'git-upload-pack', shown: shownTo(repo, audience) }) satisfies Conversation
+    ({ ...wire, service: 'git-upload-pack', shown: shownTo(repo, audience) }) satisfies Exchange
   const answer = async (request: FetchRequest, output: Writable, wire: Wire): Promise<void> => {
     const talk = conversation(wire)
     if (request.command === 'nothing') return void output.end()
@@ -137,7 +135,7 @@ function fetched(repo: Repo, audience: Audience): SmartHttp {
   }
 }
 
-/** What git shows to the person is said in git's protocol, not by a status. */
+/** Messages for the person are sent in git's protocol, not as a status. */
 async function inWords<T>(work: () => Promise<T>): Promise<T | string> {
   try {
     return await work()
@@ -154,14 +152,14 @@ function listShown(repo: Repo, shown: readonly string[]): Map<string, Oid> {
   return head === undefined ? refs : refs.set('HEAD', head)
 }
 
-/** Then its pack would only fill the disk. */
+/** If all refs are refused, the pack is not received. */
 function isRefusedWhole(refused: ReadonlyMap<string, string | undefined>): refused is ReadonlyMap<string, string> {
   return [...refused.values()].every((problem) => problem !== undefined)
 }
 
 function pushed(repo: Repo, judge: Judge): SmartHttp {
   const conversation = (wire: Wire) =>
-    ({ ...wire, service: 'git-receive-pack', shown: shownTo(repo, 'member') }) satisfies Conversation
+    ({ ...wire, service: 'git-receive-pack', shown: shownTo(repo, 'member') }) satisfies Exchange
   return {
     isPublic: false,
     advertise: (output, wire) => advertise(repo, conversation(wire), output),

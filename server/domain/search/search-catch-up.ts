@@ -1,4 +1,4 @@
-/** An organisation's search index is brought up to its rows, by version, whenever it is asked. */
+/** Brings an organisation's search index up to its rows, by version, before each search. */
 import { listEdgesHeldBy } from '../../../index/derived/edges.ts'
 import { findSearchRow, listChangedNodes, listTombstones } from '../../../index/derived/search-rows.ts'
 import {
@@ -16,13 +16,13 @@ import { toGraphEdge } from '../graph/graph.ts'
 import type { Slices } from '../slices.ts'
 import { makeRoom, type OrgSearch } from './search-memory.ts'
 
-/** Ids that are read at once; of texts only one is read at a time, and only what is indexed of it. */
+/** Ids read at a time. Texts are read one at a time, and only the indexed part. */
 const batch = 200
 
-/** How often an index is made again with its texts cut otherwise, before it is given up. */
+/** How often an index is rebuilt with shorter texts before giving up. */
 const rounds = 4
 
-/** @throws Refusal busy, or too_large where not even the titles have room */
+/** @throws Refusal busy; too_large if not even the titles fit */
 export async function catchUp(deps: Deps, orgId: string, search: OrgSearch, run: Slices): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     await readNodes(deps, orgId, search, run)
@@ -39,7 +39,7 @@ export async function catchUp(deps: Deps, orgId: string, search: OrgSearch, run:
   throw new Refusal('busy', 'The organisation changes faster than it can be indexed for search; try again')
 }
 
-/** Nodes before tombstones: one deleted in between is forgotten, one made in between is found the next time. */
+/** Nodes before tombstones: a node deleted in between is removed, one created in between is found next time. */
 async function readNodes(deps: Deps, orgId: string, search: OrgSearch, run: Slices): Promise<void> {
   for (;;) {
     const rows = await listChangedNodes(deps.index.read, orgId, search.nodes, batch)
@@ -52,7 +52,7 @@ async function readNodes(deps: Deps, orgId: string, search: OrgSearch, run: Slic
   }
 }
 
-/** What the node says now: if that is later than was asked for, it is read once more. */
+/** Reads the node's current state; if it is newer than requested, it will be read again later. */
 async function readNode(deps: Deps, orgId: string, id: string, { index }: OrgSearch, run: Slices): Promise<void> {
   const row = await findSearchRow(deps.index.read, orgId, id, CUTS[0])
   if (!row) return

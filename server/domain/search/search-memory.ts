@@ -1,42 +1,42 @@
-/** The search indexes in memory, and which of them give way where they take too much. */
+/** The search indexes in memory, and which of them are dropped if they take too much. */
 import { LRUCache } from 'lru-cache'
 import { heapOf, type SearchIndex } from '../../../index/search/retrieve.ts'
 import { Refusal } from '../../errors.ts'
 
 export interface OrgSearch {
   index: SearchIndex
-  /** Of the organisation's row that the versions belong to. */
+  /** The epoch of the organisation's row, to which the versions belong. */
   readonly epoch: string
-  /** The organisation's versions up to which nodes and tombstones are in the index. */
+  /** The versions up to which nodes and tombstones are indexed. */
   nodes: number
   tombstones: number
-  /** Questions that wait or are being answered: one at a time, between two changes, never within one. */
+  /** Waiting and running queries. They run one at a time, never during an update. */
   asked: number
   turn: Promise<unknown>
-  /** Given up for others; what is at work on it ends. */
+  /** Dropped; running queries on it end. */
   isDropped: boolean
 }
 
-/** The least used are dropped first. */
+/** Least recently used first. */
 export type SearchCache = LRUCache<string, OrgSearch>
 
-/** Bytes of heap of all indexes of the process, estimated: one of the largest, and some. */
+/** Estimated heap bytes of all indexes in the process: room for one of the largest, and some more. */
 const limitBytes = 1_024 * 1_048_576
 
 export function openSearches(): SearchCache {
   return new LRUCache({
     max: 64,
     dispose: (search, _orgId, reason) => {
-      // One that has another epoch now answers those who have asked it.
+      // An index of another epoch still serves its running queries.
       search.isDropped = reason !== 'set'
     },
   })
 }
 
 /**
- * Makes room for `mine`, which has grown: indexes that nobody waits for go, the least used first, then the largest.
+ * Makes room for `mine`, which has grown: drops indexes without waiting queries, least recently used first, then the largest.
  *
- * @throws Refusal busy, where `mine` itself had to go
+ * @throws Refusal busy if `mine` itself was dropped
  */
 export function makeRoom(searches: SearchCache, mine: OrgSearch): void {
   let taken = [...searches.values()].reduce((sum, { index }) => sum + heapOf(index), 0)

@@ -1,10 +1,10 @@
-/** Retrieval within one organisation: an index in memory, caught up by version whenever it is asked. */
+/** Retrieval within one organisation: a search index in memory, updated before each search. */
 import { findTextWithHead } from '../../../index/derived/search-rows.ts'
 import {
   createSearchIndex,
-  type Question,
   type Retrieved,
   retrieve as retrieveFrom,
+  type SearchQuestion,
 } from '../../../index/search/retrieve.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
@@ -16,15 +16,14 @@ import { openSlices } from '../slices.ts'
 import { catchUp } from './search-catch-up.ts'
 import type { OrgSearch } from './search-memory.ts'
 
-/** Questions of one organisation that wait at once, and for how long. */
+/** Waiting queries per organisation, and how long they wait. */
 const mostAsked = 64
 const waitMs = 120_000
 
-/** How often a question is answered again because a node changed before its text was read. */
+/** How often a query is repeated because a node changed before its text was read. */
 const rounds = 5
-
-/** @throws Refusal as orgFor; busy, where too many ask, or the index takes long to make; too_large */
-export async function retrieve(deps: Deps, actor: Person, at: OrgAt, question: Question) {
+/** @throws Refusal as orgFor; busy (too many queries, or the index takes long to build); too_large */
+export async function retrieve(deps: Deps, actor: Person, at: OrgAt, question: SearchQuestion) {
   const { orgId } = at
   const { epoch } = (await orgFor(deps, actor, at, 'reader')).org
   refuseLongQuery(question.query)
@@ -50,7 +49,7 @@ function searchOf(deps: Deps, orgId: string, epoch: string): OrgSearch {
   return search
 }
 
-async function answerTo(deps: Deps, orgId: string, search: OrgSearch, question: Question): Promise<Retrieved> {
+async function answerTo(deps: Deps, orgId: string, search: OrgSearch, question: SearchQuestion): Promise<Retrieved> {
   const run = openSlices()
   for (let round = 0; round < rounds; round++) {
     await catchUp(deps, orgId, search, run)
@@ -60,7 +59,7 @@ async function answerTo(deps: Deps, orgId: string, search: OrgSearch, question: 
   throw new Refusal('busy', 'The nodes that were found change faster than they can be read; try again')
 }
 
-/** The index has the beginnings of long texts only; false where a node is another by now than the one that was searched. */
+/** Reads the full text of long nodes, of which only the beginning is indexed. False if a node has changed since the search. */
 async function readCutTexts({ index }: Deps, { nodes }: Retrieved): Promise<boolean> {
   for (const node of nodes) {
     if (!node.partly_indexed || node.text_content === undefined) continue
@@ -71,7 +70,7 @@ async function readCutTexts({ index }: Deps, { nodes }: Retrieved): Promise<bool
   return true
 }
 
-/** What has not come by then goes on, for those who ask again. @throws Refusal busy */
+/** A query that takes longer continues, for the next request. @throws Refusal busy */
 async function withinTime(answer: Promise<Retrieved | undefined>): Promise<Retrieved> {
   const late = new Refusal('busy', 'The search index of this organisation is being made; try again')
   let timer: NodeJS.Timeout | undefined

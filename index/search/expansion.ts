@@ -1,5 +1,6 @@
+/** The edges between documents, and which of them an expansion of matches follows. */
 export interface SearchEdge {
-  /** Unique, whoever holds it. */
+  /** Unique among all holders. */
   id: string
   source: string
   target: string
@@ -12,12 +13,12 @@ export interface SearchEdge {
 }
 
 /** Every edge that is held, visible or not. An edge is visible while both of its ends are present. */
-export interface Graph {
+export interface SearchGraph {
   present: Set<string>
   held: Map<string, SearchEdge[]>
   /** By either end. */
   touching: Map<string, Set<SearchEdge>>
-  /** Distinct visible neighbours by node; emptied by any edit, filled as asked. */
+  /** Distinct visible neighbours by node; cleared by any edit, filled on demand. */
   degrees: Map<string, number>
 }
 
@@ -31,7 +32,7 @@ export interface Neighbour {
 }
 
 /** Which edges are followed; a connection is followed in both directions. */
-export interface Follow {
+export interface FollowedEdges {
   children: boolean
   parents: boolean
   connection(type: string): boolean
@@ -41,11 +42,11 @@ export interface Follow {
 const ALONG_CONNECTION = 1
 const OTHERWISE = 0.25
 
-export function createGraph(): Graph {
+export function createSearchGraph(): SearchGraph {
   return { present: new Set(), held: new Map(), touching: new Map(), degrees: new Map() }
 }
 
-export function setPresent(graph: Graph, id: string, present: boolean): void {
+export function setPresent(graph: SearchGraph, id: string, present: boolean): void {
   if (graph.present.has(id) === present) return
   if (present) graph.present.add(id)
   else graph.present.delete(id)
@@ -53,7 +54,7 @@ export function setPresent(graph: Graph, id: string, present: boolean): void {
 }
 
 /** Replaces all edges that `holder` holds. */
-export function setHeldEdges(graph: Graph, holder: string, edges: SearchEdge[]): void {
+export function setHeldEdges(graph: SearchGraph, holder: string, edges: SearchEdge[]): void {
   for (const edge of graph.held.get(holder) ?? []) {
     detach(graph, edge.source, edge)
     detach(graph, edge.target, edge)
@@ -67,20 +68,20 @@ export function setHeldEdges(graph: Graph, holder: string, edges: SearchEdge[]):
   graph.degrees.clear()
 }
 
-function attach(graph: Graph, end: string, edge: SearchEdge): void {
+function attach(graph: SearchGraph, end: string, edge: SearchEdge): void {
   const edges = graph.touching.get(end)
   if (edges) edges.add(edge)
   else graph.touching.set(end, new Set([edge]))
 }
 
-function detach(graph: Graph, end: string, edge: SearchEdge): void {
+function detach(graph: SearchGraph, end: string, edge: SearchEdge): void {
   const edges = graph.touching.get(end)
   edges?.delete(edge)
   if (edges?.size === 0) graph.touching.delete(end)
 }
 
 /** The visible edges of `id` with their other ends. */
-export function* edgesOf(graph: Graph, id: string): Generator<{ edge: SearchEdge; other: string }> {
+export function* edgesOf(graph: SearchGraph, id: string): Generator<{ edge: SearchEdge; other: string }> {
   if (!graph.present.has(id)) return
   for (const edge of graph.touching.get(id) ?? []) {
     const other = edge.source === id ? edge.target : edge.source
@@ -89,7 +90,7 @@ export function* edgesOf(graph: Graph, id: string): Generator<{ edge: SearchEdge
 }
 
 /** The distinct neighbours of `id`, each by the edge that carries most; of equals the first by name of its relation. */
-export function neighboursOf(graph: Graph, id: string, follow: Follow): Neighbour[] {
+export function neighboursOf(graph: SearchGraph, id: string, follow: FollowedEdges): Neighbour[] {
   const best = new Map<string, Neighbour>()
   for (const { edge, other } of edgesOf(graph, id)) {
     const relation = relationOf(edge, id)
@@ -108,13 +109,13 @@ function relationOf(edge: SearchEdge, from: string): Relation {
   return edge.source === from ? 'child' : 'parent'
 }
 
-function follows(follow: Follow, relation: Relation, edge: SearchEdge): boolean {
+function follows(follow: FollowedEdges, relation: Relation, edge: SearchEdge): boolean {
   if (relation === 'child') return follow.children
   return relation === 'parent' ? follow.parents : follow.connection(edge.connection_type)
 }
 
 /** The number of distinct visible neighbours of `id`, over edges of any kind. */
-export function degreeOf(graph: Graph, id: string): number {
+export function degreeOf(graph: SearchGraph, id: string): number {
   const known = graph.degrees.get(id)
   if (known !== undefined) return known
   const others = new Set<string>()

@@ -1,0 +1,25 @@
+/** A client that asks again where the service says 503 busy, which changes nothing: others hold the locks, native git among them. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Answer, Client } from './grove.ts'
+
+/** Milliseconds after which `busy` is the answer. */
+const patience = 300_000
+
+export function patiently(someone: Client): Client {
+  const again = async (write: () => Promise<Answer>): Promise<Answer> => {
+    const deadline = performance.now() + patience
+    for (;;) {
+      const answer = await write()
+      if (answer.status !== 503 || answer.body.code !== 'busy' || performance.now() > deadline) return answer
+      await sleep(20 + 80 * Math.random())
+    }
+  }
+  return {
+    get: someone.get,
+    post: (...request) => again(() => someone.post(...request)),
+    patch: (...request) => again(() => someone.patch(...request)),
+    put: (...request) => again(() => someone.put(...request)),
+    delete: (...request) => again(() => someone.delete(...request)),
+  }
+}
