@@ -19,7 +19,7 @@ import type { Config } from './config.ts'
 import { makeDataFolder } from './data-folder.ts'
 import type { Deps } from './deps.ts'
 import { unlimitedSignIns } from './domain/accounts/sign-ins.ts'
-import { loadKeys } from './domain/accounts/tokens.ts'
+import { openKeys } from './domain/accounts/keys.ts'
 import { checkUntilWritable } from './domain/background/read-only.ts'
 import { indexNoted } from './domain/indexing/index-node.ts'
 import { credentialsFile, indexFile, isId, runFolder } from './domain/layout.ts'
@@ -76,7 +76,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       recovered: (note) => indexNoted(deps, note),
       becameReadOnly: (repo) => void checkUntilWritable(deps, repo),
     }
-    const keys = await loadKeys(credentials, config.publicUrl, now())
+    const keys = await openKeys(credentials, config.publicUrl, now())
     const deps: Deps = {
       config,
       now,

@@ -1,19 +1,11 @@
-/** The key that signs the tokens of this data folder. */
+/** The issuer of this data folder, with its first key. Each function is one statement. */
 
-import type { Kysely } from 'kysely'
-import type { CredentialsSchema, SigningKey } from './schema.ts'
+import type { CredentialsDb, SigningKey } from './schema.ts'
 
-type Db = Kysely<CredentialsSchema>
-
-export function findSigningKey(db: Db): Promise<SigningKey | undefined> {
+export function findSigningKey(db: CredentialsDb): Promise<SigningKey | undefined> {
   return db.selectFrom('signing_key').selectAll().where('id', '=', 1).executeTakeFirst()
 }
 
-/** Does nothing if another process has inserted a key: read the key again afterwards. */
-export async function insertSigningKey(db: Db, key: SigningKey): Promise<void> {
-  await db
-    .insertInto('signing_key')
-    .values(key)
-    .onConflict((conflict) => conflict.column('id').doNothing())
-    .execute()
+export async function insertSigningKey(db: CredentialsDb, key: SigningKey): Promise<void> {
+  await db.insertInto('signing_key').values(key).execute()
 }

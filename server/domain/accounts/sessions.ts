@@ -15,7 +15,8 @@ import {
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { addressLife } from './sign-ins.ts'
-import { accessSeconds, accessToken, hashOf, idToken, newToken, seal, unseal } from './tokens.ts'
+import { accessSeconds } from './keys.ts'
+import { accessToken, hashOf, idToken, newToken, seal, unseal } from './tokens.ts'
 import { personOf, type User, userOf } from './users.ts'
 
 /** Milliseconds until an unused refresh token expires. */
