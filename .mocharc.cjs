@@ -1,19 +1,22 @@
 /** `npm test` runs every file of tests; `npm test -- test/pulls/merging.test.ts` that one alone. */
 const { readdirSync } = require('node:fs')
 
-/** The longest first, so that no process is left alone with one at the end. */
+/** The longest first, so that no process is left alone with one at the end; those that mostly wait beside those that compute. */
 const longest = [
-  'test/history',
-  'test/bounded-reads',
-  'test/databases',
-  'test/concurrency',
-  'test/crash-points',
-  'test/two-',
-  'test/workers',
-  'test/rebuild',
-  'test/recovery/kills',
+  'test/service/concurrency',
+  'test/contents/bounded-reads',
+  'test/background/maintenance',
+  'test/recovery/crash-points',
+  'test/index/busy',
+  'test/service/workers',
+  'test/operator/backup',
+  'test/contents/history-beside-git',
+  'test/service/',
+  'test/recovery/',
   'test/operator/',
-  'test/busy-index',
+  'test/index/',
+  'test/damage/',
+  'test/git/limits',
 ]
 
 const rank = (file) => {

@@ -6,7 +6,7 @@ import type { Deps } from './deps.ts'
 import { authenticate, credentialFinder, limitTokens } from './http/authentication.ts'
 import { publicPathOf } from './http/base-url.ts'
 import { readBody } from './http/bodies.ts'
-import { docsFiles, frontDoor } from './http/docs.ts'
+import { docsFiles, redirectBrowsers } from './http/docs.ts'
 import { answerErrors, findOperation } from './http/error-responses.ts'
 import { gitOverHttp } from './http/git.ts'
 import { compressed, crossOrigin, securityHeaders } from './http/headers.ts'
@@ -65,7 +65,7 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
       crossOrigin(),
       compressed(),
       docsFiles(),
-      frontDoor,
+      redirectBrowsers,
       pathParameters,
       limitOptions(countRequest),
       findOperation,

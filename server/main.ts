@@ -11,7 +11,7 @@ import { type RunningService, startService } from './service.ts'
 import { startWorkers, WorkerFailed } from './workers.ts'
 
 /** Milliseconds after which the process ends in any case; it must tolerate being killed at any moment anyway. */
-const longestStop = 14_000
+const stopTimeoutMs = 14_000
 
 try {
   const config = readConfig()
@@ -35,7 +35,7 @@ function stopWhenAsked(service: Pick<RunningService, 'close'>): void {
   const stop = () => {
     if (stopping) return
     stopping = true
-    setTimeout(() => process.exit(0), longestStop).unref()
+    setTimeout(() => process.exit(0), stopTimeoutMs).unref()
     service.close().then(
       () => process.exit(0),
       (error: unknown) => {

@@ -17,7 +17,7 @@ import { createLog } from './http/requests.ts'
 /** Milliseconds for running requests to end when the service stops. */
 const closeTimeoutMs = 8_000
 /** Milliseconds that the start waits for a new index, 1,000 nodes; after that the service listens and answers 503 `busy`. */
-const longestSilence = 5_000
+const indexWaitMs = 5_000
 
 export interface RunningService {
   readonly url: string
@@ -58,7 +58,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const waiting = new AbortController()
   try {
     // Its timer keeps the process alive; the timers of index retries do not.
-    await Promise.race([whole, sleep(longestSilence, undefined, { signal: waiting.signal })])
+    await Promise.race([whole, sleep(indexWaitMs, undefined, { signal: waiting.signal })])
     await listen(server, config)
   } catch (error) {
     await opened.close()

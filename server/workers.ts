@@ -8,11 +8,11 @@ import { createLog } from './http/requests.ts'
 import { type RunningService, urlOf } from './service.ts'
 
 /** Milliseconds until workers that do not stop are killed: a second before this process ends in any case. */
-const longestStop = 13_000
+const stopTimeoutMs = 13_000
 /** Milliseconds before a dead worker is replaced: `shortest`, doubled for each death in a row, up to `longest`. */
-const pauses = { shortest: 100, longest: 10_000 } as const
+const pausesMs = { shortest: 100, longest: 10_000 } as const
 /** Milliseconds after which a worker counts as started; its death is then the first in a row. */
-const proved = 60_000
+const provenAfterMs = 60_000
 
 /** A worker ended before the service listened. */
 export class WorkerFailed extends Error {
@@ -33,15 +33,15 @@ export async function startWorkers(config: Config): Promise<Pick<RunningService,
   const stopping = new AbortController()
   const { signal } = stopping
   /** The port given to workers, and the one they listen on. They differ for PORT=0: further workers share the first one's port. */
-  let told = config.port
+  let sharedPort = config.port
   let port: number | undefined
   new RateLimiterClusterMaster()
 
   /** Starts one worker; `ended` resolves when it ends. @throws WorkerFailed if it ends before it listens */
   const start = async (sweeps: boolean): Promise<{ ended: Promise<unknown> }> => {
     // This process holds the port only while a worker uses it.
-    if (port !== undefined && listening.size === 0) told = port
-    const worker = cluster.fork(workerEnvironment({ port: told, sweeps }))
+    if (port !== undefined && listening.size === 0) sharedPort = port
+    const worker = cluster.fork(workerEnvironment({ port: sharedPort, sweeps }))
     // A message to a worker that has just died; its 'exit' comes next.
     worker.on('error', () => {})
     const ended = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
@@ -62,16 +62,16 @@ export async function startWorkers(config: Config): Promise<Pick<RunningService,
   /** Keeps one worker alive: replaces it when it dies, with a growing delay if it dies soon. */
   const keep = async (first: { ended: Promise<unknown> }, sweeps: boolean): Promise<void> => {
     let current: { ended: Promise<unknown> } | undefined = first
-    let pause: number = pauses.shortest
+    let pause: number = pausesMs.shortest
     while (!signal.aborted) {
       const since = performance.now()
       await current?.ended
       if (signal.aborted) return
       log.error(current === undefined ? 'a worker could not start' : 'a worker died and is replaced')
-      if (performance.now() - since > proved) pause = pauses.shortest
+      if (performance.now() - since > provenAfterMs) pause = pausesMs.shortest
       await sleep(pause, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
-      pause = Math.min(pause * 2, pauses.longest)
+      pause = Math.min(pause * 2, pausesMs.longest)
       current = await start(sweeps).catch(() => undefined)
     }
   }
@@ -83,7 +83,7 @@ export async function startWorkers(config: Config): Promise<Pick<RunningService,
     const kept = [first, ...others].map((worker, n) => keep(worker, n === 0))
     const close = async () => {
       stopping.abort()
-      const overdue = setTimeout(() => signalAll('SIGKILL'), longestStop)
+      const overdue = setTimeout(() => signalAll('SIGKILL'), stopTimeoutMs)
       signalAll('SIGTERM')
       await allEnded()
       clearTimeout(overdue)

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GitError } from '../errors.ts'
 import { runGit } from '../native.ts'
 import { type Commit, type Person, readCommit, readMessage } from '../objects/commits.ts'
-import { type Draft, openDraft } from '../objects/object-batch.ts'
+import { newObjectBatch, type ObjectBatch } from '../objects/object-batch.ts'
 import { comparePaths } from '../objects/tree-names.ts'
 import { emptyTree, readTree } from '../objects/trees.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
@@ -36,7 +36,7 @@ const maxUnsavedBytes = 16 * 1024 * 1024
  *   native_failed, and as ObjectBatch.save; the signal's reason
  */
 export async function rebase(repo: Repo, { commits, onto, committer, signal }: Rebasing): Promise<Oid> {
-  let draft = openDraft(repo)
+  let batch = newObjectBatch(repo)
   const scratch = scratchObjectsOf(repo)
   const budget: Budget = { entries: maxTreeEntries }
   try {
@@ -51,16 +51,16 @@ export async function rebase(repo: Repo, { commits, onto, committer, signal }: R
       const base = parent === undefined ? emptyTree : (await readCommit(repo, parent)).tree
       const trees = { base, ours, theirs: commit.tree }
       const tree =
-        (await mergeTrees(draft, trees, budget)) ?? (await nativeMerge(draft, scratch, commit, trees, signal))
+        (await mergeTrees(batch, trees, budget)) ?? (await nativeMerge(batch, scratch, commit, trees, signal))
       if (tree === ours && base !== commit.tree) continue
       const message = await readMessage(repo, oid)
-      head = await draft.commit({ tree, parents: [head], author: commit.author, committer, message })
+      head = await batch.commit({ tree, parents: [head], author: commit.author, committer, message })
       ours = tree
-      if (sizeOf(draft) <= maxUnsavedBytes) continue
-      await draft.save()
-      draft = openDraft(repo)
+      if (sizeOf(batch) <= maxUnsavedBytes) continue
+      await batch.save()
+      batch = newObjectBatch(repo)
     }
-    await draft.save()
+    await batch.save()
     return head
   } catch (error) {
     // A git that the signal ended fails with an error of its own.
@@ -71,22 +71,22 @@ export async function rebase(repo: Repo, { commits, onto, committer, signal }: R
   }
 }
 
-function sizeOf(draft: Draft): number {
+function sizeOf(batch: ObjectBatch): number {
   let bytes = 0
-  for (const { content } of draft.repo.pending?.values() ?? []) bytes += content.length
+  for (const { content } of batch.repo.pending?.values() ?? []) bytes += content.length
   return bytes
 }
 
 /** Merges by git and adds the new objects to the batch. @throws GitError merge_conflict, native_failed */
 async function nativeMerge(
-  draft: Draft,
+  batch: ObjectBatch,
   scratch: ScratchObjects,
   commit: Commit,
   { base, ours, theirs }: Trees,
   signal: AbortSignal | undefined,
 ): Promise<Oid> {
   const repo = await scratch.open()
-  for (const [oid, object] of draft.repo.pending ?? []) if (object.type !== 'commit') await scratch.put(oid, object)
+  for (const [oid, object] of batch.repo.pending ?? []) if (object.type !== 'commit') await scratch.put(oid, object)
   // merge-tree takes its base from history (--merge-base came with git 2.40): three commits give it the three trees.
   const root = await standIn(scratch, repo, base, [])
   const sides = [await standIn(scratch, repo, ours, [root]), await standIn(scratch, repo, theirs, [root])]
@@ -97,7 +97,7 @@ async function nativeMerge(
   })
   const [tree = '', ...paths] = stdout.toString('utf8').split('\0').filter(Boolean)
   if (code === 0 && isOid(tree)) {
-    await adopt(draft, scratch, tree)
+    await adopt(batch, scratch, tree)
     return tree
   }
   if (code !== 1 || !isOid(tree)) throw new GitError('native_failed', `git merge-tree ended with ${code}`, { stderr })
@@ -109,27 +109,27 @@ const placeholderPerson = { name: 'grove', email: 'grove', timestamp: 0, timezon
 
 /** A commit for merge-tree alone. */
 async function standIn(scratch: ScratchObjects, repo: Repo, tree: Oid, parents: Oid[]): Promise<Oid> {
-  const draft = openDraft({ dir: repo.dir })
-  const oid = await draft.commit({
+  const batch = newObjectBatch({ dir: repo.dir })
+  const oid = await batch.commit({
     tree,
     parents,
     author: placeholderPerson,
     committer: placeholderPerson,
     message: '',
   })
-  const object = draft.repo.pending?.get(oid)
+  const object = batch.repo.pending?.get(oid)
   if (object) await scratch.put(oid, object)
   return oid
 }
 
 /** Adds the new objects of the merge, at `root` and below it, to the batch. */
-async function adopt(draft: Draft, scratch: ScratchObjects, root: Oid): Promise<void> {
-  if (draft.repo.pending?.has(root)) return
+async function adopt(batch: ObjectBatch, scratch: ScratchObjects, root: Oid): Promise<void> {
+  if (batch.repo.pending?.has(root)) return
   const made = await scratch.find(root)
   if (!made) return
-  await draft.object(made.type, made.content)
+  await batch.object(made.type, made.content)
   if (made.type !== 'tree') return
-  for (const { mode, oid } of await readTree(draft.repo, root)) {
-    if (mode !== '160000') await adopt(draft, scratch, oid)
+  for (const { mode, oid } of await readTree(batch.repo, root)) {
+    if (mode !== '160000') await adopt(batch, scratch, oid)
   }
 }

@@ -24,28 +24,28 @@ const folder = '040000'
  *
  * @throws GitError limit_exceeded: the budget is used up; and as readTree
  */
-export async function mergeTrees(draft: TreeBuilder, trees: Trees, budget: Budget): Promise<Oid | undefined> {
+export async function mergeTrees(batch: TreeBuilder, trees: Trees, budget: Budget): Promise<Oid | undefined> {
   if (trees.ours === trees.theirs) return trees.ours
-  const merged = await mergeFolder(draft, trees, budget)
-  return merged === null ? draft.tree([]) : merged
+  const merged = await mergeFolder(batch, trees, budget)
+  return merged === null ? batch.tree([]) : merged
 }
 
 /** Null for a folder in which nothing is left. */
 async function mergeFolder(
-  draft: TreeBuilder,
+  batch: TreeBuilder,
   { base, ours, theirs }: Trees,
   budget: Budget,
 ): Promise<Oid | null | undefined> {
   if (base === theirs) return ours
   if (base === ours) return theirs
-  const [before, mine, others] = await entriesOf(draft, [base, ours, theirs], budget)
+  const [before, mine, others] = await entriesOf(batch, [base, ours, theirs], budget)
   if (!before || !mine || !others) return undefined
   const merged = new Map(mine)
   let changed = false
   for (const name of new Set([...before.keys(), ...others.keys()])) {
     const [b, o, t] = [before.get(name), mine.get(name), others.get(name)]
     if (isSame(b, t)) continue
-    const entry = isSame(b, o) ? { now: t } : await mergeEntry(draft, b, o, t, budget)
+    const entry = isSame(b, o) ? { now: t } : await mergeEntry(batch, b, o, t, budget)
     if (entry === undefined) return undefined
     if (isSame(o, entry.now)) continue
     changed = true
@@ -55,12 +55,12 @@ async function mergeFolder(
   if (!changed) return ours
   if (merged.size === 0) return null
   spend(budget, merged.size)
-  return draft.tree([...merged.values()])
+  return batch.tree([...merged.values()])
 }
 
 /** An entry that both sides have changed; undefined where git must look into it. */
 async function mergeEntry(
-  draft: TreeBuilder,
+  batch: TreeBuilder,
   base: TreeEntry | undefined,
   ours: TreeEntry | undefined,
   theirs: TreeEntry | undefined,
@@ -70,7 +70,7 @@ async function mergeEntry(
   if (!ours || !theirs) return undefined
   const folders = ours.mode === folder && theirs.mode === folder && (!base || base.mode === folder)
   if (!folders) return isSame(ours, theirs) && ours.mode !== folder ? { now: ours } : undefined
-  const oid = await mergeFolder(draft, { base: base?.oid ?? emptyTree, ours: ours.oid, theirs: theirs.oid }, budget)
+  const oid = await mergeFolder(batch, { base: base?.oid ?? emptyTree, ours: ours.oid, theirs: theirs.oid }, budget)
   if (oid === undefined) return undefined
   return { now: oid === null ? undefined : { ...ours, oid } }
 }
@@ -80,13 +80,13 @@ function isSame(one: TreeEntry | undefined, other: TreeEntry | undefined): boole
 }
 
 async function entriesOf(
-  draft: TreeBuilder,
+  batch: TreeBuilder,
   oids: readonly Oid[],
   budget: Budget,
 ): Promise<ReadonlyMap<string, TreeEntry>[]> {
   const maps: ReadonlyMap<string, TreeEntry>[] = []
   for (const oid of oids) {
-    const entries = await readTree(draft.repo, oid)
+    const entries = await readTree(batch.repo, oid)
     spend(budget, entries.length)
     maps.push(new Map(entries.map((entry) => [entry.name, entry])))
   }

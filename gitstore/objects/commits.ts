@@ -51,16 +51,16 @@ const commits = new LRUCache<string, { readonly commit: Commit; readonly bytes: 
 /** Bytes of a message that `readCommit` returns and caches. */
 const keptMessageBytes = 65_536
 /** Characters of a person's name and of an e-mail address that are read. */
-const identityLimit = 1_000
+const maxIdentityCharacters = 1_000
 
 /** Contents of commits, of at most 8 MiB each, that this process holds at a time. */
-const turn = pLimit(16)
+const contentReaders = pLimit(16)
 
 /** @throws GitError object_missing (also if `oid` is another kind of object), object_damaged, repo_missing */
 export async function readCommit(repo: Repo, oid: Oid): Promise<Commit> {
   const known = commits.get(`${repo.dir}:${oid}`)
   if (known) return known.commit
-  return turn(async () => {
+  return contentReaders(async () => {
     const content = await readContent(repo, oid)
     return repo.pending?.has(oid) ? parseCommit(oid, content) : rememberCommit(repo, oid, content)
   })
@@ -70,7 +70,7 @@ export async function readCommit(repo: Repo, oid: Oid): Promise<Commit> {
 export async function readMessage(repo: Repo, oid: Oid): Promise<string> {
   const { message, messageIsCut } = await readCommit(repo, oid)
   if (!messageIsCut) return message
-  return turn(async () => {
+  return contentReaders(async () => {
     const content = await readContent(repo, oid)
     return messageOf(content, decoderOf(headerOf(content)), content.length).message
   })
@@ -86,12 +86,12 @@ async function readContent(repo: Repo, oid: Oid): Promise<Buffer> {
 export function rememberCommit(repo: Repo, oid: Oid, content: Buffer): Commit {
   const commit = parseCommit(oid, content)
   const bytes = commit.messageIsCut ? headerOf(content).length + keptMessageBytes : content.length
-  commits.set(`${repo.dir}:${oid}`, { commit, bytes: commitOverhead + bytes })
+  commits.set(`${repo.dir}:${oid}`, { commit, bytes: commitOverheadBytes + bytes })
   return commit
 }
 
 /** Bytes of heap for a commit and its key beyond its content. Measured: 1,280 for an ordinary one of 270. */
-const commitOverhead = 1_000
+const commitOverheadBytes = 1_000
 
 /** The commit, or undefined if there is none by that id. @throws GitError object_damaged, repo_missing */
 export async function findCommit(repo: Repo, oid: Oid): Promise<Commit | undefined> {
@@ -189,9 +189,9 @@ function parsePerson(text: string): Person {
   }
 }
 
-/** Copies at most `identityLimit` characters: a slice would keep the whole text in memory. */
+/** Copies at most `maxIdentityCharacters` characters: a slice would keep the whole text in memory. */
 function copied(text: string): string {
-  return Buffer.from(text.slice(0, identityLimit).replace(/[\ud800-\udbff]$/, '')).toString()
+  return Buffer.from(text.slice(0, maxIdentityCharacters).replace(/[\ud800-\udbff]$/, '')).toString()
 }
 
 type Decode = (bytes: Buffer, isCut?: boolean) => string

@@ -9,7 +9,7 @@ import { type CommitFields, commitContent, rememberCommit } from './commits.ts'
 import { encodeLoose, objectId } from './object-format.ts'
 import { rememberTree, type TreeEntry, treeContent } from './trees.ts'
 
-export interface Draft {
+export interface ObjectBatch {
   /** The repository with the objects of this batch: every reader sees them; they are on disk after `save`. */
   readonly repo: Repo
   /** `bytes` must not change afterwards. */
@@ -32,7 +32,7 @@ export interface Draft {
  * Objects have the same bytes as those of isomorphic-git's writeTree and writeCommit, which are not used: they deflate through
  * web streams, 1 ms an object on the event loop, where hashing takes 0.03 and zlib 0.03.
  */
-export function openDraft(repo: Repo): Draft {
+export function newObjectBatch(repo: Repo): ObjectBatch {
   const pending = new Map<Oid, PendingObject>(repo.pending)
   const unsaved = new Set<Oid>()
 

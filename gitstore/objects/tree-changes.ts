@@ -26,7 +26,7 @@ export interface PathChange {
  * @throws GitError path_conflict (facts.path), and as readTree
  */
 export async function applyChanges(
-  draft: TreeBuilder,
+  batch: TreeBuilder,
   tree: Oid | null,
   changes: readonly PathChange[],
   onMissing: (path: string) => void = () => undefined,
@@ -42,7 +42,7 @@ export async function applyChanges(
     }
     node.blob = blob
   }
-  return (await rebuild(draft, tree, root, '', onMissing)) ?? draft.tree([])
+  return (await rebuild(batch, tree, root, '', onMissing)) ?? batch.tree([])
 }
 
 /** The changes of one directory, by name: of the entry itself and of what lies below it. */
@@ -53,30 +53,30 @@ interface Branching {
 
 /** The directory's new tree, or null if it is empty. */
 async function rebuild(
-  draft: TreeBuilder,
+  batch: TreeBuilder,
   tree: Oid | null,
   { below }: Branching,
   prefix: string,
   onMissing: (path: string) => void,
 ): Promise<Oid | null> {
-  const before = tree === null ? [] : await readTree(draft.repo, tree)
+  const before = tree === null ? [] : await readTree(batch.repo, tree)
   const entries = new Map(before.map((entry) => [entry.name, entry]))
   let changed = false
   for (const [name, change] of below) {
     const old = entries.get(name)
     if (change.blob === null && (!old || old.mode === '040000')) onMissing(prefix + name)
-    const entry = await changedEntry(draft, old, name, change, prefix + name, onMissing)
+    const entry = await changedEntry(batch, old, name, change, prefix + name, onMissing)
     if (entry?.oid === old?.oid && entry?.mode === old?.mode) continue
     changed = true
     if (entry) entries.set(name, entry)
     else entries.delete(name)
   }
   if (entries.size === 0) return null
-  return changed || tree === null ? draft.tree([...entries.values()]) : tree
+  return changed || tree === null ? batch.tree([...entries.values()]) : tree
 }
 
 async function changedEntry(
-  draft: TreeBuilder,
+  batch: TreeBuilder,
   old: TreeEntry | undefined,
   name: string,
   change: Branching,
@@ -88,7 +88,7 @@ async function changedEntry(
   const directory =
     change.below.size === 0
       ? (oldDirectory?.oid ?? null)
-      : await rebuild(draft, oldDirectory?.oid ?? null, change, `${path}/`, onMissing)
+      : await rebuild(batch, oldDirectory?.oid ?? null, change, `${path}/`, onMissing)
   const mode: Mode = oldFile?.mode === '100755' ? '100755' : '100644'
   const file = change.blob === undefined ? oldFile : change.blob === null ? undefined : { name, mode, oid: change.blob }
   if (directory !== null && file) throw new GitError('path_conflict', `${path} is a file and a directory`, { path })

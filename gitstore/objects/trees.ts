@@ -35,8 +35,8 @@ const trees = new LRUCache<string, { readonly entries: readonly TreeEntry[]; rea
 })
 
 /** Bytes of heap for a tree and its key, and for each entry, beyond its content. Measured: 7,150 for 50 entries of 45. */
-const treeOverhead = 480
-const entryOverhead = 90
+const treeOverheadBytes = 480
+const entryOverheadBytes = 90
 
 /** Bytes of a tree, of some 5,000 entries, that are parsed at once. */
 const smallTreeBytes = 262_144
@@ -65,7 +65,7 @@ export function rememberTree(repo: Repo, oid: Oid, content: Buffer): void {
 }
 
 function remember(repo: Repo, oid: Oid, content: Buffer, entries: readonly TreeEntry[]): void {
-  const bytes = treeOverhead + content.length + entryOverhead * entries.length
+  const bytes = treeOverheadBytes + content.length + entryOverheadBytes * entries.length
   trees.set(`${repo.dir}:${oid}`, { entries, bytes })
 }
 

@@ -6,12 +6,12 @@ export const flush = Buffer.from('0000')
 export const delimiter = Buffer.from('0001')
 
 /** Bytes of the longest frame. */
-const longest = 65_516
+const maxFrameBytes = 65_516
 
 /** @throws RangeError for more than 65,516 bytes */
 export function pktLine(content: string | Buffer): Buffer {
   const bytes = Buffer.from(content)
-  if (bytes.length > longest) throw new RangeError(`${bytes.length} bytes are no pkt-line`)
+  if (bytes.length > maxFrameBytes) throw new RangeError(`${bytes.length} bytes are no pkt-line`)
   return Buffer.concat([Buffer.from((bytes.length + 4).toString(16).padStart(4, '0')), bytes])
 }
 

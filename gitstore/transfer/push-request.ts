@@ -22,20 +22,20 @@ interface PushReader {
 }
 
 /** Bytes of a message in a frame, after the number of its band. */
-const bandBytes = 65_515
+const maxBandBytes = 65_515
 /** Bytes of a ref's name in a report: git reads no longer one. */
-const refBytes = 4_096
+const maxReportedRefBytes = 4_096
 
 /** The report of a push of which every ref is refused. `refused`: the reasons, by ref. */
 export function refusalOf({ refs, bands, reports }: PushHead, refused: ReadonlyMap<string, string>): Buffer {
   if (!reports) return Buffer.alloc(0)
-  const told = refs.filter((ref) => Buffer.byteLength(ref) <= refBytes)
-  const lines = told.map((ref) => pktLine(`ng ${ref} ${refused.get(ref)}\n`))
+  const reported = refs.filter((ref) => Buffer.byteLength(ref) <= maxReportedRefBytes)
+  const lines = reported.map((ref) => pktLine(`ng ${ref} ${refused.get(ref)}\n`))
   const report = Buffer.concat([pktLine('unpack ok\n'), ...lines, flush])
   if (!bands) return report
   const messages: Buffer[] = []
-  for (let at = 0; at < report.length; at += bandBytes)
-    messages.push(pktLine(Buffer.concat([Buffer.from([1]), report.subarray(at, at + bandBytes)])))
+  for (let at = 0; at < report.length; at += maxBandBytes)
+    messages.push(pktLine(Buffer.concat([Buffer.from([1]), report.subarray(at, at + maxBandBytes)])))
   return Buffer.concat([...messages, flush])
 }
 

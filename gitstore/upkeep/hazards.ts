@@ -1,10 +1,10 @@
-/** What keeps a folder that others made from being read as a repository: git opens whatever lies or is named there. */
+/** Finds what makes a foreign folder unsafe to read as a repository: git opens every file that it holds or names. */
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isAbsent } from '../presence.ts'
 import { kindOf, readRegular } from '../regular-files.ts'
 
-/** Bytes of a configuration that is looked through. */
+/** Bytes of a configuration that are searched. */
 const configLimitBytes = 1_048_576
 
 /**
@@ -30,7 +30,7 @@ export async function findOddEntry(dir: string, linksToo = true): Promise<string
   return undefined
 }
 
-/** Files by which a repository names others, which would be read with it. */
+/** Files by which a repository names other repositories, which git would read too. */
 async function findWayOut(dir: string): Promise<string | undefined> {
   if ((await sizeOf(join(dir, 'objects/info/alternates'))) > 0)
     return 'it borrows objects from another folder (objects/info/alternates); git clone --mirror --no-local copies them'
@@ -45,7 +45,7 @@ async function findWayOut(dir: string): Promise<string | undefined> {
   return undefined
 }
 
-/** 0 where there is none. */
+/** 0 where the file is missing. */
 async function sizeOf(path: string): Promise<number> {
   try {
     return (await lstat(path)).size

@@ -1,22 +1,19 @@
 /** Personal access tokens. Each function is one statement. */
 
-import type { Kysely } from 'kysely'
 import { compiledOnce } from '../sqlite/compiled.ts'
-import type { AccessToken, CredentialsSchema } from './schema.ts'
+import type { AccessToken, CredentialsDb } from './schema.ts'
 
-type Db = Kysely<CredentialsSchema>
-
-export async function findAccessToken(db: Db, hash: string): Promise<AccessToken | undefined> {
+export async function findAccessToken(db: CredentialsDb, hash: string): Promise<AccessToken | undefined> {
   return (await accessTokenByHash(db, hash))[0]
 }
 
-const accessTokenByHash = compiledOnce(1, (db: Db, hash: string) =>
+const accessTokenByHash = compiledOnce(1, (db: CredentialsDb, hash: string) =>
   db.selectFrom('access_token').selectAll().where('hash', '=', hash),
 )
 
 /** The oldest first. */
 export function listAccessTokens(
-  db: Db,
+  db: CredentialsDb,
   accountId: string,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<AccessToken[]> {
@@ -31,7 +28,7 @@ export function listAccessTokens(
     .execute()
 }
 
-export async function countAccessTokens(db: Db, accountId: string): Promise<number> {
+export async function countAccessTokens(db: CredentialsDb, accountId: string): Promise<number> {
   const { total } = await db
     .selectFrom('access_token')
     .select((eb) => eb.fn.countAll<number>().as('total'))
@@ -40,16 +37,16 @@ export async function countAccessTokens(db: Db, accountId: string): Promise<numb
   return total
 }
 
-export async function insertAccessToken(db: Db, token: AccessToken): Promise<void> {
+export async function insertAccessToken(db: CredentialsDb, token: AccessToken): Promise<void> {
   await db.insertInto('access_token').values(token).execute()
 }
 
-export async function setAccessTokenUsed(db: Db, id: string, last_used_at: string): Promise<void> {
+export async function setAccessTokenUsed(db: CredentialsDb, id: string, last_used_at: string): Promise<void> {
   await db.updateTable('access_token').set({ last_used_at }).where('id', '=', id).execute()
 }
 
 /** False if the account has no such token. */
-export async function deleteAccessToken(db: Db, accountId: string, id: string): Promise<boolean> {
+export async function deleteAccessToken(db: CredentialsDb, accountId: string, id: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('access_token')
     .where('id', '=', id)
@@ -58,6 +55,6 @@ export async function deleteAccessToken(db: Db, accountId: string, id: string): 
   return numDeletedRows === 1n
 }
 
-export async function deleteAccessTokens(db: Db, accountId: string): Promise<void> {
+export async function deleteAccessTokens(db: CredentialsDb, accountId: string): Promise<void> {
   await db.deleteFrom('access_token').where('account_id', '=', accountId).execute()
 }

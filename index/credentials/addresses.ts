@@ -1,12 +1,9 @@
 /** The addresses from which an account was used. Each function is one statement. */
 
-import type { Kysely } from 'kysely'
-import type { CredentialsSchema } from './schema.ts'
-
-type Db = Kysely<CredentialsSchema>
+import type { CredentialsDb } from './schema.ts'
 
 /** When the account was last used from there. */
-export async function findAddress(db: Db, accountId: string, address: string): Promise<string | undefined> {
+export async function findAddress(db: CredentialsDb, accountId: string, address: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('account_address')
     .select('seen_at')
@@ -16,7 +13,12 @@ export async function findAddress(db: Db, accountId: string, address: string): P
   return row?.seen_at
 }
 
-export async function setAddressSeen(db: Db, account_id: string, address: string, seen_at: string): Promise<void> {
+export async function setAddressSeen(
+  db: CredentialsDb,
+  account_id: string,
+  address: string,
+  seen_at: string,
+): Promise<void> {
   await db
     .insertInto('account_address')
     .values({ account_id, address, seen_at })
@@ -24,6 +26,6 @@ export async function setAddressSeen(db: Db, account_id: string, address: string
     .execute()
 }
 
-export async function deleteAddressesUntil(db: Db, accountId: string, seenAt: string): Promise<void> {
+export async function deleteAddressesUntil(db: CredentialsDb, accountId: string, seenAt: string): Promise<void> {
   await db.deleteFrom('account_address').where('account_id', '=', accountId).where('seen_at', '<=', seenAt).execute()
 }

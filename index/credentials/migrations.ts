@@ -1,3 +1,4 @@
+/** The migrations of `credentials.sqlite`. */
 import { type Migration, sql } from 'kysely'
 
 export const credentialsMigrations: Record<string, Migration> = {

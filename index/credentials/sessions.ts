@@ -1,17 +1,14 @@
 /** Sessions, and the one-time tokens that renew or open them. Each function is one statement. */
 
-import type { Kysely } from 'kysely'
-import type { CredentialsSchema, RefreshToken, ResetToken, Session } from './schema.ts'
+import type { CredentialsDb, RefreshToken, ResetToken, Session } from './schema.ts'
 
-type Db = Kysely<CredentialsSchema>
-
-export async function insertSession(db: Db, session: Session): Promise<void> {
+export async function insertSession(db: CredentialsDb, session: Session): Promise<void> {
   await db.insertInto('session').values(session).execute()
 }
 
 /** The token with columns of its session. */
 export function findRefreshToken(
-  db: Db,
+  db: CredentialsDb,
   hash: string,
 ): Promise<(RefreshToken & Pick<Session, 'account_id' | 'revoked_at'>) | undefined> {
   return db
@@ -23,19 +20,24 @@ export function findRefreshToken(
     .executeTakeFirst()
 }
 
-export async function insertRefreshToken(db: Db, token: RefreshToken): Promise<void> {
+export async function insertRefreshToken(db: CredentialsDb, token: RefreshToken): Promise<void> {
   await db.insertInto('refresh_token').values(token).execute()
 }
 
-export async function setRefreshTokenUsed(db: Db, hash: string, used_at: string, successor: string): Promise<void> {
+export async function setRefreshTokenUsed(
+  db: CredentialsDb,
+  hash: string,
+  used_at: string,
+  successor: string,
+): Promise<void> {
   await db.updateTable('refresh_token').set({ used_at, successor }).where('hash', '=', hash).execute()
 }
 
-export async function setSessionRevoked(db: Db, id: string, revoked_at: string): Promise<void> {
+export async function setSessionRevoked(db: CredentialsDb, id: string, revoked_at: string): Promise<void> {
   await db.updateTable('session').set({ revoked_at }).where('id', '=', id).where('revoked_at', 'is', null).execute()
 }
 
-export async function setSessionsRevoked(db: Db, accountId: string, revoked_at: string): Promise<void> {
+export async function setSessionsRevoked(db: CredentialsDb, accountId: string, revoked_at: string): Promise<void> {
   await db
     .updateTable('session')
     .set({ revoked_at })
@@ -45,7 +47,7 @@ export async function setSessionsRevoked(db: Db, accountId: string, revoked_at: 
 }
 
 /** Deletes the account's sessions without an unexpired token. */
-export async function deleteEndedSessions(db: Db, accountId: string, now: string): Promise<void> {
+export async function deleteEndedSessions(db: CredentialsDb, accountId: string, now: string): Promise<void> {
   await db
     .deleteFrom('session')
     .where('account_id', '=', accountId)
@@ -62,12 +64,12 @@ export async function deleteEndedSessions(db: Db, accountId: string, now: string
     .execute()
 }
 
-export async function insertResetToken(db: Db, token: ResetToken): Promise<void> {
+export async function insertResetToken(db: CredentialsDb, token: ResetToken): Promise<void> {
   await db.insertInto('reset_token').values(token).execute()
 }
 
 /** Whether the token is valid now. */
-export async function isResetToken(db: Db, hash: string, now: string): Promise<boolean> {
+export async function isResetToken(db: CredentialsDb, hash: string, now: string): Promise<boolean> {
   const row = await db
     .selectFrom('reset_token')
     .select('hash')
@@ -79,7 +81,7 @@ export async function isResetToken(db: Db, hash: string, now: string): Promise<b
 }
 
 /** Uses the token and returns its account; undefined if the token is unknown, used or expired. */
-export async function useResetToken(db: Db, hash: string, now: string): Promise<string | undefined> {
+export async function useResetToken(db: CredentialsDb, hash: string, now: string): Promise<string | undefined> {
   const row = await db
     .updateTable('reset_token')
     .set({ used_at: now })

@@ -4,10 +4,9 @@
  * position on, or begins at the root; a log is the entries of its chain downwards and then those of the base. Entries never
  * change, so rows may be missing (the log is then walked), never wrong. Each read is one statement, hence one snapshot.
  */
-import { CompiledQuery, type Kysely, type Transaction } from 'kysely'
-import type { IndexSchema } from './schema.ts'
+import { CompiledQuery, type Transaction } from 'kysely'
+import type { IndexDb, IndexSchema } from './schema.ts'
 
-type Db = Kysely<IndexSchema>
 export type Trx = Transaction<IndexSchema>
 
 /** Where a commit's own log ends: the chain, and the log's length. */
@@ -62,12 +61,12 @@ const sharedQuery = `with recursive ${pathOf('a')}, ${pathOf('b')}
 const placeQuery = `select entry.chain as chain, entry.pos as pos, entry.bend as bend from entry join chain on chain.id = entry.chain
   where entry.oid = ? and entry.bend <> entry.pos and chain.node_id = ? and chain.whole = 1 limit 1`
 
-async function ask<R>(db: Db, query: string, parameters: readonly unknown[]): Promise<readonly R[]> {
+async function ask<R>(db: IndexDb, query: string, parameters: readonly unknown[]): Promise<readonly R[]> {
   return (await db.executeQuery<R>(CompiledQuery.raw(query, [...parameters]))).rows
 }
 
 /** The logs of one node, in the form that gitstore's History reads. */
-export function knownLogs(db: Db, nodeId: string) {
+export function knownLogs(db: IndexDb, nodeId: string) {
   return {
     isCut: async (oid: string): Promise<boolean> => (await findLogEnd(db, nodeId, oid)) !== undefined,
     tips: async (): Promise<string[]> => {
@@ -123,13 +122,13 @@ export function knownLogs(db: Db, nodeId: string) {
   }
 }
 
-export async function findLogEnd(db: Db, nodeId: string, oid: string): Promise<LogEnd | undefined> {
+export async function findLogEnd(db: IndexDb, nodeId: string, oid: string): Promise<LogEnd | undefined> {
   const [place] = await ask<LogEnd>(db, placeQuery, [toBytes(oid), nodeId])
   return place
 }
 
 /** Identifies the state of the node's chains: while it is the same, a log that was computed from them can be laid on them. */
-export async function chainsOf(db: Db, nodeId: string): Promise<string> {
+export async function chainsOf(db: IndexDb, nodeId: string): Promise<string> {
   const chains = db.selectFrom('chain').select(['id', 'tip']).where('node_id', '=', nodeId).where('whole', '=', 1)
   const rows = await chains.orderBy('id').execute()
   return rows.map(({ id, tip }) => `${id}:${tip}`).join(' ')

@@ -1,16 +1,14 @@
 /** Queries on edges. */
-import { type Kysely, sql } from 'kysely'
-import type { EdgeTable, IndexSchema } from './schema.ts'
-
-type Db = Kysely<IndexSchema>
+import { sql } from 'kysely'
+import type { EdgeTable, IndexDb } from './schema.ts'
 
 /** The edges in the node's repository. */
-export function listEdgesHeldBy(db: Db, holder: string): Promise<EdgeTable[]> {
+export function listEdgesHeldBy(db: IndexDb, holder: string): Promise<EdgeTable[]> {
   return db.selectFrom('edge').selectAll().where('holder', '=', holder).execute()
 }
 
 /** Parent to child, both in one organisation. */
-export function listParentEdges(db: Db) {
+export function listParentEdges(db: IndexDb) {
   return db
     .selectFrom('edge')
     .innerJoin('node as parent', 'parent.id', 'edge.source')
@@ -24,7 +22,7 @@ export function listParentEdges(db: Db) {
 }
 
 /** Whether `ancestor` is above `nodeId`; `union` ends the walk also in a cyclic graph, which a damaged mirror can cause. */
-export async function isAncestor(db: Db, ancestor: string, nodeId: string): Promise<boolean> {
+export async function isAncestor(db: IndexDb, ancestor: string, nodeId: string): Promise<boolean> {
   const { rows } = await sql<{ id: string }>`
     with recursive above (id) as (
       select ${nodeId}

@@ -1,38 +1,39 @@
 /** Queries on nodes. */
-import { type Kysely, type Selectable, sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Slice } from '../slice.ts'
 import { compiledOnce } from '../sqlite/compiled.ts'
-import type { IndexSchema, NodeTable } from './schema.ts'
-
-type Db = Kysely<IndexSchema>
+import type { IndexDb, NodeTable } from './schema.ts'
 
 export type NodeRow = Selectable<NodeTable>
 
-export async function findNode(db: Db, orgId: string, nodeId: string): Promise<NodeRow | undefined> {
+export async function findNode(db: IndexDb, orgId: string, nodeId: string): Promise<NodeRow | undefined> {
   return (await nodeInOrg(db, nodeId, orgId))[0]
 }
 
-const nodeInOrg = compiledOnce(2, (db: Db, nodeId: string, orgId: string) =>
+const nodeInOrg = compiledOnce(2, (db: IndexDb, nodeId: string, orgId: string) =>
   db.selectFrom('node').selectAll().where('id', '=', nodeId).where('org_id', '=', orgId),
 )
 
 /** In any organisation. */
-export function findNodeById(db: Db, nodeId: string): Promise<NodeRow | undefined> {
+export function findNodeById(db: IndexDb, nodeId: string): Promise<NodeRow | undefined> {
   return db.selectFrom('node').selectAll().where('id', '=', nodeId).executeTakeFirst()
 }
 
 /** The version of the node's rows. */
-export function findNodeVersion(db: Db, nodeId: string): Promise<Pick<NodeRow, 'version' | 'changed'> | undefined> {
+export function findNodeVersion(
+  db: IndexDb,
+  nodeId: string,
+): Promise<Pick<NodeRow, 'version' | 'changed'> | undefined> {
   return db.selectFrom('node').select(['version', 'changed']).where('id', '=', nodeId).executeTakeFirst()
 }
 
 /** The ledger commit that the rows were read from; undefined without a row. */
-export async function findIndexedLedger(db: Db, nodeId: string): Promise<string | undefined> {
+export async function findIndexedLedger(db: IndexDb, nodeId: string): Promise<string | undefined> {
   return (await db.selectFrom('node').select('ledger').where('id', '=', nodeId).executeTakeFirst())?.ledger
 }
 
 /** A key of the state of each node that has a row, with the ledger commit that the row was read from. */
-export function listNodeStates(db: Db, nodeIds: readonly string[]) {
+export function listNodeStates(db: IndexDb, nodeIds: readonly string[]) {
   return db
     .selectFrom('node')
     .innerJoin('org', 'org.id', 'node.org_id')
@@ -41,12 +42,12 @@ export function listNodeStates(db: Db, nodeIds: readonly string[]) {
     .execute()
 }
 
-export async function listNodeIds(db: Db, orgId: string): Promise<string[]> {
+export async function listNodeIds(db: IndexDb, orgId: string): Promise<string[]> {
   return (await db.selectFrom('node').select('id').where('org_id', '=', orgId).execute()).map(({ id }) => id)
 }
 
 /** `properties` as JSON. */
-export function listNodeProperties(db: Db, orgId: string) {
+export function listNodeProperties(db: IndexDb, orgId: string) {
   return db.selectFrom('node').select(['id', 'title', 'properties']).where('org_id', '=', orgId).execute()
 }
 
@@ -57,7 +58,7 @@ interface NodeFilter {
 
 /** The oldest first. `properties` as JSON, null where they have more than `propertiesBytes`. */
 export async function listNodeRows(
-  db: Db,
+  db: IndexDb,
   orgId: string,
   { tag, parent_id, limit, offset }: NodeFilter & Slice,
   propertiesBytes: number,
@@ -87,7 +88,7 @@ export async function listNodeRows(
 }
 
 /** The oldest first, with the number of all. */
-export async function listNodeTitles(db: Db, orgId: string, { limit, offset }: Slice) {
+export async function listNodeTitles(db: IndexDb, orgId: string, { limit, offset }: Slice) {
   const all = db.selectFrom('node').where('org_id', '=', orgId)
   const rows = await all
     .select(['id', 'title'])
@@ -103,7 +104,7 @@ export async function listNodeTitles(db: Db, orgId: string, { limit, offset }: S
 export type NodePosition = Pick<NodeRow, 'created_at' | 'id'>
 
 /** The oldest first, from after `last` on. */
-export function listNodesAfter(db: Db, orgId: string, last: NodePosition, limit: number): Promise<NodePosition[]> {
+export function listNodesAfter(db: IndexDb, orgId: string, last: NodePosition, limit: number): Promise<NodePosition[]> {
   return db
     .selectFrom('node')
     .select(['created_at', 'id'])
@@ -116,7 +117,7 @@ export function listNodesAfter(db: Db, orgId: string, last: NodePosition, limit:
 }
 
 /** Empty where the node has none. */
-export async function readNodeText(db: Db, nodeId: string): Promise<string> {
+export async function readNodeText(db: IndexDb, nodeId: string): Promise<string> {
   const row = await db.selectFrom('node_text').select('text').where('node_id', '=', nodeId).executeTakeFirst()
   return row?.text ?? ''
 }

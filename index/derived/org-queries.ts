@@ -1,21 +1,19 @@
 /** Queries on organisations and their members. */
-import { CompiledQuery, type Kysely, type Selectable, type Transaction } from 'kysely'
+import { CompiledQuery, type Selectable, type Transaction } from 'kysely'
 import type { Slice } from '../slice.ts'
 import { compiledOnce } from '../sqlite/compiled.ts'
-import type { IndexSchema, MemberTable, OrgTable, Role } from './schema.ts'
-
-type Db = Kysely<IndexSchema>
+import type { IndexDb, IndexSchema, MemberTable, OrgTable, Role } from './schema.ts'
 
 export type OrgRow = Selectable<OrgTable>
 export type MemberRow = Omit<MemberTable, 'org_id'>
 
-export function findOrgRow(db: Db, orgId: string): Promise<OrgRow | undefined> {
+export function findOrgRow(db: IndexDb, orgId: string): Promise<OrgRow | undefined> {
   return db.selectFrom('org').selectAll().where('id', '=', orgId).executeTakeFirst()
 }
 
 /** The organisation and the person's role in it (null: none), from one snapshot. */
 export async function findOrgWithRole(
-  db: Db,
+  db: IndexDb,
   orgId: string,
   userId: string,
 ): Promise<{ org: OrgRow; role: Role | null } | undefined> {
@@ -25,7 +23,7 @@ export async function findOrgWithRole(
   return { org, role }
 }
 
-const orgAndRole = compiledOnce(2, (db: Db, userId: string, orgId: string) =>
+const orgAndRole = compiledOnce(2, (db: IndexDb, userId: string, orgId: string) =>
   db
     .selectFrom('org')
     .leftJoin('member', (join) => join.onRef('member.org_id', '=', 'org.id').on('member.user_id', '=', userId))
@@ -34,7 +32,7 @@ const orgAndRole = compiledOnce(2, (db: Db, userId: string, orgId: string) =>
     .where('org.id', '=', orgId),
 )
 
-export async function findRole(db: Db, orgId: string, userId: string): Promise<Role | undefined> {
+export async function findRole(db: IndexDb, orgId: string, userId: string): Promise<Role | undefined> {
   const row = await db
     .selectFrom('member')
     .select('role')
@@ -45,21 +43,21 @@ export async function findRole(db: Db, orgId: string, userId: string): Promise<R
 }
 
 /** The commit of org.git's main that the row was read from; undefined without a row. */
-export async function findOrgHead(db: Db, orgId: string): Promise<string | undefined> {
+export async function findOrgHead(db: IndexDb, orgId: string): Promise<string | undefined> {
   return (await db.selectFrom('org').select('head').where('id', '=', orgId).executeTakeFirst())?.head
 }
 
-export async function listOrgIds(db: Db): Promise<string[]> {
+export async function listOrgIds(db: IndexDb): Promise<string[]> {
   return (await db.selectFrom('org').select('id').execute()).map(({ id }) => id)
 }
 
 /** Reads a row, so that a database that cannot be read throws. */
-export async function probeOrgs(db: Db): Promise<void> {
+export async function probeOrgs(db: IndexDb): Promise<void> {
   await db.selectFrom('org').select('id').limit(1).execute()
 }
 
 /** The organisations of a member, the oldest first, with the role. */
-export async function listOrgsOf(db: Db, userId: string, { limit, offset }: Slice) {
+export async function listOrgsOf(db: IndexDb, userId: string, { limit, offset }: Slice) {
   const mine = db.selectFrom('org').innerJoin('member', 'member.org_id', 'org.id').where('member.user_id', '=', userId)
   const rows = await mine
     .selectAll('org')
@@ -75,7 +73,7 @@ export async function listOrgsOf(db: Db, userId: string, { limit, offset }: Slic
 
 /** The oldest first. */
 export async function listMemberRows(
-  db: Db,
+  db: IndexDb,
   orgId: string,
   { limit, offset }: Slice,
 ): Promise<{ rows: MemberRow[]; total: number }> {
@@ -92,7 +90,7 @@ export async function listMemberRows(
 }
 
 /** Every membership, by the age of the organisation. */
-export function listMemberships(db: Db) {
+export function listMemberships(db: IndexDb) {
   return db
     .selectFrom('member')
     .innerJoin('org', 'org.id', 'member.org_id')
@@ -116,7 +114,7 @@ interface VersionRow {
 }
 
 /** Of a published organisation; undefined where it is unknown or unpublished. One prepared statement. */
-export async function findPublishedState(db: Db, orgId: string): Promise<VersionRow | undefined> {
+export async function findPublishedState(db: IndexDb, orgId: string): Promise<VersionRow | undefined> {
   const select = 'select epoch, version from org where id = ? and published = 1'
   const [row] = (await db.executeQuery<VersionRow>(CompiledQuery.raw(select, [orgId]))).rows
   return row

@@ -1,14 +1,12 @@
 /** Rows of pull requests. */
-import type { Kysely, Selectable } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Slice } from '../slice.ts'
-import type { IndexSchema, PullTable } from './schema.ts'
-
-type Db = Kysely<IndexSchema>
+import type { IndexDb, PullTable } from './schema.ts'
 
 export type PullRow = Selectable<PullTable>
 
 /** The open requests of a node, by number. */
-export function listOpenPulls(db: Db, nodeId: string): Promise<PullRow[]> {
+export function listOpenPulls(db: IndexDb, nodeId: string): Promise<PullRow[]> {
   return db
     .selectFrom('pull')
     .selectAll()
@@ -20,7 +18,7 @@ export function listOpenPulls(db: Db, nodeId: string): Promise<PullRow[]> {
 
 /** The newest first. */
 export async function listPullRows(
-  db: Db,
+  db: IndexDb,
   nodeId: string,
   status: PullRow['status'] | 'all',
   { limit, offset }: Slice,
@@ -32,12 +30,12 @@ export async function listPullRows(
   return { rows, total }
 }
 
-export function findPull(db: Db, nodeId: string, number: number): Promise<PullRow | undefined> {
+export function findPull(db: IndexDb, nodeId: string, number: number): Promise<PullRow | undefined> {
   return db.selectFrom('pull').selectAll().where('node_id', '=', nodeId).where('number', '=', number).executeTakeFirst()
 }
 
 /** The numbers of all requests of a node. */
-export async function listPullNumbers(db: Db, nodeId: string): Promise<number[]> {
+export async function listPullNumbers(db: IndexDb, nodeId: string): Promise<number[]> {
   const rows = await db.selectFrom('pull').select('number').where('node_id', '=', nodeId).execute()
   return rows.map(({ number }) => number)
 }

@@ -1,11 +1,9 @@
 /** The rows that update a search index: changes in their order, and the searchable columns of a node. */
-import { type Kysely, sql } from 'kysely'
-import type { IndexSchema } from './schema.ts'
-
-type Db = Kysely<IndexSchema>
+import { sql } from 'kysely'
+import type { IndexDb } from './schema.ts'
 
 /** Nodes that changed after the organisation's version `since`. */
-export function listChangedNodes(db: Db, orgId: string, since: number, limit: number) {
+export function listChangedNodes(db: IndexDb, orgId: string, since: number, limit: number) {
   return db
     .selectFrom('node')
     .select(['id', 'changed'])
@@ -17,7 +15,7 @@ export function listChangedNodes(db: Db, orgId: string, since: number, limit: nu
 }
 
 /** Nodes that were deleted after the organisation's version `since`. */
-export function listTombstones(db: Db, orgId: string, since: number, limit: number) {
+export function listTombstones(db: IndexDb, orgId: string, since: number, limit: number) {
   return db
     .selectFrom('tombstone')
     .select(['node_id', 'changed'])
@@ -29,7 +27,7 @@ export function listTombstones(db: Db, orgId: string, since: number, limit: numb
 }
 
 /** A node with the first `textBytes` of its text, which may end within a character, and the size of the whole text. */
-export function findSearchRow(db: Db, orgId: string, nodeId: string, textBytes: number) {
+export function findSearchRow(db: IndexDb, orgId: string, nodeId: string, textBytes: number) {
   return (
     db
       .selectFrom('node')
@@ -45,7 +43,7 @@ export function findSearchRow(db: Db, orgId: string, nodeId: string, textBytes: 
 }
 
 /** The whole text, and the head of main that it is from. */
-export function findTextWithHead(db: Db, nodeId: string) {
+export function findTextWithHead(db: IndexDb, nodeId: string) {
   return db
     .selectFrom('node')
     .innerJoin('node_text', 'node_text.node_id', 'node.id')

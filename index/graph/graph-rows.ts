@@ -1,6 +1,7 @@
 /** Reads all rows of the public graph from one snapshot, synchronously, for a worker thread. */
 import Sqlite from 'better-sqlite3'
 import type { EdgeTable, NodeTable } from '../derived/schema.ts'
+import { busyTimeoutMs } from '../sqlite/connection.ts'
 import { DatabaseFault } from '../sqlite/database-fault.ts'
 
 export type GraphNodeRow = Pick<NodeTable, 'id' | 'title' | 'description' | 'tags' | 'created_at' | 'updated_at'>
@@ -31,9 +32,6 @@ export type GraphEdgeRow = readonly [
   connectionType: string,
   label: string,
 ]
-
-/** The longest wait of SQLite for other connections; in WAL mode only a recovery makes a reader wait. */
-const busyTimeoutMs = 10_000
 
 /**
  * The published organisation's rows, from one read transaction over a connection of its own; undefined where there is

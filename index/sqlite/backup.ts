@@ -1,10 +1,7 @@
 /** Copies a database of one moment to one file while it is written to, and checks such files. */
 import Sqlite from 'better-sqlite3'
-import { refuseOddFile } from './connection.ts'
+import { busyTimeoutMs, refuseOddFile } from './connection.ts'
 import { asDatabaseFault, DatabaseFault } from './database-fault.ts'
-
-/** The longest wait of SQLite for other connections; in WAL mode readers need not wait. */
-const busyTimeoutMs = 10_000
 
 /**
  * Copies the present content of `file` to `to`, which must be missing or empty. The copy has no log beside it and is not

@@ -41,7 +41,7 @@ export async function copyBeforeMigration(
 }
 
 /** The names of the migrations that `file` has seen, in their order; none where it is missing or empty. */
-export async function appliedMigrations(file: string): Promise<string[]> {
+async function appliedMigrations(file: string): Promise<string[]> {
   const size = await stat(file).then(
     (found) => found.size,
     (error: NodeJS.ErrnoException) => {

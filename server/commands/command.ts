@@ -40,7 +40,7 @@ export async function requireFolder(path: string): Promise<void> {
     (found) => found.isDirectory(),
     (error: unknown) => {
       if (isAbsent(error)) return false
-      throw new UsageError(`${path} cannot be looked at: ${error instanceof Error ? error.message : error}`)
+      throw new UsageError(`${path} cannot be read: ${error instanceof Error ? error.message : error}`)
     },
   )
   if (!isFolder) throw new UsageError(`${path} is not a folder`)

@@ -39,8 +39,8 @@ export async function importFolder(call: Call, folder: string, options: ImportOp
     const problems = [...plan.problems, ...done.problems]
     if (problems.length > 0) say(`${problems.length} things could not be placed as they are:`)
     for (const { path, reason } of problems) say(`  ${path}: ${reason}`)
-    const told = problems.filter(({ reason }) => reason.startsWith('unresolved link'))
-    if (counts.unresolvedLinks > told.length) say(`${counts.unresolvedLinks} links are unresolved in all`)
+    const listed = problems.filter(({ reason }) => reason.startsWith('unresolved link'))
+    if (counts.unresolvedLinks > listed.length) say(`${counts.unresolvedLinks} links are unresolved in all`)
     return done.problems.length + plan.left > 0 ? 1 : 0
   })
 }

@@ -29,7 +29,7 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
     say(`${staged.orgs.length} organisations and ${staged.nodes} nodes restored from ${dir}`)
     if (hasCredentials) say('Accounts, passwords and sessions are those of the backup')
     if (accounts.length > 0)
-      say('Who is to set a password by POST /auth/password with this reset_token, within 7 days:')
+      say('These people set a new password by POST /auth/password with this reset_token, within 7 days:')
     for (const { email, resetToken } of accounts) say(`${email} ${resetToken}`)
     for (const { path, reason } of staged.left) say(`left: ${path} ${reason}`)
     return sayProblems([...problems, ...failed])

@@ -50,10 +50,11 @@ export function credentialFinder(deps: Deps): FindCredential {
   return async (text) => {
     if (isAccessToken(text)) return authenticateToken(deps, text)
     const claims = verified.get(text)
+
     const kid = claims?.kid ?? keyIdOf(text)
     const key = await deps.keys.verifying(kid, deps.now().getTime())
     if (key === undefined) return undefined
-    const person = await (claims === undefined ? verify(text, kid, key) : personOf(deps, claims))
+    const person = await (claims === undefined ? verify(text, kid, key) : findClaimed(deps, claims))
     return person && { person }
   }
 }
@@ -86,14 +87,14 @@ export const limitTokens: RequestHandler = (req, _res, next) => {
   const { operation, match, scope } = contextOf(req)
   if (scope !== undefined) {
     const { org_id, node_id } = match.parameters
-    if (operation.token === 'none') throw beyond('This takes the token of a login, not a personal access token')
-    if (operation.token === 'write' && scope.access === 'read') throw beyond('This token only reads')
-    if (!isWithin(scope, org_id, node_id)) throw beyond('This token is for something else')
+    if (operation.token === 'none') throw scopeRefusal('This takes the token of a login, not a personal access token')
+    if (operation.token === 'write' && scope.access === 'read') throw scopeRefusal('This token only reads')
+    if (!isWithin(scope, org_id, node_id)) throw scopeRefusal('This token is for something else')
   }
   next()
 }
 
-function beyond(detail: string): Refusal {
+function scopeRefusal(detail: string): Refusal {
   return new Refusal('token_scope', detail)
 }
 
@@ -103,8 +104,9 @@ function bearerStrategy(deps: Deps, verified: Verified): Strategy {
     {
       jwtFromRequest: bearerToken,
       // jsonwebtoken verifies with a KeyObject, four times faster than with PEM.
-      secretOrKeyProvider: (req: unknown, _text: string, done: (error: unknown, key?: KeyObject) => void) =>
-        done(null, (req as TokenRequest).key),
+      secretOrKeyProvider: (req: unknown, _text: string, done: (error: unknown, key?: string) => void) =>
+        // As credentialFinder asks; the types know neither that nor KeyObject.
+        done(null, (req as TokenRequest).key as unknown as string),
       algorithms: [algorithm],
       issuer: keys.issuer,
       audience: keys.issuer,
@@ -116,7 +118,7 @@ function bearerStrategy(deps: Deps, verified: Verified): Strategy {
       const { kid } = req as unknown as TokenRequest // as credentialFinder asks
       const claims = { sub, iat, exp, token_use, kid }
       verified.set(bearerToken(req) ?? '', claims)
-      personOf(deps, claims).then((person) => done(null, person ?? false), done)
+      findClaimed(deps, claims).then((person) => done(null, person ?? false), done)
     },
   )
 }
@@ -142,7 +144,7 @@ interface Claims {
  * The account must still exist. A token issued in the future is refused: after the clock stepped back it would be valid too
  * long, and its session can issue another.
  */
-async function personOf(deps: Deps, { sub, iat, exp, token_use }: Claims): Promise<Person | undefined> {
+async function findClaimed(deps: Deps, { sub, iat, exp, token_use }: Claims): Promise<Person | undefined> {
   const now = deps.now().getTime()
   if (typeof exp !== 'number' || exp * 1000 <= now) return undefined
   if (typeof iat !== 'number' || iat * 1000 > now + clockLeewayMs) return undefined

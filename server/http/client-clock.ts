@@ -3,13 +3,13 @@
 import type { Request, Response } from 'express'
 
 /** Milliseconds between two checks of a connection. */
-const lookMs = 15_000
+const checkIntervalMs = 15_000
 /** Limits while the client has to send or to read: no byte in this time, or fewer than so many bytes in so much time. */
-const silenceMs = 60_000
+const silenceTimeoutMs = 60_000
 const slowMs = 60_000
 const slowBytes = 60 * 1024
 /** In total. */
-const longestMs = 3_600_000
+const totalTimeoutMs = 3_600_000
 
 /**
  * Calls `leave` when the client is silent, too slow, or has taken an hour, and closes the connection at the next check. Runs
@@ -25,13 +25,13 @@ export function watchClient(req: Request, res: Response, leave: () => void): voi
     const progress = moved() - before
     before += progress
     bytes += progress
-    total += lookMs
+    total += checkIntervalMs
     const isTheirs = isClientsTurn(req, res)
-    silent = isTheirs && progress === 0 ? silent + lookMs : 0
-    if (isTheirs) turns += lookMs
+    silent = isTheirs && progress === 0 ? silent + checkIntervalMs : 0
+    if (isTheirs) turns += checkIntervalMs
     const isSlow = turns >= slowMs && bytes < slowBytes
     if (turns >= slowMs) turns = bytes = 0
-    const isOver = isSlow || silent >= silenceMs || total >= longestMs
+    const isOver = isSlow || silent >= silenceTimeoutMs || total >= totalTimeoutMs
     if (left || (isOver && res.closed)) {
       socket.destroy()
       return
@@ -40,7 +40,7 @@ export function watchClient(req: Request, res: Response, leave: () => void): voi
     if (isOver) leave()
     arm()
   }
-  const arm = () => setTimeout(look, lookMs).unref()
+  const arm = () => setTimeout(look, checkIntervalMs).unref()
   arm()
 }
 

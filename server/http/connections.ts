@@ -8,11 +8,11 @@ import { sendRaw } from './raw-responses.ts'
 import { toOriginForm } from './request-line.ts'
 
 /** Milliseconds for the headers of a request. Bodies have their own limits: bodies.ts, and gitstore/transfer/smart-http.ts of a push. */
-const headersMs = 20_000
+const headersTimeoutMs = 20_000
 /** Longer than proxies and clients keep a connection, so that they close it first. */
-const keepAliveMs = 75_000
+const keepAliveTimeoutMs = 75_000
 /** Milliseconds for a client to read part of a complete response. */
-const readingMs = 120_000
+const readTimeoutMs = 120_000
 /** Milliseconds for which further input is read after the response: a client cut off while sending may not read it. */
 const lingerMs = 3_000
 
@@ -20,9 +20,9 @@ const lingerMs = 3_000
 const latest = new WeakMap<Duplex, ServerResponse>()
 
 export function newServer(app: RequestListener, log: Logger): Server {
-  const server = createServer({ requireHostHeader: false, headersTimeout: headersMs, requestTimeout: 0 })
-  server.keepAliveTimeout = keepAliveMs
-  server.timeout = readingMs
+  const server = createServer({ requireHostHeader: false, headersTimeout: headersTimeoutMs, requestTimeout: 0 })
+  server.keepAliveTimeout = keepAliveTimeoutMs
+  server.timeout = readTimeoutMs
   // A client that ends its side of the connection still reads. Not in the types: undocumented, but tested here.
   Object.assign(server, { httpAllowHalfOpen: true })
   const answer: RequestListener = (req, res) => {
@@ -87,7 +87,7 @@ function linger(socket: Duplex): void {
   socket.once('close', () => clearTimeout(overdue))
 }
 
-/** Whether a connection without traffic is idle or its client does not read; otherwise a response is being made. */
+/** Closes a connection without traffic: it is idle, or its client does not read. Not while a response is being made. */
 function endSilent(socket: Socket): void {
   const res = latest.get(socket)
   const isMaking = res !== undefined && !res.closed && socket.writableLength === 0

@@ -38,7 +38,7 @@ export function docsFiles(): RequestHandler {
 }
 
 /** Redirects browsers from `/` to the page; programs get 404. */
-export const frontDoor: RequestHandler = (req, res, next) => {
+export const redirectBrowsers: RequestHandler = (req, res, next) => {
   const isRead = req.method === 'GET' || req.method === 'HEAD'
   if (!isRead || !/^\/(\?|$)/.test(req.url)) {
     next()

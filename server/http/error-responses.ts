@@ -9,7 +9,7 @@ import { ClientGone, Invalid, RateLimited, Refusal, type RefusalCode } from '../
 import { publicPath } from './base-url.ts'
 import { setOperation } from './context.ts'
 import { isGitRequest } from './git.ts'
-import { hideSecrets, mostProblems } from './problems.ts'
+import { hideSecrets, maxProblems } from './problems.ts'
 import { setLimitHeaders } from './rate-limits.ts'
 import { requestId } from './requests.ts'
 import { readBySchema } from './sent-values.ts'
@@ -125,12 +125,12 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
     }
     const meaning = answerOf(error)
     if (meaning instanceof Invalid) {
-      const detail = meaning.problems.slice(0, mostProblems).map((problem) => hideSecrets(problem, req.path))
+      const detail = meaning.problems.slice(0, maxProblems).map((problem) => hideSecrets(problem, req.path))
       res.status(422).json({ detail } satisfies { detail: DocumentedProblem[] })
       return
     }
     res.locals.code = meaning?.code
-    if (meaning === undefined || statusOf[meaning.code] >= 500) tellFault(deps.log, error, meaning, request_id)
+    if (meaning === undefined || statusOf[meaning.code] >= 500) logFault(deps.log, error, meaning, request_id)
     if (meaning instanceof RateLimited) {
       setLimitHeaders(res, meaning.limit, 0, meaning.waitSeconds)
       res.set('Retry-After', String(meaning.waitSeconds))
@@ -143,7 +143,7 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
 }
 
 /** Where it is only not the moment, what is refused says enough. */
-function tellFault(log: Logger, err: unknown, meaning: Refusal | undefined, request_id: string): void {
+function logFault(log: Logger, err: unknown, meaning: Refusal | undefined, request_id: string): void {
   if (meaning?.code !== 'busy' && meaning?.code !== 'draining') log.error({ err, request_id }, 'a request failed')
   else log.warn({ code: meaning.code, reason: meaning.message, request_id }, 'a request was refused')
 }

@@ -85,7 +85,7 @@ export function newHold(caller: Caller): { readonly hold: (amount: number) => vo
   let held = 0
   return {
     hold: (amount) => {
-      if (!bytes.fits(caller, amount)) throw tooMany()
+      if (!bytes.fits(caller, amount)) throw tooManyGits()
       bytes.take(caller, amount)
       held += amount
     },
@@ -94,7 +94,7 @@ export function newHold(caller: Caller): { readonly hold: (amount: number) => vo
 }
 
 function turn(caller: Caller, signal: AbortSignal): Promise<void> {
-  if (!queueRation.fits(caller)) throw tooMany()
+  if (!queueRation.fits(caller)) throw tooManyGits()
   queueRation.take(caller)
   return new Promise((resolve, reject) => {
     const settle = (outcome: () => void) => {
@@ -105,7 +105,7 @@ function turn(caller: Caller, signal: AbortSignal): Promise<void> {
       outcome()
     }
     const leave = () => settle(() => reject(signal.reason))
-    const timer = setTimeout(() => settle(() => reject(tooMany())), waitTimeoutMs)
+    const timer = setTimeout(() => settle(() => reject(tooManyGits())), waitTimeoutMs)
     const waiter: Waiter = { caller, admit: () => settle(resolve) }
     signal.addEventListener('abort', leave, { once: true })
     queue.add(waiter)
@@ -121,6 +121,6 @@ function once(work: () => void): () => void {
   }
 }
 
-function tooMany(): Refusal {
+function tooManyGits(): Refusal {
   return new Refusal('busy', 'Too many clones and pushes at this moment; try again')
 }

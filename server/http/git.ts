@@ -43,11 +43,11 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
     const service = serviceOf(req, res, route)
     const credential = await credentialOf(req, findCredential)
     await count(req, res, credential?.person.id)
-    const remote = await openSmartHttp(deps, credential, route, service)
+    const smartHttp = await openSmartHttp(deps, credential, route, service)
     const caller = {
       key: credential === undefined ? `address ${networkOf(req)}` : `person ${credential.person.id}`,
       isAnonymous: credential === undefined,
-      isPublic: remote.isPublic,
+      isPublic: smartHttp.isPublic,
       repository: `${route.orgId}/${route.name}`,
     }
     const exchange = exchanges.begin(req, res)
@@ -55,7 +55,7 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
     const held = newHold(caller)
     try {
       const isAdvertisement = route.rest === 'info/refs'
-      const answer = isAdvertisement ? remote.advertise : await remote.read(bodyOf(req), wire, held.hold)
+      const answer = isAdvertisement ? smartHttp.advertise : await smartHttp.read(bodyOf(req), wire, held.hold)
       const giveBack = await takeSlot(caller, exchange.gone)
       try {
         exchange.admit()

@@ -6,12 +6,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request, Response } from 'express'
 
 /** Characters of JSON, approximately, that are serialised at once: 10 ms. */
-const atOnce = 1_048_576
+const piecesAboveCharacters = 1_048_576
 /** Characters of a piece: 1 ms. */
 const pieceCharacters = 131_072
 
 /** Whether the JSON is too long to be serialised at once; stops counting as soon as it is. */
-export function isLarge(body: unknown, characters = atOnce): boolean {
+export function isLarge(body: unknown, characters = piecesAboveCharacters): boolean {
   let left = characters
   const exceeds = (value: unknown): boolean => {
     left -= typeof value === 'string' ? value.length + 3 : 8

@@ -14,27 +14,27 @@ const persistent: ReadonlySet<unknown> = new Set(
 const persistentByPath: ReadonlySet<unknown> = new Set('ref_damaged object_missing object_damaged damaged'.split(' '))
 
 /** Kinds counted at once; further kinds are logged each time. */
-const mostKinds = 1_000
+const maxKinds = 1_000
 
 export interface FaultCounts {
-  /** Whether to write the record; otherwise it is counted. `tell` is called later with the count. */
-  admits(record: unknown, message: string, tell: (count: number) => void): boolean
+  /** Whether to write the record; otherwise it is counted. `report` is called later with the count. */
+  admits(record: unknown, message: string, report: (count: number) => void): boolean
   /** Logs the remaining counts before the log ends. */
   end(): void
 }
 
 export function faultCounts(): FaultCounts {
-  const kinds = new Map<string, { count: number; readonly tell: (count: number) => void }>()
+  const kinds = new Map<string, { count: number; readonly report: (count: number) => void }>()
 
   const tellOf = (kind: string): boolean => {
     const counted = kinds.get(kind)
     if (counted === undefined || counted.count === 0) return false
-    counted.tell(counted.count)
+    counted.report(counted.count)
     counted.count = 0
     return true
   }
 
-  const admits: FaultCounts['admits'] = (record, message, tell) => {
+  const admits: FaultCounts['admits'] = (record, message, report) => {
     const kind = kindOf(record, message)
     if (kind === undefined) return true
     const counted = kinds.get(kind)
@@ -42,8 +42,8 @@ export function faultCounts(): FaultCounts {
       counted.count++
       return false
     }
-    if (kinds.size >= mostKinds) return true
-    kinds.set(kind, { count: 0, tell })
+    if (kinds.size >= maxKinds) return true
+    kinds.set(kind, { count: 0, report })
     const timer = setInterval(() => {
       if (tellOf(kind)) return
       clearInterval(timer)
@@ -78,8 +78,8 @@ function errorIn(record: unknown): unknown {
 export function countingFaults(counts: FaultCounts) {
   return function logMethod(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
     const [record, message] = args as unknown as [unknown, string?] // the common part of LogFn's overloads
-    const tell = (count: number) =>
+    const report = (count: number) =>
       method.call(this, { code: codeIn(record), count }, `${message}: ${count} more times since`)
-    if (counts.admits(record, message ?? '', tell)) method.apply(this, args)
+    if (counts.admits(record, message ?? '', report)) method.apply(this, args)
   }
 }

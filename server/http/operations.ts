@@ -10,7 +10,7 @@ import { ImmutableAnswer } from '../domain/branches/immutable-answers.ts'
 import { networkOf } from './addresses.ts'
 import { baseUrl, publicPath } from './base-url.ts'
 import { contextOf } from './context.ts'
-import { goneSignal } from './gone.ts'
+import { disconnectSignal } from './disconnect.ts'
 import { sendGzipped } from './gzipped.ts'
 import { isLarge, sendPieces } from './json-pieces.ts'
 import { Bytes, Gzipped, type Headers, WithHeaders } from './responses.ts'
@@ -115,7 +115,7 @@ export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler
       base,
       from,
       get signal() {
-        return goneSignal(req, res)
+        return disconnectSignal(req, res)
       },
     })
     // Only the caller may cache it, and must revalidate; a handler may override this.

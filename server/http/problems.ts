@@ -20,7 +20,7 @@ type Schemas = { readonly [P in keyof SentData]: Schema }
 type Words = Omit<Problem, 'loc' | 'input'>
 
 /** Problems per response, as in the spec. */
-export const mostProblems = 100
+export const maxProblems = 100
 
 /** One problem per location: of several findings, the most specific. */
 export function problemsOf(findings: readonly Finding[], sent: SentData, schemas: Schemas): Problem[] {

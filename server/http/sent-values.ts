@@ -3,7 +3,7 @@
 import { canonicalId } from '../domain/layout.ts'
 import type { Problem } from '../errors.ts'
 import { isLongText, matchesInSlices } from './long-texts.ts'
-import { extra, inputOf, mostProblems, tooManyItems } from './problems.ts'
+import { extra, inputOf, maxProblems, tooManyItems } from './problems.ts'
 import { type Schema, schemaOf, typesOf } from './schemas.ts'
 
 type Steps = readonly (string | number)[]
@@ -42,7 +42,7 @@ export function readBySchema(given: Schema, value: unknown): unknown {
 export function problemsBefore(schema: Schema, body: unknown): Problem[] {
   const found = { problems: [], unknown: [] }
   look(schema, body, ['body'], found)
-  return found.unknown.length < mostProblems ? found.problems : found.unknown
+  return found.unknown.length < maxProblems ? found.problems : found.unknown
 }
 
 interface Found {
@@ -52,7 +52,7 @@ interface Found {
 }
 
 function look(given: Schema, value: unknown, loc: Steps, found: Found): void {
-  if (found.unknown.length >= mostProblems || found.problems.length >= mostProblems) return
+  if (found.unknown.length >= maxProblems || found.problems.length >= maxProblems) return
   const schema = schemaOf(given)
   if (typeof value === 'string') {
     if (typesOf(schema).includes('string')) lookAtText(schema, value, loc, found)
@@ -89,7 +89,7 @@ function lookAtMembers(
   if (additionalProperties !== false) return
   for (const name of Object.keys(value)) {
     if (Object.hasOwn(properties, name)) continue
-    if (found.unknown.length >= mostProblems) return
+    if (found.unknown.length >= maxProblems) return
     found.unknown.push({ loc: [...loc, name], ...extra, ...inputOf(value[name]) })
   }
 }

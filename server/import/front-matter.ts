@@ -37,19 +37,19 @@ function fieldsOf(yaml: string): Omit<FrontMatter, 'body' | 'problem'> {
   const { values, sourceOf } = readMapping(yaml)
   const written = sourceOf('title')
   const title = asLine(written ?? '', 500)
-  const told = new Set(written === title || values.title === null ? ['title'] : [])
+  const represented = new Set(written === title || values.title === null ? ['title'] : [])
   const tags: string[] = []
   for (const key of ['tags', 'tag']) {
     const words = wordsOf(values[key] ?? [])
     const fitting = words?.filter((word) => word.length <= maxTag) ?? []
-    if (fitting.length === words?.length && tags.length + fitting.length <= maxTags) told.add(key)
+    if (fitting.length === words?.length && tags.length + fitting.length <= maxTags) represented.add(key)
     tags.push(...fitting)
   }
   return {
     title,
     tags: distinct(tags),
     aliases: [values.aliases, values.alias].flatMap((value) => namesOf(value)),
-    properties: Object.fromEntries(Object.entries(values).filter(([key]) => !told.has(key))),
+    properties: Object.fromEntries(Object.entries(values).filter(([key]) => !represented.has(key))),
   }
 }
 

@@ -14,8 +14,8 @@ export interface Output {
 }
 
 /** Milliseconds between two pictures of the bar, and between two lines. */
-const barEvery = 100
-const lineEvery = 2_000
+const barIntervalMs = 100
+const lineIntervalMs = 2_000
 
 /** @param now milliseconds */
 export function progressOn(output: Output, label: string, now: () => number): Progress {
@@ -27,7 +27,7 @@ export function progressOn(output: Output, label: string, now: () => number): Pr
   function at(newDone: number, newTotal: number): void {
     ;[done, total] = [newDone, newTotal]
     const waited = now() - shownAt
-    if (terminal ? waited >= barEvery : waited >= lineEvery && percent() >= shownPercent + 10) show()
+    if (terminal ? waited >= barIntervalMs : waited >= lineIntervalMs && percent() >= shownPercent + 10) show()
   }
 
   function end(): void {

@@ -1,4 +1,5 @@
 /** What operators and newcomers ask of the service itself. */
+import { readJwks, readOpenidConfiguration } from '../domain/accounts/discovery.ts'
 import { requireReady } from '../domain/health.ts'
 import { docsPage, docsPolicy } from '../http/docs.ts'
 import type { HandlersOf } from '../http/operations.ts'
@@ -17,12 +18,16 @@ function specAt(publicUrl: string | undefined): typeof spec {
   return known
 }
 
-export const operationRoutes: HandlersOf<'getHealth' | 'getReadiness' | 'getSpec' | 'getDocs'> = {
+export const operationRoutes: HandlersOf<
+  'getHealth' | 'getReadiness' | 'getSpec' | 'getDocs' | 'getJwks' | 'getOpenidConfiguration'
+> = {
   getHealth: () => ({ status: 'ok' }),
   getReadiness: async (deps) => {
     await requireReady(deps)
     return { status: 'ready' }
   },
   getSpec: ({ config }) => specAt(config.publicUrl),
+  getJwks: readJwks,
+  getOpenidConfiguration: readOpenidConfiguration,
   getDocs: () => bytes(Buffer.from(docsPage), 'text/html; charset=utf-8', { 'Content-Security-Policy': docsPolicy }),
 }

@@ -6,7 +6,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import git from 'isomorphic-git'
-import { type Draft, openDraft } from '../../gitstore/objects/object-batch.ts'
+import { newObjectBatch, type ObjectBatch } from '../../gitstore/objects/object-batch.ts'
 import { type Decision, type Store, transact } from '../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 import { createRepo } from '../../gitstore/repos.ts'
@@ -66,13 +66,13 @@ function groveCommit(store: Store, repo: Repo): Work {
 
 async function commitOnMain(store: Store, repo: Repo, text: string): Promise<Oid> {
   return transact(store, [{ repo, ref: main }], async (current): Promise<Decision<Oid>> => {
-    const draft = openDraft(repo)
+    const draft = newObjectBatch(repo)
     const oid = await buildCommit(draft, current({ repo, ref: main }), text)
     return { moves: [{ repo, ref: main, to: oid }], value: oid, save: draft.save }
   })
 }
 
-async function buildCommit(draft: Draft, head: Oid | null, text: string): Promise<Oid> {
+async function buildCommit(draft: ObjectBatch, head: Oid | null, text: string): Promise<Oid> {
   const blob = await draft.blob(Buffer.from(text))
   const docs = await draft.tree([{ name: 'page.md', mode: '100644', oid: blob }])
   const tree = await draft.tree([{ name: 'docs', mode: '040000', oid: docs }])
@@ -143,7 +143,7 @@ async function shareRows(store: Store, repo: Repo, times: number): Promise<Row[]
   const taken = new Map<string, number[]>()
   const note = (what: string, ms: number) => taken.set(what, [...(taken.get(what) ?? []), ms])
   for (let n = 0; n < times; n++) {
-    const draft = openDraft(repo)
+    const draft = newObjectBatch(repo)
     note('building blob, trees and commit', await timed(() => buildCommit(draft, null, `built ${n}`)))
     const { ms, calls } = await traced(() => commitOnMain(store, repo, `traced ${n}`))
     for (const [what, pattern] of steps) note(what, covered(calls.filter((call) => pattern.test(call.path))))

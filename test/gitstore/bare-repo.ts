@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import type git from 'isomorphic-git'
 import { GitError } from '../../gitstore/errors.ts'
-import { openDraft } from '../../gitstore/objects/object-batch.ts'
+import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../gitstore/objects/tree-changes.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 
@@ -46,14 +46,14 @@ export async function commitFiles(
   parents: Oid[] = [],
   message = 'A change',
 ) {
-  const draft = openDraft(repo)
+  const draft = newObjectBatch(repo)
   const tree = await treeOf(draft, files)
   const oid = await draft.commit({ tree, parents, author: ann, committer: ann, message })
   await draft.save()
   return oid
 }
 
-export async function treeOf(draft: ReturnType<typeof openDraft>, files: Record<string, string>) {
+export async function treeOf(draft: ReturnType<typeof newObjectBatch>, files: Record<string, string>) {
   const changes = Object.entries(files).map(async ([path, text]) => ({
     path,
     blob: await draft.blob(Buffer.from(text)),

@@ -12,7 +12,7 @@ import { replaceFile, writeSynced } from '../../gitstore/durable.ts'
 import { cleanIdentity } from '../../gitstore/names.ts'
 import { runGit } from '../../gitstore/native.ts'
 import { findCommit, readCommit } from '../../gitstore/objects/commits.ts'
-import { openDraft } from '../../gitstore/objects/object-batch.ts'
+import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
 import { readBlob, readObject } from '../../gitstore/objects/objects.ts'
 import { findEntry, readTree } from '../../gitstore/objects/trees.ts'
 import type { Oid } from '../../gitstore/repo.ts'
@@ -23,7 +23,7 @@ describe('gitstore: objects', () => {
 
   it('passes fsck after a draft is saved, and reads before that', async () => {
     const { repo, git, say } = await bareRepo()
-    const draft = openDraft(repo)
+    const draft = newObjectBatch(repo)
     const blob = await draft.blob(Buffer.from('text\n'))
     const tree = await draft.tree([
       { name: 'b', mode: '100644', oid: blob },
@@ -65,7 +65,7 @@ describe('gitstore: objects', () => {
   it('makes an object that exists young again, so that no prune takes it', async () => {
     const { repo, git } = await bareRepo()
     const store = async () => {
-      const draft = openDraft(repo)
+      const draft = newObjectBatch(repo)
       const oid = await draft.blob(Buffer.from('kept'))
       await draft.save()
       return oid
@@ -79,7 +79,7 @@ describe('gitstore: objects', () => {
 
   it('writes nothing below a repository that is gone', async () => {
     const gone = { dir: join(folder, 'gone.git') }
-    const draft = openDraft(gone)
+    const draft = newObjectBatch(gone)
     const oid = await draft.blob(Buffer.from('late'))
     expect(await refusal(draft.save())).to.have.property('code', 'repo_missing')
     expect(await refusal(readObject(gone, oid))).to.have.property('code', 'repo_missing')
@@ -179,7 +179,7 @@ describe('gitstore: objects that it builds itself', () => {
       fc.asyncProperty(commit, message, async ({ tree, parents, author, committer }, message) => {
         const theirs = { tree, parent: parents, author, committer, message }
         const expected = await git.writeCommit({ fs, gitdir: repo.dir, commit: theirs })
-        expect(await openDraft(repo).commit({ tree, parents, author, committer, message })).to.equal(expected)
+        expect(await newObjectBatch(repo).commit({ tree, parents, author, committer, message })).to.equal(expected)
       }),
     )
   })
@@ -197,11 +197,11 @@ describe('gitstore: objects that it builds itself', () => {
           return { path: name, mode, oid, type } as const
         })
         const expected = await git.writeTree({ fs, gitdir: repo.dir, tree })
-        expect(await openDraft(repo).tree(entries)).to.equal(expected)
+        expect(await newObjectBatch(repo).tree(entries)).to.equal(expected)
       }),
     )
     for (const size of [0, 16_384, 16_385, 300_000]) {
-      const draft = openDraft(repo)
+      const draft = newObjectBatch(repo)
       const content = randomBytes(size)
       expect(await draft.blob(content)).to.equal(await git.writeBlob({ fs, gitdir: repo.dir, blob: content }))
       await rm(`${repo.dir}/objects`, { recursive: true })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { runGit } from '../../gitstore/native.ts'
-import { openDraft } from '../../gitstore/objects/object-batch.ts'
+import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
 import { transact } from '../../gitstore/refs/ref-transaction.ts'
 import type { Oid } from '../../gitstore/repo.ts'
 import { type Call, traced } from '../bench/traced.ts'
@@ -62,7 +62,7 @@ describe('gitstore: what survives a power cut', () => {
       const moved = names.map((ref) => ({ repo, ref }))
       const { calls } = await traced(() =>
         transact(store, moved, async () => {
-          const draft = openDraft(repo)
+          const draft = newObjectBatch(repo)
           const tree = await treeOf(draft, { a: '1', 'b/c': '2' })
           const oid = await draft.commit({ tree, parents: [], author: ann, committer: ann, message: 'Kept' })
           return { moves: moved.map((name) => ({ ...name, to: oid })), value: oid, save: draft.save }

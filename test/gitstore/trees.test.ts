@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { diffTrees, type TreeChange } from '../../gitstore/objects/diff.ts'
-import { openDraft } from '../../gitstore/objects/object-batch.ts'
+import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../gitstore/objects/tree-changes.ts'
 import { comparePaths } from '../../gitstore/objects/tree-names.ts'
 import { emptyTree, findEntry, listFiles, readTree, type TreeEntry } from '../../gitstore/objects/trees.ts'
@@ -22,7 +22,7 @@ const { tree: anyTree } = fc.letrec<{ tree: { [name: string]: Node }; node: Node
   node: fc.oneof({ depthSize: 'small' }, leaf, tie('tree')),
 }))
 
-async function storeNode(draft: ReturnType<typeof openDraft>, node: { [name: string]: Node }): Promise<Oid> {
+async function storeNode(draft: ReturnType<typeof newObjectBatch>, node: { [name: string]: Node }): Promise<Oid> {
   const entries: TreeEntry[] = []
   for (const [name, child] of Object.entries(node)) {
     if (typeof child.mode === 'string') {
@@ -43,7 +43,7 @@ describe('gitstore: trees', () => {
     const { repo, git } = await bareRepo()
     await fc.assert(
       fc.asyncProperty(anyTree, anyTree, async (a, b) => {
-        const draft = openDraft(repo)
+        const draft = newObjectBatch(repo)
         const [from, to] = [await storeNode(draft, a), await storeNode(draft, b)]
         await draft.save()
         const raw = git(['diff-tree', '-r', '--raw', '-z', '--no-renames', '--full-index', from, to]).toString('latin1')
@@ -69,7 +69,7 @@ describe('gitstore: trees', () => {
       fc.asyncProperty(fc.array(fc.array(change, { maxLength: 8 }), { maxLength: 4 }), async (rounds) => {
         let tree: Oid | null = null
         for (const round of rounds) {
-          const draft = openDraft(repo)
+          const draft = newObjectBatch(repo)
           const changes = []
           for (const { path, text } of round) {
             changes.push({ path, blob: text === null ? null : await draft.blob(Buffer.from(text)) })
@@ -98,7 +98,7 @@ describe('gitstore: trees', () => {
 
   it('keeps an executable file executable and names of other bytes as they are', async () => {
     const { repo } = await bareRepo()
-    const draft = openDraft(repo)
+    const draft = newObjectBatch(repo)
     const [one, two] = [await draft.blob(Buffer.from('1')), await draft.blob(Buffer.from('2'))]
     const tree = await draft.tree([
       { name: 'run', mode: '100755', oid: one },
@@ -122,7 +122,7 @@ describe('gitstore: trees', () => {
 
   it('refuses a dozen objects that stand for ten thousand million paths, with or without files', async () => {
     const { repo } = await bareRepo()
-    const draft = openDraft(repo)
+    const draft = newObjectBatch(repo)
     for (const seed of [[{ name: 'f', mode: '100644', oid: await draft.blob(Buffer.from('')) }], []] as TreeEntry[][]) {
       let tree = await draft.tree(seed)
       for (let i = 0; i < 10; i++) {

@@ -1,7 +1,7 @@
 /** Data folders of earlier releases under this one, and the way back. */
 
 import { existsSync } from 'node:fs'
-import { copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
@@ -47,25 +47,17 @@ describe('an upgrade', () => {
   afterEach(() => rm(dataDir, { recursive: true, force: true }))
 
   const credentials = () => join(dataDir, 'credentials.sqlite')
-
-  /** As an older version has left it. */
-  function downgrade(): void {
-    const db = new Sqlite(credentials())
-    db.exec("drop table account_address; delete from schema_migration where name > '002_access_tokens'")
-    db.close()
-  }
+  const copies = async () => (await readdir(dataDir)).filter((name) => name.endsWith('.bak')).sort()
 
   it('of accounts keeps a copy from before, the newest two, with which the older version goes on', async () => {
-    downgrade()
-    for (const old of ['000_a', '001_accounts']) await writeFile(`${credentials()}.${old}.bak`, 'older')
+    for (const old of ['001_accounts', '002_access_tokens']) await writeFile(`${credentials()}.${old}.bak`, 'older')
     const grove = await startGrove({ dataDir })
     await grove.close()
-    const copies = (await readdir(dataDir)).filter((name) => name.endsWith('.bak'))
-    const named = ['credentials.sqlite.001_accounts.bak', 'credentials.sqlite.002_access_tokens.bak']
-    expect(copies.sort()).to.deep.equal(named)
-    expect(tablesOf(credentials())).to.include('account_address')
-    const copy = `${credentials()}.002_access_tokens.bak`
-    expect(tablesOf(copy)).to.include('access_token').and.not.include('account_address')
+    const named = ['credentials.sqlite.002_access_tokens.bak', 'credentials.sqlite.003_account_addresses.bak']
+    expect(await copies()).to.deep.equal(named)
+    expect(tablesOf(credentials())).to.include('token_key')
+    const copy = `${credentials()}.003_account_addresses.bak`
+    expect(tablesOf(copy)).to.include('account_address').and.not.include('token_key')
     await copyFile(copy, credentials())
     const again = await startGrove({ dataDir })
     const login = await client(again).post('/auth/login', { email: 'ann@example.org', password })
@@ -74,9 +66,10 @@ describe('an upgrade', () => {
   })
 
   it('copies nothing where nothing is to be changed', async () => {
-    const grove = await startGrove({ dataDir })
-    await grove.close()
-    expect((await readdir(dataDir)).filter((name) => name.includes('.bak'))).to.deep.equal([])
+    await (await startGrove({ dataDir })).close()
+    for (const name of await copies()) await rm(join(dataDir, name))
+    await (await startGrove({ dataDir })).close()
+    expect(await copies()).to.deep.equal([])
   })
 
   describe('of the index, and back', () => {

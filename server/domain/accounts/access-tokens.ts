@@ -21,10 +21,10 @@ import { findPerson } from './accounts.ts'
 import { hashOf, isAccessToken, newAccessToken } from './tokens.ts'
 
 /** Per person, expired tokens included. */
-const mostTokens = 100
+const maxTokens = 100
 
 /** Milliseconds by which `last_used_at` may lag: recording a use costs a synced write, which no request waits for. */
-const usePrecision = 60_000
+const usePrecisionMs = 60_000
 
 /** What a personal access token may do; never more than its person. */
 export interface TokenScope {
@@ -47,7 +47,7 @@ export interface AccessToken extends Pick<Row, 'id' | 'name' | 'access' | 'hint'
   readonly org_id?: string
   readonly node_id?: string
   readonly expires_at?: string
-  /** At most `usePrecision` before the last use; absent until the first. */
+  /** At most `usePrecisionMs` before the last use; absent until the first. */
   readonly last_used_at?: string
 }
 
@@ -93,8 +93,8 @@ export async function createAccessToken(
     last_used_at: null,
   }
   await deps.credentials.write(async (trx) => {
-    if ((await countAccessTokens(trx, actor.id)) >= mostTokens) {
-      throw new Refusal('too_many_tokens', `You have ${mostTokens} tokens; revoke one that you no longer use`)
+    if ((await countAccessTokens(trx, actor.id)) >= maxTokens) {
+      throw new Refusal('too_many_tokens', `You have ${maxTokens} tokens; revoke one that you no longer use`)
     }
     await insertAccessToken(trx, row)
   })
@@ -128,7 +128,7 @@ export async function authenticateToken(
   if (row === undefined || (row.expires_at !== null && Date.parse(row.expires_at) <= now.getTime())) return undefined
   const person = await findPerson(deps, row.account_id)
   if (person === undefined) return undefined
-  noteUse(deps, row, now)
+  recordUse(deps, row, now)
   const { access, org_id, node_id } = row
   const bounds = { ...(org_id === null ? {} : { orgId: org_id }), ...(node_id === null ? {} : { nodeId: node_id }) }
   return { person, scope: { access, ...bounds } }
@@ -141,13 +141,13 @@ export function isWithin(scope: TokenScope, orgId: string | undefined, nodeId: s
 }
 
 /** When this process last recorded, or tried to record, a use, in ms, by token id. */
-const noted = new LRUCache<string, number>({ max: 10_000 })
+const recordedAt = new LRUCache<string, number>({ max: 10_000 })
 
-/** Records the use in the background; a failure is only logged. Many uses within `usePrecision` are one write. */
-function noteUse(deps: Deps, { id, last_used_at }: Row, now: Date): void {
-  const last = Math.max(noted.get(id) ?? 0, last_used_at === null ? 0 : Date.parse(last_used_at))
-  if (Math.abs(now.getTime() - last) < usePrecision) return
-  noted.set(id, now.getTime())
+/** Records the use in the background; a failure is only logged. Many uses within `usePrecisionMs` are one write. */
+function recordUse(deps: Deps, { id, last_used_at }: Row, now: Date): void {
+  const last = Math.max(recordedAt.get(id) ?? 0, last_used_at === null ? 0 : Date.parse(last_used_at))
+  if (Math.abs(now.getTime() - last) < usePrecisionMs) return
+  recordedAt.set(id, now.getTime())
   deps.credentials
     .write((trx) => setAccessTokenUsed(trx, id, now.toISOString()))
     .catch((error: unknown) => deps.log.warn({ err: error, token_id: id }, "a token's use could not be recorded"))

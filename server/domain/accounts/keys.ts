@@ -1,6 +1,6 @@
 /** The keys of this data folder: one signs, others are announced before they sign and verify until their last token ends. */
 
-import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { createPublicKey, type KeyObject } from 'node:crypto'
 import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import { v4 as randomUuid } from 'uuid'
 import type { CredentialsSchema, TokenKey } from '../../../index/credentials/schema.ts'
@@ -30,6 +30,17 @@ const unknownMs = 5_000
 
 type PrivateKey = Exclude<Awaited<ReturnType<typeof importJWK>>, Uint8Array>
 
+/** Of an elliptic curve. Source: RFC 7518 §6.2.1. */
+interface PublicJwk {
+  readonly kty: 'EC'
+  readonly crv: 'P-256'
+  readonly x: string
+  readonly y: string
+  readonly kid: string
+  readonly alg: typeof algorithm
+  readonly use: 'sig'
+}
+
 interface LoadedKey {
   readonly kid: string
   readonly activeFrom: number
@@ -37,7 +48,7 @@ interface LoadedKey {
   readonly retiredAt: number
   readonly privateKey: PrivateKey
   readonly publicKey: KeyObject
-  readonly publicJwk: JWK
+  readonly publicJwk: PublicJwk
 }
 
 /** `at` is a time in milliseconds. Each method throws what the database throws. */
@@ -49,7 +60,7 @@ export interface Keys {
   /** Undefined: unknown, or retired by then. */
   verifying(kid: string, at: number): Promise<KeyObject | undefined>
   /** Of all keys that sign, are announced, or may have tokens in use. Source: RFC 7517 §5. */
-  published(at: number): Promise<JWK[]>
+  published(at: number): Promise<PublicJwk[]>
 }
 
 /** The keys of this data folder, the first created at its first start. Processes that start together agree on one. */
@@ -153,16 +164,15 @@ async function newKey(createdAt: Date, activeFrom: Date): Promise<TokenKey> {
 }
 
 async function importKey({ kid, jwk, active_from }: TokenKey): Promise<Omit<LoadedKey, 'retiredAt'>> {
-  const parsed: JWK = JSON.parse(jwk)
-  const { kty, crv, x, y } = parsed
-  const privateKey = await importJWK(parsed, algorithm)
+  const { x = '', y = '', ...more }: JWK = JSON.parse(jwk)
+  const privateKey = await importJWK({ ...more, x, y }, algorithm)
   if (privateKey instanceof Uint8Array) throw new Error('A key in credentials.sqlite is not an EC key')
-  const publicJwk = { kty, crv, x, y, kid, alg: algorithm, use: 'sig' } as JWK // an EC key has them all
+  const point = { kty: 'EC', crv: 'P-256', x, y } as const
   return {
     kid,
     activeFrom: Date.parse(active_from),
     privateKey,
-    publicKey: createPublicKey({ key: { kty, crv, x, y } as JsonWebKey, format: 'jwk' }), // as above
-    publicJwk,
+    publicKey: createPublicKey({ key: point, format: 'jwk' }),
+    publicJwk: { ...point, kid, alg: algorithm, use: 'sig' },
   }
 }

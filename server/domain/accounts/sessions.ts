@@ -14,19 +14,19 @@ import {
 } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
-import { addressLife } from './sign-ins.ts'
 import { accessSeconds } from './keys.ts'
+import { addressLifetimeMs } from './sign-ins.ts'
 import { accessToken, hashOf, idToken, newToken, seal, unseal } from './tokens.ts'
 import { personOf, type User, userOf } from './users.ts'
 
 /** Milliseconds until an unused refresh token expires. */
-const refreshLife = 30 * 24 * 3600 * 1000
+const refreshLifetimeMs = 30 * 24 * 3600 * 1000
 
 /** Milliseconds in which a repeated token (a lost answer, two tabs) gets the same successor; later it counts as stolen. */
-const grace = 30_000
+const graceMs = 30_000
 
 /** Milliseconds that the operator's one-time token is valid. */
-const resetLife = 7 * 24 * 3600 * 1000
+const resetLifetimeMs = 7 * 24 * 3600 * 1000
 
 export interface Session {
   readonly message: string
@@ -42,7 +42,7 @@ export interface Session {
 /** Opens a session and returns its first refresh token. `from`: the address it is opened from. */
 export async function openSession(deps: Deps, accountId: string, from: string): Promise<string> {
   const token = newToken('refresh')
-  const forgotten = new Date(deps.now().getTime() - addressLife).toISOString()
+  const forgotten = new Date(deps.now().getTime() - addressLifetimeMs).toISOString()
   const session = { id: newId(), account_id: accountId, created_at: deps.now().toISOString(), revoked_at: null }
   await deps.credentials.write(async (trx) => {
     await deleteEndedSessions(trx, accountId, session.created_at)
@@ -91,7 +91,7 @@ export async function refresh(
     const row = await findRefreshToken(trx, hash)
     if (row === undefined || row.revoked_at !== null || row.expires_at <= now.toISOString()) return undefined
     if (row.used_at !== null && row.successor !== null) {
-      if (Math.abs(now.getTime() - Date.parse(row.used_at)) <= grace) {
+      if (Math.abs(now.getTime() - Date.parse(row.used_at)) <= graceMs) {
         return { accountId: row.account_id, token: unseal(token, row.successor) }
       }
       await setSessionRevoked(trx, row.session_id, now.toISOString())
@@ -120,7 +120,7 @@ export async function logout(deps: Deps, { refreshToken }: { refreshToken: strin
 /** A one-time token for `changePassword`. */
 export async function issueResetToken(deps: Deps, accountId: string): Promise<string> {
   const token = newToken('reset')
-  const expires_at = new Date(deps.now().getTime() + resetLife).toISOString()
+  const expires_at = new Date(deps.now().getTime() + resetLifetimeMs).toISOString()
   await deps.credentials.write((trx) =>
     insertResetToken(trx, { hash: hashOf(token), account_id: accountId, expires_at, used_at: null }),
   )
@@ -128,6 +128,6 @@ export async function issueResetToken(deps: Deps, accountId: string): Promise<st
 }
 
 function refreshRow(token: string, session_id: string, now: Date) {
-  const expires_at = new Date(now.getTime() + refreshLife).toISOString()
+  const expires_at = new Date(now.getTime() + refreshLifetimeMs).toISOString()
   return { hash: hashOf(token), session_id, created_at: now.toISOString(), expires_at, used_at: null, successor: null }
 }

@@ -16,10 +16,10 @@ const byAccount: Limit = { name: 'sign-in', quota: 10, windowSeconds: 60 }
 const byAccountInADay: Limit = { name: 'sign-in', quota: 100, windowSeconds: 24 * 3600 }
 
 /** Seconds of pause after a limit is exceeded: `shortest` the first time, doubled each time within a day, up to `longest`. */
-const pauses = { shortest: 60, longest: 900, forgottenAfter: 24 * 3600 } as const
+const pauseSeconds = { shortest: 60, longest: 900, forgottenAfter: 24 * 3600 } as const
 
 /** Milliseconds for which an address stays known to an account. */
-export const addressLife = 30 * 24 * 3600 * 1000
+export const addressLifetimeMs = 30 * 24 * 3600 * 1000
 
 export const unlimitedSignIns: LimitSignIn = (_attempt, work) => work()
 
@@ -51,16 +51,16 @@ export function limitedSignIns(newCounter: NewCounter): LimitSignIn {
   const known = countedBy('sign-in from a known address', 'to this account', byAccount)
   const strange = countedBy('sign-in', 'to this account', byAccount)
   const strangeInADay = countedBy('sign-in in a day', 'to this account', byAccountInADay, false)
-  const excesses = newCounter('sign-in excesses', { ...byAddress, windowSeconds: pauses.forgottenAfter })
+  const excesses = newCounter('sign-in excesses', { ...byAddress, windowSeconds: pauseSeconds.forgottenAfter })
 
   const tooMany = async ({ what, counter, key, doubles }: AttemptCounter, { limit, taken, waitMs }: Count) => {
     let seconds = Math.ceil(waitMs / 1000)
     if (doubles && taken === limit.quota + 1) {
       const { taken: times } = await excesses.take(key)
-      seconds = Math.min(pauses.shortest * 2 ** (times - 1), pauses.longest)
+      seconds = Math.min(pauseSeconds.shortest * 2 ** (times - 1), pauseSeconds.longest)
       await counter.close(key, seconds)
     }
-    return new RateLimited(`failed sign-ins ${what}`, limit, Math.min(seconds, pauses.longest))
+    return new RateLimited(`failed sign-ins ${what}`, limit, Math.min(seconds, pauseSeconds.longest))
   }
 
   return async ({ from, account }, work) => {
@@ -127,7 +127,7 @@ export async function attemptOn(
 ): Promise<Attempt> {
   if (account === undefined) return { from, account: { key: keyOfNobody(email), isKnownFrom: false } }
   const seenAt = await findAddress(deps.credentials.read, account.id, from)
-  const isKnownFrom = seenAt !== undefined && deps.now().getTime() - Date.parse(seenAt) < addressLife
+  const isKnownFrom = seenAt !== undefined && deps.now().getTime() - Date.parse(seenAt) < addressLifetimeMs
   return { from, account: { key: account.id, isKnownFrom } }
 }
 

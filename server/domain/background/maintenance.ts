@@ -9,9 +9,9 @@ import type { Deps } from '../../deps.ts'
 import { listStoredRepositories } from '../indexing/stored-repositories.ts'
 
 /** Milliseconds from the start to the first pass over all repositories, and between two passes. */
-const pauses = { first: 5_000, other: 60_000 } as const
+const pausesMs = { first: 5_000, other: 60_000 } as const
 /** Milliseconds before a repository whose maintenance failed is tried again. */
-const afterFailure = 60 * 60_000
+const retryAfterMs = 60 * 60_000
 
 /** Locked, never moved: only one process at a time maintains a repository. */
 const maintenanceRef = 'refs/grove/maintenance'
@@ -20,12 +20,12 @@ const maintenanceRef = 'refs/grove/maintenance'
 export async function maintainRepositories(deps: Deps): Promise<void> {
   const failures = new Map<string, Failure>()
   const pause = (ms: number) => sleep(ms, undefined, { signal: deps.draining, ref: false }).catch(() => {})
-  await pause(pauses.first)
+  await pause(pausesMs.first)
   while (!deps.draining.aborted) {
     await maintainAll(deps, failures).catch((error: unknown) =>
       deps.log.error({ err: error }, 'the maintenance failed; it continues in a minute'),
     )
-    await pause(pauses.other)
+    await pause(pausesMs.other)
   }
 }
 
@@ -46,7 +46,7 @@ async function maintainAll(deps: Deps, failures: Map<string, Failure>): Promise<
     } catch (error) {
       if (deps.draining.aborted || isPassing(error)) continue
       const message = error instanceof Error ? error.message : String(error)
-      failures.set(path, { until: performance.now() + afterFailure, message })
+      failures.set(path, { until: performance.now() + retryAfterMs, message })
       if (failure?.message !== message)
         deps.log.error({ err: error, path }, 'a repository could not be maintained; it is unchanged')
     }

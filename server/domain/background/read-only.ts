@@ -5,11 +5,11 @@ import type { Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
 
 /** Milliseconds before the first check; doubled before each further one, up to `longest`. */
-const pauses = { shortest: 1_000, longest: 60_000 } as const
+const pausesMs = { shortest: 1_000, longest: 60_000 } as const
 
 export async function checkUntilWritable({ log, draining }: Pick<Deps, 'log' | 'draining'>, repo: Repo): Promise<void> {
   log.error({ path: repo.dir }, 'a sync failed; the repository is read-only until it is checked')
-  for (let pause: number = pauses.shortest; ; pause = Math.min(2 * pause, pauses.longest)) {
+  for (let pause: number = pausesMs.shortest; ; pause = Math.min(2 * pause, pausesMs.longest)) {
     await sleep(pause, undefined, { signal: draining, ref: false }).catch(() => {})
     if (draining.aborted) return
     const sound = await checkReadOnly(repo).catch((error: unknown) => {

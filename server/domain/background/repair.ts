@@ -20,17 +20,18 @@ import { ledgerRef, main, nodeRepo, orgRepo, pinRef } from '../layout.ts'
 export async function repairRepository(deps: Deps, now: number, orgId: string, nodeId?: string): Promise<void> {
   const repo = nodeId === undefined ? orgRepo(deps.store, orgId) : nodeRepo(deps.store, orgId, nodeId)
   if (!repoExists(repo)) return
-  const tell = (done: object, what: string) => deps.log.warn({ path: repo.dir, ...done }, what)
+  const logRepair = (done: object, what: string) => deps.log.warn({ path: repo.dir, ...done }, what)
   const leftovers = await removeStaleFiles(deps.store, repo, now)
-  if (leftovers.length > 0) tell({ leftovers }, 'removed stale locks and temporary files')
+  if (leftovers.length > 0) logRepair({ leftovers }, 'removed stale locks and temporary files')
   const files = await restoreHeadAndConfig(repo)
-  if (files.length > 0) tell({ files }, 'rewrote HEAD or config')
+  if (files.length > 0) logRepair({ files }, 'rewrote HEAD or config')
   const objects = await removeEmptyObjects(repo)
-  if (objects.length > 0) tell({ objects }, 'removed empty objects, left by a crash')
+  if (objects.length > 0) logRepair({ objects }, 'removed empty objects, left by a crash')
   for (const ref of listEmptyRefs(repo)) {
     const oid = await lastKnown(deps, ref, orgId, nodeId)
     if (oid === undefined || !(await findCommit(repo, oid))) continue
-    if (await restoreRef(deps.store, { repo, ref }, oid)) tell({ ref, oid }, 'restored an empty ref from the index')
+    if (await restoreRef(deps.store, { repo, ref }, oid))
+      logRepair({ ref, oid }, 'restored an empty ref from the index')
   }
 }
 

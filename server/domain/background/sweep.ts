@@ -15,51 +15,51 @@ import { isId, orgFolder } from '../layout.ts'
 import { repairRepository } from './repair.ts'
 
 /** A recurring job; jobs run one after the other. */
-interface Chore {
+interface Job {
   /** The log message if it fails. */
   readonly failed: string
   /** Minimum milliseconds between its end and its next start. */
-  readonly every: number
+  readonly everyMs: number
   work(deps: Deps): Promise<void>
 }
 
-const minute = 60_000
+const minuteMs = 60_000
 
 /** In this order; all run at the start. */
-function choresOf(report: Report): readonly Chore[] {
+function jobsOf(report: Report): readonly Job[] {
   return [
-    { every: minute, work: recoverDead, failed: 'transactions of dead processes could not be recovered' },
-    { every: minute, work: removeUnfinished, failed: 'unfinished folders could not be removed' },
+    { everyMs: minuteMs, work: recoverDead, failed: 'transactions of dead processes could not be recovered' },
+    { everyMs: minuteMs, work: removeUnfinished, failed: 'unfinished folders could not be removed' },
     {
-      every: 60 * minute,
+      everyMs: 60 * minuteMs,
       work: repairAll,
       failed: 'the repositories could not be checked for damage by crashes',
     },
     {
-      every: minute,
+      everyMs: minuteMs,
       work: async (deps) => report((await indexAll(deps, undefined, repairAndIndex)).failed),
       failed: 'the repositories could not be indexed',
     },
-    { every: minute, work: forgetGone, failed: 'histories of deleted nodes could not be removed' },
+    { everyMs: minuteMs, work: forgetGone, failed: 'histories of deleted nodes could not be removed' },
   ]
 }
 
 /** A job takes at most 1/20 of the time: with 100,000 repositories, a pass runs every quarter of an hour. */
-const leisure = 20
+const restFactor = 20
 
 /** Runs each job when it is due, until `deps.draining`. */
 export async function sweep(deps: Deps, report: Report): Promise<void> {
-  const dueAt = new Map<Chore, number>()
-  const chores = choresOf(report)
+  const dueAt = new Map<Job, number>()
+  const jobs = jobsOf(report)
   while (!deps.draining.aborted) {
-    for (const chore of chores) {
+    for (const job of jobs) {
       const began = performance.now()
-      if (deps.draining.aborted || began < (dueAt.get(chore) ?? 0)) continue
-      await chore
+      if (deps.draining.aborted || began < (dueAt.get(job) ?? 0)) continue
+      await job
         .work(deps)
-        .catch((error: unknown) => deps.log.error({ err: error }, `${chore.failed}; it will be retried`))
+        .catch((error: unknown) => deps.log.error({ err: error }, `${job.failed}; it will be retried`))
       const ended = performance.now()
-      dueAt.set(chore, ended + Math.max(chore.every, leisure * (ended - began)))
+      dueAt.set(job, ended + Math.max(job.everyMs, restFactor * (ended - began)))
     }
     const next = Math.min(...dueAt.values()) - performance.now()
     await sleep(Math.max(next, 1), undefined, { signal: deps.draining, ref: false }).catch(() => {})

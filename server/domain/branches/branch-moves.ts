@@ -1,7 +1,7 @@
 /** Moves a branch: under its lock, after all rules, and brings the index up to it (laws 3 and 4). */
 
 import type { BranchName } from '../../../gitstore/names.ts'
-import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
+import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { holding, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -28,7 +28,7 @@ export interface CommitRequest {
   /** Whether the change can add a parent edge: it then holds the graph lock. */
   readonly addsParents: boolean
   /** Builds the new tree on the draft from the head's tree (null: none). */
-  readonly build: (draft: Draft, tree: Oid | null) => Promise<Oid>
+  readonly build: (draft: ObjectBatch, tree: Oid | null) => Promise<Oid>
   /** The part of the request to which a problem at that path belongs. */
   readonly locate: (path: string) => readonly (string | number)[]
 }
@@ -48,13 +48,13 @@ export async function commitToBranch(
   const { repo, org, node } = access
   refuseLongText(['body', 'message'], request.message)
   await readAhead(repo, ref)
-  return whileHeld(deps, access, ref === main && request.addsParents, () =>
+  return withGraphLockIf(deps, access, ref === main && request.addsParents, () =>
     transact(deps.store, [{ repo, ref }], async (current) => {
       const head = current({ repo, ref })
       requireHead(head, request.expectedHead, ref)
       if (ref === main && head !== null && org.require_pull_requests) refuseDirectMove()
       await requireStill(deps, actor, org.id, 'editor')
-      const draft = openDraft(repo)
+      const draft = newObjectBatch(repo)
       const before = head === null ? null : await readTree(repo, head)
       const tree = await request.build(draft, before)
       if (tree === before) throw new Refusal('no_changes', 'The branch already has exactly this content')
@@ -78,16 +78,16 @@ async function readAhead(repo: Repo, ref: string): Promise<void> {
 }
 
 /** Runs `work`, with the graph locked if `held`. The index is updated before the lock is released. */
-export async function whileHeld<T>(
+export async function withGraphLockIf<T>(
   deps: Deps,
   { org, node }: Pick<NodeAccess, 'org' | 'node'>,
   held: boolean,
   work: () => Promise<T>,
 ): Promise<T> {
-  return held ? whileGraphHeld(deps, org.id, node.id, work) : work()
+  return held ? withGraphLock(deps, org.id, node.id, work) : work()
 }
 
-export async function whileGraphHeld<T>(deps: Deps, orgId: string, nodeId: string, work: () => Promise<T>): Promise<T> {
+export async function withGraphLock<T>(deps: Deps, orgId: string, nodeId: string, work: () => Promise<T>): Promise<T> {
   const graph = { repo: orgRepo(deps.store, orgId), ref: graphRef }
   return holding(deps.store, graph, noteOf(orgId, nodeId), async () => {
     const value = await work()

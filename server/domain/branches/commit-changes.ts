@@ -2,7 +2,7 @@
 
 import { isGitError } from '../../../gitstore/errors.ts'
 import { pathProblem } from '../../../gitstore/names.ts'
-import type { Draft } from '../../../gitstore/objects/object-batch.ts'
+import type { ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { Invalid, invalid, type Problem } from '../../errors.ts'
@@ -47,7 +47,11 @@ export function fileChanges(changes: readonly Change[]): FileChange[] {
  *
  * @throws Invalid: a path to delete that is not there, a file where a folder stands, names that differ in case only
  */
-export async function applyFileChanges(draft: Draft, tree: Oid | null, files: readonly FileChange[]): Promise<Oid> {
+export async function applyFileChanges(
+  draft: ObjectBatch,
+  tree: Oid | null,
+  files: readonly FileChange[],
+): Promise<Oid> {
   const changes: { path: string; blob: Oid | null }[] = []
   for (const { path, bytes } of files) changes.push({ path, blob: bytes === null ? null : await draft.blob(bytes) })
   const missing = new Set<string>()
@@ -74,7 +78,7 @@ function refuseMissing(files: readonly FileChange[], missing: ReadonlySet<string
 }
 
 async function refuseCollisions(
-  draft: Draft,
+  draft: ObjectBatch,
   before: Oid | null,
   after: Oid,
   files: readonly FileChange[],

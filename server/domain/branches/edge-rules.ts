@@ -9,7 +9,7 @@ import type { ContentProblem } from '../format/path-problem.ts'
 import { edgeFile } from '../format/paths.ts'
 
 /** Problems reported per tree; more of them usually have one cause. */
-const mostTold = 100
+const maxProblems = 100
 
 /**
  * Problems of `after`, given `before`. Rules that are newer than some repositories apply only to content that breaks them
@@ -19,7 +19,7 @@ export function contentProblems(before: NodeContent, after: NodeContent): Conten
   const borne = new Map(before.problems.map(({ path, reason, excess }) => [`${path}\0${reason}`, excess]))
   return after.problems
     .filter(({ path, reason, excess }) => excess === undefined || excess > (borne.get(`${path}\0${reason}`) ?? -1))
-    .slice(0, mostTold)
+    .slice(0, maxProblems)
     .map(({ path, reason }) => ({ path, reason }))
 }
 
@@ -37,7 +37,7 @@ export async function graphProblems(
   const problems: ContentProblem[] = []
   const pace = newPace()
   for (const { id } of newParents(before, after)) {
-    if (problems.length >= mostTold) return problems
+    if (problems.length >= maxProblems) return problems
     await pace.turn()
     const path = edgeFile('parents', id)
     if (id === nodeId) problems.push({ path, reason: 'a node cannot be its own parent' })
@@ -48,7 +48,7 @@ export async function graphProblems(
   }
   const known = new Map(before.connections.map((connection) => [connection.id, connection.target]))
   for (const { id, target } of after.connections) {
-    if (problems.length >= mostTold) return problems
+    if (problems.length >= maxProblems) return problems
     const path = edgeFile('connections', id)
     if (known.get(id) === target) continue
     // An index lookup costs as much as 25 tree entries.

@@ -11,9 +11,9 @@ import { Refusal } from '../../errors.ts'
 import { largeRead } from './large-reads.ts'
 
 /** Distinct blobs cached per node, 80 bytes of heap each. */
-const blobLimit = 200_000
+const maxBlobs = 200_000
 /** Entries of distinct trees visited per node; opening a tree counts as 20 more. */
-const entryLimit = 1_000_000
+const maxEntries = 1_000_000
 const treeCost = 20
 
 interface PublicBlobs {
@@ -24,9 +24,9 @@ interface PublicBlobs {
   readonly isWhole: boolean
 }
 
-/** By folder, least recently used first: answers repeated requests without a walk. */
+/** By folder, for the tips last asked about: repeated requests need no walk. */
 const remembered = new LRUCache<string, PublicBlobs>({
-  maxSize: 2 * blobLimit,
+  maxSize: 2 * maxBlobs,
   sizeCalculation: ({ ids }) => ids.size + 20,
 })
 const collecting = new Map<string, Promise<PublicBlobs>>()
@@ -75,7 +75,7 @@ async function collect(repo: Repo, heads: readonly Oid[], pace: Pace): Promise<O
       if (entries === undefined) isWhole = false
       cost += treeCost + (entries?.length ?? 0)
       for (const { mode, oid } of entries ?? []) {
-        if (cost > entryLimit || ids.size >= blobLimit) return { ids, isWhole: false }
+        if (cost > maxEntries || ids.size >= maxBlobs) return { ids, isWhole: false }
         if (mode === '040000') trees.push(oid)
         else ids.add(oid)
         if (pace.isDue(1)) await pace.turn()

@@ -5,14 +5,14 @@ import type { Repo } from '../../../gitstore/repo.ts'
 type RefKind = 'heads' | 'tags'
 
 /** Per kind. A repository from elsewhere may have more, and then gets no new ones. */
-const refsAtMost = 10_000
+const maxRefs = 10_000
 
 /** How many more may be created. Concurrent requests may each take the last one. */
 export function roomFor(repo: Repo, kind: RefKind): number {
-  return refsAtMost - listRefs(repo, `refs/${kind}/`).size
+  return maxRefs - listRefs(repo, `refs/${kind}/`).size
 }
 
 /** The end of a sentence about a node with too many. */
 export function tooMany(kind: RefKind): string {
-  return `has ${refsAtMost} ${kind === 'heads' ? 'branches' : 'tags'}, which is the limit; delete some first`
+  return `has ${maxRefs} ${kind === 'heads' ? 'branches' : 'tags'}, which is the limit; delete some first`
 }

@@ -13,11 +13,11 @@ import { authorOf } from '../format/signatures.ts'
 import { ledgerRef, main, pinRef } from '../layout.ts'
 import { openPullsAt } from '../ledger/open-pulls.ts'
 import type { BranchMove, Settled } from '../ledger/settle.ts'
-import { judgeMoves, pinMoves, writeEvents } from '../ledger/settlement.ts'
-import { addsParents, whileHeld } from './branch-moves.ts'
+import { pinMoves, settleMoves, writeEvents } from '../ledger/settlement.ts'
+import { addsParents, withGraphLockIf } from './branch-moves.ts'
 import { findTree } from './commit-trees.ts'
 import { roomFor, tooMany } from './ref-limits.ts'
-import { judge, judgeLocked, Rejected } from './ref-rules.ts'
+import { checkLockedRef, checkRef, Rejected } from './ref-rules.ts'
 
 export interface Moved {
   /** Why refs were not moved, by ref name. */
@@ -27,10 +27,10 @@ export interface Moved {
 }
 
 /** Whether a refused ref leaves the others unaffected or prevents all moves. */
-export type Together = 'each that may' | 'all or none'
+export type Atomicity = 'each that may' | 'all or none'
 
 /** Locked refs that are skipped; with one more, the rest is not tried. */
-const busyAtMost = 5
+const maxBusyRefs = 5
 /** Refs judged or compared between two turns of the event loop. */
 const refsAtOnce = 200
 
@@ -46,24 +46,24 @@ export async function moveRefs(
   person: Person,
   access: NodeAccess,
   commands: readonly RefCommand[],
-  together: Together,
+  atomicity: Atomicity,
 ): Promise<Moved> {
   const refused = new Map<string, unknown>()
-  const judged = new Set<RefCommand>()
+  const checked = new Set<RefCommand>()
   for (let round = 0, busy = 0; ; round++) {
     const rest = commands.filter(({ ref }) => !refused.has(ref))
-    if (rest.length === 0 || (together === 'all or none' && refused.size > 0)) return { refused, events: [] }
+    if (rest.length === 0 || (atomicity === 'all or none' && refused.size > 0)) return { refused, events: [] }
     const now = round === 0 ? access : await reread(deps, access, 'editor')
     try {
-      const events = await whileHeld(deps, now, await movesParents(now, rest), async () => {
-        await judgeAll({ deps, person, access: now }, rest, { refused, judged, together })
-        return attempt(deps, person, now, commands, { refused, together })
+      const events = await withGraphLockIf(deps, now, await addsParentsToMain(now, rest), async () => {
+        await checkAll({ deps, person, access: now }, rest, { refused, checked, atomicity })
+        return attempt(deps, person, now, commands, { refused, atomicity })
       })
       if (events !== 'again') return { refused, events }
     } catch (error) {
       const culprit = culpritOf(error, rest)
       if (culprit === undefined) throw error
-      if (isGitError(error, 'busy') && ++busy > busyAtMost) throw error
+      if (isGitError(error, 'busy') && ++busy > maxBusyRefs) throw error
       refused.set(culprit, error)
     }
   }
@@ -77,21 +77,21 @@ function culpritOf(error: unknown, commands: readonly RefCommand[]): string | un
 
 interface Verdicts {
   readonly refused: Map<string, unknown>
-  readonly together: Together
+  readonly atomicity: Atomicity
 }
 
-async function judgeAll(
-  context: Parameters<typeof judge>[0],
+async function checkAll(
+  context: Parameters<typeof checkRef>[0],
   commands: readonly RefCommand[],
-  { refused, judged, together }: Verdicts & { readonly judged: Set<RefCommand> },
+  { refused, checked, atomicity }: Verdicts & { readonly checked: Set<RefCommand> },
 ): Promise<void> {
   for (const command of commands) {
-    if (judged.has(command)) continue
-    await judge(context, command).catch((error: unknown) => refused.set(command.ref, error))
-    if (refused.size > 0 && together === 'all or none') return
+    if (checked.has(command)) continue
+    await checkRef(context, command).catch((error: unknown) => refused.set(command.ref, error))
+    if (refused.size > 0 && atomicity === 'all or none') return
     // The rules of main depend on the graph, which is locked only for this attempt.
-    if (command.ref !== main) judged.add(command)
-    if (judged.size % refsAtOnce === 0) await nextTurn()
+    if (command.ref !== main) checked.add(command)
+    if (checked.size % refsAtOnce === 0) await nextTurn()
   }
 }
 
@@ -101,10 +101,10 @@ async function attempt(
   person: Person,
   access: NodeAccess,
   commands: readonly RefCommand[],
-  { refused, together }: Verdicts,
+  { refused, atomicity }: Verdicts,
 ): Promise<readonly Settled[] | 'again'> {
   const { repo, node, org, history } = access
-  const allowed = () => (together === 'all or none' && refused.size > 0 ? [] : commands.filter(isLeft))
+  const allowed = () => (atomicity === 'all or none' && refused.size > 0 ? [] : commands.filter(isLeft))
   const isLeft = ({ ref }: RefCommand) => !refused.has(ref)
   const group = allowed()
   if (group.length === 0) return []
@@ -118,14 +118,14 @@ async function attempt(
     const open = await openPullsAt(deps.index.read, { repo, nodeId: node.id }, before)
     for (const [at, command] of group.entries()) {
       const locked = { deps, person, access, current, open }
-      await judgeLocked(locked, command).catch((error: unknown) => refused.set(command.ref, error))
+      await checkLockedRef(locked, command).catch((error: unknown) => refused.set(command.ref, error))
       if (at % refsAtOnce === refsAtOnce - 1) await nextTurn()
     }
     refuseBeyondLimit(repo, allowed(), refused)
     const left = allowed()
     const headOf = (branch: string): Oid | null => readRef(repo, `refs/heads/${branch}`)
     const situation = { open, moves: branchMoves(left), headOf }
-    const { events, pins } = await judgeMoves(access, situation, authorOf(person), deps.now().toISOString())
+    const { events, pins } = await settleMoves(access, situation, authorOf(person), deps.now().toISOString())
     if (pins.some(({ number }) => !numbers.includes(number))) return { moves: [], value: 'again' }
     const to = await writeEvents({ repo, history }, before, events)
     const moves: Move[] = [...(await pinMoves(repo, pins)), ...left.map((command) => ({ repo, ...command }))]
@@ -163,7 +163,7 @@ async function touchedBy({ index }: Deps, nodeId: string, commands: readonly Ref
     .map(({ number }) => number)
 }
 
-async function movesParents({ repo }: NodeAccess, commands: readonly RefCommand[]): Promise<boolean> {
+async function addsParentsToMain({ repo }: NodeAccess, commands: readonly RefCommand[]): Promise<boolean> {
   const move = commands.find(({ ref }) => ref === main)
   if (!move?.to) return false
   const after = await findTree(repo, move.to)

@@ -61,15 +61,15 @@ export function refProblem(ref: string): string | undefined {
 }
 
 /** Checks the new value of a ref with a valid name, before any lock. @throws Rejected, HasMoved */
-export async function judge(context: PushContext, command: RefCommand): Promise<void> {
+export async function checkRef(context: PushContext, command: RefCommand): Promise<void> {
   const { ref, from, to } = command
   if (readRef(context.access.repo, ref) !== from) throw new HasMoved()
-  if (ref.startsWith('refs/heads/')) await judgeBranch(context, command)
+  if (ref.startsWith('refs/heads/')) await checkBranch(context, command)
   else if (to !== null && !(await hasObject(context.access.repo, to))) throw new Rejected('the tag names no object')
 }
 
-/** Checks under the locks what may have changed since `judge`. @throws Rejected, HasMoved; Refusal forbidden */
-export async function judgeLocked(context: LockedPush, { ref, from, to }: RefCommand): Promise<void> {
+/** Checks under the locks what may have changed since `checkRef`. @throws Rejected, HasMoved; Refusal forbidden */
+export async function checkLockedRef(context: LockedPush, { ref, from, to }: RefCommand): Promise<void> {
   const { deps, person, access, current, open } = context
   if (current({ repo: access.repo, ref }) !== from) throw new HasMoved()
   if (ref !== main || from === null || to === null || !access.org.require_pull_requests) return
@@ -78,7 +78,7 @@ export async function judgeLocked(context: LockedPush, { ref, from, to }: RefCom
   await requireStill(deps, person, access.org.id, 'maintainer')
 }
 
-async function judgeBranch({ deps, access }: PushContext, { ref, from, to }: RefCommand): Promise<void> {
+async function checkBranch({ deps, access }: PushContext, { ref, from, to }: RefCommand): Promise<void> {
   const { repo, history } = access
   if (to === null) {
     if (ref === main) throw new Rejected('main cannot be deleted')

@@ -5,7 +5,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { ContentProblem } from './path-problem.ts'
 
 /** Edges in one folder: every commit compares them, and every graph in memory holds them. */
-const edgesAtMost = 10_000
+const maxEdges = 10_000
 
 /** The content of an edge file, perhaps with problems. Undefined: not an edge file. */
 export type EdgeFile<T> = { readonly edge?: T; readonly problems: readonly ContentProblem[] } | undefined
@@ -61,8 +61,8 @@ export async function readEdgeFolder<T>(
   const edges: T[] = []
   const problems: ContentProblem[] = []
   for (const entry of entries) {
-    if (files.size >= edgesAtMost) {
-      problems.push({ path: name, reason: `a node cannot have more than ${edgesAtMost} ${name}` })
+    if (files.size >= maxEdges) {
+      problems.push({ path: name, reason: `a node cannot have more than ${maxEdges} ${name}` })
       break
     }
     const same = before?.files.get(entry.name)

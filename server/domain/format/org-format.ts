@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { GitError, isGitError } from '../../../gitstore/errors.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
-import { openDraft } from '../../../gitstore/objects/object-batch.ts'
+import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { readTree } from '../../../gitstore/objects/trees.ts'
@@ -93,7 +93,7 @@ export async function commitOrg(
   at: Date,
   message: string,
 ): Promise<Oid> {
-  const draft = openDraft(repo)
+  const draft = newObjectBatch(repo)
   const known = before === null ? undefined : await readRecord(repo, before)
   const changes: { path: string; blob: Oid | null }[] = []
   if (record.org !== known?.org) changes.push({ path: orgFile, blob: await draft.blob(asJson(record.org)) })

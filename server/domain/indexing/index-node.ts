@@ -131,7 +131,7 @@ async function nodeFields(repo: Repo, row: NodeRow | undefined, ledger: Oid, hea
   return {
     node: {
       title: content.title ?? record.title,
-      description: describe(content, text),
+      description: descriptionOf(content, text),
       tags: JSON.stringify(content.tags),
       properties: JSON.stringify(content.properties),
       created_at: record.created_at,
@@ -153,7 +153,7 @@ async function hasEdgesOf(repo: Repo, head: Oid | null | undefined, content: Nod
 }
 
 /** The property `description`, or else the beginning of the text. */
-function describe({ properties: { description } }: NodeContent, text: string): string {
+function descriptionOf({ properties: { description } }: NodeContent, text: string): string {
   if (typeof description === 'string') return description
   return text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200)
 }

@@ -3,7 +3,7 @@
 import { GitError } from '../../../gitstore/errors.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { diffTrees } from '../../../gitstore/objects/diff.ts'
-import { openDraft } from '../../../gitstore/objects/object-batch.ts'
+import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
@@ -48,7 +48,7 @@ export type PullEvent = 'open' | 'edit' | 'merge' | 'close' | 'reopen'
 
 /** Creates the first commit of a ledger and saves it. */
 export async function startLedger(repo: Repo, record: NodeRecord, by: Author): Promise<Oid> {
-  const draft = openDraft(repo)
+  const draft = newObjectBatch(repo)
   const changes = [
     { path: nodeFile, blob: await draft.blob(asJson(record)) },
     { path: lastNumberFile, blob: await draft.blob(Buffer.from('0\n')) },
@@ -71,7 +71,7 @@ export async function appendPulls(
   ledger: Oid,
   events: readonly { readonly event: PullEvent; readonly record: PullRecord }[],
 ): Promise<Oid> {
-  const draft = openDraft(repo)
+  const draft = newObjectBatch(repo)
   let tip = ledger
   let { tree } = await readCommit(repo, ledger)
   for (const { event, record } of events) {

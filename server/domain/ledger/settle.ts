@@ -146,9 +146,7 @@ function lastHead(moves: BranchMoves, headOf: Situation['headOf'], record: PullR
 
 const heads = 'refs/heads/'
 
-/**
- * The moves between two states, both by full ref name. Branches of open requests that are in neither state are included.
- */
+/** The moves between two states, both by full ref name. Branches of open requests that are in neither state are included. */
 export function movesBetween(
   before: ReadonlyMap<string, Oid>,
   after: ReadonlyMap<string, Oid>,

@@ -26,7 +26,7 @@ const unknown: Author = { name: '', email: '' }
  *
  * @param by who moved the branches; undefined if unknown: then the committer of a target's head is recorded for merges
  */
-export async function judgeMoves(
+export async function settleMoves(
   node: RepoHistory,
   situation: Situation,
   by: Author | undefined,
@@ -92,7 +92,7 @@ export interface IndexedNode extends RepoHistory {
  */
 export async function settleFound(deps: Deps, node: IndexedNode, situation: Situation): Promise<boolean> {
   const { repo, nodeId, version } = node
-  const { events, pins } = await judgeMoves(node, situation, undefined, deps.now().toISOString())
+  const { events, pins } = await settleMoves(node, situation, undefined, deps.now().toISOString())
   if (events.length === 0) return false
   const ledger = { repo, ref: ledgerRef }
   await transact(

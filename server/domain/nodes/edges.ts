@@ -1,7 +1,7 @@
 /** Parents and connections as operations: each is one commit on main of the node that holds the edge. */
 
 import { randomBytes } from 'node:crypto'
-import type { Draft } from '../../../gitstore/objects/object-batch.ts'
+import type { ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { NodeConnection } from '../../../index/derived/neighbours.ts'
@@ -147,7 +147,7 @@ async function changeEdge(
   expectedHead: string | null | undefined,
   { message, folder, id, bytes, locate }: EdgeChange,
 ): Promise<Oid> {
-  const build = async (draft: Draft, tree: Oid | null): Promise<Oid> => {
+  const build = async (draft: ObjectBatch, tree: Oid | null): Promise<Oid> => {
     const content = await readContent(draft.repo, tree)
     const edges: readonly (ParentEntity | ConnectionEntity)[] = content[folder]
     const file = bytes(

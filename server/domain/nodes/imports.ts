@@ -1,7 +1,7 @@
 /** Writes a planned folder as nodes: creates new ones, commits to changed ones, leaves the rest. */
 
 import { GitError, isStorageFault } from '../../../gitstore/errors.ts'
-import { openDraft } from '../../../gitstore/objects/object-batch.ts'
+import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { findNode, listNodeProperties } from '../../../index/derived/node-queries.ts'
@@ -157,7 +157,7 @@ async function replaceTree(deps: Deps, actor: Person, orgId: string, node: Impor
 
 /** Whether `tree` contains exactly these files. Needs no lock; in a second import this holds for nearly every node. */
 async function isTree(repo: Repo, tree: Oid, files: NodeFiles): Promise<boolean> {
-  return (await buildTree(openDraft(repo), tree, files)) === tree
+  return (await buildTree(newObjectBatch(repo), tree, files)) === tree
 }
 
 async function missingNodes(deps: Deps, orgId: string, nodes: readonly ImportedNode[]): Promise<Imported['missing']> {

@@ -1,7 +1,7 @@
 /** Creates a node: builds its repository completely and renames it into place. */
 import { v7 as newId } from 'uuid'
 import { isGitError } from '../../../gitstore/errors.ts'
-import { type Draft, openDraft } from '../../../gitstore/objects/object-batch.ts'
+import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -12,7 +12,7 @@ import { Invalid, invalid, Refusal } from '../../errors.ts'
 import { nodeIn, type OrgAccess, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
-import { problemsOf, refuseProblems, whileGraphHeld } from '../branches/branch-moves.ts'
+import { problemsOf, refuseProblems, withGraphLock } from '../branches/branch-moves.ts'
 import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { edgeFile, liesIn, nodeFile, textFile } from '../format/paths.ts'
 import { asJson, signature } from '../format/signatures.ts'
@@ -94,7 +94,7 @@ export async function createNodeFrom(
     await createRepo(nodeRepo(deps.store, orgId, id).dir, async (repo) => {
       const refs = new Map<string, Oid>()
       if (seed.files) {
-        const draft = openDraft(repo)
+        const draft = newObjectBatch(repo)
         const tree = await buildTree(draft, null, seed.files)
         const node = { id } as NodeRow // problemsOf reads only the id
         refuseProblems(await problemsOf(deps, { org, node }, draft.repo, main, null, tree), seed.locate)
@@ -114,14 +114,14 @@ export async function createNodeFrom(
     })
   }
   const hasParents = [...(seed.files?.keys() ?? [])].some((path) => liesIn('parents', path))
-  if (hasParents) await whileGraphHeld(deps, orgId, id, make)
+  if (hasParents) await withGraphLock(deps, orgId, id, make)
   else await make()
   await tryIndexNode(deps, orgId, id)
   return id
 }
 
 /** The tree of exactly these files, made on the draft from `before` (null: from nothing). */
-export async function buildTree(draft: Draft, before: Oid | null, files: NodeFiles): Promise<Oid> {
+export async function buildTree(draft: ObjectBatch, before: Oid | null, files: NodeFiles): Promise<Oid> {
   const old = before === null ? [] : await listFiles(draft.repo, before)
   const gone = old.filter(({ path }) => !files.has(path)).map(({ path }) => ({ path, blob: null }))
   const wanted = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))

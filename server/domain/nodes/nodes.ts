@@ -3,7 +3,7 @@ import { unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { makeFolder } from '../../../gitstore/durable.ts'
-import type { Draft } from '../../../gitstore/objects/object-batch.ts'
+import type { ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { transact } from '../../../gitstore/refs/ref-transaction.ts'
@@ -132,7 +132,7 @@ function toSummary(node: SummaryRow) {
   }
 }
 
-async function patchTree(draft: Draft, tree: Oid | null, node: NodeRow, patch: NodePatch): Promise<Oid> {
+async function patchTree(draft: ObjectBatch, tree: Oid | null, node: NodeRow, patch: NodePatch): Promise<Oid> {
   const changes: { path: string; blob: Oid }[] = []
   const { title, tags, properties, text_content } = patch
   if (title !== undefined || tags || properties) {

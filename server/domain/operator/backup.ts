@@ -32,7 +32,7 @@ export interface BackedUp {
 const privateMode = 0o700
 
 /** Milliseconds after which a partial copy counts as abandoned. */
-const abandoned = 24 * 3600 * 1000
+const abandonedAfterMs = 24 * 3600 * 1000
 
 /** Repositories copied concurrently. */
 const atOnce = 2
@@ -197,7 +197,7 @@ async function removeAbandoned(folder: string, now: Date): Promise<void> {
       if (isAbsent(error)) return { mtimeMs: now.getTime() }
       throw error
     })
-    if (now.getTime() - mtimeMs > abandoned) await rm(join(folder, name), { recursive: true, force: true })
+    if (now.getTime() - mtimeMs > abandonedAfterMs) await rm(join(folder, name), { recursive: true, force: true })
   }
 }
 

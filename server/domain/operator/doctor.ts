@@ -26,7 +26,7 @@ export interface Examination {
 export type Step = 'Checking' | 'Rebuilding'
 
 /** Milliseconds for a running service to index what moved during the check. */
-const secondLook = 1_000
+const recheckDelayMs = 1_000
 /** Repositories checked concurrently. */
 const atOnce = 2
 
@@ -130,7 +130,7 @@ async function lookAgain(
   different: readonly Difference[],
   failed: Map<string, string>,
 ): Promise<Difference[]> {
-  await sleep(secondLook)
+  await sleep(recheckDelayMs)
   const unsound = new Set([...failed.keys()].map((path) => path.replace(/(\/org)?\.git$/, '')))
   for (const { orgId, nodeId } of different) unsound.add(nodeId === undefined ? orgId : `${orgId}/${nodeId}`)
   for (const owner of [...unsound].sort()) {

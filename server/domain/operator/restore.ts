@@ -31,8 +31,7 @@ export async function findOccupant(root: string): Promise<string | undefined> {
   const run = runFolder(root)
   for (const process of await namesIn(run)) {
     const claim = takeOver(run, process)
-
-    // Undefined while its folder exists: the process lives. The files are the lock files of processes.
+    // No claim though its folder exists: the process lives. Plain files here are locks between processes.
     if (!claim && isTaken(lockFileIn(join(run, process)))) return 'a service or a command is at work on it'
     claim?.release()
   }
@@ -79,7 +78,7 @@ async function placeCredentials(
   await pipeline(file.createReadStream(), createWriteStream(making, { flags: 'wx', mode: 0o600 }))
   const damage = findDatabaseDamage(making)
   if (damage !== undefined) {
-    problems.push({ path: credentialsFile, reason: `damaged, everybody gets a new account: ${damage}` })
+    problems.push({ path: credentialsFile, reason: `damaged; all members get new accounts: ${damage}` })
     return false
   }
   if (manifest && manifest.credentials?.sha256 !== (await hashOfFile(from)))

@@ -113,11 +113,11 @@ async function listTrash({ store }: Pick<Deps, 'store'>): Promise<(Trashed & { r
     const [orgId = '', at] = name.split('.')
     if (!isId(orgId)) continue
     if (at !== undefined && isTime(at))
-      found.push({ path: join(root, name), orgId, nodeId: undefined, deleted_at: timeOf(at) })
+      found.push({ path: join(root, name), orgId, nodeId: undefined, deleted_at: dateOf(at) })
     for (const repo of at === undefined ? await namesIn(join(root, name)) : []) {
       const [nodeId = '', ms = '', end] = repo.split('.')
       if (isId(nodeId) && isTime(ms) && end === 'git')
-        found.push({ path: join(root, name, repo), orgId, nodeId, deleted_at: timeOf(ms) })
+        found.push({ path: join(root, name, repo), orgId, nodeId, deleted_at: dateOf(ms) })
     }
   }
   return found.sort((a, b) => (a.deleted_at < b.deleted_at ? -1 : 1))
@@ -141,6 +141,6 @@ function isTime(ms: string): boolean {
   return /^\d{1,15}$/.test(ms)
 }
 
-function timeOf(ms: string): string {
+function dateOf(ms: string): string {
   return new Date(Number(ms)).toISOString()
 }

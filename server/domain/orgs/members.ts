@@ -15,7 +15,7 @@ import { changeOrg, requireOwner } from './org-changes.ts'
 export type Member = MemberRow
 
 /** Per organisation: each change rewrites the list of member files, 70 bytes a member. */
-const membersAtMost = 10_000
+const maxMembers = 10_000
 
 /** In the order of joining. */
 export async function listMembers(deps: Deps, actor: Person, at: OrgAt, page: Page) {
@@ -37,8 +37,8 @@ export async function putMember(deps: Deps, actor: Person, at: MemberAt, { role 
     member = { ...member, created_at: known?.created_at ?? now }
     if (known?.role === role) return record
     if (known?.role === 'owner') requireAnotherOwner(record, account.id)
-    if (!known && record.members.size >= membersAtMost)
-      throw new Refusal('too_many_members', `An organisation has at most ${membersAtMost} members; remove some first`)
+    if (!known && record.members.size >= maxMembers)
+      throw new Refusal('too_many_members', `An organisation has at most ${maxMembers} members; remove some first`)
     const { user_id, ...file } = member
     return { ...record, members: new Map([...record.members, [user_id, file]]) }
   })

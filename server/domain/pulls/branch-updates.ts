@@ -15,7 +15,7 @@ import {
   problemsOf,
   refuseDirectMove,
   refuseProblems,
-  whileHeld,
+  withGraphLockIf,
 } from '../branches/branch-moves.ts'
 import { readTree } from '../branches/commit-trees.ts'
 import { signature } from '../format/signatures.ts'
@@ -27,7 +27,7 @@ import { type PullRequest, toPull } from './pull-views.ts'
 import { pullAfter, rowFor } from './pulls.ts'
 
 /** Commits that are rebased: 1 ms of CPU each, 25 ms if both sides changed the same file. */
-const commitsAtMost = 250
+const maxCommits = 250
 
 /** Per process; each update may run several gits, one after the other. */
 const inSlot = openSlots({
@@ -66,12 +66,12 @@ export async function updatePullBranch(
     if (!(await history.contains(onto, from))) throw new Refusal('branch_protected', 'main cannot be rewritten')
   }
   const { ahead } = await history.divergence(onto, from)
-  if (ahead > commitsAtMost)
-    throw tooMany(`The target lacks ${ahead} commits of the source, and at most ${commitsAtMost} are rebased here`)
+  if (ahead > maxCommits)
+    throw tooManyCommits(`The target lacks ${ahead} commits of the source, and at most ${maxCommits} are rebased here`)
   const head = await inSlot(actor.id, signal, () => rebased(deps, actor, access, { from, onto, signal }))
   signal.throwIfAborted()
   const adds = source.ref === main && (await addsParents(repo, await readTree(repo, from), await readTree(repo, head)))
-  await whileHeld(deps, access, adds, () =>
+  await withGraphLockIf(deps, access, adds, () =>
     transact(deps.store, [source], async (current) => {
       if (current(source) !== from)
         throw headMoved('The source branch moved meanwhile; nothing was changed', current(source))
@@ -103,7 +103,7 @@ async function rebased(
   try {
     return await rebase(repo, { commits, onto, committer: signature(actor, deps.now()), signal })
   } catch (error) {
-    if (isGitError(error, 'limit_exceeded')) throw tooMany('The folders that the commits change are too large')
+    if (isGitError(error, 'limit_exceeded')) throw tooManyCommits('The folders that the commits change are too large')
     if (!isGitError(error, 'merge_conflict')) throw error
     throw new Refusal('merge_conflict', 'Both branches changed the same paths; nothing was changed', {
       paths: error.facts.paths,
@@ -111,6 +111,6 @@ async function rebased(
   }
 }
 
-function tooMany(what: string): Refusal {
+function tooManyCommits(what: string): Refusal {
   return new Refusal('too_many_commits', `${what}; rebase with git and push`)
 }

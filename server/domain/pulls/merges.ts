@@ -9,7 +9,7 @@ import { Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor, requireRole, requireStill, reread } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
-import { addsParents, whileHeld } from '../branches/branch-moves.ts'
+import { addsParents, withGraphLockIf } from '../branches/branch-moves.ts'
 import { readTree } from '../branches/commit-trees.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { authorOf } from '../format/signatures.ts'
@@ -18,7 +18,7 @@ import { ledgerRef, main } from '../layout.ts'
 import { type PullRecord, readPull } from '../ledger/ledger.ts'
 import { openPullsAt } from '../ledger/open-pulls.ts'
 import { toRow } from '../ledger/pull-ledger.ts'
-import { judgeMoves, writeEvents } from '../ledger/settlement.ts'
+import { settleMoves, writeEvents } from '../ledger/settlement.ts'
 import { stateOf } from './pull-state.ts'
 import type { PullRequest } from './pull-views.ts'
 import { pullAfter, rowFor } from './pulls.ts'
@@ -38,7 +38,7 @@ export async function mergePull(deps: Deps, actor: Person, at: PullAt, input: Me
   for (let held = false; ; held = true, access = await reread(deps, access, 'editor')) {
     const row = await rowFor(deps, at)
     requireRole(access, roleToMerge(access, row))
-    const done = await whileHeld(deps, access, held, () => attempt(deps, actor, access, row, input, held))
+    const done = await withGraphLockIf(deps, access, held, () => attempt(deps, actor, access, row, input, held))
     await tryIndexNode(deps, at.orgId, at.nodeId)
     if (done) return pullAfter(deps, access, at)
   }
@@ -81,7 +81,7 @@ async function attempt(
       moves: new Map([[row.target_branch, { before: from, after: to }]]),
       headOf: (branch: string) => readRef(repo, `refs/heads/${branch}`),
     }
-    const { events } = await judgeMoves(access, situation, authorOf(actor), deps.now().toISOString())
+    const { events } = await settleMoves(access, situation, authorOf(actor), deps.now().toISOString())
     return {
       moves: [
         { ...target, to },

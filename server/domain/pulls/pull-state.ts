@@ -13,7 +13,7 @@ import { laterOf, timeOf } from '../format/signatures.ts'
 
 export type MergeReason = MergeRefusal | 'mergeable'
 
-const mostProblems = 100
+const maxProblems = 100
 
 export interface PullState {
   readonly source: Oid | null
@@ -72,6 +72,6 @@ export async function stateOf(deps: Pick<Deps, 'index'>, access: NodeAccess, pul
   const moved = source ? await findCommit(repo, source) : undefined
   const movedAt = moved ? timeOf(moved.committer) : ''
   const updatedAt = laterOf(movedAt, pull.recorded_at)
-  const told = problems.slice(0, mostProblems)
-  return { source, target, ahead, behind, problems: told, reasons: [first, ...rest], updatedAt }
+  const listed = problems.slice(0, maxProblems)
+  return { source, target, ahead, behind, problems: listed, reasons: [first, ...rest], updatedAt }
 }

@@ -18,14 +18,14 @@ import type { Settled } from '../ledger/settle.ts'
 import { adviceFor } from './push-advice.ts'
 
 /** Refs per push; a larger repository moves in by several pushes. */
-const mostRefs = 2_000
+const maxRefs = 2_000
 /**
  * Refs per transaction, unless the push is atomic: their locks and the ledger's are held for 0.2 s. Other writers wait at most
  * a second for a lock.
  */
-const mostMoved = 250
+const refsPerTransaction = 250
 /** Problems listed per ref. */
-const mostProblems = 20
+const maxProblems = 20
 /** For refs of an atomic push of which one is a folder of another. */
 const nameTaken = pushAnswerOf(new GitError('ref_name_taken', 'A ref is a folder of another'))
 
@@ -61,15 +61,15 @@ export async function receivePush(
       const outcome = await moveRefs(deps, actor, access, group, atomic ? 'all or none' : 'each that may')
       lines.push(...linesOf(outcome.events))
       for (const [ref, cause] of outcome.refused) {
-        const told = explain(deps, cause)
-        refused.set(ref, told.reason)
-        lines.push(...told.lines.map((line) => `${printable(excerpt(shortName(ref)))}: ${line}`))
+        const explained = explain(deps, cause)
+        refused.set(ref, explained.reason)
+        lines.push(...explained.lines.map((line) => `${printable(excerpt(shortName(ref)))}: ${line}`))
       }
       if (atomic) refuseRest(refused, group)
     } catch (error) {
-      const told = explain(deps, error)
-      for (const { ref } of group) if (!refused.has(ref)) refused.set(ref, told.reason)
-      lines.push(...told.lines)
+      const explained = explain(deps, error)
+      for (const { ref } of group) if (!refused.has(ref)) refused.set(ref, explained.reason)
+      lines.push(...explained.lines)
     }
   }
   await tryIndexNode(deps, at.orgId, at.nodeId)
@@ -107,7 +107,8 @@ function groupsOf(commands: readonly RefCommand[]): RefCommand[][] {
   const single = commands.filter(isSingle)
   const ordered = sorted(single.sort((a, b) => Number(a.to !== null) - Number(b.to !== null)))
   const groups: RefCommand[][] = []
-  for (let at = 0; at < independent.length; at += mostMoved) groups.push(independent.slice(at, at + mostMoved))
+  for (let at = 0; at < independent.length; at += refsPerTransaction)
+    groups.push(independent.slice(at, at + refsPerTransaction))
   return [...groups, ...ordered.map((command) => [command])]
 }
 
@@ -131,11 +132,7 @@ function refusedNames(commands: readonly RefCommand[]): Map<string, string> {
   const seen = new Set<string>()
   for (const { ref } of commands) {
     const problem =
-      commands.length > mostRefs
-        ? `a push has at most ${mostRefs} refs`
-        : seen.has(ref)
-          ? 'named twice'
-          : refProblem(ref)
+      commands.length > maxRefs ? `a push has at most ${maxRefs} refs` : seen.has(ref) ? 'named twice' : refProblem(ref)
     if (problem !== undefined) refused.set(ref, problem)
     seen.add(ref)
   }
@@ -158,11 +155,11 @@ interface Explanation {
 /** The lines for the person who pushes. Faults of the service are logged. */
 function explain(deps: Deps, error: unknown): Explanation {
   if (error instanceof Rejected) {
-    const told = error.problems
-      .slice(0, mostProblems)
+    const explained = error.problems
+      .slice(0, maxProblems)
       .map(({ path, reason }) => printable(`${excerpt(path)}: ${reason}`))
-    const more = error.problems.length - told.length
-    return { reason: printable(error.message), lines: more > 0 ? [...told, `and ${more} more`] : told }
+    const more = error.problems.length - explained.length
+    return { reason: printable(error.message), lines: more > 0 ? [...explained, `and ${more} more`] : explained }
   }
   const { reason, isLogged } = pushAnswerOf(error)
   if (isLogged) deps.log.error({ err: error }, 'a ref of a push could not be moved')

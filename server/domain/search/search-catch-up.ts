@@ -44,7 +44,7 @@ async function readNodes(deps: Deps, orgId: string, search: OrgSearch, run: Slic
   for (;;) {
     const rows = await listChangedNodes(deps.index.read, orgId, search.nodes, batch)
     for (const { id, changed } of rows) {
-      await readNode(deps, orgId, id, search, run)
+      await indexForSearch(deps, orgId, id, search, run)
       search.nodes = changed
       makeRoom(deps.searches, search)
     }
@@ -53,7 +53,7 @@ async function readNodes(deps: Deps, orgId: string, search: OrgSearch, run: Slic
 }
 
 /** Reads the node's current state; if it is newer than requested, it will be read again later. */
-async function readNode(deps: Deps, orgId: string, id: string, { index }: OrgSearch, run: Slices): Promise<void> {
+async function indexForSearch(deps: Deps, orgId: string, id: string, { index }: OrgSearch, run: Slices): Promise<void> {
   const row = await findSearchRow(deps.index.read, orgId, id, CUTS[0])
   if (!row) return
   const { title, tags, updated_at: updatedAt, head, beginning, bytes } = row

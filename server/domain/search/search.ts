@@ -17,8 +17,8 @@ import { catchUp } from './search-catch-up.ts'
 import type { OrgSearch } from './search-memory.ts'
 
 /** Waiting queries per organisation, and how long they wait. */
-const mostAsked = 64
-const waitMs = 120_000
+const maxWaiting = 64
+const waitTimeoutMs = 120_000
 
 /** How often a query is repeated because a node changed before its text was read. */
 const rounds = 5
@@ -28,7 +28,7 @@ export async function retrieve(deps: Deps, actor: Person, at: OrgAt, question: S
   const { epoch } = (await orgFor(deps, actor, at, 'reader')).org
   refuseLongQuery(question.query)
   const search = searchOf(deps, orgId, epoch)
-  if (search.asked >= mostAsked) throw new Refusal('busy', 'Too many searches of this organisation wait; try again')
+  if (search.asked >= maxWaiting) throw new Refusal('busy', 'Too many searches of this organisation wait; try again')
   const waiting = { isOver: false }
   const answer = search.turn.then(() => (waiting.isOver ? undefined : answerTo(deps, orgId, search, question)))
   search.asked++
@@ -75,7 +75,7 @@ async function withinTime(answer: Promise<Retrieved | undefined>): Promise<Retri
   const late = new Refusal('busy', 'The search index of this organisation is being made; try again')
   let timer: NodeJS.Timeout | undefined
   const clock = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late), waitMs)
+    timer = setTimeout(() => reject(late), waitTimeoutMs)
   })
   try {
     const found = await Promise.race([answer, clock])

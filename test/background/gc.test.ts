@@ -1,0 +1,17 @@
+import { expect } from 'chai'
+import { gcStorm } from '../gc-storm.ts'
+
+describe('git gc, repack -ad and pack-refs in a loop from outside, and maintenance of our own', () => {
+  it('make no read and no write fail, show no stale head and lose nothing, in 8 s', async () => {
+    const storm = await gcStorm(8)
+    const { failedReads, failedWrites, staleHeads, lost } = storm
+    expect({ failedReads, failedWrites, staleHeads, lost }).to.deep.equal({
+      failedReads: [],
+      failedWrites: [],
+      staleHeads: [],
+      lost: [],
+    })
+    expect(Math.min(storm.commits, storm.merges, storm.reads)).to.be.greaterThan(0)
+    expect([...storm.packing.values()].every(({ done }) => done > 0)).to.equal(true)
+  })
+})

@@ -1,0 +1,86 @@
+import { rm } from 'node:fs/promises'
+import { request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { client, newDataDir, password, type SpawnedGrove, spawnGrove } from '../support/grove.ts'
+
+describe('the log', () => {
+  let dataDir: string
+  let grove: SpawnedGrove
+
+  before(async () => {
+    dataDir = await newDataDir()
+    grove = await spawnGrove(dataDir, { LOG_LEVEL: 'trace' })
+  })
+  after(async () => {
+    await grove.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+
+  it('holds no password, no token and no Authorization, whatever goes right or wrong', async () => {
+    const account = { email: 'ann@example.org', password, name: 'Ann' }
+    const anyone = client(grove)
+    const { body: session } = await anyone.post('/auth/signup', account)
+    const ann = client(grove, session.accessToken)
+    await anyone.post('/auth/signup', account)
+    await anyone.post('/auth/login', { ...account, password: 'wrong horse battery' })
+    await anyone.post('/auth/login', { email: account.email, password: 'wrong horse battery' })
+    await anyone.post('/auth/login', `{"email": "ann@example.org", "password": "${password}"`)
+    const { body: refreshed } = await anyone.post('/auth/refresh', { refreshToken: session.refreshToken })
+    await ann.post('/auth/password', { old_password: 'wrong horse battery', new_password: 'another horse battery' })
+    await ann.post('/auth/password', { old_password: password, new_password: 'another horse battery' })
+    await client(grove, `${session.accessToken}x`).get('/auth/me')
+    await ann.get(`/auth/me?token=${session.accessToken}`)
+    await ann.get(`/docs?x=${session.refreshToken}`)
+    const { body: issued } = await ann.post('/auth/tokens', { name: 'Laptop', access: 'read' })
+    const token: string = issued.token
+    const basic = `Basic ${Buffer.from(`ann:${token}`).toString('base64')}`
+    await client(grove, token).get('/auth/me')
+    await client(grove, token).post('/orgs', { name: 'More' })
+    await client(grove, `${token}x`).get('/auth/me')
+    await anyone.get('/auth/me', { authorization: basic })
+    await anyone.get(`/git/${session.user.org_id}/org.git/info/refs?service=git-upload-pack`, { authorization: basic })
+    await anyone.get('/auth/me', { 'x-request-id': token })
+    await ann.delete(`/auth/tokens/${token}`)
+    await requestLine(`http://ann:${token}@127.0.0.1/auth/me`)
+    await ann.get(`/orgs/${session.user.org_id}/nodes?access_token=x`)
+    await said(/"url":"\/orgs\/[^"]*access_token=x"/)
+    const { stderr, stdout } = grove.output()
+    const secrets = [
+      password,
+      'wrong horse battery',
+      'another horse battery',
+      'Bearer ',
+      'Basic ',
+      token,
+      basic.slice(6),
+    ]
+    const tokens = [session, refreshed].flatMap((one) => [one.accessToken, one.idToken, one.refreshToken])
+    for (const secret of [...secrets, ...tokens]) expect(stderr + stdout).to.not.include(secret)
+  })
+
+  it('has a line for each request, under the id that the answer carries', async () => {
+    const { headers } = await client(grove).get('/orgs/x/nodes')
+    await said(new RegExp(`"${headers['x-request-id']}"`))
+    const lines = grove.output().stderr.trim().split('\n')
+    const requests = lines.map((line) => JSON.parse(line)).filter((line) => line.req?.id === headers['x-request-id'])
+    expect(requests.map(({ req, res }) => [req.method, req.url, res.statusCode])).to.deep.equal([
+      ['GET', '/orgs/x/nodes', 401],
+    ])
+  })
+
+  /** Asks with an address that `fetch` would take apart. */
+  function requestLine(path: string): Promise<void> {
+    const { hostname, port } = new URL(grove.url)
+    return new Promise((resolve, reject) => {
+      request({ hostname, port, path }, (response) => response.resume().on('end', resolve))
+        .on('error', reject)
+        .end()
+    })
+  }
+
+  /** A line is written once the answer is; it takes a moment to arrive here. */
+  async function said(pattern: RegExp): Promise<void> {
+    while (!pattern.test(grove.output().stderr)) await sleep(10)
+  }
+})

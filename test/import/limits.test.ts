@@ -1,0 +1,122 @@
+/** An import of a folder that is not a vault: pipes, endless files, names and links that nobody meant. */
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { readRegular } from '../../gitstore/regular-files.ts'
+import { listFolder, readListed } from '../../server/import/folder.ts'
+import { planImport } from '../../server/import/plan.ts'
+import { grove as command, type Finished } from '../support/command.ts'
+import { type Grove, signUp, startGrove } from '../support/grove.ts'
+
+const org = '8f14e45f-ceea-467f-a1d3-0c6f9b1f2a11'
+
+describe('import of what is no vault', () => {
+  let scratch: string
+  let grove: Grove
+
+  before(async () => {
+    scratch = await mkdtemp(join(tmpdir(), 'grove-odd-'))
+    grove = await startGrove()
+    await signUp(grove, 'Ann')
+  })
+  after(async () => {
+    await grove.close()
+    await rm(scratch, { recursive: true, force: true })
+  })
+
+  it('reads no more than it may of a file, whatever the file system says of its size', async () => {
+    expect((await stat('/proc/self/maps')).size).to.equal(0)
+    expect(await readRegular('/proc/self/maps', 1_024)).to.match(/^larger than /)
+    expect(await readRegular('/proc/self/maps', 10 * 1_048_576)).to.be.instanceOf(Buffer)
+  })
+
+  it('imports nothing that the kernel makes up, and ends with 1', async () => {
+    const { code, stdout } = await importOf('/proc/self/net')
+    expect(code).to.equal(1)
+    expect(stdout).to.contain('  .: in proc, whose files the kernel makes up: not imported\n')
+    expect(stdout).to.contain(': 1 nodes, 0 parent edges, 0 connections, 0 attachments\n')
+  })
+
+  it('opens neither a pipe nor a socket nor a device, and waits for none', async () => {
+    const folder = await mkdtemp(join(scratch, 'Odd-'))
+    execFileSync('mkfifo', [join(folder, 'pipe.md')])
+    await writeFile(join(folder, 'a.md'), '# A\n')
+    const { code, stdout } = await importOf(folder)
+    expect(code).to.equal(0)
+    expect(stdout).to.contain('  pipe.md: not a regular file\n')
+    expect(await readListed(folder, 'pipe.md')).to.equal('is a named pipe')
+    expect(await readListed('/dev', 'zero')).to.equal('is a device')
+  })
+
+  it('says of a name that is not UTF-8 that it is not, and takes the others', async () => {
+    const folder = Buffer.from(await mkdtemp(join(scratch, 'Names-')))
+    const name = (text: string) => Buffer.concat([folder, Buffer.from(`/${text}`, 'latin1')])
+    await writeFile(name('caf\xe9.md'), '# Café\n')
+    await mkdir(name('caf\xe9s'))
+    await writeFile(name('caf\xe9s/a.md'), '# A\n')
+    await writeFile(name('b.md'), '# B\n')
+    const { code, stdout } = await importOf(folder.toString())
+    expect(code).to.equal(1)
+    expect(stdout).to.contain(`2 things could not be placed as they are:
+  caf\ufffd.md: its name is not UTF-8: rename it
+  caf\ufffds: its name is not UTF-8: rename it
+`)
+    expect(stdout).to.contain('2 created')
+  })
+
+  it('tells the first 20 unresolved links of a file, how many more there are, and how many in all', async () => {
+    const folder = await mkdtemp(join(scratch, 'Links-'))
+    const links = Array.from({ length: 1_000 }, (_, n) => `[[Nowhere ${n}]]`)
+    await writeFile(join(folder, 'a.md'), links.join(' '))
+    await writeFile(join(folder, 'b.md'), `[[${'x'.repeat(500)}]]`)
+    const { code, stdout } = await importOf(folder)
+    expect(code).to.equal(0)
+    const lines = stdout.split('as they are:\n')[1]?.split('\n') ?? []
+    expect(lines.slice(0, 2)).to.deep.equal([
+      '  a.md: unresolved link: [[Nowhere 0]]',
+      '  a.md: unresolved link: [[Nowhere 1]]',
+    ])
+    expect(lines.slice(20)).to.deep.equal([
+      '  a.md: and 980 more unresolved links, 1000 in all',
+      `  b.md: unresolved link: [[${'x'.repeat(198)}…`,
+      '1001 links are unresolved in all',
+      '',
+    ])
+  })
+
+  it('says in words that YAML is nested too deep', async () => {
+    const folder = await mkdtemp(join(scratch, 'Deep-'))
+    await writeFile(join(folder, 'a.md'), `---\na: ${'['.repeat(20_000)}${']'.repeat(20_000)}\n---\n# A\n`)
+    const { problems } = await planImport(folder, org)
+    expect(problems).to.deep.equal([
+      { path: 'a.md', reason: 'front matter left in the text: it is nested deeper than 64' },
+    ])
+  })
+
+  it('leaves out and names what is more than it can hold, and ends with 1', async () => {
+    const folder = await mkdtemp(join(scratch, 'Large-'))
+    for (const name of ['a.md', 'b.md', 'a.bin', 'b.bin']) {
+      await writeFile(join(folder, name), '')
+      await truncate(join(folder, name), 1_048_576)
+    }
+    const limits = { markdownBytes: 1_048_576, attachmentBytes: 1_048_576 }
+    const { problems, left, counts } = await planImport(folder, org, () => {}, limits)
+    const reason = 'left out: an import holds at most 1 MiB of its kind; import the folder in parts'
+    expect(problems).to.deep.equal(['b.bin', 'b.md'].map((path) => ({ path, reason })))
+    expect([left, counts.attachments, counts.nodes]).to.deep.equal([2, 1, 2])
+    await truncate(join(folder, 'a.bin'), 10 * 1_048_576 + 1)
+    expect((await importOf(folder)).code).to.equal(1)
+  })
+
+  it('lists files by names that it can open', async () => {
+    const folder = await mkdtemp(join(scratch, 'Listed-'))
+    await writeFile(join(folder, 'ü.md'), '')
+    expect((await listFolder(folder)).files).to.deep.equal(['ü.md'])
+  })
+
+  function importOf(folder: string): Promise<Finished> {
+    return command(grove.dataDir, 'import', folder, '--as', 'ann@example.org')
+  }
+})

@@ -1,0 +1,65 @@
+/** Ids of what was deleted: kept for its owner while it lies in the trash, forgotten with it. */
+import { execFile } from 'node:child_process'
+import { expect } from 'chai'
+import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { expecting, newNode } from '../support/node.ts'
+
+describe('the id of a deleted node', () => {
+  let grove: Grove
+  let ann: PersonClient
+  let bob: PersonClient
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+    bob = await signUp(grove, 'Bob')
+  })
+  after(() => grove.close())
+
+  /** The exit code and what was said. */
+  function cli(...args: string[]): Promise<[number, string]> {
+    const env = { ...process.env, DATA_DIR: grove.dataDir, LOG_LEVEL: 'error' }
+    return new Promise((resolve) => {
+      execFile(process.execPath, ['dist/cli.js', ...args], { env }, (error, stdout, stderr) => {
+        resolve([typeof error?.code === 'number' ? error.code : 0, stdout + stderr])
+      })
+    })
+  }
+
+  const taken = { status: 409, body: { detail: 'This id is taken', code: 'node_exists' } }
+
+  it('is nobody else’s: it comes back as it was', async () => {
+    const node = await newNode(grove, ann, { title: 'Whales', text_content: 'Whale song.' })
+    const before = (await ann.get(node.at)).body
+    await ann.delete(node.at).then(expecting(204))
+    expect(await bob.post(`/orgs/${bob.org}/nodes`, { id: node.id, title: 'Mine' })).to.deep.equal(taken)
+    expect(await cli('restore-node', `${node.org}/${node.id}`)).to.deep.equal([
+      0,
+      `${node.org}/${node.id} is restored\n`,
+    ])
+    expect((await ann.get(node.at)).body).to.deep.equal(before)
+    expect(await bob.post(`/orgs/${bob.org}/nodes`, { id: node.id, title: 'Mine' })).to.deep.equal(taken)
+  })
+
+  it('is nobody else’s where its organisation was deleted', async () => {
+    const org = (await ann.post('/orgs', { name: 'Doomed' })).body.id
+    const { id } = (await ann.post(`/orgs/${org}/nodes`, { title: 'Inside' })).body
+    await ann.delete(`/orgs/${org}`).then(expecting(204))
+    expect(await bob.post(`/orgs/${bob.org}/nodes`, { id, title: 'Mine' })).to.deep.equal(taken)
+  })
+
+  it('is free again, and leaves no row, once it is purged; searches forget it too', async () => {
+    const [kept, gone] = [await newNode(grove, ann, { title: 'Krill' }), await newNode(grove, ann, { title: 'Krill' })]
+    const found = async () => {
+      const { body } = await ann.post(`/orgs/${ann.org}/search/retrieve`, { query: 'krill' }).then(expecting(200))
+      return body.matches.map(({ node_id }: { node_id: string }) => node_id).sort()
+    }
+    const remembered = () => grove.deps.index.read.selectFrom('tombstone').select('node_id').execute()
+    expect(await found()).to.deep.equal([kept.id, gone.id].sort())
+    await ann.delete(gone.at).then(expecting(204))
+    expect(await remembered()).to.deep.equal([{ node_id: gone.id }])
+    expect((await cli('purge', '--older-than', '0', '--force'))[0]).to.equal(0)
+    expect(await remembered()).to.deep.equal([])
+    expect(await found()).to.deep.equal([kept.id])
+    await bob.post(`/orgs/${bob.org}/nodes`, { id: gone.id, title: 'Mine' }).then(expecting(201))
+  })
+})

@@ -1,0 +1,203 @@
+/** `grove` on a machine that is not as it should be: interrupted, without a folder, without files. */
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { grove as command, outcomeOf, startGroveCommand } from '../support/command.ts'
+import { type Grove, signUp, startGrove } from '../support/grove.ts'
+import { newNode } from '../support/node.ts'
+
+describe('the command line', () => {
+  let scratch: string
+  let grove: Grove
+  let backup: string
+  let garden: string
+
+  before(async () => {
+    scratch = await mkdtemp(join(tmpdir(), 'grove-command-'))
+    grove = await startGrove()
+    const ann = await signUp(grove, 'Ann')
+    await newNode(grove, ann)
+    backup = join(scratch, 'backup')
+    await command(grove.dataDir, 'backup', backup)
+    garden = join(scratch, 'garden')
+    await mkdir(garden)
+    await writeFile(join(garden, 'a.md'), '# A\n')
+  })
+  after(async () => {
+    await grove.close()
+    await rm(scratch, { recursive: true, force: true })
+  })
+
+  describe('of a command that is asked to end', () => {
+    const cases = [
+      ['restore', 'SIGTERM', 143],
+      ['backup', 'SIGINT', 130],
+      ['doctor', 'SIGHUP', 129],
+    ] as const
+    for (const [name, signal, code] of cases) {
+      it(`ends ${name} at ${signal} with ${code}, its gits at once, and leaves nothing half made`, async () => {
+        const slow = await slowGit(name === 'doctor' ? 'fsck' : 'fetch')
+        const target = await folder()
+        const args = { restore: ['restore', backup], backup: ['backup', target], doctor: ['doctor'] }[name]
+        const environment = { PATH: `${slow.bin}:${process.env.PATH}`, TMPDIR: slow.temporary }
+        const dataDir = name === 'restore' ? target : grove.dataDir
+        const { child, finished } = startGroveCommand(dataDir, args, environment)
+        await slow.started()
+        child.kill(signal)
+        expect(await finished).to.deep.equal({
+          code,
+          stdout: '',
+          stderr: `grove: ended by ${signal} before the work was done\n`,
+        })
+        expect((await slow.pids()).filter(isAlive)).to.deep.equal([])
+        expect(await readdir(slow.temporary)).to.deep.equal([])
+        const left = (await readdir(target, { recursive: true })).filter((path) => !/^(run|index|cred)/.test(path))
+        expect(left.filter((path) => /restoring|tmp-|manifest|\.git/.test(path))).to.deep.equal([])
+        // Nothing keeps the same command from being run again.
+        expect((await command(dataDir, ...args)).code).to.equal(0)
+      })
+    }
+  })
+
+  describe('with a DATA_DIR that cannot be one', () => {
+    let places: [string, string][]
+    before(async () => {
+      const at = await folder()
+      await writeFile(join(at, 'file'), '')
+      await symlink('nowhere', join(at, 'dangling'))
+      await mkdir(join(at, 'occupied'))
+      await writeFile(join(at, 'occupied/run'), '')
+      const noFolder = 'is not a folder, or lies below a file'
+      const missing = 'cannot be made: something on the way is missing, or a symbolic link leads nowhere'
+      places = [
+        [join(at, 'file'), `${join(at, 'file')} is not a folder`],
+        [join(at, 'file/below'), `${join(at, 'file/below')} ${noFolder}`],
+        [join(at, 'dangling'), `${join(at, 'dangling')} ${missing}`],
+        [join(at, 'dangling/below'), `${join(at, 'dangling/below')} ${missing}`],
+        ['/proc/grove', `/proc/grove ${missing}`],
+        [join(at, 'occupied'), `${join(at, 'occupied/run')} is not a folder`],
+      ]
+    })
+
+    it('does not start the service, says why in a sentence, and ends with 1', async () => {
+      for (const [dataDir, reason] of places) {
+        const child = spawn(process.execPath, ['dist/main.js'], {
+          env: { ...process.env, DATA_DIR: dataDir, PORT: '0' },
+        })
+        expect(await outcomeOf(child)).to.deep.equal({
+          code: 1,
+          stdout: '',
+          stderr: `The environment cannot be used: DATA_DIR: ${reason}\n`,
+        })
+      }
+    })
+
+    it('runs no command, says why in a sentence, and ends with 2', async () => {
+      for (const [dataDir, reason] of places) {
+        const { code, stdout, stderr } = await command(dataDir, 'restore', backup)
+        expect({ code, stdout, stderr }).to.deep.equal({ code: 2, stdout: '', stderr: `grove: DATA_DIR: ${reason}\n` })
+      }
+    })
+
+    it('is not made by a command that only works on one that is there', async () => {
+      const absent = join(await folder(), 'absent')
+      for (const args of [['reindex'], ['import', garden, '--as', 'ann@example.org'], ['restore-node', `${id}/${id}`]])
+        expect(await command(absent, ...args)).to.deep.equal({
+          code: 2,
+          stdout: '',
+          stderr: `grove: ${absent} is not a folder\n`,
+        })
+    })
+  })
+
+  it('backs up into nothing but a folder', async () => {
+    const file = join(await folder(), 'file')
+    await writeFile(file, '')
+    expect(await command(grove.dataDir, 'backup', file)).to.deep.equal({
+      code: 2,
+      stdout: '',
+      stderr: `grove: ${file} is not a folder\n`,
+    })
+    const { code, stderr } = await command(grove.dataDir, 'backup', '/proc/backup')
+    expect({ code, stderr }).to.deep.equal({
+      code: 1,
+      stderr: "grove: ENOENT: no such file or directory, mkdir '/proc/backup'\n",
+    })
+  })
+
+  describe('with few open files', () => {
+    it('starts the service with 64, which ends as it should when its terminal is closed', async () => {
+      const dataDir = await folder()
+      const child = spawn('sh', ['-c', 'ulimit -n 64; exec "$0" dist/main.js', process.execPath], {
+        env: { ...process.env, DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'warn' },
+      })
+      const finished = outcomeOf(child)
+      await new Promise((heard) => child.stdout.once('data', heard))
+      child.kill('SIGHUP')
+      const { code, stdout, stderr } = await finished
+      expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
+      expect(stdout).to.match(/^Grove is listening on http:\/\/127\.0\.0\.1:\d+\n$/)
+    })
+
+    it('says so in a sentence, of the service and of a command, where they are too few', async () => {
+      const sentence =
+        'Too many files are open: this process may open 28 (ulimit -n); a start needs 33, a service under load 1024\n'
+      const limited = (...args: string[]) =>
+        outcomeOf(
+          spawn('sh', ['-c', 'ulimit -n 28; exec "$0" "$@"', process.execPath, ...args], {
+            env: { ...process.env, DATA_DIR: scratch, PORT: '0', LOG_LEVEL: 'warn' },
+          }),
+        )
+      expect(await limited('dist/main.js')).to.deep.equal({
+        code: 1,
+        stdout: '',
+        stderr: `The service cannot start: ${sentence}`,
+      })
+      expect(await limited('dist/cli.js', 'reindex')).to.deep.equal({
+        code: 1,
+        stdout: '',
+        stderr: `grove: ${sentence}`,
+      })
+    })
+  })
+
+  it('tells its version', async () => {
+    const { version } = JSON.parse(await readFile('package.json', 'utf8'))
+    expect(await command(scratch, '--version')).to.deep.equal({ code: 0, stdout: `${version}\n`, stderr: '' })
+  })
+
+  function folder(): Promise<string> {
+    return mkdtemp(join(scratch, 'folder-'))
+  }
+
+  /** A `git` that hangs where it is asked to do `what`, and leaves a file of its process's number. */
+  async function slowGit(what: string) {
+    const [bin, temporary, hung] = [await folder(), await folder(), await folder()]
+    const pids = async () => (await readdir(hung)).map(Number)
+    const script = `#!/bin/sh\ncase " $* " in *" ${what} "*) : > ${hung}/$$; exec sleep 60;; esac
+PATH=$(echo "$PATH" | cut -d: -f2-) exec git "$@"\n`
+    await writeFile(join(bin, 'git'), script, { mode: 0o755 })
+    return {
+      bin,
+      temporary,
+      pids,
+      started: async () => {
+        while ((await pids()).length === 0) await sleep(20)
+      },
+    }
+  }
+})
+
+const id = '00000000-0000-4000-8000-000000000000'
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,153 @@
+/** What updating a branch on the server may cost. */
+
+import { readdirSync } from 'node:fs'
+import { request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { openSlots } from '../../server/domain/slots.ts'
+import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { expecting, newNode, type TestNode } from '../support/node.ts'
+
+const lines = (...changed: [line: number, text: string][]) =>
+  Array.from({ length: 40 }, (_, n) => changed.find(([line]) => line === n)?.[1] ?? `line ${n}`).join('\n')
+
+describe('updating a branch', () => {
+  let grove: Grove
+  let ann: PersonClient
+  let node: TestNode
+
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+  })
+  beforeEach(async () => {
+    node = await newNode(grove, ann)
+    await node.commit('main', { 'both.txt': lines() })
+  })
+  after(() => grove.close())
+
+  /** A branch from main of commits that each write a file, and a request that has diverged. */
+  async function diverged(count: number, fileOf: (n: number) => [path: string, text: string]): Promise<string> {
+    const from = node.git.head()
+    const commits = Array.from({ length: count }, (_, n) => {
+      const [path, text] = fileOf(n)
+      const head = `commit refs/heads/work\ncommitter A <a@x.org> 1700000000 +0000\ndata 1\n${n % 10}\n`
+      return `${head}${n === 0 ? `from ${from}\n` : ''}M 100644 inline ${path}\ndata ${text.length}\n${text}\n`
+    })
+    node.git.run(['fast-import', '--quiet'], { input: commits.join('') })
+    await node.commit('main', { 'both.txt': lines([30, 'by main']) })
+    await node.open('work')
+    return node.git.head('work')
+  }
+
+  it('rebases 250 commits', async () => {
+    await diverged(250, (n) => [`files/${n % 20}.txt`, `${n}`])
+    const { pr } = (await ann.post(`${node.at}/pull-requests/1/update-branch`).then(expecting(200))).body
+    expect(pr).to.include({ commits_ahead: 250, commits_behind: 0, merge_reason: 'mergeable' })
+    expect(node.git.say('show', 'work:both.txt')).to.equal(lines([30, 'by main']))
+    expect(node.git.say('show', 'work:files/9.txt')).to.equal('249')
+    node.git.fsck()
+  })
+
+  it('refuses more, and says what to do', async () => {
+    const source = await diverged(251, (n) => [`files/${n % 20}.txt`, `${n}`])
+    expect(await ann.post(`${node.at}/pull-requests/1/update-branch`)).to.deep.equal({
+      status: 409,
+      body: {
+        code: 'too_many_commits',
+        detail:
+          'The target lacks 251 commits of the source, and at most 250 are rebased here; rebase with git and push',
+      },
+    })
+    expect(node.git.head('work')).to.equal(source)
+  })
+
+  it('merges by git what both sides changed, between commits that it merges itself', async () => {
+    await diverged(6, (n) =>
+      n % 2 ? [`files/${n}.txt`, `${n}`] : ['both.txt', lines([n, `by commit ${n}`], [n - 2, `by commit ${n - 2}`])],
+    )
+    const { pr } = (await ann.post(`${node.at}/pull-requests/1/update-branch`).then(expecting(200))).body
+    expect(pr).to.include({ commits_ahead: 6, merge_reason: 'mergeable' })
+    const both = lines([4, 'by commit 4'], [2, 'by commit 2'], [30, 'by main'])
+    expect(node.git.say('show', 'work:both.txt')).to.equal(both)
+    expect(node.git.lines('ls-tree', '--name-only', 'work', 'files/')).to.have.length(3)
+    node.git.fsck()
+  })
+
+  it('stops, and moves nothing, once the caller has hung up', async () => {
+    const source = await diverged(120, (n) => ['both.txt', lines([n % 10, `by commit ${n}`])])
+    const quarantined = () => readdirSync(node.git.dir).some((name) => name.startsWith('quarantine-'))
+    const { hostname, port } = new URL(grove.url)
+    const authorization = `Bearer ${ann.session.accessToken}`
+    const path = `${node.at}/pull-requests/1/update-branch`
+    const asking = request({ hostname, port, path, method: 'POST', headers: { authorization } })
+    asking.on('error', () => {}).end()
+    while (!quarantined()) await sleep(5)
+    asking.destroy()
+    while (quarantined()) await sleep(5)
+    await sleep(300)
+    expect(node.git.head('work')).to.equal(source)
+    expect(await node.pull(1)).to.include({ source_commit: source, merge_reason: 'diverged' })
+  })
+})
+
+describe('slots for heavy work', () => {
+  const limits = {
+    running: 2,
+    runningForOne: 1,
+    waiting: 2,
+    waitingForOne: 1,
+    waitTimeoutMs: 60_000,
+    refusal: 'Too much at this moment',
+  }
+  const never = new AbortController().signal
+
+  /** Work that ends when it is told to; `log` says what has begun. */
+  function works() {
+    const log: string[] = []
+    const ends = new Map<string, () => void>()
+    const work = (name: string) => () => {
+      log.push(name)
+      return new Promise<string>((resolve) => ends.set(name, () => resolve(name)))
+    }
+    return { log, work, end: (name: string) => ends.get(name)?.() }
+  }
+
+  it('run as many at once as there are, one for each person, the others in order', async () => {
+    const inSlot = openSlots(limits)
+    const { log, work, end } = works()
+    const first = inSlot('ann', never, work('a1'))
+    const second = inSlot('ann', never, work('a2'))
+    const third = inSlot('bob', never, work('b1'))
+    const fourth = inSlot('eve', never, work('e1'))
+    expect(log).to.deep.equal(['a1', 'b1'])
+    end('b1')
+    await third
+    await sleep(1)
+    expect(log).to.deep.equal(['a1', 'b1', 'e1'])
+    end('a1')
+    await first
+    await sleep(1)
+    expect(log).to.deep.equal(['a1', 'b1', 'e1', 'a2'])
+    end('e1')
+    end('a2')
+    expect(await Promise.all([second, fourth])).to.deep.equal(['a2', 'e1'])
+  })
+
+  it('turn away who comes when too many wait, who has waited too long, and who has gone', async () => {
+    const inSlot = openSlots({ ...limits, waitTimeoutMs: 20 })
+    const { log, work, end } = works()
+    const gone = new AbortController()
+    const told = (promise: Promise<unknown>) => promise.catch((error) => error.code ?? error.message)
+    const first = inSlot('ann', never, work('a1'))
+    const waiting = told(inSlot('ann', never, work('a2')))
+    expect(await told(inSlot('ann', never, work('a3')))).to.equal('busy')
+    expect(await waiting).to.equal('busy')
+    const leaving = told(inSlot('ann', gone.signal, work('a4')))
+    gone.abort(new Error('gone'))
+    expect(await leaving).to.equal('gone')
+    end('a1')
+    await first
+    expect(log).to.deep.equal(['a1'])
+  })
+})

@@ -1,0 +1,43 @@
+/**
+ * An operation whose process dies at a step, or at whose step the file system fails, is whole or not there, and keeps nobody
+ * waiting. Here at chosen steps; `npm run test:points` takes every one.
+ */
+
+import { rm } from 'node:fs/promises'
+import { expect } from 'chai'
+import { operations } from '../crash/point-operations.ts'
+import { judgePoints, type Scene, setScene } from '../crash/points.ts'
+
+describe('an operation that breaks off', () => {
+  let scene: Scene
+
+  before(async () => {
+    scene = await setScene()
+  })
+  after(async () => {
+    await scene?.close()
+    await rm(scene.dataDir, { recursive: true, force: true })
+  })
+
+  for (const [name, make] of Object.entries(operations)) {
+    it(`${name}: a step fails`, async () => {
+      // Locks that cannot be removed, what follows the moves of refs, and everything else now and then.
+      const { problems } = await judgePoints(scene, make, 'EIO', (step, at, steps) => {
+        return step.startsWith('unlink') || isMove(steps[at - 1]) || /^mkdir .*refs\/grove$/.test(step) || at % 9 === 2
+      })
+      expect(problems).to.deep.equal([])
+    })
+
+    it(`${name}: the process dies`, async () => {
+      const afterMove = (_: string, at: number, steps: readonly string[]) => isMove(steps[at - 1])
+      const { problems, points } = await judgePoints(scene, make, 'KILL', afterMove)
+      expect(problems).to.deep.equal([])
+      expect(points).to.be.greaterThan(0)
+    })
+  }
+})
+
+/** Of a ref, or of a whole repository. */
+function isMove(step: string | undefined): boolean {
+  return step !== undefined && /^rename .*(\/run\/|\.git$|\/tmp-\w+$)/.test(step)
+}

@@ -1,0 +1,146 @@
+/** What `npm pack` makes: what is in it, and that it runs where npm would put it. */
+import { execFile, spawn } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { type Finished, outcomeOf } from '../support/command.ts'
+import { client, type PersonClient, signUp } from '../support/grove.ts'
+import { expecting } from '../support/node.ts'
+
+const run = promisify(execFile)
+
+describe('the package', () => {
+  let scratch: string
+  let files: string[]
+  /** As `npm install --global` links it. */
+  let bin: string
+
+  before(async () => {
+    scratch = await mkdtemp(join(tmpdir(), 'grove-package-'))
+    // Without scripts: dist/ is built already, and others run it.
+    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'])
+    files = JSON.parse(stdout)[0].files.map(({ path }: { path: string }) => path)
+    const home = join(scratch, 'lib/node_modules/grove')
+    for (const path of files) {
+      await mkdir(dirname(join(home, path)), { recursive: true })
+      await cp(path, join(home, path))
+    }
+    await symlink(resolve('node_modules'), join(home, 'node_modules'))
+    await mkdir(join(scratch, 'bin'))
+    bin = join(scratch, 'bin/grove')
+    await symlink('../lib/node_modules/grove/server/bin/grove', bin)
+  })
+  after(() => rm(scratch, { recursive: true, force: true }))
+
+  it('holds what runs, its licences and its documents, and nothing else', () => {
+    expect([...files].sort()).to.deep.equal([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'dist/LICENSES.txt',
+      'dist/cli.js',
+      'dist/cli.js.map',
+      'dist/domain/graph/graph-worker.js',
+      'dist/domain/graph/graph-worker.js.map',
+      'dist/main.js',
+      'dist/main.js.map',
+      'gitstore/transfer/hooks/pre-receive',
+      'gitstore/transfer/hooks/proc-receive',
+      'package.json',
+      'server/bin/grove',
+      'server/deploy/Caddyfile',
+      'server/deploy/Dockerfile',
+      'server/deploy/Dockerfile.dockerignore',
+      'server/deploy/compose.yaml',
+      'server/deploy/grove.service',
+      'server/deploy/nginx.conf',
+      'spec/openapi.yaml',
+    ])
+  })
+
+  it('names the licence of every package that is bundled', async () => {
+    const terms = [...(await readFile('dist/LICENSES.txt', 'utf8')).matchAll(/^\S+ \d+\.\d+\.\d+\S* \((.*)\)$/gm)]
+    const names = new Set(terms.flatMap(([, one = '']) => one.replace(/[()]/g, '').split(/ AND | OR |, /)))
+    expect(terms.length).to.be.greaterThan(100)
+    const free = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'Zlib', 'in its readme']
+    expect([...names].filter((name) => !free.includes(name))).to.deep.equal([])
+  })
+
+  it('tells its version by the link that npm makes', async () => {
+    const { version } = JSON.parse(await readFile('package.json', 'utf8'))
+    expect(await outcomeOf(spawn(bin, ['--version'], { cwd: scratch }))).to.deep.equal({
+      code: 0,
+      stdout: `${version}\n`,
+      stderr: '',
+    })
+  })
+
+  describe('that serves', () => {
+    let url: string
+    let pid: number
+    let ann: PersonClient
+    let stop: () => Promise<Finished>
+
+    before(async () => {
+      const dataDir = join(scratch, 'data')
+      const child = spawn(bin, ['serve'], { cwd: scratch, env: { ...process.env, DATA_DIR: dataDir, PORT: '0' } })
+      const finished = outcomeOf(child)
+      stop = () => {
+        child.kill('SIGTERM')
+        return finished
+      }
+      pid = child.pid ?? 0
+      url = await new Promise((heard, failed) => {
+        child.stdout.once('data', (chunk) => heard(/http:\S+/.exec(String(chunk))?.[0] ?? ''))
+        child.once('exit', () => failed(new Error('it ended before it listened')))
+      })
+      ann = await signUp({ url }, 'Ann')
+    })
+    after(async () => {
+      await stop()
+    })
+
+    it('has 16 threads for the disk', async () => {
+      expect((await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0')).to.include('UV_THREADPOOL_SIZE=16')
+    })
+
+    it('finds its spec, its pages, its hooks and the thread that draws graphs', async () => {
+      const anyone = client({ url })
+      expect((await anyone.get('/openapi.json')).status).to.equal(200)
+      for (const page of ['/docs', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js'])
+        expect((await anyone.get(page)).status, page).to.equal(200)
+      const { id, clone_url } = (await ann.post(`/orgs/${ann.org}/nodes`, { title: 'Whales' }).then(expecting(201)))
+        .body
+      const remote = clone_url ?? `${url}/git/${ann.org}/${id}.git`
+      const clone = join(scratch, 'whales')
+      const git = (...args: string[]) =>
+        run('git', [
+          ...['-c', `http.extraHeader=Authorization: Bearer ${ann.session.accessToken}`],
+          ...['-c', 'user.name=Ann', '-c', 'user.email=ann@example.org', ...args],
+        ])
+      await git('clone', '-q', remote, clone)
+      await git('-C', clone, 'commit', '-q', '--allow-empty', '-m', 'By push')
+      await git('-C', clone, 'push', '-q', 'origin', 'HEAD:main')
+      const { history } = (await ann.get(`/orgs/${ann.org}/nodes/${id}/tree/main/commits`)).body
+      expect(history[0].message).to.equal('By push')
+      await ann.patch(`/orgs/${ann.org}`, { published: true }).then(expecting(200))
+      expect((await anyone.get(`/public/orgs/${ann.org}/graph`)).body.total_nodes).to.equal(1)
+    })
+
+    it('checks requests by the spec, the second of a kind as the first', async () => {
+      for (let n = 0; n < 2; n++)
+        expect((await ann.post(`/orgs/${ann.org}/search/retrieve`, { query: 7 })).status).to.equal(422)
+    })
+
+    it('says one line on standard output and only JSON on standard error', async () => {
+      const { code, stdout, stderr } = await stop()
+      expect(code).to.equal(0)
+      expect(stdout).to.match(/^Grove is listening on http:\/\/127\.0\.0\.1:\d+\n$/)
+      const lines = stderr.trimEnd().split('\n')
+      expect(lines.length).to.be.greaterThan(5)
+      for (const line of lines) expect(JSON.parse(line)).to.be.an('object')
+    })
+  })
+})
