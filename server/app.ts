@@ -4,6 +4,7 @@ import express, { type Express, type RequestHandler } from 'express'
 import type { NewCounter } from './counters.ts'
 import type { Deps } from './deps.ts'
 import { authenticate, credentialFinder, limitTokens } from './http/authentication.ts'
+import { publicPathOf } from './http/base-url.ts'
 import { readBody } from './http/bodies.ts'
 import { docsFiles, redirectBrowsers } from './http/docs.ts'
 import { answerErrors, findOperation } from './http/error-responses.ts'
@@ -53,6 +54,7 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
   app.set('query parser', 'simple')
   app.enable('case sensitive routing')
   app.set('trust proxy', deps.config.trustProxy ?? false)
+  app.set('public path', publicPathOf(deps.config.publicUrl))
   app.use(
     chain([
       requestLog(deps.log),

@@ -12,17 +12,22 @@ import type { CredentialsSchema } from '../index/credentials/schema.ts'
 import { indexMigrations } from '../index/derived/migrations.ts'
 import type { IndexSchema } from '../index/derived/schema.ts'
 import { type Database, DatabaseFault, openDatabase } from '../index/sqlite/database.ts'
-import { registerProcess, takeOver } from '../index/sqlite/file-lock.ts'
+import { registerProcess, takeOver, withFileLock } from '../index/sqlite/file-lock.ts'
+import { copyBeforeMigration } from '../index/sqlite/migration-copy.ts'
 import { type DerivedDatabase, openDerivedDatabase } from '../index/sqlite/rebuildable-database.ts'
 import type { Config } from './config.ts'
 import { makeDataFolder } from './data-folder.ts'
 import type { Deps } from './deps.ts'
+import { openKeys } from './domain/accounts/keys.ts'
 import { unlimitedSignIns } from './domain/accounts/sign-ins.ts'
-import { loadKeys } from './domain/accounts/tokens.ts'
 import { checkUntilWritable } from './domain/background/read-only.ts'
 import { indexNoted } from './domain/indexing/index-node.ts'
 import { credentialsFile, indexFile, isId, runFolder } from './domain/layout.ts'
 import { openSearches } from './domain/search/search-memory.ts'
+import { isOtherVersionAlive, writeVersion } from './versions.ts'
+
+/** Milliseconds that another process may take to open and upgrade credentials. */
+const openingTimeoutMs = 120_000
 
 export interface OpenOptions {
   readonly log: Logger
@@ -52,11 +57,14 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     closing.push(() => alive.close(), endCatFiles)
     // Synced, so that a lock that survives a power cut names a folder that survives it.
     await syncDirectory(run)
-    const credentials = await openCredentials(root)
+    await writeVersion(alive.dir)
+    const credentials = await openCredentials(root, log, draining)
     closing.push(() => credentials.close())
     const index = await openDerivedDatabase<IndexSchema>(join(root, indexFile), indexMigrations, {
       lockPrefix: join(run, 'index'),
       closing: draining,
+
+      mayReplaceNewer: () => !isOtherVersionAlive(run, alive.id),
       report: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
     })
     closing.push(() => index.close())
@@ -68,7 +76,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       recovered: (note) => indexNoted(deps, note),
       becameReadOnly: (repo) => void checkUntilWritable(deps, repo),
     }
-    const keys = await loadKeys(credentials, config.publicUrl, now())
+    const keys = await openKeys(credentials, config.publicUrl, now())
     const deps: Deps = {
       config,
       now,
@@ -99,7 +107,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
  *
  * @throws DatabaseFault damaged, with a message for the operator
  */
-async function openCredentials(root: string): Promise<Database<CredentialsSchema>> {
+async function openCredentials(root: string, log: Logger, draining: AbortSignal): Promise<Database<CredentialsSchema>> {
   const file = join(root, credentialsFile)
   const advice = `put the backup's copy in its place and remove ${credentialsFile}-wal and -shm`
   const found = await stat(file).catch((error: unknown) => {
@@ -110,12 +118,19 @@ async function openCredentials(root: string): Promise<Database<CredentialsSchema
     const what = found ? 'is empty' : 'is missing'
     throw new DatabaseFault('damaged', `${credentialsFile} ${what}, though there are organisations: ${advice}`)
   }
-  return openDatabase<CredentialsSchema>(file, credentialsMigrations, { synchronous: 'FULL', check: true }).catch(
-    (error: unknown) => {
-      if (!(error instanceof DatabaseFault) || error.code !== 'damaged') throw error
-      throw new DatabaseFault('damaged', `${credentialsFile} is damaged and was left as it is: ${advice}`, {
-        cause: error,
-      })
-    },
-  )
+  const openUpgraded = async () => {
+    const copy = await copyBeforeMigration(file, credentialsMigrations)
+    if (copy !== undefined) log.warn({ copy }, `${credentialsFile} is upgraded; a copy of it as it was is kept`)
+    return openDatabase<CredentialsSchema>(file, credentialsMigrations, { synchronous: 'FULL', check: true })
+  }
+  // Under a lock: a copy of tables that another process has upgraded meanwhile would be of no use to the older version.
+  const turn = join(runFolder(root), 'credentials-opening')
+  const opened = await withFileLock(turn, draining, openUpgraded, openingTimeoutMs).catch((error: unknown) => {
+    if (!(error instanceof DatabaseFault) || error.code !== 'damaged') throw error
+    throw new DatabaseFault('damaged', `${credentialsFile} is damaged and was left as it is: ${advice}`, {
+      cause: error,
+    })
+  })
+  if (opened === undefined) throw new DatabaseFault('busy', 'The service is about to stop')
+  return opened
 }

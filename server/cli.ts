@@ -6,6 +6,7 @@ import { backUpTo } from './commands/backup.ts'
 import { type Call, UsageError } from './commands/command.ts'
 import { checkHealth } from './commands/doctor.ts'
 import { importFolder } from './commands/import.ts'
+import { rotate } from './commands/keys.ts'
 import { type PurgeOptions, purgeTrash } from './commands/purge.ts'
 import { rebuildIndex } from './commands/reindex.ts'
 import { restoreFrom } from './commands/restore.ts'
@@ -71,6 +72,16 @@ program
   .argument('<dir>')
   .action(async (dir: string) => {
     process.exitCode = await restoreFrom(call(), dir)
+  })
+
+program
+  .command('keys')
+  .description('the keys that sign tokens')
+  .command('rotate')
+  .description('makes a new key, which signs after ten minutes')
+  .option('--now', 'for a key that has leaked: the new one signs at once, and every access token ends')
+  .action(async (options: { now?: boolean }) => {
+    process.exitCode = await rotate(call(), options)
   })
 
 program

@@ -7,7 +7,7 @@ import type { IndexSchema } from '../index/derived/schema.ts'
 import type { Database } from '../index/sqlite/database.ts'
 import type { Config } from './config.ts'
 import type { LimitSignIn } from './counters.ts'
-import type { Keys } from './domain/accounts/tokens.ts'
+import type { Keys } from './domain/accounts/keys.ts'
 import type { SearchCache } from './domain/search/search-memory.ts'
 
 export interface Deps {

@@ -56,5 +56,7 @@ export const rights = {
   getHealth: { authorization: 'none', token: 'none' },
   getReadiness: { authorization: 'none', token: 'none' },
   getSpec: { authorization: 'none', token: 'none' },
+  getJwks: { authorization: 'none', token: 'none' },
+  getOpenidConfiguration: { authorization: 'none', token: 'none' },
   getDocs: { authorization: 'none', token: 'none' },
 } as const

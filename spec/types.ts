@@ -1282,6 +1282,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/.well-known/jwks.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the keys that sign tokens
+         * @description For services that verify an `idToken`, or an `accessToken`, of this one. A key is listed ten minutes before it signs
+         *     and until its last token has ended. Source: RFC 7517.
+         */
+        get: operations["getJwks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/openid-configuration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read how tokens are verified
+         * @description Only where `PUBLIC_URL` is https, else 404 `not_found`. It says enough to verify an `idToken`: this service is no
+         *     OpenID provider, and has no authorization endpoint.
+         */
+        get: operations["getOpenidConfiguration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/docs": {
         parameters: {
             query?: never;
@@ -1306,6 +1348,57 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description RFC 7517. */
+        JsonWebKeySet: {
+            /** @description The oldest first. */
+            keys: {
+                /**
+                 * @description The kind of key.
+                 * @constant
+                 */
+                kty: "EC";
+                /**
+                 * @description The curve.
+                 * @constant
+                 */
+                crv: "P-256";
+                /** @description The first coordinate, base64url. */
+                x: string;
+                /** @description The second coordinate, base64url. */
+                y: string;
+                /** @description The name of the key, as tokens have it in their header. */
+                kid: string;
+                /**
+                 * @description How it signs.
+                 * @constant
+                 */
+                alg: "ES256";
+                /**
+                 * @description It signs.
+                 * @constant
+                 */
+                use: "sig";
+            }[];
+        };
+        /** @description The members of OpenID Connect Discovery that hold here. */
+        OpenidConfiguration: {
+            /**
+             * Format: uri
+             * @description `iss` and `aud` of every token.
+             */
+            issuer: string;
+            /**
+             * Format: uri
+             * @description Where the keys are.
+             */
+            jwks_uri: string;
+            /** @description How tokens are signed. */
+            id_token_signing_alg_values_supported: string[];
+            /** @description `sub` is the same for everybody. */
+            subject_types_supported: string[];
+            /** @description What an `idToken` says. */
+            claims_supported: string[];
+        };
         /**
          * Format: uuid
          * @description A UUID, in lower case.
@@ -5289,6 +5382,103 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             422: components["responses"]["Invalid"];
+            431: components["responses"]["HeadersTooLarge"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getJwks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The public keys. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "keys": [
+                     *         {
+                     *           "kty": "EC",
+                     *           "crv": "P-256",
+                     *           "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+                     *           "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+                     *           "kid": "6f1d7b6e-9f0e-4d0b-8b5e-3c1c3a0a9d11",
+                     *           "alg": "ES256",
+                     *           "use": "sig"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["JsonWebKeySet"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getOpenidConfiguration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Issuer, keys and claims. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "issuer": "https://grove.example",
+                     *       "jwks_uri": "https://grove.example/.well-known/jwks.json",
+                     *       "id_token_signing_alg_values_supported": [
+                     *         "ES256"
+                     *       ],
+                     *       "subject_types_supported": [
+                     *         "public"
+                     *       ],
+                     *       "claims_supported": [
+                     *         "iss",
+                     *         "aud",
+                     *         "sub",
+                     *         "iat",
+                     *         "exp",
+                     *         "jti",
+                     *         "token_use",
+                     *         "email",
+                     *         "name"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OpenidConfiguration"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            /** @description `not_found`: `PUBLIC_URL` is not https. */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             default: components["responses"]["InternalError"];
         };

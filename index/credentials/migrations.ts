@@ -80,4 +80,19 @@ export const credentialsMigrations: Record<string, Migration> = {
         ) strict, without rowid`.execute(db)
     },
   },
+  '004_token_keys': {
+    async up(db) {
+      await sql`
+        create table token_key (
+          kid text primary key,
+          jwk text not null,
+          created_at text not null,
+          active_from text not null,
+          retired_at text
+        ) strict, without rowid`.execute(db)
+      await sql`
+        insert into token_key (kid, jwk, created_at, active_from)
+        select json_extract(jwk, '$.kid'), jwk, created_at, created_at from signing_key`.execute(db)
+    },
+  },
 }

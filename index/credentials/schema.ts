@@ -9,6 +9,7 @@ export interface CredentialsSchema {
   access_token: AccessToken
   account_address: AccountAddress
   signing_key: SigningKey
+  token_key: TokenKey
 }
 
 export interface Account {
@@ -79,7 +80,7 @@ interface AccountAddress {
   seen_at: string
 }
 
-/** One row: the key that signs the tokens of this data folder. */
+/** One row: the issuer, and the first of the keys as versions before `token_key` read it. */
 export interface SigningKey {
   id: 1
   /** JSON of the private JWK. */
@@ -87,6 +88,18 @@ export interface SigningKey {
   /** Issuer and audience unless PUBLIC_URL names them. */
   issuer: string
   created_at: string
+}
+
+/** A key that signs tokens, or has signed some. */
+export interface TokenKey {
+  kid: string
+  /** JSON of the private JWK. */
+  jwk: string
+  created_at: string
+  /** It signs from then on, until another does. */
+  active_from: string
+  /** It verifies until then; null: no other takes its place yet. */
+  retired_at: string | null
 }
 
 /** A connection or a transaction. */

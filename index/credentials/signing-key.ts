@@ -1,4 +1,4 @@
-/** The key that signs the tokens of this data folder. */
+/** The issuer of this data folder, with its first key. Each function is one statement. */
 
 import type { CredentialsDb, SigningKey } from './schema.ts'
 
@@ -6,11 +6,6 @@ export function findSigningKey(db: CredentialsDb): Promise<SigningKey | undefine
   return db.selectFrom('signing_key').selectAll().where('id', '=', 1).executeTakeFirst()
 }
 
-/** Does nothing if another process has inserted a key: read the key again afterwards. */
 export async function insertSigningKey(db: CredentialsDb, key: SigningKey): Promise<void> {
-  await db
-    .insertInto('signing_key')
-    .values(key)
-    .onConflict((conflict) => conflict.column('id').doNothing())
-    .execute()
+  await db.insertInto('signing_key').values(key).execute()
 }

@@ -22,6 +22,9 @@ export interface DerivedOptions {
   readonly lockPrefix: string
   /** Aborted before the database is closed: no file is replaced from then on. */
   readonly closing: AbortSignal
+
+  /** Whether a file of a newer version may be set aside: no process of that version lives. */
+  mayReplaceNewer(): boolean
   /** Called with a sentence for the log. */
   report(done: string, error?: unknown): void
 }
@@ -46,7 +49,8 @@ interface Generation<S> extends Database<S> {
 export async function openDerivedDatabase<S>(
   file: string,
   migrations: Record<string, Migration>,
-  { lockPrefix, closing, report }: DerivedOptions,
+
+  { lockPrefix, closing, mayReplaceNewer, report }: DerivedOptions,
 ): Promise<DerivedDatabase<S>> {
   const name = basename(file)
   let fill: (() => Promise<boolean>) | undefined
@@ -64,7 +68,9 @@ export async function openDerivedDatabase<S>(
         try {
           return await openNow()
         } catch (error) {
-          if (!(error instanceof DatabaseFault) || error.code !== 'damaged') throw error
+          if (!(error instanceof DatabaseFault)) throw error
+          const isReplaced = error.code === 'damaged' || (error.code === 'too_new' && mayReplaceNewer())
+          if (!isReplaced) throw error
           await discard(error.cause instanceof Error ? error.cause.message : error.message)
           return await openNow()
         }

@@ -1,19 +1,29 @@
 /** Authentication by `Authorization: Bearer`. A signature is verified once; everything else at each request. */
 
+import type { KeyObject } from 'node:crypto'
 import type { Request, RequestHandler, Response } from 'express'
+import { decodeProtectedHeader } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { Passport } from 'passport'
 import { Strategy } from 'passport-jwt'
 import type { Deps } from '../deps.ts'
 import { authenticateToken, type Credential, isWithin } from '../domain/accounts/access-tokens.ts'
 import { findPerson } from '../domain/accounts/accounts.ts'
-import { algorithm, isAccessToken } from '../domain/accounts/tokens.ts'
+import { algorithm } from '../domain/accounts/keys.ts'
+import { isAccessToken } from '../domain/accounts/tokens.ts'
 import type { Person } from '../domain/actor.ts'
 import { Refusal } from '../errors.ts'
 import { contextOf, setCredential } from './context.ts'
 
-/** Tokens with a verified signature, issuer and audience, and their claims. */
-type Verified = LRUCache<string, Claims>
+/** Tokens with a verified signature, issuer and audience, their claims and the key that signed them. */
+type Verified = LRUCache<string, Claims & { readonly kid: string }>
+
+/** What passport-jwt is asked with: a request of which it reads one header, and the key of the token in it. */
+interface TokenRequest {
+  readonly headers: { readonly authorization: string }
+  readonly kid: string
+  readonly key: KeyObject
+}
 
 /** Cached tokens, about 0.5 KB each; a client uses one at a time. */
 const remembered = 10_000
@@ -29,17 +39,22 @@ export function credentialFinder(deps: Deps): FindCredential {
   const passport = new Passport()
   const verified: Verified = new LRUCache({ max: remembered })
   passport.use('bearer', bearerStrategy(deps, verified))
-  const verify = (text: string): Promise<Person | undefined> =>
+  const verify = (text: string, kid: string, key: KeyObject): Promise<Person | undefined> =>
     new Promise((resolve, reject) => {
       const done = (error: unknown, person: Person | false | undefined) =>
         error ? reject(error) : resolve(person || undefined)
-      const request = { headers: { authorization: `Bearer ${text}` } } as Request // all that passport-jwt looks at
-      passport.authenticate('bearer', { session: false }, done)(request, {} as Response, reject) // a callback leaves the answer alone
+      const request: TokenRequest = { headers: { authorization: `Bearer ${text}` }, kid, key }
+      // passport-jwt reads no more of the request, and a callback leaves the answer alone.
+      passport.authenticate('bearer', { session: false }, done)(request as unknown as Request, {} as Response, reject)
     })
   return async (text) => {
     if (isAccessToken(text)) return authenticateToken(deps, text)
     const claims = verified.get(text)
-    const person = await (claims === undefined ? verify(text) : findClaimed(deps, claims))
+
+    const kid = claims?.kid ?? keyIdOf(text)
+    const key = await deps.keys.verifying(kid, deps.now().getTime())
+    if (key === undefined) return undefined
+    const person = await (claims === undefined ? verify(text, kid, key) : findClaimed(deps, claims))
     return person && { person }
   }
 }
@@ -88,8 +103,10 @@ function bearerStrategy(deps: Deps, verified: Verified): Strategy {
   return new Strategy(
     {
       jwtFromRequest: bearerToken,
-      // @ts-expect-error jsonwebtoken verifies with a KeyObject, four times faster than with PEM; the types lag behind
-      secretOrKey: keys.publicKey,
+      // jsonwebtoken verifies with a KeyObject, four times faster than with PEM.
+      secretOrKeyProvider: (req: unknown, _text: string, done: (error: unknown, key?: string) => void) =>
+        // As credentialFinder asks; the types know neither that nor KeyObject.
+        done(null, (req as TokenRequest).key as unknown as string),
       algorithms: [algorithm],
       issuer: keys.issuer,
       audience: keys.issuer,
@@ -98,11 +115,21 @@ function bearerStrategy(deps: Deps, verified: Verified): Strategy {
       passReqToCallback: true,
     },
     (req: Request, { sub, iat, exp, token_use }: Claims, done: (error: unknown, person?: Person | false) => void) => {
-      const claims = { sub, iat, exp, token_use }
+      const { kid } = req as unknown as TokenRequest // as credentialFinder asks
+      const claims = { sub, iat, exp, token_use, kid }
       verified.set(bearerToken(req) ?? '', claims)
       findClaimed(deps, claims).then((person) => done(null, person ?? false), done)
     },
   )
+}
+
+/** `kid` of the token's header; empty where it has none that can be read. */
+function keyIdOf(token: string): string {
+  try {
+    return decodeProtectedHeader(token).kid ?? ''
+  } catch {
+    return ''
+  }
 }
 
 /** The claims of a token we signed, of either kind. */

@@ -1,6 +1,6 @@
 /** The service's own base URL, for links in responses. */
 
-import type { Request } from 'express'
+import type { Request, Response } from 'express'
 
 const label = '[\\da-z_](?:[\\w-]{0,61}[\\da-z_])?'
 const host = new RegExp(`^(?=[^:]{1,253}(?::|$))${label}(?:\\.${label})*\\.?(?::\\d{1,5})?$`, 'i')
@@ -23,6 +23,16 @@ export function baseUrl(publicUrl: string | undefined, req: Request): string {
   if (isHost(asked)) return `${protocol}://${asked}`
   const { localAddress = '', localPort } = req.socket
   return `${protocol}://${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`
+}
+
+/** The path of `publicUrl`, below which a proxy serves this service; empty where there is none. */
+export function publicPathOf(publicUrl: string | undefined): string {
+  return publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '')
+}
+
+/** A path of this service, `/orgs/…`, as its clients reach it. */
+export function publicPath(res: Response, path: string): string {
+  return `${res.app.get('public path')}${path}`
 }
 
 /**

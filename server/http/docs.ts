@@ -2,6 +2,7 @@
 
 import express, { type RequestHandler } from 'express'
 import folderOfSwaggerUi from 'swagger-ui-dist/absolute-path.js'
+import { publicPath } from './base-url.ts'
 
 /** No inline script; Swagger UI sets styles by itself. */
 export const docsPolicy =
@@ -13,14 +14,14 @@ export const docsPage = `<!doctype html>
 <meta charset="utf-8">
 <title>Grove</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="/docs/favicon-32x32.png">
-<link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="icon" href="docs/favicon-32x32.png">
+<link rel="stylesheet" href="docs/swagger-ui.css">
 <div id="spec"></div>
-<script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
 `
 
-const start = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#spec', deepLinking: true, validatorUrl: null })
+const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#spec', deepLinking: true, validatorUrl: null })
 `
 
 /** What the page loads: a few named files, nothing else of the package. */
@@ -44,6 +45,6 @@ export const redirectBrowsers: RequestHandler = (req, res, next) => {
     return
   }
   res.vary('Accept')
-  if (req.accepts(['json', 'html']) === 'html') res.redirect(303, '/docs')
+  if (req.accepts(['json', 'html']) === 'html') res.redirect(303, publicPath(res, '/docs'))
   else next()
 }

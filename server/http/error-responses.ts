@@ -6,6 +6,7 @@ import type { components } from '../../spec/types.ts'
 import type { Deps } from '../deps.ts'
 import { answerOf } from '../domain/fault-meanings.ts'
 import { ClientGone, Invalid, RateLimited, Refusal, type RefusalCode } from '../errors.ts'
+import { publicPath } from './base-url.ts'
 import { setOperation } from './context.ts'
 import { isGitRequest } from './git.ts'
 import { hideSecrets, maxProblems } from './problems.ts'
@@ -168,6 +169,6 @@ function answerRefusal(res: Response, { code, message, facts }: Refusal, request
   // RFC 6750 §3.1.
   if (code === 'token_scope') res.set('WWW-Authenticate', 'Bearer error="insufficient_scope"')
   const { location, ...members } = facts
-  if (typeof location === 'string') res.set('Location', location)
+  if (typeof location === 'string') res.set('Location', publicPath(res, location))
   res.status(status).json({ ...members, detail: message, code, request_id })
 }

@@ -8,12 +8,12 @@ import type { Deps } from '../deps.ts'
 import type { Actor, Anonymous, Person } from '../domain/actor.ts'
 import { ImmutableAnswer } from '../domain/branches/immutable-answers.ts'
 import { networkOf } from './addresses.ts'
-import { baseUrl } from './base-url.ts'
+import { baseUrl, publicPath } from './base-url.ts'
 import { contextOf } from './context.ts'
 import { disconnectSignal } from './disconnect.ts'
 import { sendGzipped } from './gzipped.ts'
 import { isLarge, sendPieces } from './json-pieces.ts'
-import { Bytes, Gzipped, WithHeaders } from './responses.ts'
+import { Bytes, Gzipped, type Headers, WithHeaders } from './responses.ts'
 import { memberOf, type Schema, typesOf } from './schemas.ts'
 import { readBySchema } from './sent-values.ts'
 import type { OperationId } from './spec.ts'
@@ -151,10 +151,16 @@ async function send(req: Request, res: Response, status: number, answer: unknown
   } else if (answer instanceof Bytes) {
     res.status(status).set(answer.headers).send(answer.content)
   } else if (answer instanceof WithHeaders) {
-    await sendBody(req, res.set(answer.headers), status, answer.body)
+    setHeaders(res, answer.headers)
+    await sendBody(req, res, status, answer.body)
   } else {
     await sendBody(req, res, status, answer)
   }
+}
+
+function setHeaders(res: Response, { Location, ...headers }: Headers): void {
+  res.set(headers)
+  if (Location !== undefined) res.set('Location', publicPath(res, Location))
 }
 
 async function sendBody(req: Request, res: Response, status: number, body: unknown): Promise<void> {
@@ -194,7 +200,7 @@ function serialise(body: object): { readonly bytes: Buffer; readonly tag: string
 
 function linkNext(req: Request, res: Response, body: unknown): void {
   const next = nextPage(req.originalUrl, body)
-  if (next !== undefined) res.append('Link', `<${next}>; rel="next"`)
+  if (next !== undefined) res.append('Link', `<${publicPath(res, next)}>; rel="next"`)
 }
 
 /** The URL of the next page, with all other parameters; undefined for the last page and for other responses. */

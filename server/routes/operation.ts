@@ -1,4 +1,5 @@
 /** What operators and newcomers ask of the service itself. */
+import { readJwks, readOpenidConfiguration } from '../domain/accounts/discovery.ts'
 import { requireReady } from '../domain/health.ts'
 import { docsPage, docsPolicy } from '../http/docs.ts'
 import type { HandlersOf } from '../http/operations.ts'
@@ -7,12 +8,26 @@ import { copyOfSpec } from '../http/spec.ts'
 
 const spec = copyOfSpec()
 
-export const operationRoutes: HandlersOf<'getHealth' | 'getReadiness' | 'getSpec' | 'getDocs'> = {
+/** The spec as it is asked at PUBLIC_URL. */
+const specs = new Map<string, typeof spec>()
+
+function specAt(publicUrl: string | undefined): typeof spec {
+  if (publicUrl === undefined) return spec
+  const known = specs.get(publicUrl) ?? { ...spec, servers: [{ url: publicUrl, description: 'This service.' }] }
+  specs.set(publicUrl, known)
+  return known
+}
+
+export const operationRoutes: HandlersOf<
+  'getHealth' | 'getReadiness' | 'getSpec' | 'getDocs' | 'getJwks' | 'getOpenidConfiguration'
+> = {
   getHealth: () => ({ status: 'ok' }),
   getReadiness: async (deps) => {
     await requireReady(deps)
     return { status: 'ready' }
   },
-  getSpec: () => spec,
+  getSpec: ({ config }) => specAt(config.publicUrl),
+  getJwks: readJwks,
+  getOpenidConfiguration: readOpenidConfiguration,
   getDocs: () => bytes(Buffer.from(docsPage), 'text/html; charset=utf-8', { 'Content-Security-Policy': docsPolicy }),
 }

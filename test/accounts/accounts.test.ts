@@ -189,8 +189,9 @@ describe('accounts', () => {
 
   describe('access tokens', () => {
     let sub: string
+    let key: Awaited<ReturnType<Grove['deps']['keys']['signing']>>
     const sign = (claims: JWTPayload, header: Record<string, unknown> = {}) =>
-      new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: grove.deps.keys.kid, ...header })
+      new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: key.kid, ...header })
     const usual = (): JWTPayload => {
       const { issuer } = grove.deps.keys
       const seconds = Math.floor(time / 1000)
@@ -202,19 +203,20 @@ describe('accounts', () => {
 
     before(async () => {
       sub = (await signUp(grove, 'Kim')).user.id
+      key = await grove.deps.keys.signing(time)
     })
 
     it('are taken when they are whole', async () => {
-      expect((await me(await sign(usual()).sign(grove.deps.keys.privateKey))).status).to.equal(200)
+      expect((await me(await sign(usual()).sign(key.privateKey))).status).to.equal(200)
     })
 
     const forgeries: [string, () => Promise<string> | string][] = [
       ['that say alg none', () => `${part({ alg: 'none' })}.${part(usual())}.`],
       [
         'signed HS256 with the public key as the secret',
-        () => {
-          const body = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(usual())}`
-          const secret = grove.deps.keys.publicKey.export({ type: 'spki', format: 'pem' })
+        async () => {
+          const body = `${part({ alg: 'HS256', typ: 'JWT', kid: key.kid })}.${part(usual())}`
+          const secret = (await grove.deps.keys.verifying(key.kid, time))?.export({ type: 'spki', format: 'pem' }) ?? ''
           return `${body}.${createHmac('sha256', secret).update(body).digest('base64url')}`
         },
       ],
@@ -222,13 +224,17 @@ describe('accounts', () => {
         'signed by another key',
         async () => sign(usual(), { kid: 'foreign' }).sign((await generateKeyPair('ES256')).privateKey),
       ],
-      ['without exp', () => sign(without('exp')).sign(grove.deps.keys.privateKey)],
-      ['that have expired', () => sign({ ...usual(), exp: Math.floor(time / 1000) }).sign(grove.deps.keys.privateKey)],
-      ['for another audience', () => sign({ ...usual(), aud: 'urn:other' }).sign(grove.deps.keys.privateKey)],
-      ['without an audience', () => sign(without('aud')).sign(grove.deps.keys.privateKey)],
-      ['of another issuer', () => sign({ ...usual(), iss: 'urn:other' }).sign(grove.deps.keys.privateKey)],
-      ['that do not say what they are for', () => sign(without('token_use')).sign(grove.deps.keys.privateKey)],
-      ['of nobody', () => sign({ ...usual(), sub: 'nobody' }).sign(grove.deps.keys.privateKey)],
+      [
+        "signed by another key under ours' name",
+        async () => sign(usual()).sign((await generateKeyPair('ES256')).privateKey),
+      ],
+      ['without exp', () => sign(without('exp')).sign(key.privateKey)],
+      ['that have expired', () => sign({ ...usual(), exp: Math.floor(time / 1000) }).sign(key.privateKey)],
+      ['for another audience', () => sign({ ...usual(), aud: 'urn:other' }).sign(key.privateKey)],
+      ['without an audience', () => sign(without('aud')).sign(key.privateKey)],
+      ['of another issuer', () => sign({ ...usual(), iss: 'urn:other' }).sign(key.privateKey)],
+      ['that do not say what they are for', () => sign(without('token_use')).sign(key.privateKey)],
+      ['of nobody', () => sign({ ...usual(), sub: 'nobody' }).sign(key.privateKey)],
       ['that are id tokens', () => login().then((session) => session.idToken)],
       ['that are refresh tokens', () => login().then((session) => session.refreshToken)],
       ['that are no tokens', () => 'x'],

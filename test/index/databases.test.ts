@@ -165,15 +165,14 @@ describe('a database', () => {
       })
   })
 
-  for (const name of ['index.sqlite', 'credentials.sqlite'])
-    it(`${name} of a newer version keeps this one from starting, in one line`, async () => {
-      const db = new Sqlite(file(name))
-      db.exec("insert into schema_migration (name) values ('999_later')")
-      db.close()
-      expect(await refusal()).to.equal(
-        `The service cannot start: ${name} was made by a newer version (999_later); start that one\n`,
-      )
-    })
+  it('credentials.sqlite of a newer version keeps this one from starting, in one line', async () => {
+    const db = new Sqlite(file('credentials.sqlite'))
+    db.exec("insert into schema_migration (name) values ('999_later')")
+    db.close()
+    expect(await refusal()).to.equal(
+      'The service cannot start: credentials.sqlite was made by a newer version (999_later); start that one\n',
+    )
+  })
 
   function file(name: string): string {
     return join(dataDir, name)

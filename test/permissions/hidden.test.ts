@@ -84,7 +84,7 @@ describe('permissions', () => {
     }
 
     it('is one of another service, an id token, another scheme, or none at all after Bearer', async () => {
-      const other = await startGrove()
+      const other = await startGrove({ publicUrl: 'https://grove.example' })
       try {
         const { session } = await signUp(other, 'Zoe')
         const { accessToken, idToken } = open.owner.session

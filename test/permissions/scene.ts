@@ -20,7 +20,7 @@ export let open: World
 /** A service of its own for each file. */
 export function useScene(): void {
   before(async () => {
-    grove = await startGrove()
+    grove = await startGrove({ publicUrl: 'https://grove.example' })
     const cast = await castFor(grove)
     hidden = await worldOf(cast, false)
     open = await worldOf(cast, true)

@@ -41,12 +41,14 @@ describe('the README', () => {
         (match) => match[1],
       )
       const table = rows(readme, 'Commands').map(([usage = '']) => usage.replaceAll('`', ''))
-      expect(table.map((usage) => usage.split(' ')[0])).to.deep.equal(commands.filter((name) => name !== 'help'))
+      const named = [...new Set(table.map((usage) => usage.split(' ')[0]))]
+      expect(named).to.deep.equal(commands.filter((name) => name !== 'help'))
       for (const usage of table) {
-        const help = await run(process.execPath, ['dist/cli.js', 'help', usage.split(' ')[0] ?? ''])
+        const names = /^[a-z-]+( [a-z-]+)*/.exec(usage)?.[0].split(' ') ?? []
+        const help = await run(process.execPath, ['dist/cli.js', ...names, '--help'])
         const words = (text: string, pattern: RegExp) => [...new Set(text.match(pattern) ?? [])].sort()
         expect(words(usage, /--\w+/g)).to.deep.equal(words(help.stdout, /--(?!help)\w+/g))
-        const taken = /^Usage: grove [\w-]+ (.*)$/m.exec(help.stdout)?.[1]?.match(/(?<=<)\w+(?=>)/g) ?? []
+        const taken = /^Usage: grove (?:[\w-]+ )+(.*)$/m.exec(help.stdout)?.[1]?.match(/(?<=<)\w+(?=>)/g) ?? []
         expect(words(usage.replace(/\[.*\]|--\w+ \w+/g, ''), /\b[A-Z]+\b/g)).to.deep.equal(
           taken.map((name) => name.toUpperCase()),
         )

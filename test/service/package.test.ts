@@ -50,6 +50,12 @@ describe('the package', () => {
       'gitstore/transfer/hooks/proc-receive',
       'package.json',
       'server/bin/grove',
+      'server/deploy/Caddyfile',
+      'server/deploy/Dockerfile',
+      'server/deploy/Dockerfile.dockerignore',
+      'server/deploy/compose.yaml',
+      'server/deploy/grove.service',
+      'server/deploy/nginx.conf',
       'spec/openapi.yaml',
     ])
   })

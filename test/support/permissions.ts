@@ -266,5 +266,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   getHealth: { need: 'anyone', attempt: () => ({}) },
   getReadiness: { need: 'anyone', attempt: () => ({}) },
   getSpec: { need: 'anyone', attempt: () => ({}) },
+  getJwks: { need: 'anyone', attempt: () => ({}) },
+  getOpenidConfiguration: { need: 'anyone', attempt: () => ({}) },
   getDocs: { need: 'anyone', attempt: () => ({}) },
 }

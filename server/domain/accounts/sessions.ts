@@ -14,8 +14,9 @@ import {
 } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
+import { accessSeconds } from './keys.ts'
 import { addressLifetimeMs } from './sign-ins.ts'
-import { accessSeconds, accessToken, hashOf, idToken, newToken, seal, unseal } from './tokens.ts'
+import { accessToken, hashOf, idToken, newToken, seal, unseal } from './tokens.ts'
 import { personOf, type User, userOf } from './users.ts'
 
 /** Milliseconds until an unused refresh token expires. */

@@ -1,54 +1,10 @@
 /** Tokens: signed ones that expire soon, and random ones that work once. */
 
-import { createCipheriv, createDecipheriv, createHash, createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
-import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { SignJWT } from 'jose'
 import { v4 as randomUuid } from 'uuid'
-import type { CredentialsSchema } from '../../../index/credentials/schema.ts'
-import { findSigningKey, insertSigningKey } from '../../../index/credentials/signing-key.ts'
-import type { Database } from '../../../index/sqlite/database.ts'
 import type { Person } from '../actor.ts'
-
-/** Seconds that access and id tokens live. */
-export const accessSeconds = 15 * 60
-
-export const algorithm = 'ES256'
-
-export interface Keys {
-  readonly kid: string
-  /** Issuer and audience are the same: the service issues tokens to itself. */
-  readonly issuer: string
-  readonly privateKey: CryptoKey
-  readonly publicKey: KeyObject
-}
-
-type CryptoKey = Exclude<Awaited<ReturnType<typeof importJWK>>, Uint8Array>
-
-/** The signing keys of this data folder, created at its first start. Processes that start together agree on one set. */
-export async function loadKeys(
-  credentials: Database<CredentialsSchema>,
-  publicUrl: string | undefined,
-  now: Date,
-): Promise<Keys> {
-  let row = await findSigningKey(credentials.read)
-  if (row === undefined) {
-    const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
-    const jwk = JSON.stringify({ ...(await exportJWK(privateKey)), kid: randomUuid() })
-    const made = { id: 1, jwk, issuer: `urn:uuid:${randomUuid()}`, created_at: now.toISOString() } as const
-    await credentials.write((trx) => insertSigningKey(trx, made))
-    row = (await findSigningKey(credentials.read)) ?? made
-  }
-  const jwk: JWK & { kid: string } = JSON.parse(row.jwk)
-  const { kty, crv, x, y } = jwk
-  const privateKey = await importJWK(jwk, algorithm)
-  if (privateKey instanceof Uint8Array) throw new Error('The signing key of credentials.sqlite is not an EC key')
-  return {
-    kid: jwk.kid,
-    issuer: publicUrl ?? row.issuer,
-    privateKey,
-    // @ts-expect-error undefined stands for a member that is missing, which createPublicKey refuses
-    publicKey: createPublicKey({ key: { kty, crv, x, y }, format: 'jwk' }),
-  }
-}
+import { accessSeconds, algorithm, type Keys } from './keys.ts'
 
 /** An access token, valid for `accessSeconds`. */
 export function accessToken(keys: Keys, person: Person, now: Date): Promise<string> {
@@ -60,17 +16,18 @@ export function idToken(keys: Keys, person: Person, now: Date): Promise<string> 
   return sign(keys, person, now, { token_use: 'id', email: person.email, name: person.name })
 }
 
-function sign(keys: Keys, person: Person, now: Date, claims: Record<string, string>): Promise<string> {
+async function sign(keys: Keys, person: Person, now: Date, claims: Record<string, string>): Promise<string> {
+  const { kid, privateKey } = await keys.signing(now.getTime())
   const seconds = Math.floor(now.getTime() / 1000)
   return new SignJWT(claims)
-    .setProtectedHeader({ alg: algorithm, typ: 'JWT', kid: keys.kid })
+    .setProtectedHeader({ alg: algorithm, typ: 'JWT', kid })
     .setIssuer(keys.issuer)
     .setAudience(keys.issuer)
     .setSubject(person.id)
     .setIssuedAt(seconds)
     .setExpirationTime(seconds + accessSeconds)
     .setJti(randomUuid())
-    .sign(keys.privateKey)
+    .sign(privateKey)
 }
 
 /** 256 random bits behind a prefix that people and secret scanners recognise. */

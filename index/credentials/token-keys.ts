@@ -1,0 +1,26 @@
+/** The keys that sign tokens, several while they are rotated. Each function is one statement. */
+import type { CredentialsDb, TokenKey } from './schema.ts'
+
+/** The oldest first. */
+export function listTokenKeys(db: CredentialsDb): Promise<TokenKey[]> {
+  return db.selectFrom('token_key').selectAll().orderBy('active_from').orderBy('kid').execute()
+}
+
+export async function insertTokenKey(db: CredentialsDb, key: TokenKey): Promise<void> {
+  await db.insertInto('token_key').values(key).execute()
+}
+
+/** Sets the end of every key that has none, or a later one, but for `kid`. */
+export async function retireOtherTokenKeys(db: CredentialsDb, kid: string, retiredAt: string): Promise<void> {
+  await db
+    .updateTable('token_key')
+    .set({ retired_at: retiredAt })
+    .where('kid', '!=', kid)
+    .where((of) => of.or([of('retired_at', 'is', null), of('retired_at', '>', retiredAt)]))
+    .execute()
+}
+
+/** Removes those that ended before. */
+export async function deleteRetiredTokenKeys(db: CredentialsDb, before: string): Promise<void> {
+  await db.deleteFrom('token_key').where('retired_at', '<', before).execute()
+}

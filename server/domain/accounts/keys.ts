@@ -1,0 +1,178 @@
+/** The keys of this data folder: one signs, others are announced before they sign and verify until their last token ends. */
+
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import { v4 as randomUuid } from 'uuid'
+import type { CredentialsSchema, TokenKey } from '../../../index/credentials/schema.ts'
+import { findSigningKey, insertSigningKey } from '../../../index/credentials/signing-key.ts'
+import {
+  deleteRetiredTokenKeys,
+  insertTokenKey,
+  listTokenKeys,
+  retireOtherTokenKeys,
+} from '../../../index/credentials/token-keys.ts'
+import type { Database } from '../../../index/sqlite/database.ts'
+import type { Deps } from '../../deps.ts'
+
+export const algorithm = 'ES256'
+
+/** Seconds that access and id tokens live. */
+export const accessSeconds = 15 * 60
+
+/** Milliseconds from the announcement of a key to its first signature: clients may cache the key set that long. */
+const announcedMs = 10 * 60_000
+/** Milliseconds that a key verifies after its last signature: as long as a token lives, with a minute for clocks. */
+const verifiesMs = accessSeconds * 1_000 + 60_000
+/** Milliseconds after which another process's rotation is noticed. */
+const rereadMs = 60_000
+/** Milliseconds between two readings because of tokens with an unknown key: anybody can invent these. */
+const unknownMs = 5_000
+
+type PrivateKey = Exclude<Awaited<ReturnType<typeof importJWK>>, Uint8Array>
+
+/** Of an elliptic curve. Source: RFC 7518 §6.2.1. */
+interface PublicJwk {
+  readonly kty: 'EC'
+  readonly crv: 'P-256'
+  readonly x: string
+  readonly y: string
+  readonly kid: string
+  readonly alg: typeof algorithm
+  readonly use: 'sig'
+}
+
+interface LoadedKey {
+  readonly kid: string
+  readonly activeFrom: number
+  /** Infinity as long as no other takes its place. */
+  readonly retiredAt: number
+  readonly privateKey: PrivateKey
+  readonly publicKey: KeyObject
+  readonly publicJwk: PublicJwk
+}
+
+/** `at` is a time in milliseconds. Each method throws what the database throws. */
+export interface Keys {
+  /** Issuer and audience alike: the service speaks to itself. */
+  readonly issuer: string
+  /** The key that signs then. */
+  signing(at: number): Promise<Pick<LoadedKey, 'kid' | 'privateKey'>>
+  /** Undefined: unknown, or retired by then. */
+  verifying(kid: string, at: number): Promise<KeyObject | undefined>
+  /** Of all keys that sign, are announced, or may have tokens in use. Source: RFC 7517 §5. */
+  published(at: number): Promise<PublicJwk[]>
+}
+
+/** The keys of this data folder, the first created at its first start. Processes that start together agree on one. */
+export async function openKeys(
+  credentials: Database<CredentialsSchema>,
+  publicUrl: string | undefined,
+  now: Date,
+): Promise<Keys> {
+  const own = await ownIssuer(credentials, now)
+  const imported = new Map<string, Omit<LoadedKey, 'retiredAt'>>()
+  let keys = await load()
+  let readAt = now.getTime()
+
+  async function load(): Promise<LoadedKey[]> {
+    const rows = await listTokenKeys(credentials.read)
+    const loaded: LoadedKey[] = []
+    for (const row of rows) {
+      const key = imported.get(row.kid) ?? (await importKey(row))
+      imported.set(row.kid, key)
+      loaded.push({
+        ...key,
+        retiredAt: row.retired_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.retired_at),
+      })
+    }
+    return loaded
+  }
+  // The clock may be set back.
+  const reread = async (at: number, afterMs: number): Promise<void> => {
+    if (Math.abs(at - readAt) < afterMs) return
+    readAt = at
+    keys = await load()
+  }
+  return {
+    issuer: publicUrl ?? own,
+    signing: async (at) => {
+      await reread(at, rereadMs)
+      const key = keys.findLast(({ activeFrom }) => activeFrom <= at) ?? keys[0]
+      if (key === undefined) throw new Error('credentials.sqlite has no key to sign tokens with')
+      return key
+    },
+    verifying: async (kid, at) => {
+      await reread(at, rereadMs)
+      const find = () => keys.find((key) => key.kid === kid)
+      if (find() === undefined) await reread(at, unknownMs)
+      const key = find()
+      return key !== undefined && at < key.retiredAt ? key.publicKey : undefined
+    },
+    published: async (at) => {
+      await reread(at, rereadMs)
+      return keys.filter(({ retiredAt }) => at < retiredAt).map(({ publicJwk }) => publicJwk)
+    },
+  }
+}
+
+export interface Rotation {
+  readonly kid: string
+  readonly signsFrom: Date
+}
+
+/**
+ * Creates a key. It is published at once and signs after ten minutes, while the one before verifies until its last token
+ * has ended. `immediately`, for a key that has leaked: it signs now, and every token that another has signed ends.
+ */
+export async function rotateKeys(
+  { credentials, now }: Pick<Deps, 'credentials' | 'now'>,
+  { immediately }: { readonly immediately: boolean },
+): Promise<Rotation> {
+  const createdAt = now()
+  const signsFrom = new Date(createdAt.getTime() + (immediately ? 0 : announcedMs))
+  const retiredAt = immediately ? createdAt : new Date(signsFrom.getTime() + verifiesMs)
+  const key = await newKey(createdAt, signsFrom)
+  await credentials.write(async (trx) => {
+    await insertTokenKey(trx, key)
+    await retireOtherTokenKeys(trx, key.kid, retiredAt.toISOString())
+    await deleteRetiredTokenKeys(trx, new Date(createdAt.getTime() - verifiesMs).toISOString())
+  })
+  return { kid: key.kid, signsFrom }
+}
+
+/** The issuer where PUBLIC_URL names none. It is made with the first key, at the first start. */
+async function ownIssuer(credentials: Database<CredentialsSchema>, now: Date): Promise<string> {
+  const known = await findSigningKey(credentials.read)
+  if (known !== undefined) return known.issuer
+  const key = await newKey(now, now)
+  return credentials.write(async (trx) => {
+    // Another process may have been first.
+    const earlier = await findSigningKey(trx)
+    if (earlier !== undefined) return earlier.issuer
+    const issuer = `urn:uuid:${randomUuid()}`
+    await insertSigningKey(trx, { id: 1, jwk: key.jwk, issuer, created_at: key.created_at })
+    await insertTokenKey(trx, key)
+    return issuer
+  })
+}
+
+async function newKey(createdAt: Date, activeFrom: Date): Promise<TokenKey> {
+  const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
+  const kid = randomUuid()
+  const jwk = JSON.stringify({ ...(await exportJWK(privateKey)), kid })
+  return { kid, jwk, created_at: createdAt.toISOString(), active_from: activeFrom.toISOString(), retired_at: null }
+}
+
+async function importKey({ kid, jwk, active_from }: TokenKey): Promise<Omit<LoadedKey, 'retiredAt'>> {
+  const { x = '', y = '', ...more }: JWK = JSON.parse(jwk)
+  const privateKey = await importJWK({ ...more, x, y }, algorithm)
+  if (privateKey instanceof Uint8Array) throw new Error('A key in credentials.sqlite is not an EC key')
+  const point = { kty: 'EC', crv: 'P-256', x, y } as const
+  return {
+    kid,
+    activeFrom: Date.parse(active_from),
+    privateKey,
+    publicKey: createPublicKey({ key: point, format: 'jwk' }),
+    publicJwk: { ...point, kid, alg: algorithm, use: 'sig' },
+  }
+}

@@ -1,0 +1,129 @@
+/** The proxies of server/deploy/, started for real with TLS. */
+
+import { readFile, rm } from 'node:fs/promises'
+import { expect } from 'chai'
+import { type Desk, newDesk } from '../support/desk.ts'
+import { newDataDir, password, type SpawnedGrove, spawnGrove } from '../support/grove.ts'
+import {
+  type Asking,
+  ask,
+  type Certificate,
+  freePort,
+  newCertificate,
+  proxies,
+  type RunningProxy,
+  removeCertificate,
+} from './scene.ts'
+
+for (const [name, start] of Object.entries(proxies)) {
+  for (const prefix of ['', '/grove']) {
+    describe(`behind ${name}${prefix === '' ? '' : ', below a path'}`, () => {
+      let certificate: Certificate
+      let ca: Buffer
+      let dataDir: string
+      let grove: SpawnedGrove
+      let proxy: RunningProxy
+      let desk: Desk
+      let base: string
+
+      before(async () => {
+        certificate = await newCertificate()
+        ca = await readFile(certificate.certificate)
+        dataDir = await newDataDir()
+        desk = await newDesk()
+        const [port, upstream] = [await freePort(), await freePort()]
+        base = `https://localhost:${port}${prefix}`
+        const environment = { PUBLIC_URL: base, TRUST_PROXY: '127.0.0.1', RATE_LIMIT: 'on', PORT: String(upstream) }
+        grove = await spawnGrove(dataDir, environment)
+        proxy = await start({ certificate, port, upstream, prefix })
+      })
+      after(async () => {
+        await proxy.stop()
+        await grove.stop()
+        await desk.remove()
+        await rm(dataDir, { recursive: true, force: true })
+        await removeCertificate(certificate)
+      })
+
+      const asked = async (path: string, asking: Asking = {}) => {
+        const answer = await ask(`${base}${path}`, ca, asking)
+        return { ...answer, body: /json/.test(String(answer.headers['content-type'])) ? JSON.parse(answer.text) : {} }
+      }
+      const signUp = (person: string, from: string, headers: Record<string, string> = {}) =>
+        asked('/auth/signup', {
+          method: 'POST',
+          from,
+          headers,
+          body: { email: `${person}@example.org`, password, name: person },
+        })
+
+      it('has a limit for each of twelve people of twelve addresses', async () => {
+        const answers = await Promise.all(Array.from({ length: 12 }, (_, at) => signUp(`p${at}`, `127.0.1.${at + 1}`)))
+        for (const { status, headers } of answers)
+          expect([status, String(headers.ratelimit).split(';')[1]]).to.deep.equal([201, 'r=99'])
+      })
+
+      it('believes no address that a client tells', async () => {
+        const { headers } = await signUp('spoof', '127.0.1.1', { 'x-forwarded-for': '203.0.113.9' })
+        expect(String(headers.ratelimit).split(';')[1]).to.equal('r=98')
+      })
+
+      it('gives addresses that lead back through it', async () => {
+        const { body, headers } = await signUp('ann', '127.0.1.20')
+        expect(headers['strict-transport-security']).to.equal('max-age=31536000')
+        const bearer = { authorization: `Bearer ${body.accessToken}` }
+        expect(headers.location).to.equal(`${prefix}/auth/me`)
+        const made = await asked(`/orgs/${body.user.org_id}/nodes`, {
+          method: 'POST',
+          headers: bearer,
+          body: { title: 'Whales' },
+        })
+        expect(made.headers.location).to.equal(`${prefix}/orgs/${body.user.org_id}/nodes/${made.body.id}`)
+        expect(made.body.clone_url).to.equal(`${base}/git/${body.user.org_id}/${made.body.id}.git`)
+        await asked(`/orgs/${body.user.org_id}/nodes`, { method: 'POST', headers: bearer, body: { title: 'More' } })
+        const page = await asked(`/orgs/${body.user.org_id}/nodes?limit=1`, { headers: bearer })
+        const next = /^<(.*)>; rel="next"$/.exec(String(page.headers.link))?.[1] ?? ''
+        expect((await ask(new URL(next, base).href, ca, { headers: bearer })).status).to.equal(200)
+      })
+
+      it('shows the documentation, with all that it loads', async () => {
+        const front = await asked('/', { headers: { accept: 'text/html' } })
+        const at = new URL(String(front.headers.location), `${base}/`)
+        const page = await ask(at.href, ca)
+        expect([front.status, at.href, page.status]).to.deep.equal([303, `${base}/docs`, 200])
+        const loaded = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path)
+        expect(loaded).to.have.length(4)
+        for (const path of loaded) expect((await ask(new URL(path, at).href, ca)).status, path).to.equal(200)
+        const script = await ask(new URL('docs/start.js', at).href, ca)
+        const url = /url: '([^']+)'/.exec(script.text)?.[1] ?? ''
+        const spec = JSON.parse((await ask(new URL(url, at).href, ca)).text)
+        expect(spec.servers[0].url).to.equal(base)
+      })
+
+      const size = prefix === '' ? 70_000_000 : 1_000
+      it(`takes a push of ${prefix === '' ? '200 MB' : '3 kB'}, and clones it`, async () => {
+        const { body } = await asked('/auth/login', {
+          method: 'POST',
+          body: { email: 'ann@example.org', password },
+        })
+        const bearer = { authorization: `Bearer ${body.accessToken}` }
+        const made = await asked(`/orgs/${body.user.org_id}/nodes`, {
+          method: 'POST',
+          headers: bearer,
+          body: { title: 'Large', initialize: false },
+        })
+        await desk.done(
+          `git config --global http.sslCAInfo ${certificate.certificate}
+           git config --global http.extraHeader "Authorization: Bearer $TOKEN"
+           git config --global core.compression 0; git config --global core.bigFileThreshold 1m
+           git init -q large; cd large
+           for n in 1 2 3; do head -c ${size} /dev/urandom > $n.bin; done
+           git add .; git commit -q -m Large; git push -q $URL main; rm *.bin
+           cd ..; git clone -q $URL copy; ls copy
+           test "$(git -C large rev-parse main)" = "$(git -C copy rev-parse main)"`,
+          { URL: made.body.clone_url, TOKEN: body.accessToken },
+        )
+      })
+    })
+  }
+}
