@@ -1,5 +1,5 @@
 /** `grove keys`: the keys that sign tokens. */
-import { rotateKeys } from '../domain/accounts/keys.ts'
+import { rotateKeys } from '../domain/accounts/key-rotation.ts'
 import { type Call, requireFolder, say, withDeps } from './command.ts'
 
 /** Services notice it within a minute. */

@@ -5,24 +5,14 @@ import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import { v4 as randomUuid } from 'uuid'
 import type { CredentialsSchema, TokenKey } from '../../../index/credentials/schema.ts'
 import { findSigningKey, insertSigningKey } from '../../../index/credentials/signing-key.ts'
-import {
-  deleteRetiredTokenKeys,
-  insertTokenKey,
-  listTokenKeys,
-  retireOtherTokenKeys,
-} from '../../../index/credentials/token-keys.ts'
+import { insertTokenKey, listTokenKeys } from '../../../index/credentials/token-keys.ts'
 import type { Database } from '../../../index/sqlite/database.ts'
-import type { Deps } from '../../deps.ts'
 
 export const algorithm = 'ES256'
 
 /** Seconds that access and id tokens live. */
 export const accessSeconds = 15 * 60
 
-/** Milliseconds from the announcement of a key to its first signature: clients may cache the key set that long. */
-const announcedMs = 10 * 60_000
-/** Milliseconds that a key verifies after its last signature: as long as a token lives, with a minute for clocks. */
-const verifiesMs = accessSeconds * 1_000 + 60_000
 /** Milliseconds after which another process's rotation is noticed. */
 const rereadMs = 60_000
 /** Milliseconds between two readings because of tokens with an unknown key: anybody can invent these. */
@@ -115,31 +105,6 @@ export async function openKeys(
   }
 }
 
-export interface Rotation {
-  readonly kid: string
-  readonly signsFrom: Date
-}
-
-/**
- * Creates a key. It is published at once and signs after ten minutes, while the one before verifies until its last token
- * has ended. `immediately`, for a key that has leaked: it signs now, and every token that another has signed ends.
- */
-export async function rotateKeys(
-  { credentials, now }: Pick<Deps, 'credentials' | 'now'>,
-  { immediately }: { readonly immediately: boolean },
-): Promise<Rotation> {
-  const createdAt = now()
-  const signsFrom = new Date(createdAt.getTime() + (immediately ? 0 : announcedMs))
-  const retiredAt = immediately ? createdAt : new Date(signsFrom.getTime() + verifiesMs)
-  const key = await newKey(createdAt, signsFrom)
-  await credentials.write(async (trx) => {
-    await insertTokenKey(trx, key)
-    await retireOtherTokenKeys(trx, key.kid, retiredAt.toISOString())
-    await deleteRetiredTokenKeys(trx, new Date(createdAt.getTime() - verifiesMs).toISOString())
-  })
-  return { kid: key.kid, signsFrom }
-}
-
 /** The issuer where PUBLIC_URL names none. It is made with the first key, at the first start. */
 async function ownIssuer(credentials: Database<CredentialsSchema>, now: Date): Promise<string> {
   const known = await findSigningKey(credentials.read)
@@ -156,7 +121,8 @@ async function ownIssuer(credentials: Database<CredentialsSchema>, now: Date): P
   })
 }
 
-async function newKey(createdAt: Date, activeFrom: Date): Promise<TokenKey> {
+/** With its private half. */
+export async function newKey(createdAt: Date, activeFrom: Date): Promise<TokenKey> {
   const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
   const kid = randomUuid()
   const jwk = JSON.stringify({ ...(await exportJWK(privateKey)), kid })

@@ -1,0 +1,34 @@
+/** A new key takes the place of the one that signs. */
+import { deleteRetiredTokenKeys, insertTokenKey, retireOtherTokenKeys } from '../../../index/credentials/token-keys.ts'
+import type { Deps } from '../../deps.ts'
+import { accessSeconds, newKey } from './keys.ts'
+
+/** Milliseconds from the announcement of a key to its first signature: clients may cache the key set that long. */
+const announcedMs = 10 * 60_000
+/** Milliseconds that a key verifies after its last signature: as long as a token lives, with a minute for clocks. */
+const verifiesMs = accessSeconds * 1_000 + 60_000
+
+export interface Rotation {
+  readonly kid: string
+  readonly signsFrom: Date
+}
+
+/**
+ * Creates a key. It is published at once and signs after ten minutes, while the one before verifies until its last token
+ * has ended. `immediately`, for a key that has leaked: it signs now, and every token that another has signed ends.
+ */
+export async function rotateKeys(
+  { credentials, now }: Pick<Deps, 'credentials' | 'now'>,
+  { immediately }: { readonly immediately: boolean },
+): Promise<Rotation> {
+  const createdAt = now()
+  const signsFrom = new Date(createdAt.getTime() + (immediately ? 0 : announcedMs))
+  const retiredAt = immediately ? createdAt : new Date(signsFrom.getTime() + verifiesMs)
+  const key = await newKey(createdAt, signsFrom)
+  await credentials.write(async (trx) => {
+    await insertTokenKey(trx, key)
+    await retireOtherTokenKeys(trx, key.kid, retiredAt.toISOString())
+    await deleteRetiredTokenKeys(trx, new Date(createdAt.getTime() - verifiesMs).toISOString())
+  })
+  return { kid: key.kid, signsFrom }
+}
