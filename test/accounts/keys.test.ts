@@ -89,6 +89,15 @@ describe('the keys of tokens', () => {
     expect(await kids(first)).to.deep.equal([kidOf(renewed.body.accessToken)])
   })
 
+  it('that were announced before one leaked never sign', async () => {
+    await cli(dataDir, 'keys', 'rotate')
+    await cli(dataDir, 'keys', 'rotate', '--now')
+    time += 1 * minutes
+    const kid = kidOf((await login(first)).accessToken)
+    time += 12 * minutes
+    expect([kidOf((await login(first)).accessToken), await kids(second)]).to.deep.equal([kid, [kid]])
+  })
+
   it('are found where PUBLIC_URL is https alone', async () => {
     const at = '/.well-known/openid-configuration'
     expect((await client(first).get(at)).status).to.equal(404)

@@ -87,7 +87,7 @@ export async function openKeys(
     issuer: publicUrl ?? own,
     signing: async (at) => {
       await reread(at, rereadMs)
-      const key = keys.findLast(({ activeFrom }) => activeFrom <= at) ?? keys[0]
+      const key = keys.findLast(({ activeFrom, retiredAt }) => activeFrom <= at && at < retiredAt) ?? keys[0]
       if (key === undefined) throw new Error('credentials.sqlite has no key to sign tokens with')
       return key
     },
