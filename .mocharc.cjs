@@ -36,6 +36,6 @@ module.exports = {
   timeout: 600_000,
   slow: 5_000,
   parallel: true,
-  jobs: 3,
+  jobs: 2,
   spec: process.argv.some((word) => word.endsWith('.test.ts')) ? [] : files,
 }

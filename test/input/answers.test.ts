@@ -90,7 +90,10 @@ describe('input', () => {
       expect(headers['content-security-policy']).to.contain("script-src 'self';")
       const loaded = [...String(body).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path)
       expect(loaded).to.have.length(4)
-      for (const path of loaded) expect((await client(grove).get(path)).status, path).to.equal(200)
+      for (const path of loaded) {
+        const { pathname } = new URL(path, `${grove.url}/docs`)
+        expect((await client(grove).get(pathname)).status, path).to.equal(200)
+      }
       expect(body).to.not.match(/<script>|http/)
     })
   })
