@@ -1,8 +1,9 @@
 /** What every storm begins with and ends with: a world with nodes to fight over, and a table of what was answered. */
 
 import { printTable } from '../bench/report.ts'
-import { client, password, signUp } from '../support/grove.ts'
+import { type Answer, client, password, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { until } from '../support/until.ts'
 import { createWorld, placeOf, type World } from './world.ts'
 
 const sharedNodes = 3
@@ -19,9 +20,14 @@ export async function beginWorld(dataDir: string, door: { readonly url: string }
   return world
 }
 
-/** A fresh access token: one lives for 15 minutes. */
+/** A fresh access token: one lives for 15 minutes. A service whose index is still being made again is busy until it is whole. */
 export async function logIn({ email }: World, door: { readonly url: string }): Promise<string> {
-  const session = await client(door).post('/auth/login', { email, password })
+  let session: Answer | undefined
+  await until(async () => {
+    session = await client(door).post('/auth/login', { email, password })
+    return session.body?.code !== 'busy'
+  })
+  if (session === undefined) throw new Error('Nobody has answered')
   return expecting(200)(session).body.accessToken
 }
 
