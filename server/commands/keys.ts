@@ -10,7 +10,7 @@ export async function rotate(call: Call, { now: immediately = false }: { readonl
     say(
       immediately
         ? `Key ${kid} signs now; all access tokens end within a minute, and sessions renew theirs`
-        : `Key ${kid} is published and signs from ${signsFrom.toISOString()}; tokens of the key before stay good until they end`,
+        : `Key ${kid} is published within a minute and signs from ${signsFrom.toISOString()}; tokens of the key before stay good until they end`,
     )
     return 0
   })

@@ -28,6 +28,8 @@ const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#spec', deepLinki
 export function docsFiles(): RequestHandler {
   const root = folderOfSwaggerUi()
   const router = express.Router()
+  // What the page names is relative to /docs.
+  router.get('/docs/', (_req, res) => res.redirect(308, publicPath(res, '/docs')))
   router.get('/docs/start.js', (_req, res) => {
     res.type('text/javascript').set('Cache-Control', 'public, max-age=3600').send(start)
   })

@@ -95,6 +95,8 @@ describe('input', () => {
         expect((await client(grove).get(pathname)).status, path).to.equal(200)
       }
       expect(body).to.not.match(/<script>|http/)
+      const slashed = await fetch(`${grove.url}/docs/`, { redirect: 'manual' })
+      expect([slashed.status, slashed.headers.get('location')]).to.deep.equal([308, '/docs'])
     })
   })
 })

@@ -1,4 +1,4 @@
-/** The keys of this data folder: one signs, others are announced before they sign and verify until their last token ends. */
+/** The keys of this data folder. One signs. A new one is announced before it signs; an old one verifies until its last token ends. */
 
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
@@ -15,8 +15,8 @@ export const accessSeconds = 15 * 60
 
 /** Milliseconds after which another process's rotation is noticed. */
 const rereadMs = 60_000
-/** Milliseconds between two readings because of tokens with an unknown key: anybody can invent these. */
-const unknownMs = 5_000
+/** Milliseconds between two readings that a token with an unknown key causes: a flood of invented tokens must cost little. */
+const unknownKeyRereadMs = 5_000
 
 type PrivateKey = Exclude<Awaited<ReturnType<typeof importJWK>>, Uint8Array>
 
@@ -34,7 +34,7 @@ interface PublicJwk {
 interface LoadedKey {
   readonly kid: string
   readonly activeFrom: number
-  /** Infinity as long as no other takes its place. */
+  /** Infinity until it is replaced. */
   readonly retiredAt: number
   readonly privateKey: PrivateKey
   readonly publicKey: KeyObject
@@ -43,13 +43,13 @@ interface LoadedKey {
 
 /** `at` is a time in milliseconds. Each method throws what the database throws. */
 export interface Keys {
-  /** Issuer and audience alike: the service speaks to itself. */
+  /** Issuer and audience: the service is both. */
   readonly issuer: string
   /** The key that signs then. */
   signing(at: number): Promise<Pick<LoadedKey, 'kid' | 'privateKey'>>
   /** Undefined: unknown, or retired by then. */
   verifying(kid: string, at: number): Promise<KeyObject | undefined>
-  /** Of all keys that sign, are announced, or may have tokens in use. Source: RFC 7517 §5. */
+  /** The public halves of all keys that sign, are announced, or may have tokens in use. Source: RFC 7517 §5. */
   published(at: number): Promise<PublicJwk[]>
 }
 
@@ -94,7 +94,7 @@ export async function openKeys(
     verifying: async (kid, at) => {
       await reread(at, rereadMs)
       const find = () => keys.find((key) => key.kid === kid)
-      if (find() === undefined) await reread(at, unknownMs)
+      if (find() === undefined) await reread(at, unknownKeyRereadMs)
       const key = find()
       return key !== undefined && at < key.retiredAt ? key.publicKey : undefined
     },
