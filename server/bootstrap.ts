@@ -64,7 +64,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       lockPrefix: join(run, 'index'),
       closing: draining,
 
-      mayReplaceNewer: () => !isOtherVersionAlive(run, alive.id),
+      mayReplaceNewer: async () => !(await isOtherVersionAlive(run, alive.id)),
       report: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
     })
     closing.push(() => index.close())

@@ -1,37 +1,31 @@
-/** Which version of Grove each live process of a data folder is: by the newest migration of the index that it knows. */
+/** The version of Grove that each live process of a data folder runs: the newest migration of the index that it knows. */
 
-import { readdirSync, readFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { codeOf } from '../gitstore/errors.ts'
+import { isAbsent } from '../gitstore/presence.ts'
+import { isUnfinished } from '../gitstore/temporary-names.ts'
 import { indexMigrations } from '../index/derived/migrations.ts'
-import { takeOver } from '../index/sqlite/file-lock.ts'
+import { listLiveProcesses } from './domain/live-processes.ts'
 
 const ownVersion = Object.keys(indexMigrations).sort().at(-1) ?? ''
 
-/** For others: into the process's folder below `run`. */
+/** Writes this process's version into its folder below `run`, where other processes read it. */
 export async function writeVersion(processFolder: string): Promise<void> {
   await writeFile(join(processFolder, 'version'), ownVersion)
 }
 
-/** Whether a process lives that is of another version, or does not say. @throws system errors; DatabaseFault busy, storage_error */
-export function isOtherVersionAlive(run: string, ownProcess: string): boolean {
-  return readdirSync(run, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && entry.name !== ownProcess && !entry.name.startsWith('tmp-'))
-    .some(({ name }) => versionOf(join(run, name)) !== ownVersion && isAlive(run, name))
+/** Whether a process of another version lives, or one that has written none. @throws as listLiveProcesses */
+export async function isOtherVersionAlive(run: string, own: string): Promise<boolean> {
+  const live = await listLiveProcesses(run, own)
+  const versions = await Promise.all(live.filter((id) => !isUnfinished(id)).map((id) => versionOf(join(run, id))))
+  return versions.some((version) => version !== ownVersion)
 }
 
-function versionOf(processFolder: string): string | undefined {
+async function versionOf(processFolder: string): Promise<string | undefined> {
   try {
-    return readFileSync(join(processFolder, 'version'), 'utf8')
+    return await readFile(join(processFolder, 'version'), 'utf8')
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
+    if (isAbsent(error)) return undefined
     throw error
   }
-}
-
-function isAlive(run: string, process: string): boolean {
-  const claim = takeOver(run, process)
-  claim?.release()
-  return claim === undefined
 }

@@ -24,7 +24,7 @@ export interface DerivedOptions {
   readonly closing: AbortSignal
 
   /** Whether a file of a newer version may be set aside: no process of that version lives. */
-  mayReplaceNewer(): boolean
+  mayReplaceNewer(): Promise<boolean>
   /** Called with a sentence for the log. */
   report(done: string, error?: unknown): void
 }
@@ -69,7 +69,7 @@ export async function openDerivedDatabase<S>(
           return await openNow()
         } catch (error) {
           if (!(error instanceof DatabaseFault)) throw error
-          const isReplaced = error.code === 'damaged' || (error.code === 'too_new' && mayReplaceNewer())
+          const isReplaced = error.code === 'damaged' || (error.code === 'too_new' && (await mayReplaceNewer()))
           if (!isReplaced) throw error
           await discard(error.cause instanceof Error ? error.cause.message : error.message)
           return await openNow()

@@ -8,14 +8,9 @@ import { copyOfSpec } from '../http/spec.ts'
 
 const spec = copyOfSpec()
 
-/** The spec as it is asked at PUBLIC_URL. */
-const specs = new Map<string, typeof spec>()
-
+/** The spec with the address by which clients reach this service. */
 function specAt(publicUrl: string | undefined): typeof spec {
-  if (publicUrl === undefined) return spec
-  const known = specs.get(publicUrl) ?? { ...spec, servers: [{ url: publicUrl, description: 'This service.' }] }
-  specs.set(publicUrl, known)
-  return known
+  return publicUrl === undefined ? spec : { ...spec, servers: [{ url: publicUrl, description: 'This service.' }] }
 }
 
 export const operationRoutes: HandlersOf<

@@ -7,18 +7,18 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { v7 as newId } from 'uuid'
 import { syncDirectory, syncPath } from '../../../gitstore/durable.ts'
-import { isTaken, namesIn } from '../../../gitstore/presence.ts'
+import { namesIn } from '../../../gitstore/presence.ts'
 import { openRegular } from '../../../gitstore/regular-files.ts'
 import { moveRepo } from '../../../gitstore/repos.ts'
 import { findAccountById, insertAccount } from '../../../index/credentials/accounts.ts'
 import { listMemberships } from '../../../index/derived/org-queries.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
-import { lockFileIn, takeOver } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../deps.ts'
 import { hashPassword } from '../accounts/passwords.ts'
 import { issueResetToken } from '../accounts/sessions.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { credentialsFile, isId, runFolder } from '../layout.ts'
+import { listLiveProcesses } from '../live-processes.ts'
 import { hashOfFile, type Manifest } from './manifest.ts'
 import { type Staged, stagingFolder } from './staging.ts'
 
@@ -28,14 +28,8 @@ export async function findOccupant(root: string): Promise<string | undefined> {
   if (names.some(isId)) return 'it has organisations'
   if (names.includes(stagingFolder))
     return `another restore is at work, or was broken off: then remove ${join(root, stagingFolder)}`
-  const run = runFolder(root)
-  for (const process of await namesIn(run)) {
-    const claim = takeOver(run, process)
-    // No claim though its folder exists: the process lives. Plain files here are locks between processes.
-    if (!claim && isTaken(lockFileIn(join(run, process)))) return 'a service or a command is at work on it'
-    claim?.release()
-  }
-  return undefined
+  const isUsed = (await listLiveProcesses(runFolder(root))).length > 0
+  return isUsed ? 'a service or a command is at work on it' : undefined
 }
 
 /** Moves the staged repositories into place, accounts first. False if the accounts are not the backup's. @throws as placeCredentials */

@@ -1,0 +1,21 @@
+/** The processes that use a data folder now. */
+import { join } from 'node:path'
+import { isTaken, namesIn } from '../../gitstore/presence.ts'
+import { lockFileIn, takeOver } from '../../index/sqlite/file-lock.ts'
+
+/**
+ * The ids of all processes that hold their lock below `run`, without `own`, whose lock this process must not open twice.
+ *
+ * @throws system errors; DatabaseFault busy, storage_error
+ */
+export async function listLiveProcesses(run: string, own?: string): Promise<string[]> {
+  const live: string[] = []
+  for (const process of await namesIn(run)) {
+    if (process === own) continue
+    const claim = takeOver(run, process)
+    claim?.release()
+    // No claim though its folder exists: the process lives. Plain files here are locks between processes.
+    if (!claim && isTaken(lockFileIn(join(run, process)))) live.push(process)
+  }
+  return live
+}
