@@ -5,7 +5,7 @@ import { setPriority } from 'node:os'
 import { codeOf, GitError } from './errors.ts'
 import type { Repo } from './repo.ts'
 
-/** Where git is: a property of the machine, not a setting of Grove, hence not from config.ts. */
+/** The folders in which git is searched. They belong to the machine, so config.ts does not read them. */
 const searchPath = process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin'
 
 /** The longest time that any git process may run. Files that git leaves behind are stale after twice that. */

@@ -192,7 +192,7 @@ async function lostIn(node: TestNode, acknowledged: readonly Acknowledged[]): Pr
 /** Makes older than what maintenance leaves alone what no git will drop: it is reached by refs that stay. */
 async function age(repo: string): Promise<void> {
   const args = ['rev-list', '--objects', 'main', '--glob=heads/work-*', 'refs/grove/ledger']
-  // A git that lists what it reaches looks for packs anew once; an object that is packed twice meanwhile it does not find.
+  // Git rereads the list of packs once, and misses an object that two repacks move meanwhile. Losses are judged at the end.
   const said = await git(repo, ...args).catch(() => '')
   const reached = new Set(said.split('\n').map((line) => line.slice(0, 40)))
   const then = new Date(Date.now() - 2 * 60 * 60_000)

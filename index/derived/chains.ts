@@ -2,7 +2,7 @@
  * Queries on the logs of a node's commits, which are laid out as chains: a page, a length, a containment and a divergence cost
  * the same at any depth. The position of an entry is the length of the log there. A chain continues another one, its base, from a
  * position on, or begins at the root; a log is the entries of its chain downwards and then those of the base. Entries never
- * change, so rows may be missing (the log is then walked), never wrong. Each read is one statement, hence one snapshot.
+ * change: rows may be missing, and the log is then walked, but no row is wrong. Each read is one statement and sees one snapshot.
  */
 import { CompiledQuery, type Transaction } from 'kysely'
 import type { IndexDb, IndexSchema } from './schema.ts'

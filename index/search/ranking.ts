@@ -35,7 +35,7 @@ export interface Expansion {
   admits(id: string): boolean
 }
 
-/** Nodes of one answer, and hence neighbours of one node that are considered. */
+/** The most nodes of one answer. Of one node, as many neighbours are considered. */
 export const MOST_NODES = 500
 
 const SEEDS = 8

@@ -1,4 +1,4 @@
-/** Who guesses is slowed down, and nobody else. */
+/** Failed sign-ins slow down the address that they come from, and no other caller. */
 
 import { expect } from 'chai'
 import type { Attempt, Counter, Limit, LimitSignIn, NewCounter } from '../../server/counters.ts'

@@ -142,7 +142,7 @@ describe('maintenance', () => {
     return nodes
   }
 
-  /** Each with 2,700 loose objects that nobody is at work on any more. */
+  /** Each has 2,700 loose objects that are old enough to be packed. */
   async function oldNodes(count: number): Promise<TestNode[]> {
     const nodes = await newNodes(count)
     for (const node of nodes) {

@@ -12,8 +12,8 @@ interface OwnNode {
 
 export interface Reply {
   readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: a client says what it expects
-  readonly body: any
+  // biome-ignore lint/suspicious/noExplicitAny: each operation names the members that it reads
+  readonly body: any // of any shape: the spec has one for each operation
   readonly etag: string
 }
 
@@ -54,7 +54,7 @@ function sentence(random: () => number): string {
   return Array.from({ length: 30 }, () => pick(words, random)).join(' ')
 }
 
-/** What changes something, of a node that nobody else writes to; and commits to one node by all at once. */
+/** The operations that write. A client writes to its own nodes, and all clients commit to one shared node. */
 export function writes(ask: Ask, org: string, common: string): Operation[] {
   const commit = (at: string, branch: string, path: string, content: string) =>
     ask('POST', `${at}/tree/${branch}/commits`, { message: 'A change', changes: [{ action: 'put', path, content }] })

@@ -1,4 +1,4 @@
-/** Commits that git takes and that nobody writes by hand: their times, encodings, names and messages. */
+/** Valid commits with unusual times, encodings, names and messages. */
 
 import { expect } from 'chai'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'

@@ -32,8 +32,9 @@ export function at({ nodes }: Plan, path: string): PlannedNode {
   return node
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever the node says
+// biome-ignore lint/suspicious/noExplicitAny: JSON of any shape
 export function nodeJson(node: PlannedNode): any {
+  // tests compare it whole
   return JSON.parse(node.files.get('node.json')?.toString() ?? '')
 }
 

@@ -24,10 +24,8 @@ interface Asked extends Operation {
 }
 
 const operations: Asked[] = Object.entries(document.paths).flatMap(([path, item]) => {
-  const { parameters: shared = [], ...methods } = item as unknown as { parameters?: Schema[] } & Record<
-    string,
-    Operation
-  > // each path has a type of its own
+  type PathItem = { parameters?: Schema[] } & Record<string, Operation>
+  const { parameters: shared = [], ...methods } = item as unknown as PathItem // each path has a type of its own
   return Object.entries(methods).map(([method, operation]) => ({
     ...operation,
     method: method.toUpperCase(),

@@ -12,7 +12,7 @@ import type { NodeAt } from '../at.ts'
 import { indexNode } from '../indexing/index-node.ts'
 import { isId, ledgerRef, nodeRepo, orgRepo, trashFolder } from '../layout.ts'
 
-/** Why a node is not restored. `mistake`: the request cannot be met; `conflict`: another node has its id. */
+/** The reason why a node is not restored. `mistake`: the node exists, or has no copy or no organisation. `conflict`: another node has its id. */
 export interface NotRestored {
   readonly kind: 'mistake' | 'conflict'
   readonly reason: string
