@@ -5,18 +5,16 @@ const { readdirSync } = require('node:fs')
 const longest = [
   'test/service/concurrency',
   'test/contents/bounded-reads',
-  'test/background/maintenance',
-  'test/recovery/crash-points',
-  'test/index/busy',
-  'test/service/workers',
   'test/operator/backup',
-  'test/contents/history-beside-git',
+  'test/index/busy',
+  'test/recovery/crash-points',
+  'test/background/maintenance',
   'test/service/',
+  'test/git/limits',
   'test/recovery/',
   'test/operator/',
   'test/index/',
   'test/damage/',
-  'test/git/limits',
 ]
 
 const rank = (file) => {

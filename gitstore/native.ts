@@ -29,6 +29,10 @@ process.once('exit', () => {
   for (const child of running) killGroup(child)
 })
 
+export function runningGits(): number {
+  return running.size
+}
+
 /** Processes that were killed because their time was over. */
 const timedOut = new WeakSet<GitProcess>()
 
@@ -187,6 +191,12 @@ export async function runGit(repo: Repo, args: readonly string[], options: RunOp
   } finally {
     signal?.removeEventListener('abort', cancel)
   }
+}
+
+/** `2.39.5`. @throws GitError native_failed: there is no git */
+export async function gitVersion(): Promise<string> {
+  const output = await runGitOrThrow({ dir: '/' }, ['version'])
+  return output.toString().trim().split(' ')[2] ?? ''
 }
 
 /** As runGit; throws for any exit code but 0. @throws GitError native_failed (facts.stderr), limit_exceeded */

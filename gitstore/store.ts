@@ -2,6 +2,25 @@
 
 import type { Repo } from './repo.ts'
 
+/** A part of a ref transaction: `sync` follows the release of the locks. */
+export type TransactionPhase = 'lock' | 'decide' | 'save' | 'commit' | 'sync'
+
+/**
+ * How a ref transaction ended: `nothing` was to be moved; `busy`: others held a lock; `refused` by a rule of the caller or a
+ * name that is taken; `fault`: the storage or a repository.
+ */
+export type TransactionOutcome = 'moved' | 'nothing' | 'busy' | 'refused' | 'fault'
+
+/** Is told how ref transactions proceed, in seconds. */
+export interface StoreObserver {
+  phase(phase: TransactionPhase, seconds: number): void
+  ended(outcome: TransactionOutcome): void
+  /** A transaction was finished or undone after the death of its process, or after a fault. */
+  recovered(): void
+  /** A lock was held by another process, or by git. */
+  waitedForLock(seconds: number): void
+}
+
 export interface Store {
   /** The data folder, absolute; every repository lies below it. */
   readonly root: string
@@ -15,4 +34,5 @@ export interface Store {
   recovered(note: string): Promise<void>
   /** Called when a sync has failed in a repository, which becomes read-only (refs/read-only.ts). */
   becameReadOnly(repo: Repo): void
+  readonly observer?: StoreObserver
 }

@@ -3,13 +3,15 @@
 import express, { type Express, type RequestHandler } from 'express'
 import type { NewCounter } from './counters.ts'
 import type { Deps } from './deps.ts'
-import { authenticate, credentialFinder, limitTokens } from './http/authentication.ts'
+import { authenticate, authenticateAgain, credentialFinder, limitTokens } from './http/authentication.ts'
 import { publicPathOf } from './http/base-url.ts'
 import { readBody } from './http/bodies.ts'
 import { docsFiles, redirectBrowsers } from './http/docs.ts'
 import { answerErrors, findOperation } from './http/error-responses.ts'
+import { requireExact } from './http/exact-json.ts'
 import { gitOverHttp } from './http/git.ts'
 import { compressed, crossOrigin, securityHeaders } from './http/headers.ts'
+import { requireMetricsToken } from './http/metrics-token.ts'
 import { chain } from './http/middleware-chain.ts'
 import { type Handlers, operationHandler } from './http/operations.ts'
 import { pathParameters } from './http/path-parameters.ts'
@@ -18,9 +20,11 @@ import { requireHttp } from './http/request-line.ts'
 import { requestLog } from './http/requests.ts'
 import { validate } from './http/validation.ts'
 import { accountRoutes } from './routes/accounts.ts'
+import { adminRoutes } from './routes/admin.ts'
 import { branchRoutes } from './routes/branches.ts'
 import { contentRoutes } from './routes/contents.ts'
 import { graphRoutes } from './routes/graph.ts'
+import { invitationRoutes } from './routes/invitations.ts'
 import { nodeRoutes } from './routes/nodes.ts'
 import { operationRoutes } from './routes/operation.ts'
 import { orgRoutes } from './routes/orgs.ts'
@@ -30,12 +34,14 @@ import { searchRoutes } from './routes/search.ts'
 const handlers: Handlers = {
   ...accountRoutes,
   ...orgRoutes,
+  ...invitationRoutes,
   ...nodeRoutes,
   ...branchRoutes,
   ...contentRoutes,
   ...pullRoutes,
   ...graphRoutes,
   ...searchRoutes,
+  ...adminRoutes,
   ...operationRoutes,
 }
 
@@ -57,7 +63,7 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
   app.set('public path', publicPathOf(deps.config.publicUrl))
   app.use(
     chain([
-      requestLog(deps.log),
+      requestLog(deps),
       closeWhileDraining(deps),
       securityHeaders(deps.config.publicUrl),
       requireHttp,
@@ -69,11 +75,14 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
       pathParameters,
       limitOptions(countRequest),
       findOperation,
+      requireMetricsToken(deps.config),
       authenticate(findCredential),
       limitRequests(countRequest),
       limitTokens,
       readBody,
+      authenticateAgain(findCredential),
       validate({ answersToo: validateResponses }),
+      requireExact,
       limitSignUps(newCounter),
       operationHandler(deps, handlers),
     ]),

@@ -1,6 +1,6 @@
 /** Opens a data folder, for the service and for the commands. */
 
-import { readdir, stat } from 'node:fs/promises'
+import { chmod, open as openFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { syncDirectory } from '../gitstore/durable.ts'
@@ -11,6 +11,7 @@ import { credentialsMigrations } from '../index/credentials/migrations.ts'
 import type { CredentialsSchema } from '../index/credentials/schema.ts'
 import { indexMigrations } from '../index/derived/migrations.ts'
 import type { IndexSchema } from '../index/derived/schema.ts'
+import type { DatabaseObserver } from '../index/sqlite/connection.ts'
 import { type Database, DatabaseFault, openDatabase } from '../index/sqlite/database.ts'
 import { registerProcess, takeOver, withFileLock } from '../index/sqlite/file-lock.ts'
 import { copyBeforeMigration } from '../index/sqlite/migration-copy.ts'
@@ -24,7 +25,9 @@ import { checkUntilWritable } from './domain/background/read-only.ts'
 import { indexNoted } from './domain/indexing/index-node.ts'
 import { credentialsFile, indexFile, isId, runFolder } from './domain/layout.ts'
 import { openSearches } from './domain/search/search-memory.ts'
-import { isOtherVersionAlive, writeVersion } from './versions.ts'
+import { newMetrics } from './metrics/metrics.ts'
+import { databaseObserver, storeObserver } from './metrics/observers.ts'
+import { isOtherVersionAlive, refuseOtherMajor, writeVersion } from './versions.ts'
 
 /** Milliseconds that another process may take to open and upgrade credentials. */
 const openingTimeoutMs = 120_000
@@ -33,6 +36,8 @@ export interface OpenOptions {
   readonly log: Logger
   readonly now?: () => Date
   readonly draining?: AbortSignal
+  /** The number of this process among those that share the port. */
+  readonly worker?: number
 }
 
 export interface Opened {
@@ -44,7 +49,8 @@ export interface Opened {
 
 /** Opens all dependencies and finishes or undoes the work of dead processes. Closes what is open on failure. */
 export async function openDeps(config: Config, options: OpenOptions): Promise<Opened> {
-  const { log, now = () => new Date(), draining = new AbortController().signal } = options
+  const { log, now = () => new Date(), draining = new AbortController().signal, worker = 1 } = options
+  const metrics = newMetrics(worker)
   const closing: (() => unknown)[] = []
   const close = async () => {
     for (const one of closing.reverse()) await one()
@@ -58,12 +64,13 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     // Synced, so that a lock that survives a power cut names a folder that survives it.
     await syncDirectory(run)
     await writeVersion(alive.dir)
-    const credentials = await openCredentials(root, log, draining)
+    await refuseOtherMajor(run, alive.id)
+    const credentials = await openCredentials(root, log, draining, databaseObserver(metrics, 'credentials'))
     closing.push(() => credentials.close())
     const index = await openDerivedDatabase<IndexSchema>(join(root, indexFile), indexMigrations, {
       lockPrefix: join(run, 'index'),
       closing: draining,
-
+      observer: databaseObserver(metrics, 'index'),
       mayReplaceNewer: async () => !(await isOtherVersionAlive(run, alive.id)),
       report: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
     })
@@ -75,6 +82,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       takeOver: (id) => takeOver(run, id),
       recovered: (note) => indexNoted(deps, note),
       becameReadOnly: (repo) => void checkUntilWritable(deps, repo),
+      observer: storeObserver(metrics),
     }
     const keys = await openKeys(credentials, config.publicUrl, now())
     const deps: Deps = {
@@ -86,6 +94,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       store,
       keys,
       searches: openSearches(),
+      metrics,
       limitSignIn: unlimitedSignIns,
       draining,
     }
@@ -102,12 +111,28 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
   }
 }
 
+/** Password hashes and keys: for the user of the service alone, whatever its umask. The log gets the mode of the database. */
+async function keepPrivate(file: string): Promise<void> {
+  const handle = await openFile(file, 'a', 0o600)
+  await handle.close()
+  for (const path of [file, `${file}-wal`, `${file}-shm`])
+    await chmod(path, 0o600).catch((error: unknown) => {
+      // No log yet; or the file is another user's, who has to see to it.
+      if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'EPERM') throw error
+    })
+}
+
 /**
  * Accounts cannot be rebuilt: a damaged file is never written to, and a missing one is not replaced beside organisations.
  *
  * @throws DatabaseFault damaged, with a message for the operator
  */
-async function openCredentials(root: string, log: Logger, draining: AbortSignal): Promise<Database<CredentialsSchema>> {
+async function openCredentials(
+  root: string,
+  log: Logger,
+  draining: AbortSignal,
+  observer: DatabaseObserver,
+): Promise<Database<CredentialsSchema>> {
   const file = join(root, credentialsFile)
   const advice = `put the backup's copy in its place and remove ${credentialsFile}-wal and -shm`
   const found = await stat(file).catch((error: unknown) => {
@@ -119,9 +144,10 @@ async function openCredentials(root: string, log: Logger, draining: AbortSignal)
     throw new DatabaseFault('damaged', `${credentialsFile} ${what}, though there are organisations: ${advice}`)
   }
   const openUpgraded = async () => {
+    await keepPrivate(file)
     const copy = await copyBeforeMigration(file, credentialsMigrations)
     if (copy !== undefined) log.warn({ copy }, `${credentialsFile} is upgraded; a copy of it as it was is kept`)
-    return openDatabase<CredentialsSchema>(file, credentialsMigrations, { synchronous: 'FULL', check: true })
+    return openDatabase<CredentialsSchema>(file, credentialsMigrations, { synchronous: 'FULL', check: true, observer })
   }
   // Under a lock: a copy of tables that another process has upgraded meanwhile would be of no use to the older version.
   const turn = join(runFolder(root), 'credentials-opening')

@@ -2,17 +2,28 @@
 /** The command `grove`: reads the command line and calls one function. */
 import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
+import {
+  addAccountFor,
+  changeAccount,
+  deleteAccount,
+  listAccounts,
+  type NewAccountOptions,
+  resetAccount,
+} from './commands/account.ts'
 import { backUpTo } from './commands/backup.ts'
 import { type Call, UsageError } from './commands/command.ts'
+import { checkConfiguration } from './commands/config.ts'
 import { checkHealth } from './commands/doctor.ts'
 import { importFolder } from './commands/import.ts'
+import { type InviteOptions, invite } from './commands/invite.ts'
 import { rotate } from './commands/keys.ts'
+import { putMemberAt } from './commands/member.ts'
 import { type PurgeOptions, purgeTrash } from './commands/purge.ts'
 import { rebuildIndex } from './commands/reindex.ts'
 import { restoreFrom } from './commands/restore.ts'
 import { restoreNodeAt } from './commands/restore-node.ts'
 import { ConfigError, readConfig } from './config.ts'
-import { Refusal } from './errors.ts'
+import { Invalid, Refusal } from './errors.ts'
 import { explainFault } from './faults.ts'
 import { Interrupted, untilInterrupted } from './interruption.ts'
 
@@ -74,6 +85,70 @@ program
     process.exitCode = await restoreFrom(call(), dir)
   })
 
+const account = program.command('account').description('the accounts of people; also beside a running service')
+
+account
+  .command('list')
+  .description('every account, with its state')
+  .option('--disabled', 'only those that are disabled')
+  .action(async (options: { disabled?: boolean }) => {
+    process.exitCode = await listAccounts(call(), options)
+  })
+
+account
+  .command('add')
+  .description('makes an account; prints a one-time token, with which the person sets a password')
+  .argument('<email>')
+  .option('--name <name>', "the author's name in commits; otherwise the part of the e-mail before the @")
+  .option('--admin', 'an administrator of the service')
+  .option('--hide-email', 'Git gets another address in place of the e-mail')
+  .action(async (email: string, options: NewAccountOptions) => {
+    process.exitCode = await addAccountFor(call(), email, options)
+  })
+
+account
+  .command('disable')
+  .description('ends what the account has open, at once, and lets nobody sign in to it; its memberships stay')
+  .argument('<email>')
+  .option('--reason <text>', 'for administrators to read')
+  .action(async (email: string, { reason }: { reason?: string }) => {
+    const change = { disabled: true, ...(reason === undefined ? {} : { disabled_reason: reason }) }
+    process.exitCode = await changeAccount(call(), email, change)
+  })
+
+account
+  .command('enable')
+  .description('lets the person sign in again')
+  .argument('<email>')
+  .action(async (email: string) => {
+    process.exitCode = await changeAccount(call(), email, { disabled: false })
+  })
+
+account
+  .command('delete')
+  .description('deletes the account and its memberships; what Git has of the person stays')
+  .argument('<email>')
+  .action(async (email: string) => {
+    process.exitCode = await deleteAccount(call(), email)
+  })
+
+account
+  .command('reset')
+  .description('prints a one-time token, with which the person sets a new password')
+  .argument('<email>')
+  .action(async (email: string) => {
+    process.exitCode = await resetAccount(call(), email)
+  })
+
+account
+  .command('admin')
+  .description('makes the account an administrator of the service, who manages accounts and reads no content')
+  .argument('<email>')
+  .option('--remove', 'makes it an ordinary account again')
+  .action(async (email: string, { remove = false }: { remove?: boolean }) => {
+    process.exitCode = await changeAccount(call(), email, { is_admin: !remove })
+  })
+
 program
   .command('keys')
   .description('the keys that sign tokens')
@@ -82,6 +157,39 @@ program
   .option('--now', 'for a key that has leaked: the new one signs at once, and every access token ends')
   .action(async (options: { now?: boolean }) => {
     process.exitCode = await rotate(call(), options)
+  })
+
+program
+  .command('invite')
+  .description('makes an invitation, and prints its token: to an organisation, or only to sign up')
+  .option('--org <id>', 'the organisation that those who use it join')
+  .option('--role <role>', 'reader, editor, maintainer or owner')
+  .option('--email <email>', 'the only address that may use it')
+  .option('--uses <n>', 'how many people may use it, 1 to 1000', '1')
+  .option('--days <n>', 'how long it lasts, 1 to 30', '7')
+  .action(async (options: InviteOptions) => {
+    process.exitCode = await invite(call(), options)
+  })
+
+program
+  .command('member')
+  .description('members of organisations')
+  .command('add')
+  .description('adds a person who has an account to an organisation, or changes the role')
+  .argument('<org>', 'the id of the organisation')
+  .argument('<email>')
+  .argument('<role>', 'reader, editor, maintainer or owner')
+  .action(async (org: string, email: string, role: string) => {
+    process.exitCode = await putMemberAt(call(), org, email, role)
+  })
+
+program
+  .command('config')
+  .description('the configuration, as the environment sets it')
+  .command('check')
+  .description('what each variable is taken to be, and what of them and of the machine will cause trouble')
+  .action(async () => {
+    process.exitCode = await checkConfiguration(readConfig())
   })
 
 program
@@ -127,11 +235,13 @@ try {
 function exitCodeOf(error: unknown): number {
   if (error instanceof Interrupted) return error.exitCode
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  return error instanceof UsageError || error instanceof ConfigError || error instanceof Refusal ? 2 : 1
+  const isCallers = [UsageError, ConfigError, Refusal, Invalid].some((kind) => error instanceof kind)
+  return isCallers ? 2 : 1
 }
 
 /** A sentence for expected errors; the stack for others. */
 function explain(error: unknown): string {
+  if (error instanceof Invalid) return error.problems.map(({ msg }) => msg).join('; ')
   const isAnswer = error instanceof Error && (exitCodeOf(error) === 2 || error instanceof Interrupted)
   return isAnswer ? error.message : explainFault(error)
 }

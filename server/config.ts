@@ -1,5 +1,6 @@
 /** Configuration by the operator. The only file that reads the environment. */
 
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { z } from 'zod'
@@ -15,9 +16,17 @@ export interface Config {
   /** Proxies whose X-Forwarded headers are trusted, as addresses or networks; absent: none. */
   readonly trustProxy?: readonly string[]
   readonly logLevel: LogLevel
+  /** Which requests have a line in the log; `errors`: those that were refused, failed or broke off. */
+  readonly logRequests: LogRequests
   readonly rateLimit: boolean
+  /** The secret with which metrics are read; absent: they are not served. */
+  readonly metricsToken?: string
+  /** Whether new accounts hide their e-mail from Git unless they ask otherwise. */
+  readonly hideEmail?: boolean
   /** Processes that share the port; 1: a single process. */
   readonly workers: number
+  /** Sign-up is possible for anyone (open), with an invitation (invite), or not at all (closed). */
+  readonly signup: (typeof signupModes)[number]
   /** The cost of new password hashes, for tests. No environment variable sets it. */
   readonly passwordCost?: PasswordCost
 }
@@ -30,7 +39,13 @@ interface PasswordCost {
 
 type LogLevel = (typeof logLevels)[number]
 
+type LogRequests = (typeof logRequests)[number]
+
+const logRequests = ['off', 'errors', 'all'] as const
+
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+
+const signupModes = ['open', 'invite', 'closed'] as const
 
 const environment = z.object({
   PORT: z.coerce.number().int().min(0).max(65535).default(3000),
@@ -42,8 +57,15 @@ const environment = z.object({
     .optional(),
   TRUST_PROXY: z.string().transform(listed).refine(areNetworks, 'is a list such as loopback, 10.0.0.0/8').optional(),
   LOG_LEVEL: z.enum(logLevels).default('info'),
+  LOG_REQUESTS: z.enum(logRequests).default('all'),
   RATE_LIMIT: z.enum(['on', 'off']).default('on'),
+  METRICS_TOKEN: z
+    .string()
+    .regex(/^[\w.~+/-]{16,}=*$/, 'has at least 16 letters, digits or any of . _ ~ + / -')
+    .optional(),
+  HIDE_EMAIL: z.enum(['off', 'default']).default('off'),
   WORKERS: z.coerce.number().int().min(1).max(64).default(1),
+  SIGNUP: z.enum(signupModes).default('open'),
 })
 
 /** A base URL; paths are appended. */
@@ -78,13 +100,15 @@ export class ConfigError extends Error {
 }
 
 /** @throws ConfigError */
-export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
-  // An empty variable counts as unset.
-  const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
+function parse(given: Readonly<Record<string, string | undefined>>) {
   const { success, data, error } = environment.safeParse(given)
-  if (!success) {
-    throw new ConfigError(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '))
-  }
+  if (success) return data
+  throw new ConfigError(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '))
+}
+
+/** @throws ConfigError */
+export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
+  const data = parse(withSecrets(givenOf(variables)))
   return {
     port: data.PORT,
     host: data.HOST,
@@ -92,21 +116,81 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     ...(data.PUBLIC_URL === undefined ? {} : { publicUrl: data.PUBLIC_URL.replace(/\/+$/, '') }),
     ...(data.TRUST_PROXY === undefined ? {} : { trustProxy: data.TRUST_PROXY }),
     logLevel: data.LOG_LEVEL,
+    logRequests: data.LOG_REQUESTS,
     rateLimit: data.RATE_LIMIT === 'on',
+    ...(data.METRICS_TOKEN === undefined ? {} : { metricsToken: data.METRICS_TOKEN }),
+    hideEmail: data.HIDE_EMAIL === 'default',
     workers: data.WORKERS,
+    signup: data.SIGNUP,
   }
+}
+
+/** Variables that hold secrets. Each may be given as the path of a file that holds it, in a variable with `_FILE` at its end. */
+const secretVariables = ['METRICS_TOKEN'] as const
+
+/** Every variable that means something to the service. */
+export const variableNames: readonly string[] = [
+  ...Object.keys(environment.shape),
+  ...secretVariables.map((name) => `${name}_FILE`),
+]
+
+export interface EffectiveVariable {
+  readonly name: string
+  /** Of a secret `set`; empty where it is not set and has no default. */
+  readonly value: string
+  readonly isDefault: boolean
+}
+
+/** What the service takes each variable to be. @throws ConfigError */
+export function effectiveVariables(variables: NodeJS.ProcessEnv = process.env): EffectiveVariable[] {
+  const given = withSecrets(givenOf(variables))
+  const parsed: Readonly<Record<string, unknown>> = parse(given)
+  return Object.keys(environment.shape).map((name) => {
+    const isSecret = secretVariables.some((secret) => secret === name)
+    const value = name === 'DATA_DIR' ? resolve(String(parsed[name])) : String(parsed[name] ?? '')
+    const isDefault = given[name] === undefined
+    return { name, value: isSecret && !isDefault ? 'set' : value, isDefault }
+  })
+}
+
+/** An empty variable counts as unset. */
+function givenOf(variables: NodeJS.ProcessEnv): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
+}
+
+/** The same variables, with the secrets in the files. @throws ConfigError */
+function withSecrets(given: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  const all = { ...given }
+  for (const name of secretVariables) {
+    const file = given[`${name}_FILE`]
+    if (file === undefined) continue
+    if (given[name] !== undefined) throw new ConfigError(`${name} and ${name}_FILE: only one of them may be set`)
+    try {
+      all[name] = readFileSync(file, 'utf8').trim()
+    } catch (error) {
+      throw new ConfigError(`${name}_FILE: ${error instanceof Error ? error.message : error}`)
+    }
+  }
+  return all
 }
 
 /** Variables by which the first process configures its workers; not for operators. */
 export interface WorkerOrders {
+  /** From 1; a worker that replaces another has its number. */
+  readonly worker: number
   /** The shared port; 0 until the first worker has chosen one. */
   readonly port: number
   /** Whether this worker runs the background jobs; exactly one does. */
   readonly sweeps: boolean
 }
 
-export function workerEnvironment({ port, sweeps }: WorkerOrders): Record<string, string> {
-  return { PORT: String(port), GROVE_WORKER_SWEEPS: sweeps ? 'yes' : 'no' }
+export function workerEnvironment({ worker, port, sweeps }: WorkerOrders): Record<string, string> {
+  return { PORT: String(port), GROVE_WORKER: String(worker), GROVE_WORKER_SWEEPS: sweeps ? 'yes' : 'no' }
+}
+
+/** The number of this worker; 1 in a process without `workerEnvironment`. */
+export function workerNumber(variables: NodeJS.ProcessEnv = process.env): number {
+  return Number(variables.GROVE_WORKER ?? 1)
 }
 
 /** Reads `workerEnvironment`; a process without it runs the background jobs. */

@@ -9,6 +9,7 @@ import type { Config } from './config.ts'
 import type { LimitSignIn } from './counters.ts'
 import type { Keys } from './domain/accounts/keys.ts'
 import type { SearchCache } from './domain/search/search-memory.ts'
+import type { Metrics } from './metrics/metrics.ts'
 
 export interface Deps {
   readonly config: Config
@@ -22,8 +23,13 @@ export interface Deps {
   readonly store: Store
   readonly keys: Keys
   readonly searches: SearchCache
+  readonly metrics: Metrics
   /** Limits failed sign-ins. */
   readonly limitSignIn: LimitSignIn
   /** Aborted when the service stops accepting requests. */
   readonly draining: AbortSignal
+  /** What this service measures, in all its processes, as text for Prometheus; absent in a command. */
+  scrape?(): Promise<string>
+  /** Told the milliseconds for which the request waited for a queue; absent outside of a request. */
+  waited?(ms: number): void
 }

@@ -14,6 +14,8 @@ export type RefusalCode =
   // 403
   | 'forbidden'
   | 'token_scope'
+  | 'account_disabled'
+  | 'signup_closed'
   // 404
   | 'org_not_found'
   | 'node_not_found'
@@ -27,6 +29,8 @@ export type RefusalCode =
   | 'parent_not_found'
   | 'connection_not_found'
   | 'token_not_found'
+  | 'session_not_found'
+  | 'invitation_not_found'
   | 'not_found'
   // 409
   | 'email_taken'
@@ -38,7 +42,9 @@ export type RefusalCode =
   | 'branch_protected'
   | 'connection_exists'
   | 'last_owner'
+  | 'own_account'
   | 'too_many_tokens'
+  | 'too_many_invitations'
   | 'too_many_branches'
   | 'too_many_commits'
   | 'too_many_members'

@@ -27,11 +27,11 @@ function isShortOfFiles(error: Error): boolean {
 function filesSentence(): string {
   const limit = openFilesLimit()
   const has = limit === undefined ? '' : `: this process may open ${limit} (ulimit -n)`
-  return `Too many files are open${has}; a start needs ${filesNeeded}, a service under load 1024`
+  return `Too many files are open${has}; a start needs ${filesNeeded}, a service under load 4096`
 }
 
 /** Undefined if the system does not report it. */
-function openFilesLimit(): string | undefined {
+export function openFilesLimit(): string | undefined {
   try {
     // The shape in node's documentation of reports.
     const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft?: string | number } } }

@@ -6,7 +6,9 @@
 import cluster from 'node:cluster'
 import { codeOf } from '../gitstore/errors.ts'
 import { ConfigError, isSweeper, readConfig } from './config.ts'
+import { checkConfig } from './config-check.ts'
 import { explainFault } from './faults.ts'
+import { createLog } from './http/log.ts'
 import { type RunningService, startService } from './service.ts'
 import { startWorkers, WorkerFailed } from './workers.ts'
 
@@ -23,6 +25,8 @@ try {
     const service = await (config.workers > 1 ? startWorkers(config) : startService(config))
     stopWhenAsked(service)
     process.stdout.write(`Grove is listening on ${service.url}\n`)
+    const log = createLog(config.logLevel)
+    for (const found of await checkConfig(config)) log.warn(`configuration: ${found}`)
   }
 } catch (error) {
   process.stderr.write(explain(error))

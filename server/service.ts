@@ -1,18 +1,25 @@
 /** Starts the service; returns it as a value: main starts it, tests start it on port 0. */
 
+import cluster from 'node:cluster'
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { gitVersion } from '../gitstore/native.ts'
+import manifest from '../package.json' with { type: 'json' }
 import { createApp } from './app.ts'
 import { openDeps } from './bootstrap.ts'
-import type { Config } from './config.ts'
+import { type Config, workerNumber } from './config.ts'
 import { counters } from './counters.ts'
 import type { Deps } from './deps.ts'
 import { limitedSignIns, unlimitedSignIns } from './domain/accounts/sign-ins.ts'
 import { maintainRepositories } from './domain/background/maintenance.ts'
 import { fillIndex, reporter, sweep } from './domain/background/sweep.ts'
 import { newServer } from './http/connections.ts'
-import { createLog } from './http/requests.ts'
+import { createLog } from './http/log.ts'
+import { folderMetrics } from './metrics/metrics.ts'
+import { countedSignIns } from './metrics/observers.ts'
+import { scrapeProcess } from './metrics/scrape.ts'
+import { openWorkerScrapes } from './metrics/worker-scrapes.ts'
 
 /** Milliseconds for running requests to end when the service stops. */
 const closeTimeoutMs = 8_000
@@ -41,18 +48,28 @@ export interface Overrides {
 export async function startService(config: Config, overrides: Overrides = {}): Promise<RunningService> {
   const {
     now,
-    log = createLog(config.logLevel),
+    log = createLog(config.logLevel, workerNumber()),
     validateResponses = false,
     sweeps = true,
     sharedLimits = false,
   } = overrides
   const draining = new AbortController()
-  const opened = await openDeps(config, { log, draining: draining.signal, ...(now === undefined ? {} : { now }) })
+  const worker = workerNumber()
+  const signal = draining.signal
+  const opened = await openDeps(config, { log, draining: signal, worker, ...(now === undefined ? {} : { now }) })
   const { deps, index } = opened
   const newCounter = config.rateLimit ? counters(sharedLimits) : undefined
-  const limitSignIn = newCounter === undefined ? unlimitedSignIns : limitedSignIns(newCounter)
-  const served: Deps = { ...deps, index: index.whole, limitSignIn }
-  const server = newServer(createApp(served, { validateResponses, newCounter }), log)
+  const limit = newCounter === undefined ? unlimitedSignIns : limitedSignIns(newCounter)
+  const limitSignIn = countedSignIns(deps.metrics, limit)
+  deps.metrics.buildInfo.set({ version: manifest.version, node: process.version, git: await gitVersion() }, 1)
+  if (!sweeps) for (const name of folderMetrics) deps.metrics.registry.removeSingleMetric(name)
+  const scrapeOwn = () => scrapeProcess(deps, worker, sweeps)
+  const scrape = cluster.isWorker ? openWorkerScrapes(scrapeOwn) : scrapeOwn
+  const served: Deps = { ...deps, index: index.whole, limitSignIn, scrape }
+  const server = newServer(
+    createApp(served, { validateResponses, newCounter }),
+    config.logRequests === 'off' ? undefined : log,
+  )
   const report = reporter(deps)
   const whole = index.keepWhole(() => fillIndex(deps, report))
   const waiting = new AbortController()

@@ -4,7 +4,8 @@ import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RateLimiterClusterMaster } from 'rate-limiter-flexible'
 import { type Config, workerEnvironment } from './config.ts'
-import { createLog } from './http/requests.ts'
+import { createLog } from './http/log.ts'
+import { answerScrapes } from './metrics/worker-scrapes.ts'
 import { type RunningService, urlOf } from './service.ts'
 
 /** Milliseconds until workers that do not stop are killed: a second before this process ends in any case. */
@@ -13,6 +14,9 @@ const stopTimeoutMs = 13_000
 const pausesMs = { shortest: 100, longest: 10_000 } as const
 /** Milliseconds after which a worker counts as started; its death is then the first in a row. */
 const provenAfterMs = 60_000
+
+/** The number of the worker that runs the background jobs. */
+const sweeper = 1
 
 /** A worker ended before the service listened. */
 export class WorkerFailed extends Error {
@@ -36,12 +40,13 @@ export async function startWorkers(config: Config): Promise<Pick<RunningService,
   let sharedPort = config.port
   let port: number | undefined
   new RateLimiterClusterMaster()
+  answerScrapes()
 
   /** Starts one worker; `ended` resolves when it ends. @throws WorkerFailed if it ends before it listens */
-  const start = async (sweeps: boolean): Promise<{ ended: Promise<unknown> }> => {
+  const start = async (number: number): Promise<{ ended: Promise<unknown> }> => {
     // This process holds the port only while a worker uses it.
     if (port !== undefined && listening.size === 0) sharedPort = port
-    const worker = cluster.fork(workerEnvironment({ port: sharedPort, sweeps }))
+    const worker = cluster.fork(workerEnvironment({ worker: number, port: sharedPort, sweeps: number === sweeper }))
     // A message to a worker that has just died; its 'exit' comes next.
     worker.on('error', () => {})
     const ended = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
@@ -60,7 +65,7 @@ export async function startWorkers(config: Config): Promise<Pick<RunningService,
   }
 
   /** Keeps one worker alive: replaces it when it dies, with a growing delay if it dies soon. */
-  const keep = async (first: { ended: Promise<unknown> }, sweeps: boolean): Promise<void> => {
+  const keep = async (first: { ended: Promise<unknown> }, number: number): Promise<void> => {
     let current: { ended: Promise<unknown> } | undefined = first
     let pause: number = pausesMs.shortest
     while (!signal.aborted) {
@@ -72,15 +77,15 @@ export async function startWorkers(config: Config): Promise<Pick<RunningService,
       await sleep(pause, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       pause = Math.min(pause * 2, pausesMs.longest)
-      current = await start(sweeps).catch(() => undefined)
+      current = await start(number).catch(() => undefined)
     }
   }
 
   try {
     // Starts the first alone: it creates what is missing, and a failure is reported once.
-    const first = await start(true)
-    const others = await Promise.all(Array.from({ length: config.workers - 1 }, () => start(false)))
-    const kept = [first, ...others].map((worker, n) => keep(worker, n === 0))
+    const first = await start(sweeper)
+    const others = await Promise.all(Array.from({ length: config.workers - 1 }, (_, at) => start(sweeper + 1 + at)))
+    const kept = [first, ...others].map((worker, at) => keep(worker, sweeper + at))
     const close = async () => {
       stopping.abort()
       const overdue = setTimeout(() => signalAll('SIGKILL'), stopTimeoutMs)

@@ -27,8 +27,9 @@ export function rightsOf({ security: usual = [], paths }: Document): string {
   return `${header}export const rights = {\n${lines.join('')}} as const\n`
 }
 
-function authorizationOf(security: readonly SecurityWay[]): 'none' | 'optional' | 'required' {
+function authorizationOf(security: readonly SecurityWay[]): 'none' | 'optional' | 'required' | 'metrics' {
   if (security.length === 0) return 'none'
+  if (security.some(({ metrics }) => metrics !== undefined)) return 'metrics'
   return security.some((way) => Object.keys(way).length === 0) ? 'optional' : 'required'
 }
 

@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/auth/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How people sign up and in
+         * @description What a client shows to people who are not signed in. Authorization is ignored.
+         */
+        get: operations["getAuthConfig"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/signup": {
         parameters: {
             query?: never;
@@ -17,6 +37,10 @@ export interface paths {
          * Create an account
          * @description Makes an account with its personal organisation, of which the new person is the owner, and signs in. E-mail
          *     addresses are unique, ignoring case. `Location` is `/auth/me`. Authorization is ignored.
+         *
+         *     With a good `invitation` of an organisation the new person joins it too: `user.orgs` says so. Where the operator has
+         *     set `SIGNUP=invite`, only those with a good one may sign up, and nobody where it is `closed`: see `GET /auth/config`.
+         *     503 `outcome_unknown`: there is an account, which joins the organisation when it signs in, or later by itself.
          */
         post: operations["signUp"];
         delete?: never;
@@ -78,8 +102,9 @@ export interface paths {
         put?: never;
         /**
          * End a session
-         * @description Revokes the refresh token and all others of its session. A token that is unknown or revoked already is 204 too:
-         *     it opens nothing, which is what was asked. Authorization is ignored.
+         * @description Revokes the refresh token and all others of its session; its access tokens are 401 from the next request on, in
+         *     every process of the service. A token that is unknown or revoked already is 204 too: it opens nothing, which is
+         *     what was asked. Authorization is ignored.
          */
         post: operations["logOut"];
         delete?: never;
@@ -124,7 +149,97 @@ export interface paths {
         get: operations["getMe"];
         put?: never;
         post?: never;
+        /**
+         * Delete my account
+         * @description Leaves every organisation, by a commit of each one's repository; organisations in which there is nobody else go to the
+         *     trash, from where the operator may bring them back for a while. Then the account goes, with its sessions and tokens.
+         *     What Git has stays: name and e-mail in commits, in pull requests, and in earlier versions of member files. History
+         *     cannot be rewritten without breaking every clone; `hide_email` keeps an address out of it from the start.
+         *
+         *     A wrong password counts as a failed sign-in.
+         */
+        delete: operations["deleteMe"];
+        options?: never;
+        head?: never;
+        /**
+         * Change my name, or hide my e-mail
+         * @description The name stands in commits and member lists from then on. With `hide_email: true` commits, pull requests and
+         *     organisations get `<id>@users.noreply.invalid` in place of the e-mail; the address itself is then in the accounts of
+         *     this service alone. What Git has already stays. The files of members follow by a commit of each organisation.
+         */
+        patch: operations["updateMe"];
+        trace?: never;
+    };
+    "/auth/email": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change my e-mail
+         * @description At once: this service sends no mail by which the new address could be confirmed. The files of members follow by a
+         *     commit of each organisation; commits that were made keep the former address. A wrong password counts as a failed
+         *     sign-in.
+         */
+        post: operations["changeEmail"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List my sessions
+         * @description Those that go on: neither ended nor run out. `last_used_at` is at most a minute behind. Order is by `created_at`, the
+         *     newest first, then `id`.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        /**
+         * End all my other sessions
+         * @description All but the one of this request. Their tokens are 401 from the next request on, in every process of the service.
+         *     Personal access tokens go on.
+         */
+        delete: operations["endOtherSessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/sessions/{session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The session's id. An id that names nothing is 404, whatever its form.
+                 * @example 01980a5e-7c44-7c3d-8b21-9d0e1f2a3b4c
+                 */
+                session_id: components["parameters"]["session_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End one of my sessions
+         * @description Its tokens are 401 from the next request on, in every process of the service. The session of this request may be
+         *     ended too. Another person's session, and one that has ended, are 404.
+         */
+        delete: operations["endSession"];
         options?: never;
         head?: never;
         patch?: never;
@@ -181,6 +296,52 @@ export interface paths {
          * @description From the next request on it is 401, as any bad token. Another person's token is 404.
          */
         delete: operations["revokeToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/invitations/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Join an organisation
+         * @description The caller becomes a member, with the role of the invitation, and takes one of its uses. A lower role that the caller has
+         *     is raised; who has the same or a higher one keeps it, and takes no use. It may be repeated: after a 503 the repetition
+         *     finishes what has begun.
+         *
+         *     An invitation that is unknown, used up, expired, revoked or for another address is 404, as one whose creator is no owner
+         *     any more, one of an organisation that is deleted, and one that only lets people sign up.
+         */
+        post: operations["acceptInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/join": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read how to use an invitation
+         * @description The page that the `url` of an invitation opens. It has no script: the invitation stands behind the `#`, which no
+         *     browser sends to a server.
+         */
+        get: operations["getJoinPage"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -359,6 +520,73 @@ export interface paths {
          * @description For owners, and for each member to leave. It takes effect at once. The last owner cannot leave.
          */
         delete: operations["removeMember"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List open invitations
+         * @description For owners. Those that are neither used up nor expired, without their secrets. Order is by `created_at`, then `id`.
+         */
+        get: operations["listInvitations"];
+        put?: never;
+        /**
+         * Invite people
+         * @description For owners. Whoever has the `token` joins the organisation with that role: with `POST /auth/invitations/accept`, or by
+         *     signing up with it as `invitation`. With `email` only the person of that address does. The invitation ends when it is
+         *     used up, when it expires, when it is revoked, and when its creator is no owner any more.
+         *
+         *     `token` is told this once: what is kept of it is a hash. `url` is a page that says how to use it; the token stands behind
+         *     the `#`, which no browser sends to a server. `expires_at` is at most 30 days away, else 422. `Location` is where it is
+         *     revoked.
+         */
+        post: operations["createInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/invitations/{invitation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The invitation's id, not its secret. An id that names nothing is 404, whatever its form.
+                 * @example 01980a70-4e00-7f66-8b21-8c4d6e8f0a1b
+                 */
+                invitation_id: components["parameters"]["invitation_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an invitation
+         * @description For owners. Nobody joins by it from then on; who has joined stays a member. One that has ended is 404.
+         */
+        delete: operations["revokeInvitation"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1222,6 +1450,109 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List all accounts
+         * @description Order is by `created_at`, then `id`.
+         */
+        get: operations["listAccounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/accounts/{account_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The account. An id that names nothing is 404, whatever its form.
+                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
+                 */
+                account_id: components["parameters"]["account_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read an account
+         * @description The account as administrators see it.
+         */
+        get: operations["getAccount"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an account
+         * @description As `DELETE /auth/me`, without the password. Commits of the organisations name the administrator.
+         */
+        delete: operations["deleteAccount"];
+        options?: never;
+        head?: never;
+        /**
+         * Disable an account, or make it an administrator
+         * @description What a disabled account has open ends with the next request, in every process of the service: sessions, tokens, git.
+         *     Nobody signs in to it: 403 `account_disabled` with the right password. Its memberships stay, for the day on which it is
+         *     enabled. Nobody disables or dismisses themselves.
+         */
+        patch: operations["updateAccount"];
+        trace?: never;
+    };
+    "/admin/accounts/{account_id}/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The account. An id that names nothing is 404, whatever its form.
+                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
+                 */
+                account_id: components["parameters"]["account_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Issue a reset token
+         * @description For a person who has lost the password: a one-time token for `POST /auth/password`, told this once, good for 7 days.
+         *     Earlier reset tokens of the account end. Until it is used, the account stays as it is.
+         */
+        post: operations["resetAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/orgs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List all organisations
+         * @description Names, owners and counts; nothing that lies in them. Order is by `created_at`, then `id`.
+         */
+        get: operations["listAllOrgs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -1254,6 +1585,27 @@ export interface paths {
          * @description 503 while it starts, drains, or cannot reach its data.
          */
         get: operations["getReadiness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what the service measures
+         * @description Metrics of all processes of the service, in the text format of Prometheus; each series has the label `worker`. Takes
+         *     the operator's `METRICS_TOKEN`, no token of an account; 404 where that is not set.
+         */
+        get: operations["getMetrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1426,7 +1778,7 @@ export interface components {
          * @description An e-mail address; case does not matter.
          */
         Email: string;
-        /** @description Any characters. */
+        /** @description Any characters, but none of the 10,000 passwords that are most common. */
         Password: string;
         /** @description A name for people to read, not blank and without control characters. */
         DisplayName: string;
@@ -1491,8 +1843,15 @@ export interface components {
         Signup: {
             email: components["schemas"]["Email"];
             password: components["schemas"]["Password"];
-            /** @description Defaults to the part of the e-mail before the @. */
+            /** @description Defaults to the part of the e-mail before the @; with `hide_email` to a name that tells nothing of it. */
             name?: components["schemas"]["DisplayName"];
+            /**
+             * @description `true`: commits, pull requests and organisations get `<id>@users.noreply.invalid` in place of the e-mail. Git
+             *     history cannot be changed later. Default: `false`, unless the operator has set `HIDE_EMAIL`.
+             */
+            hide_email?: boolean;
+            /** @description The secret of an invitation. */
+            invitation?: string;
         };
         /** @description Who signs in. */
         Login: {
@@ -1523,6 +1882,10 @@ export interface components {
             created_at: components["schemas"]["UtcTime"];
             /** @description The personal organisation; absent only if it was deleted. */
             org_id?: components["schemas"]["Uuid"];
+            /** @description Whether Git has another address in place of the e-mail; absent if not. */
+            hide_email?: boolean;
+            /** @description Whether this is an administrator of the service; absent if not. */
+            is_admin?: boolean;
         };
         /** @description A session that has just begun or goes on, with its tokens. */
         Session: {
@@ -1544,15 +1907,172 @@ export interface components {
              */
             tokenType: "Bearer";
         };
+        /** @description How people sign up and in. */
+        AuthConfig: {
+            /**
+             * @description Who may sign up: anyone, people with an invitation, nobody.
+             * @enum {string}
+             */
+            signup: "open" | "invite" | "closed";
+            /** @description Whether people sign in with a password. */
+            password_login: boolean;
+            /**
+             * @description Who helps a person that has forgotten the password: the operator.
+             * @enum {string}
+             */
+            password_reset: "operator";
+            /** @description Other services by which people sign in. */
+            oidc: {
+                /** @description For programs. */
+                id: string;
+                /** @description For people to read. */
+                name: string;
+            }[];
+        };
         /** @description A person who has just signed up. */
         NewUser: components["schemas"]["User"] & {
             /** @description The personal organisation. */
             org_id: components["schemas"]["Uuid"];
+            /** @description The organisation that the invitation was for; absent without one. */
+            orgs?: components["schemas"]["JoinedOrg"][];
         };
         /** @description The first session of a person. */
         FirstSession: components["schemas"]["Session"] & {
             /** @description Who signed up. */
             user: components["schemas"]["NewUser"];
+        };
+        /** @description A session that goes on. */
+        OpenSession: {
+            id: components["schemas"]["Uuid"];
+            /** @description Whether this request belongs to it. */
+            current: boolean;
+            created_at: components["schemas"]["UtcTime"];
+            /** @description When it was last used, at most a minute behind. */
+            last_used_at?: components["schemas"]["UtcTime"];
+            /** @description What the client said of itself when it signed in; its first 200 characters. */
+            user_agent?: string;
+            /** @description The network that it was opened from: the /24 of an IPv4 address, the /48 of an IPv6 one. */
+            address?: string;
+            /**
+             * @description How the person signed in; `reset` is a reset token.
+             * @enum {string}
+             */
+            method?: "password" | "reset";
+        };
+        /** @description A page of sessions. */
+        SessionPage: {
+            /** @description The sessions of this page. */
+            sessions: components["schemas"]["OpenSession"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description What is to be changed; the rest stays. */
+        ProfileChange: {
+            /** @description Stands as the author in commits. */
+            name?: components["schemas"]["DisplayName"];
+            /** @description Whether Git gets another address in place of the e-mail. */
+            hide_email?: boolean;
+        };
+        /** @description A new e-mail, and the proof that it is you. */
+        EmailChange: {
+            new_email: components["schemas"]["Email"];
+            /** @description Your password. */
+            password: string;
+        };
+        /** @description The proof that it is you. */
+        PasswordOnly: {
+            /** @description Your password. */
+            password: string;
+        };
+        /** @description An organisation by its name. */
+        NamedOrg: {
+            id: components["schemas"]["Uuid"];
+            /** @description Its name. */
+            name: string;
+        };
+        /** @description What has become of a deleted account's organisations, and what stays. */
+        AccountDeletion: {
+            /** @description A sentence for people. */
+            message: string;
+            /** @description Those that go on without the person. */
+            left: components["schemas"]["NamedOrg"][];
+            /** @description Those in which there was nobody else. */
+            trashed: components["schemas"]["NamedOrg"][];
+        };
+        /** @description An account as administrators see it. */
+        Account: {
+            id: components["schemas"]["Uuid"];
+            /** @description The e-mail as it was given. */
+            email: string;
+            /** @description Stands as the author in commits. */
+            name: string;
+            created_at: components["schemas"]["UtcTime"];
+            /** @description Whether this is an administrator of the service. */
+            is_admin: boolean;
+            /** @description Whether Git has another address in place of the e-mail. */
+            hide_email: boolean;
+            /** @description Since when it is disabled; absent if it is not. */
+            disabled_at?: components["schemas"]["UtcTime"];
+            /** @description Why it is disabled. */
+            disabled_reason?: string;
+            /** @description When it was last used, at most an hour behind; absent until then. */
+            last_seen_at?: components["schemas"]["UtcTime"];
+        };
+        /** @description A page of accounts. */
+        AccountPage: {
+            /** @description The accounts of this page. */
+            accounts: components["schemas"]["Account"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description What is to be changed; the rest stays. */
+        AccountChange: {
+            /** @description Whether this is an administrator of the service. */
+            is_admin?: boolean;
+            /** @description `true` disables the account, `false` enables it. */
+            disabled?: boolean;
+            /** @description For administrators to read; counts with `disabled: true` alone. */
+            disabled_reason?: string;
+        };
+        /** @description A one-time token to set a new password with. */
+        ResetToken: {
+            /** @description For `POST /auth/password`; works once. */
+            reset_token: string;
+            /** @description When it ends. */
+            expires_at: components["schemas"]["UtcTime"];
+        };
+        /** @description An owner of an organisation. */
+        OrgOwner: {
+            user_id: components["schemas"]["Uuid"];
+            /** @description The owner's e-mail as the organisation has it. */
+            email: string;
+            /** @description The owner's name. */
+            name: string;
+        };
+        /** @description An organisation as administrators see it. */
+        ManagedOrg: {
+            id: components["schemas"]["Uuid"];
+            /** @description Its name. */
+            name: string;
+            /** @description Whether anyone may read its graph. */
+            published: boolean;
+            created_at: components["schemas"]["UtcTime"];
+            /** @description How many members it has. */
+            members: number;
+            /** @description How many nodes it has. */
+            nodes: number;
+            /** @description The owners, in the order of joining. */
+            owners: components["schemas"]["OrgOwner"][];
+        };
+        /** @description A page of organisations. */
+        ManagedOrgPage: {
+            /** @description The organisations of this page. */
+            orgs: components["schemas"]["ManagedOrg"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
         };
         /**
          * @description `read` changes nothing; `write` does what the person may.
@@ -1690,6 +2210,66 @@ export interface components {
             total: components["schemas"]["Total"];
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
+        };
+        /** @description An invitation to create. */
+        NewInvitation: {
+            /** @description What those who join may do. */
+            role: components["schemas"]["Role"];
+            /** @description The only address that may use it; case does not matter. */
+            email?: components["schemas"]["Email"];
+            /**
+             * @description How many people may join by it.
+             * @default 1
+             */
+            uses: number;
+            /**
+             * Format: date-time
+             * @description When it ends, at most 30 days from now; without it, in 7 days.
+             */
+            expires_at?: string;
+        };
+        /** @description An invitation to an organisation, without its secret. */
+        Invitation: {
+            id: components["schemas"]["Uuid"];
+            /** @description What those who join may do. */
+            role: components["schemas"]["Role"];
+            /** @description The only address that may use it, in lower case. */
+            email?: string;
+            /** @description How many people may still join by it. */
+            uses_left: number;
+            /** @description When it ends. */
+            expires_at: components["schemas"]["UtcTime"];
+            /** @description The owner who made it; absent if the operator did. */
+            created_by?: components["schemas"]["Uuid"];
+            created_at: components["schemas"]["UtcTime"];
+        };
+        /** @description An invitation that has just been created, with its secret. */
+        CreatedInvitation: components["schemas"]["Invitation"] & {
+            /** @description The secret; told this once. */
+            token: string;
+            /** @description A page that says how to use it, with the secret behind the `#`. */
+            url: string;
+        };
+        /** @description A page of invitations. */
+        InvitationPage: {
+            /** @description The invitations of this page. */
+            invitations: components["schemas"]["Invitation"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description An invitation to accept. */
+        InvitationToken: {
+            /** @description The secret of the invitation. */
+            token: string;
+        };
+        /** @description An organisation that a person has joined. */
+        JoinedOrg: {
+            id: components["schemas"]["Uuid"];
+            /** @description The name, for people to read. */
+            name: string;
+            /** @description The person's. */
+            role: components["schemas"]["Role"];
         };
         /** @description A node to create. */
         NewNode: {
@@ -2310,7 +2890,7 @@ export interface components {
          * @description The codes of this version, by status; see the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "too_many_tokens" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown";
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown";
         /**
          * @description What happened, for programs. Later versions may have more codes; treat those by their status.
          * @example node_not_found
@@ -2364,6 +2944,16 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["Session"];
+            };
+        };
+        /** @description The account. */
+        Account: {
+            headers: {
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Account"];
             };
         };
         /** @description The organisation. */
@@ -2680,6 +3270,28 @@ export interface components {
          */
         token_id: components["schemas"]["AnyId"];
         /**
+         * @description The account. An id that names nothing is 404, whatever its form.
+         * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
+         */
+        account_id: components["schemas"]["AnyId"];
+        /**
+         * @description Part of the e-mail or the name; the case of ASCII letters does not matter.
+         * @example ann
+         */
+        account_q: string;
+        /** @description Which of them. */
+        account_state: "active" | "disabled" | "all";
+        /**
+         * @description The session's id. An id that names nothing is 404, whatever its form.
+         * @example 01980a5e-7c44-7c3d-8b21-9d0e1f2a3b4c
+         */
+        session_id: components["schemas"]["AnyId"];
+        /**
+         * @description The invitation's id, not its secret. An id that names nothing is 404, whatever its form.
+         * @example 01980a70-4e00-7f66-8b21-8c4d6e8f0a1b
+         */
+        invitation_id: components["schemas"]["AnyId"];
+        /**
          * @description The person's e-mail; case does not matter.
          * @example bob@example.org
          */
@@ -2774,6 +3386,35 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    getAuthConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How people sign up and in. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuthConfig"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
     signUp: {
         parameters: {
             query?: never;
@@ -2804,6 +3445,10 @@ export interface operations {
                     "application/json": components["schemas"]["FirstSession"];
                 };
             };
+            /** @description `signup_closed`: nobody may sign up, or only people with a good invitation. */
+            403: components["responses"]["Forbidden"];
+            /** @description `invitation_not_found`: anyone may sign up, but this invitation is not good. */
+            404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /** @description `email_taken`: there is an account with this e-mail. */
@@ -2839,6 +3484,8 @@ export interface operations {
             200: components["responses"]["Session"];
             /** @description `invalid_credentials`: no such account or a wrong password; which of the two is not told. */
             401: components["responses"]["Unauthenticated"];
+            /** @description `account_disabled`: the password is right, but the operator has disabled the account. */
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
@@ -2974,6 +3621,220 @@ export interface operations {
             default: components["responses"]["InternalError"];
         };
     };
+    deleteMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasswordOnly"];
+            };
+        };
+        responses: {
+            /** @description What has become of the organisations. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountDeletion"];
+                };
+            };
+            /** @description `invalid_credentials`: the password is wrong. `unauthenticated`, `invalid_token`: as everywhere. */
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `last_owner`: others would be left without an owner, in the organisations of `orgs`. Nothing has changed. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    updateMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "hide_email": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProfileChange"];
+            };
+        };
+        responses: {
+            /** @description The person. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    changeEmail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "new_email": "ann@example.com",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["EmailChange"];
+            };
+        };
+        responses: {
+            /** @description The person. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            /** @description `invalid_credentials`: the password is wrong. `unauthenticated`, `invalid_token`: as everywhere. */
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `email_taken`: there is an account with this e-mail. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description How many to answer at most. */
+                limit?: components["parameters"]["limit"];
+                /** @description How many to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of sessions. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    endOtherSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["Done"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    endSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The session's id. An id that names nothing is 404, whatever its form.
+                 * @example 01980a5e-7c44-7c3d-8b21-9d0e1f2a3b4c
+                 */
+                session_id: components["parameters"]["session_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["Done"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `session_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
     listTokens: {
         parameters: {
             query?: {
@@ -3071,6 +3932,80 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `token_not_found` */
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    acceptInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "grv_invite_5Lw9…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["InvitationToken"];
+            };
+        };
+        responses: {
+            /** @description The organisation, and the role in it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JoinedOrg"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `invitation_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_many_members`: the organisation has 10,000. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getJoinPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <!doctype html><title>Invitation to Grove</title> */
+                    "text/html": string;
+                };
+            };
+            304: components["responses"]["NotModified"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             422: components["responses"]["Invalid"];
@@ -3481,6 +4416,137 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             /** @description `last_owner` */
             409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    listInvitations: {
+        parameters: {
+            query?: {
+                /** @description How many to answer at most. */
+                limit?: components["parameters"]["limit"];
+                /** @description How many to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of invitations. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvitationPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    createInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "role": "editor",
+                 *       "email": "bob@example.org"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewInvitation"];
+            };
+        };
+        responses: {
+            /** @description The invitation, with its secret. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedInvitation"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_many_invitations`: 1,000 of this organisation are open; revoke some. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    revokeInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The invitation's id, not its secret. An id that names nothing is 404, whatever its form.
+                 * @example 01980a70-4e00-7f66-8b21-8c4d6e8f0a1b
+                 */
+                invitation_id: components["parameters"]["invitation_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["Done"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `invitation_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
@@ -5259,6 +6325,236 @@ export interface operations {
             default: components["responses"]["InternalError"];
         };
     };
+    listAccounts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Part of the e-mail or the name; the case of ASCII letters does not matter.
+                 * @example ann
+                 */
+                q?: components["parameters"]["account_q"];
+                /** @description Which of them. */
+                state?: components["parameters"]["account_state"];
+                /** @description How many to answer at most. */
+                limit?: components["parameters"]["limit"];
+                /** @description How many to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of accounts. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The account. An id that names nothing is 404, whatever its form.
+                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
+                 */
+                account_id: components["parameters"]["account_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Account"];
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `account_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    deleteAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The account. An id that names nothing is 404, whatever its form.
+                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
+                 */
+                account_id: components["parameters"]["account_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What has become of the organisations. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountDeletion"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `account_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `own_account`: another administrator may do this. `last_owner`: others would be left without an owner, in the organisations of `orgs`. Nothing has changed. */
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    updateAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The account. An id that names nothing is 404, whatever its form.
+                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
+                 */
+                account_id: components["parameters"]["account_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "disabled": true,
+                 *       "disabled_reason": "Left the company"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AccountChange"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Account"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `account_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `own_account`: another administrator may do this. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    resetAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The account. An id that names nothing is 404, whatever its form.
+                 * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
+                 */
+                account_id: components["parameters"]["account_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The token. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResetToken"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `account_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    listAllOrgs: {
+        parameters: {
+            query?: {
+                /** @description How many to answer at most. */
+                limit?: components["parameters"]["limit"];
+                /** @description How many to skip. */
+                offset?: components["parameters"]["offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of organisations. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedOrgPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
     getHealth: {
         parameters: {
             query?: never;
@@ -5333,6 +6629,42 @@ export interface operations {
             422: components["responses"]["Invalid"];
             431: components["responses"]["HeadersTooLarge"];
             503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metrics. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example # HELP grove_http_requests_in_flight Requests that are being answered
+                     *     # TYPE grove_http_requests_in_flight gauge
+                     *     grove_http_requests_in_flight{worker="1"} 1
+                     */
+                    "text/plain": string;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description `not_found`: `METRICS_TOKEN` is not set. */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
             default: components["responses"]["InternalError"];
         };
     };

@@ -27,14 +27,20 @@ const fromOutside = [
   ['pack-refs', '--all', '--prune'],
 ] as const
 
-/** Of two workers over a folder of their own. @throws Error where a repository is not sound at the end */
-export async function gcStorm(seconds: number, progress: (done: string) => void = () => {}): Promise<Storm> {
+/**
+ * Of two workers over a folder of their own, while `lasts`, which is told how often each has come to its end: merges, each git
+ * command, and Grove's maintenance. @throws Error where a repository is not sound at the end
+ */
+export async function gcStorm(
+  lasts: (turns: number) => boolean,
+  progress: (done: string) => void = () => {},
+): Promise<Storm> {
   const dataDir = await newDataDir()
   const grove = await spawnGrove(dataDir, { WORKERS: '2' })
   try {
     const ann = await signUp(grove, 'Ann')
     const nodes = [await newNode(grove, ann), await newNode(grove, ann)]
-    const { acknowledged, ...storm } = await rage(ann, nodes, performance.now() + seconds * 1_000, progress)
+    const { acknowledged, ...storm } = await rage(ann, nodes, lasts, progress)
     const lost = (await Promise.all(nodes.map((node) => lostIn(node, acknowledged)))).flat()
     await expectSound(dataDir)
     return { ...storm, lost }
@@ -50,14 +56,22 @@ interface Acknowledged {
   readonly oid: string
 }
 
-async function rage(ann: PersonClient, nodes: readonly TestNode[], until: number, progress: (done: string) => void) {
+async function rage(
+  ann: PersonClient,
+  nodes: readonly TestNode[],
+  lasts: (turns: number) => boolean,
+  progress: (done: string) => void,
+) {
   const acknowledged: Acknowledged[] = []
   const packing = new Map<string, { done: number; failed: number }>()
   const failedReads: string[] = []
   const failedWrites: string[] = []
   const staleHeads: string[] = []
   let [commits, merges, reads, busy] = [0, 0, 0, 0]
-  const goesOn = () => performance.now() < until
+  const packers = [...fromOutside.map((args) => `git ${args.join(' ')}`), 'maintenance']
+  // A service that refuses all would never come to the end.
+  const goesOn = () =>
+    failedWrites.length < 100 && lasts(Math.min(merges, ...packers.map((what) => packing.get(what)?.done ?? 0)))
 
   const read = async (path: string): Promise<Answer['body']> => {
     const { status, body } = await ann.get(path)

@@ -17,6 +17,11 @@ export function markReadOnly({ dir }: Repo): boolean {
   return true
 }
 
+/** Of this process. */
+export function countReadOnly(): number {
+  return readOnly.size
+}
+
 /** @throws GitError storage_error */
 export function refuseReadOnly({ dir }: Repo): void {
   if (readOnly.has(dir))

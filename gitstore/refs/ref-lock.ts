@@ -62,9 +62,11 @@ export async function linkLock(store: Store, recover: Recover, token: string, pa
   let owner = ''
   let since = performance.now()
   let foldersMade = 0
+  const began = since
   for (;;) {
     try {
       linkSync(token, path)
+      if (owner !== '') store.observer?.waitedForLock(secondsSince(began))
       return
     } catch (error) {
       const code = codeOf(error)
@@ -83,6 +85,10 @@ export async function linkLock(store: Store, recover: Recover, token: string, pa
     if (waited > lockTimeoutMs) throw new GitError('busy', 'Another process holds this ref; nothing was changed')
     await sleep(1 + Math.random() * Math.min(10, 2 + waited / 10))
   }
+}
+
+export function secondsSince(began: number): number {
+  return (performance.now() - began) / 1000
 }
 
 /** The text of a lock, or undefined where there is none. */

@@ -96,6 +96,7 @@ export async function recoverTransaction(store: Store, broken: UnfinishedTransac
   if (note) await store.recovered(note)
   removeHeld(held)
   await rm(folder, { recursive: true, force: true })
+  store.observer?.recovered()
 }
 
 async function finish(store: Store, folder: string, due: readonly StagedMove[]): Promise<void> {

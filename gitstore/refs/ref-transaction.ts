@@ -10,12 +10,12 @@ import { mkdirSync, readdirSync, rmdirSync, unlinkSync, writeFileSync } from 'no
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allDone, ownTurn, syncPath } from '../durable.ts'
-import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import { asStorageFault, codeOf, GitError, type GitErrorCode, isGitError } from '../errors.ts'
 import type { Oid } from '../repo.ts'
 import { repoExists } from '../repos.ts'
-import type { Store } from '../store.ts'
+import type { Store, TransactionOutcome, TransactionPhase } from '../store.ts'
 import { markReadOnly, refuseReadOnly } from './read-only.ts'
-import { linkLock, lockPath, type RefName, removeLock, tokenText } from './ref-lock.ts'
+import { linkLock, lockPath, type RefName, removeLock, secondsSince, tokenText } from './ref-lock.ts'
 import {
   carryOut,
   holdingPackedRefs,
@@ -58,15 +58,50 @@ export async function transact<T>(
   decide: (current: Current) => Promise<Decision<T>>,
   note = '',
 ): Promise<T> {
-  for (const { repo } of names) refuseReadOnly(repo)
-  const { value, unsynced } = await withLocks(store, [...names, ...aboveNew(names)], note, async (folder, locked) => {
-    const decision = await decide(({ repo, ref }) => readRef(repo, ref))
-    const unsynced = decision.moves.length > 0 ? await commit(store, folder, locked, decision) : undefined
-    return { value: decision.value, unsynced }
-  })
-  // After the lock is released: a writer that builds on the ref syncs the same folder later.
-  if (unsynced) await withFaults(store, [unsynced], () => syncRefFolders([unsynced]))
-  return value
+  try {
+    for (const { repo } of names) refuseReadOnly(repo)
+    const began = performance.now()
+    const { value, unsynced, moved } = await withLocks(
+      store,
+      [...names, ...aboveNew(names)],
+      note,
+      async (folder, locked) => {
+        store.observer?.phase('lock', secondsSince(began))
+        const decision = await timed(store, 'decide', () => decide(({ repo, ref }) => readRef(repo, ref)))
+        const moved = decision.moves.length > 0
+        const unsynced = moved ? await commit(store, folder, locked, decision) : undefined
+        return { value: decision.value, unsynced, moved }
+      },
+    )
+    // After the lock is released: a writer that builds on the ref syncs the same folder later.
+    if (unsynced) await timed(store, 'sync', () => withFaults(store, [unsynced], () => syncRefFolders([unsynced])))
+    store.observer?.ended(moved ? 'moved' : 'nothing')
+    return value
+  } catch (error) {
+    store.observer?.ended(failedOutcome(error))
+    throw error
+  }
+}
+
+async function timed<T>({ observer }: Store, phase: TransactionPhase, work: () => Promise<T>): Promise<T> {
+  const began = performance.now()
+  const result = await work()
+  observer?.phase(phase, secondsSince(began))
+  return result
+}
+
+const ruleCodes: readonly GitErrorCode[] = [
+  'ref_moved',
+  'ref_name_taken',
+  'repo_missing',
+  'merge_conflict',
+  'path_conflict',
+]
+
+/** Errors that are not of this folder are refusals of the caller's `decide`. */
+function failedOutcome(error: unknown): TransactionOutcome {
+  if (isGitError(error, 'busy')) return 'busy'
+  return error instanceof GitError && !ruleCodes.includes(error.code) ? 'fault' : 'refused'
 }
 
 /** A lock, and the ref that needs it where that is another one. */
@@ -223,17 +258,21 @@ async function commit(
   const [first] = steps
   if (steps.length === 1 && first?.to) {
     // One rename is atomic: there is nothing to finish.
-    await allDone([save?.(), writeValues(steps)])
+    await timed(store, 'save', () => allDone([save?.(), writeValues(steps)]))
     await ownTurn()
-    await renameRef(first)
+    await timed(store, 'commit', () => renameRef(first))
     return first
   }
   // Another process may carry out a plan that exists, so its objects come first.
-  await save?.()
-  await writePlan(store, folder, steps)
+  await timed(store, 'save', async () => {
+    await save?.()
+    await writePlan(store, folder, steps)
+  })
   halfMade.add(folder)
   const token = join(folder, 'token')
-  const released = await holdingPackedRefs(store, recoverFor(store), token, moves, () => carryOut(folder, steps))
+  const released = await timed(store, 'commit', () =>
+    holdingPackedRefs(store, recoverFor(store), token, moves, () => carryOut(folder, steps)),
+  )
   if (released) halfMade.delete(folder)
   return undefined
 }

@@ -11,6 +11,15 @@ const accessTokenByHash = compiledOnce(1, (db: CredentialsDb, hash: string) =>
   db.selectFrom('access_token').selectAll().where('hash', '=', hash),
 )
 
+/** Whether the token has not been revoked. */
+export async function hasAccessToken(db: CredentialsDb, id: string): Promise<boolean> {
+  return (await accessTokenById(db, id)).length > 0
+}
+
+const accessTokenById = compiledOnce(1, (db: CredentialsDb, id: string) =>
+  db.selectFrom('access_token').select('id').where('id', '=', id),
+)
+
 /** The oldest first. */
 export function listAccessTokens(
   db: CredentialsDb,

@@ -1,7 +1,9 @@
 /** Accounts: who may sign in. Each function is one statement. */
 
+import { sql } from 'kysely'
+import type { Slice } from '../slice.ts'
 import { compiledOnce } from '../sqlite/compiled.ts'
-import type { Account, CredentialsDb } from './schema.ts'
+import type { Account, CredentialsDb, NewAccountRow, Session } from './schema.ts'
 
 /** The key of an address, equal for all spellings: NFC, lower case. */
 export function emailKey(email: string): string {
@@ -17,7 +19,7 @@ export function findAccountById(db: CredentialsDb, id: string): Promise<Account 
 }
 
 /** False if the address, whatever its case, already has an account. */
-export async function insertAccount(db: CredentialsDb, account: Omit<Account, 'email_key'>): Promise<boolean> {
+export async function insertAccount(db: CredentialsDb, account: Omit<NewAccountRow, 'email_key'>): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('account')
     .values({ ...account, email_key: emailKey(account.email) })
@@ -30,16 +32,57 @@ export async function setPasswordHash(db: CredentialsDb, accountId: string, hash
   await db.updateTable('account').set({ password_hash: hash }).where('id', '=', accountId).execute()
 }
 
-export type Profile = Pick<Account, 'id' | 'email' | 'name' | 'created_at' | 'org_id'>
+export type Profile = Pick<
+  Account,
+  'id' | 'email' | 'name' | 'created_at' | 'org_id' | 'is_admin' | 'hide_email' | 'last_seen_at'
+>
 
-/** Without the password hash. Every request with an access token runs this query. */
-export async function findProfile(db: CredentialsDb, id: string): Promise<Profile | undefined> {
-  return (await profileById(db, id))[0]
+const profileColumns = [
+  'account.id',
+  'account.email',
+  'account.name',
+  'account.created_at',
+  'account.org_id',
+  'account.is_admin',
+  'account.hide_email',
+  'account.last_seen_at',
+] as const
+
+/** Without the password hash; undefined if the account is disabled, too. Every request with a personal access token runs this query. */
+export async function findActiveProfile(db: CredentialsDb, id: string): Promise<Profile | undefined> {
+  return (await activeProfileById(db, id))[0]
 }
 
-const profileById = compiledOnce(1, (db: CredentialsDb, id: string) =>
-  db.selectFrom('account').select(['id', 'email', 'name', 'created_at', 'org_id']).where('id', '=', id),
+const activeProfileById = compiledOnce(1, (db: CredentialsDb, id: string) =>
+  db.selectFrom('account').select(profileColumns).where('id', '=', id).where('disabled_at', 'is', null),
 )
+
+/**
+ * The account of a session, and when the session was last used; undefined if the session has ended, if it is another
+ * account's, or if the account is disabled. Every request with an access token runs this query.
+ */
+export async function findProfileOfSession(
+  db: CredentialsDb,
+  sessionId: string,
+  accountId: string,
+): Promise<(Profile & Pick<Session, 'last_used_at'>) | undefined> {
+  return (await profileBySession(db, sessionId, accountId))[0]
+}
+
+const profileBySession = compiledOnce(2, (db: CredentialsDb, sessionId: string, accountId: string) =>
+  db
+    .selectFrom('session')
+    .innerJoin('account', 'account.id', 'session.account_id')
+    .select([...profileColumns, 'session.last_used_at'])
+    .where('session.id', '=', sessionId)
+    .where('session.account_id', '=', accountId)
+    .where('session.revoked_at', 'is', null)
+    .where('account.disabled_at', 'is', null),
+)
+
+export async function setAccountSeen(db: CredentialsDb, id: string, last_seen_at: string): Promise<void> {
+  await db.updateTable('account').set({ last_seen_at }).where('id', '=', id).execute()
+}
 
 /** Whether the organisation is the personal one of an account. */
 export async function hasPersonalOrg(db: CredentialsDb, orgId: string): Promise<boolean> {
@@ -48,4 +91,98 @@ export async function hasPersonalOrg(db: CredentialsDb, orgId: string): Promise<
 
 export async function hasAccounts(db: CredentialsDb): Promise<boolean> {
   return (await db.selectFrom('account').select('id').limit(1).executeTakeFirst()) !== undefined
+}
+
+/** Which accounts to list. */
+export interface AccountFilter {
+  /** Part of the e-mail or the name, in either case. */
+  readonly q?: string | undefined
+  readonly state: 'active' | 'disabled' | 'all'
+}
+
+/** The oldest first. */
+export function listAccounts(db: CredentialsDb, filter: AccountFilter, { limit, offset }: Slice): Promise<Account[]> {
+  return accountsThat(db, filter).selectAll().orderBy('created_at').orderBy('id').limit(limit).offset(offset).execute()
+}
+
+export async function countAccounts(db: CredentialsDb, filter: AccountFilter): Promise<number> {
+  const { total } = await accountsThat(db, filter)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+function accountsThat(db: CredentialsDb, { q = '', state }: AccountFilter) {
+  const all = db.selectFrom('account')
+  const known = state === 'all' ? all : all.where('disabled_at', state === 'active' ? 'is' : 'is not', null)
+  if (q === '') return known
+  const pattern = `%${q.replace(/[\\%_]/g, '\\$&')}%`
+  return known.where((eb) =>
+    eb.or([sql<boolean>`email like ${pattern} escape '\\'`, sql<boolean>`name like ${pattern} escape '\\'`]),
+  )
+}
+
+/** Sets at least one column. */
+export async function setAccount(
+  db: CredentialsDb,
+  id: string,
+  change: Partial<
+    Pick<Account, 'disabled_at' | 'disabled_reason' | 'is_admin' | 'hide_email' | 'name' | 'members_behind'>
+  >,
+): Promise<void> {
+  await db.updateTable('account').set(change).where('id', '=', id).execute()
+}
+
+/** Member files then have the former address. */
+export async function setEmail(db: CredentialsDb, id: string, email: string): Promise<void> {
+  await db
+    .updateTable('account')
+    .set({ email, email_key: emailKey(email), members_behind: 1 })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Unless one of the values is another by now. */
+export async function setMembersUpToDate(
+  db: CredentialsDb,
+  { id, email, name, hide_email }: Pick<Account, 'id' | 'email' | 'name' | 'hide_email'>,
+): Promise<void> {
+  await db
+    .updateTable('account')
+    .set({ members_behind: 0 })
+    .where('id', '=', id)
+    .where('email', '=', email)
+    .where('name', '=', name)
+    .where('hide_email', '=', hide_email)
+    .execute()
+}
+
+/** Ids of accounts whose member files may have a former name or address; 1,000 at most. */
+export async function listAccountsBehind(db: CredentialsDb): Promise<string[]> {
+  const rows = await db.selectFrom('account').select('id').where('members_behind', '=', 1).limit(1_000).execute()
+  return rows.map(({ id }) => id)
+}
+
+/** With its sessions, tokens and addresses. */
+export async function deleteAccount(db: CredentialsDb, id: string): Promise<void> {
+  await db.deleteFrom('account').where('id', '=', id).execute()
+}
+
+export async function insertDeletedAccount(db: CredentialsDb, id: string, deleted_at: string): Promise<void> {
+  await db
+    .insertInto('deleted_account')
+    .values({ id, deleted_at })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+/** Ids of accounts that were deleted after that time. */
+export async function listDeletedSince(db: CredentialsDb, time: string): Promise<string[]> {
+  return (await db.selectFrom('deleted_account').select('id').where('deleted_at', '>', time).execute()).map(
+    ({ id }) => id,
+  )
+}
+
+export async function isDeletedAccount(db: CredentialsDb, id: string): Promise<boolean> {
+  return (await db.selectFrom('deleted_account').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
 }

@@ -95,4 +95,47 @@ export const credentialsMigrations: Record<string, Migration> = {
         select json_extract(jwk, '$.kid'), jwk, created_at, created_at from signing_key`.execute(db)
     },
   },
+  '005_account_states': {
+    async up(db) {
+      for (const column of [
+        'account add column disabled_at text',
+        'account add column disabled_reason text',
+        'account add column is_admin integer not null default 0 check (is_admin in (0, 1))',
+        'account add column hide_email integer not null default 0 check (hide_email in (0, 1))',
+        'account add column members_behind integer not null default 0 check (members_behind in (0, 1))',
+        'account add column last_seen_at text',
+        'session add column last_used_at text',
+        'session add column user_agent text',
+        'session add column address text',
+        'session add column method text',
+      ])
+        await sql.raw(`alter table ${column}`).execute(db)
+      await sql`create index account_members_behind on account (id) where members_behind = 1`.execute(db)
+      await sql`create table deleted_account (id text primary key, deleted_at text not null) strict, without rowid`.execute(
+        db,
+      )
+      await sql`
+        create table invitation (
+          id text primary key,
+          hash text not null unique,
+          org_id text,
+          role text check ((role is null) = (org_id is null)),
+          email_key text,
+          uses_left integer not null check (uses_left >= 0),
+          expires_at text not null,
+          created_by text,
+          created_at text not null
+        ) strict, without rowid`.execute(db)
+      await sql`create index invitation_org on invitation (org_id, created_at, id)`.execute(db)
+      await sql`
+        create table pending_membership (
+          account_id text not null references account (id) on delete cascade,
+          org_id text not null,
+          role text not null,
+          invited_by text,
+          created_at text not null,
+          primary key (account_id, org_id)
+        ) strict, without rowid`.execute(db)
+    },
+  },
 }

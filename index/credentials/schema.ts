@@ -1,8 +1,9 @@
 /** The tables of `credentials.sqlite`, which cannot be rebuilt. Times are ISO 8601 in UTC, hashes are SHA-256 in hexadecimal. */
-import type { Kysely } from 'kysely'
+import type { Generated, Insertable, Kysely, Selectable } from 'kysely'
+import type { Role } from '../derived/schema.ts'
 
 export interface CredentialsSchema {
-  account: Account
+  account: AccountTable
   session: Session
   refresh_token: RefreshToken
   reset_token: ResetToken
@@ -10,9 +11,12 @@ export interface CredentialsSchema {
   account_address: AccountAddress
   signing_key: SigningKey
   token_key: TokenKey
+  deleted_account: DeletedAccount
+  invitation: Invitation
+  pending_membership: PendingMembership
 }
 
-export interface Account {
+interface AccountTable {
   /** UUID v7. */
   id: string
   email: string
@@ -23,7 +27,22 @@ export interface Account {
   created_at: string
   /** The id that the personal organisation has, or will have. */
   org_id: string
+  /** When the account was disabled; null: it is not disabled. */
+  disabled_at: Generated<string | null>
+  /** The administrator's words. */
+  disabled_reason: Generated<string | null>
+  /** 1: manages accounts; gives access to no content. */
+  is_admin: Generated<0 | 1>
+  /** 1: Git has an address that receives no mail in place of the e-mail. */
+  hide_email: Generated<0 | 1>
+  /** 1: e-mail or name have changed, and files of members may still have the former ones. */
+  members_behind: Generated<0 | 1>
+  /** Exact to about an hour. */
+  last_seen_at: Generated<string | null>
 }
+
+export type Account = Selectable<AccountTable>
+export type NewAccountRow = Insertable<AccountTable>
 
 /** The refresh tokens of one login, which replace one another. */
 export interface Session {
@@ -31,6 +50,13 @@ export interface Session {
   account_id: string
   created_at: string
   revoked_at: string | null
+  /** Exact to about a minute; null: a version before these columns has opened the session. */
+  last_used_at: string | null
+  /** What the client says of itself, at most 200 characters. */
+  user_agent: string | null
+  /** Where it was opened: the first 24 bits of an IPv4 address, 48 of an IPv6 one, as a network. */
+  address: string | null
+  method: 'password' | 'reset' | null
 }
 
 export interface RefreshToken {
@@ -100,6 +126,44 @@ export interface TokenKey {
   active_from: string
   /** It verifies until then; null: no other takes its place yet. */
   retired_at: string | null
+}
+
+/** Of whom no mirror or backup makes an account again. */
+interface DeletedAccount {
+  id: string
+  deleted_at: string
+}
+
+/** Lets people sign up, and join an organisation. */
+export interface Invitation {
+  /** UUID v7. */
+  id: string
+  /** Unique. */
+  hash: string
+  /** Null: only to sign up. */
+  org_id: string | null
+  /** Null without `org_id`. */
+  role: Role | null
+  /** `emailKey` of the only person who may use it; null: anyone may. */
+  email_key: string | null
+  uses_left: number
+  expires_at: string
+  /** The owner's account, who must be one still; null: the operator. */
+  created_by: string | null
+  created_at: string
+}
+
+/** One that has an organisation: the table allows neither column without the other. */
+export type OrgInvitation = Invitation & { role: Role }
+
+/** A membership that an invitation has given, until org.git has it. */
+export interface PendingMembership {
+  account_id: string
+  org_id: string
+  role: Role
+  /** As `created_by` of the invitation. */
+  invited_by: string | null
+  created_at: string
 }
 
 /** A connection or a transaction. */

@@ -1,6 +1,7 @@
 /** Sessions, and the one-time tokens that renew or open them. Each function is one statement. */
 
-import type { CredentialsDb, RefreshToken, ResetToken, Session } from './schema.ts'
+import type { ExpressionBuilder } from 'kysely'
+import type { CredentialsDb, CredentialsSchema, RefreshToken, ResetToken, Session } from './schema.ts'
 
 export async function insertSession(db: CredentialsDb, session: Session): Promise<void> {
   await db.insertInto('session').values(session).execute()
@@ -37,13 +38,91 @@ export async function setSessionRevoked(db: CredentialsDb, id: string, revoked_a
   await db.updateTable('session').set({ revoked_at }).where('id', '=', id).where('revoked_at', 'is', null).execute()
 }
 
-export async function setSessionsRevoked(db: CredentialsDb, accountId: string, revoked_at: string): Promise<void> {
+export async function setSessionUsed(db: CredentialsDb, id: string, last_used_at: string): Promise<void> {
+  await db.updateTable('session').set({ last_used_at }).where('id', '=', id).execute()
+}
+
+/** False if the account has no such session, or it has ended. */
+export async function setSessionRevokedOf(
+  db: CredentialsDb,
+  accountId: string,
+  id: string,
+  revoked_at: string,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('session')
+    .set({ revoked_at })
+    .where('id', '=', id)
+    .where('account_id', '=', accountId)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+/** Of all sessions of the account, or of all but one. */
+export async function setSessionsRevoked(
+  db: CredentialsDb,
+  accountId: string,
+  revoked_at: string,
+  exceptId = '',
+): Promise<void> {
   await db
     .updateTable('session')
     .set({ revoked_at })
     .where('account_id', '=', accountId)
+    .where('id', '!=', exceptId)
     .where('revoked_at', 'is', null)
     .execute()
+}
+
+/** The account's sessions that have not ended, the newest first. */
+export function listOpenSessions(
+  db: CredentialsDb,
+  accountId: string,
+  now: string,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<Session[]> {
+  return openSessionsOf(db, accountId, now)
+    .selectAll('session')
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+export async function countOpenSessions(db: CredentialsDb, accountId: string, now: string): Promise<number> {
+  const { total } = await openSessionsOf(db, accountId, now)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+/** Of all accounts, those that were not revoked; one whose token has expired counts until its account signs in again. */
+export async function countUnrevokedSessions(db: CredentialsDb): Promise<number> {
+  const { total } = await db
+    .selectFrom('session')
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .where('revoked_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+function openSessionsOf(db: CredentialsDb, accountId: string, now: string) {
+  return db
+    .selectFrom('session')
+    .where('account_id', '=', accountId)
+    .where('revoked_at', 'is', null)
+    .where((eb) => hasUnexpiredToken(eb, now))
+}
+
+function hasUnexpiredToken({ exists, selectFrom }: ExpressionBuilder<CredentialsSchema, 'session'>, now: string) {
+  return exists(
+    selectFrom('refresh_token')
+      .select('hash')
+      .whereRef('refresh_token.session_id', '=', 'session.id')
+      .where('expires_at', '>', now),
+  )
 }
 
 /** Deletes the account's sessions without an unexpired token. */
@@ -51,17 +130,13 @@ export async function deleteEndedSessions(db: CredentialsDb, accountId: string, 
   await db
     .deleteFrom('session')
     .where('account_id', '=', accountId)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('refresh_token')
-            .select('hash')
-            .whereRef('refresh_token.session_id', '=', 'session.id')
-            .where('expires_at', '>', now),
-        ),
-      ),
-    )
+    .where((eb) => eb.not(hasUnexpiredToken(eb, now)))
     .execute()
+}
+
+/** Of the account, used ones too. */
+export async function deleteResetTokens(db: CredentialsDb, accountId: string): Promise<void> {
+  await db.deleteFrom('reset_token').where('account_id', '=', accountId).execute()
 }
 
 export async function insertResetToken(db: CredentialsDb, token: ResetToken): Promise<void> {

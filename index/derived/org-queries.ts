@@ -1,5 +1,5 @@
 /** Queries on organisations and their members. */
-import { CompiledQuery, type Selectable, type Transaction } from 'kysely'
+import { CompiledQuery, type ExpressionBuilder, type Selectable, type Transaction } from 'kysely'
 import type { Slice } from '../slice.ts'
 import { compiledOnce } from '../sqlite/compiled.ts'
 import type { IndexDb, IndexSchema, MemberTable, OrgTable, Role } from './schema.ts'
@@ -69,6 +69,70 @@ export async function listOrgsOf(db: IndexDb, userId: string, { limit, offset }:
     .execute()
   const { total } = await mine.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   return { rows, total }
+}
+
+/** The organisations of a member, with how many others there are, and how many of these are owners. */
+export function listOrgsWithOthers(db: IndexDb, userId: string) {
+  const others = (eb: ExpressionBuilder<IndexSchema, 'org'>) =>
+    eb.selectFrom('member as other').whereRef('other.org_id', '=', 'org.id').where('other.user_id', '!=', userId)
+  return db
+    .selectFrom('org')
+    .innerJoin('member', 'member.org_id', 'org.id')
+    .where('member.user_id', '=', userId)
+    .select((eb) => [
+      'org.id',
+      'org.name',
+      'member.role',
+      others(eb)
+        .select(({ fn }) => fn.countAll<number>().as('others'))
+        .as('others'),
+      others(eb)
+        .where('other.role', '=', 'owner')
+        .select(({ fn }) => fn.countAll<number>().as('owners'))
+        .as('other_owners'),
+    ])
+    .orderBy('org.created_at')
+    .orderBy('org.id')
+    .execute()
+}
+
+/** All organisations, the oldest first, with their owners. */
+export async function listOrgsWithOwners(db: IndexDb, { limit, offset }: Slice) {
+  const rows = await db
+    .selectFrom('org')
+    .select(({ selectFrom, fn }) => [
+      'id',
+      'name',
+      'published',
+      'created_at',
+      selectFrom('member')
+        .whereRef('member.org_id', '=', 'org.id')
+        .select(fn.countAll<number>().as('members'))
+        .as('members'),
+      selectFrom('node').whereRef('node.org_id', '=', 'org.id').select(fn.countAll<number>().as('nodes')).as('nodes'),
+    ])
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  const owners = await db
+    .selectFrom('member')
+    .select(['org_id', 'user_id', 'email', 'name'])
+    .where('role', '=', 'owner')
+    .where(
+      'org_id',
+      'in',
+      rows.map(({ id }) => id),
+    )
+    .orderBy('created_at')
+    .orderBy('user_id')
+    .execute()
+  const { total } = await db
+    .selectFrom('org')
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return { rows, owners, total }
 }
 
 /** The oldest first. */

@@ -29,7 +29,9 @@ export interface MemberTable {
   created_at: string
 }
 
-export type Role = 'reader' | 'editor' | 'maintainer' | 'owner'
+/** The least first. */
+export const roles = ['reader', 'editor', 'maintainer', 'owner'] as const
+export type Role = (typeof roles)[number]
 
 export interface NodeTable {
   id: string

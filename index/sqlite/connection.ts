@@ -17,6 +17,14 @@ export interface SqliteOptions {
   readonly mode: ConnectionMode
 }
 
+/** Is told of waits for a database. */
+export interface DatabaseObserver {
+  /** Seconds that each write transaction waits for its turn, and that a read waits that has to. */
+  waited(role: ConnectionMode, seconds: number): void
+  /** A statement or a transaction has waited `busyTimeoutMs`. */
+  gaveUp(): void
+}
+
 /** Opens `file` and creates it if it is missing. WAL, foreign keys on; a connection of mode `read` cannot write. */
 export async function openConnection(file: string, options: SqliteOptions): Promise<Sqlite.Database> {
   refuseOddFile(file)
@@ -70,12 +78,19 @@ export function identityOf(file: string): bigint | undefined {
   return statSync(file, { throwIfNoEntry: false, bigint: true })?.ino
 }
 
-/** @throws DatabaseBusy after `busyTimeoutMs`, DatabaseFault where the storage fails */
-export async function retryWhileBusy<R>(file: string, work: () => R): Promise<R> {
-  const deadline = performance.now() + busyTimeoutMs
+/**
+ * `waited` is called with the seconds that others held the database, if they did.
+ *
+ * @throws DatabaseBusy after `busyTimeoutMs`, DatabaseFault where the storage fails
+ */
+export async function retryWhileBusy<R>(file: string, work: () => R, waited?: (seconds: number) => void): Promise<R> {
+  const began = performance.now()
+  const deadline = began + busyTimeoutMs
   for (let pause = 2; ; pause = Math.min(pause * 2, 64)) {
     try {
-      return work()
+      const result = work()
+      if (pause > 2) waited?.((performance.now() - began) / 1000)
+      return result
     } catch (error) {
       if (!isBusy(error)) throw asDatabaseFault(error, file)
       if (performance.now() > deadline) throw new DatabaseBusy({ cause: error })

@@ -3,7 +3,7 @@
 import { basename } from 'node:path'
 import { Kysely, type Migration, type Transaction } from 'kysely'
 import { openConnection } from './connection.ts'
-import { sqliteDialect } from './driver.ts'
+import { type DriverEvents, sqliteDialect } from './driver.ts'
 import { migrate } from './migrate.ts'
 
 export { DatabaseFault, isDatabaseStorageFault, isDuplicate } from './database-fault.ts'
@@ -22,13 +22,11 @@ export interface Database<S> {
   close(): Promise<void>
 }
 
-export interface DatabaseOptions {
+export interface DatabaseOptions extends DriverEvents {
   /** FULL where the rows are the truth, NORMAL where they can be made again. */
   readonly synchronous: 'FULL' | 'NORMAL'
   /** Reads the whole file first, about 0.2 s for 100 MB, so that damage is found at the start. */
   readonly check?: boolean
-  /** Called for each statement that finds the file damaged. */
-  readonly onDamage?: () => void
 }
 
 /**
@@ -41,14 +39,14 @@ export async function openDatabase<S>(
   migrations: Record<string, Migration>,
   options: DatabaseOptions,
 ): Promise<Database<S>> {
-  const { synchronous, check = false, onDamage } = options
+  const { synchronous, check = false } = options
   const writing = await openConnection(file, { synchronous, check, mode: 'write' })
-  const writer = new Kysely<S>({ dialect: sqliteDialect(writing, 'write', onDamage) })
+  const writer = new Kysely<S>({ dialect: sqliteDialect(writing, 'write', options) })
   const write: Database<S>['write'] = (work) => writer.transaction().execute(work)
   try {
     await write((trx) => migrate(trx, migrations, basename(file)))
     const reading = await openConnection(file, { synchronous, mode: 'read' })
-    const read = new Kysely<S>({ dialect: sqliteDialect(reading, 'read', onDamage) })
+    const read = new Kysely<S>({ dialect: sqliteDialect(reading, 'read', options) })
     return {
       read,
       write,

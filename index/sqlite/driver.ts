@@ -12,22 +12,28 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
-import { busyTimeoutMs, type ConnectionMode, retryWhileBusy } from './connection.ts'
+import { busyTimeoutMs, type ConnectionMode, type DatabaseObserver, retryWhileBusy } from './connection.ts'
 import { DatabaseBusy, DatabaseFault } from './database-fault.ts'
 
-/** `onDamage` is called for each statement that finds the file damaged; the statement throws too. */
-export function sqliteDialect(handle: Sqlite.Database, role: ConnectionMode, onDamage: () => void = () => {}): Dialect {
+export interface DriverEvents {
+  /** Called for each statement that finds the file damaged; the statement throws too. */
+  readonly onDamage?: (() => void) | undefined
+  readonly observer?: DatabaseObserver | undefined
+}
+
+export function sqliteDialect(handle: Sqlite.Database, role: ConnectionMode, events: DriverEvents = {}): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => (role === 'read' ? readDriver(handle, onDamage) : writeDriver(handle, onDamage)),
+    createDriver: () => (role === 'read' ? readDriver(handle, events) : writeDriver(handle, events)),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
 }
 
 /** Every query is one statement on the shared connection; only a write transaction is consistent across statements. */
-function readDriver(handle: Sqlite.Database, onDamage: () => void): Driver {
-  const connection = new Connection(handle, onDamage)
+function readDriver(handle: Sqlite.Database, events: DriverEvents): Driver {
+  const { observer } = events
+  const connection = new Connection(handle, events, (seconds) => observer?.waited('read', seconds))
   const refuse = () => Promise.reject(new Error('The reading side has no transactions: read in one statement'))
   return {
     init: async () => {},
@@ -43,17 +49,26 @@ function readDriver(handle: Sqlite.Database, onDamage: () => void): Driver {
 }
 
 /** One transaction at a time, begun with `immediate`, so that it never fails half-way because another holds the lock. */
-function writeDriver(handle: Sqlite.Database, onDamage: () => void): Driver {
-  const connection = new Connection(handle, onDamage)
+function writeDriver(handle: Sqlite.Database, events: DriverEvents): Driver {
+  const { observer } = events
+  const connection = new Connection(handle, events)
   const mutex = new Mutex()
+  /** When the transaction whose turn it is was asked for. */
+  let asked = 0
   return {
     init: async () => {},
     acquireConnection: async () => {
-      await mutex.enter()
+      const since = performance.now()
+      await mutex.enter().catch((error: unknown) => {
+        observer?.gaveUp()
+        throw error
+      })
+      asked = since
       return connection
     },
     beginTransaction: async () => {
       await connection.executeQuery(CompiledQuery.raw('begin immediate'))
+      observer?.waited('write', (performance.now() - asked) / 1000)
       connection.watch()
     },
     commitTransaction: async () => {
@@ -76,14 +91,16 @@ function writeDriver(handle: Sqlite.Database, onDamage: () => void): Driver {
 
 class Connection implements DatabaseConnection {
   readonly #handle: Sqlite.Database
-  readonly #onDamage: () => void
+  readonly #events: DriverEvents
+  readonly #waited: ((seconds: number) => void) | undefined
   readonly #statements = new LRUCache<string, Sqlite.Statement>({ max: 500 })
   #foreign = false
   #watcher: NodeJS.Immediate | undefined
 
-  constructor(handle: Sqlite.Database, onDamage: () => void) {
+  constructor(handle: Sqlite.Database, events: DriverEvents, waited?: (seconds: number) => void) {
     this.#handle = handle
-    this.#onDamage = onDamage
+    this.#events = events
+    this.#waited = waited
   }
 
   /** Kysely resolves without leaving the microtask queue, so an event loop turn means that something else was awaited. */
@@ -103,15 +120,18 @@ class Connection implements DatabaseConnection {
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     if (this.#foreign) throw new Error('Inside a transaction nothing but its own statements may be awaited')
     const { sql, parameters } = query
-    return retryWhileBusy(this.#handle.name, () => {
+    const execute = () => {
       const statement = this.#prepare(sql)
       const values = parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value))
       // Kysely types the rows of the query that it compiled.
       if (statement.reader) return { rows: statement.all(...values) as R[] }
       const { changes } = statement.run(...values)
       return { rows: [], numAffectedRows: BigInt(changes) }
-    }).catch((error: unknown) => {
-      if (error instanceof DatabaseFault && error.code === 'damaged') this.#onDamage()
+    }
+    return retryWhileBusy(this.#handle.name, execute, this.#waited).catch((error: unknown) => {
+      const { onDamage, observer } = this.#events
+      if (error instanceof DatabaseFault && error.code === 'damaged') onDamage?.()
+      if (error instanceof DatabaseBusy) observer?.gaveUp()
       throw error
     })
   }

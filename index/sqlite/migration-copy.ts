@@ -1,6 +1,6 @@
 /** A copy of a database that cannot be made again, kept before a newer version changes its tables. */
 
-import { open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { chmod, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Migration } from 'kysely'
 import { copyDatabase, openToRead } from './backup.ts'
@@ -30,6 +30,7 @@ export async function copyBeforeMigration(
     const fresh = `${copy}.new`
     await rm(fresh, { force: true })
     copyDatabase(file, fresh)
+    await chmod(fresh, 0o600)
     await synced(fresh)
     await rename(fresh, copy)
     await removeOlder(file)
@@ -41,7 +42,7 @@ export async function copyBeforeMigration(
 }
 
 /** The names of the migrations that `file` has seen, in their order; none where it is missing or empty. */
-async function appliedMigrations(file: string): Promise<string[]> {
+export async function appliedMigrations(file: string): Promise<string[]> {
   const size = await stat(file).then(
     (found) => found.size,
     (error: NodeJS.ErrnoException) => {

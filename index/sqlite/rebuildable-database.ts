@@ -3,7 +3,7 @@
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Migration, sql, type Transaction } from 'kysely'
-import { identityOf, setAside } from './connection.ts'
+import { type DatabaseObserver, identityOf, setAside } from './connection.ts'
 import { type Database, DatabaseFault, openDatabase } from './database.ts'
 import { withFileLock } from './file-lock.ts'
 
@@ -22,6 +22,7 @@ export interface DerivedOptions {
   readonly lockPrefix: string
   /** Aborted before the database is closed: no file is replaced from then on. */
   readonly closing: AbortSignal
+  readonly observer?: DatabaseObserver
 
   /** Whether a file of a newer version may be set aside: no process of that version lives. */
   mayReplaceNewer(): Promise<boolean>
@@ -49,8 +50,7 @@ interface Generation<S> extends Database<S> {
 export async function openDerivedDatabase<S>(
   file: string,
   migrations: Record<string, Migration>,
-
-  { lockPrefix, closing, mayReplaceNewer, report }: DerivedOptions,
+  { lockPrefix, closing, observer, mayReplaceNewer, report }: DerivedOptions,
 ): Promise<DerivedDatabase<S>> {
   const name = basename(file)
   let fill: (() => Promise<boolean>) | undefined
@@ -92,7 +92,8 @@ export async function openDerivedDatabase<S>(
     let opened: Generation<S> | undefined
     // Without `fill` the database could not be filled again.
     const onDamage = () => void (opened && fill && renew(opened))
-    const database = await openDatabase<S>(file, migrations, { synchronous: 'NORMAL', check: true, onDamage })
+    const options = { synchronous: 'NORMAL', check: true, onDamage, observer } as const
+    const database = await openDatabase<S>(file, migrations, options)
     const isWhole = await isFilled(database)
     opened = { ...database, identity: identityOf(file), isWhole, isBroken: false }
     return opened

@@ -1,11 +1,13 @@
 /** Shared by the commands: the call, the data folder, the terminal. */
 import { stat } from 'node:fs/promises'
 import { isAbsent } from '../../gitstore/presence.ts'
+import { type Role, roles } from '../../index/derived/schema.ts'
 import { openDeps } from '../bootstrap.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
-import { createLog } from '../http/requests.ts'
+import { isId } from '../domain/layout.ts'
+import { createLog } from '../http/log.ts'
 import { type Progress, progressOn } from '../import/progress.ts'
 
 /** The context of a command. */
@@ -44,6 +46,20 @@ export async function requireFolder(path: string): Promise<void> {
     },
   )
   if (!isFolder) throw new UsageError(`${path} is not a folder`)
+}
+
+/** The id in lower case, as folders have it. @throws UsageError */
+export function requireOrgId(text: string): string {
+  const id = text.toLowerCase()
+  if (!isId(id)) throw new UsageError(`${text} is not the id of an organisation`)
+  return id
+}
+
+/** @throws UsageError */
+export function requireRoleName(text: string): Role {
+  const role = roles.find((one) => one === text)
+  if (role === undefined) throw new UsageError(`${text} is not a role: ${roles.join(', ')}`)
+  return role
 }
 
 /** Prints the problems. Returns the exit code: 1 if there are any. */

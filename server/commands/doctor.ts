@@ -12,7 +12,7 @@ export async function checkHealth({ config, signal }: Call, options: { readonly 
   const folder = await mkdtemp(join(tmpdir(), 'grove-doctor-'))
   try {
     const scratch = { ...config, dataDir: folder, logLevel: 'silent' as const }
-    const { orgs, nodes, findings } = await withDeps({ config: scratch, signal }, async (deps) => {
+    const { orgs, nodes, schemas, findings } = await withDeps({ config: scratch, signal }, async (deps) => {
       const progress = new Map<Step, Progress>()
       const done = await examine(config.dataDir, deps, (step, at, total) => {
         if (!progress.has(step)) for (const before of progress.values()) before.end()
@@ -31,12 +31,14 @@ export async function checkHealth({ config, signal }: Call, options: { readonly 
           data_dir: config.dataDir,
           organisations: orgs,
           nodes,
+          schemas,
           healthy: faults.length === 0,
           findings,
         }),
       )
     } else {
       say(`${config.dataDir}: ${orgs} organisations and ${nodes} nodes`)
+      for (const [name, migration] of Object.entries(schemas)) say(`${name}: schema ${migration}`)
       say(faults.length === 0 ? 'Nothing is wrong' : `${things(faults.length)} wrong:`)
       for (const line of lines) say(line)
     }

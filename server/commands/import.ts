@@ -2,6 +2,7 @@
 import { basename, resolve } from 'node:path'
 import { findAccountByEmail } from '../../index/credentials/accounts.ts'
 import type { Deps } from '../deps.ts'
+import { personOf } from '../domain/accounts/users.ts'
 import type { Person } from '../domain/actor.ts'
 import { importNodes } from '../domain/nodes/imports.ts'
 import { createOrg, listOrgs, type Org, readOrg } from '../domain/orgs/orgs.ts'
@@ -48,7 +49,7 @@ export async function importFolder(call: Call, folder: string, options: ImportOp
 async function personFor(deps: Deps, email: string): Promise<Person> {
   const account = await findAccountByEmail(deps.credentials.read, email)
   if (!account) throw new UsageError(`There is no account ${email}; sign up first (POST /auth/signup)`)
-  return { kind: 'person', id: account.id, email: account.email, name: account.name }
+  return personOf(account)
 }
 
 /** The given organisation, else the person's organisation with the folder's name, else a new one. */

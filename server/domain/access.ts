@@ -5,9 +5,11 @@ import type { History } from '../../gitstore/history/history.ts'
 import { listRefs, readRef } from '../../gitstore/refs/refs.ts'
 import type { Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repos.ts'
+import { hasAccessToken } from '../../index/credentials/access-tokens.ts'
+import { findActiveProfile, findProfileOfSession } from '../../index/credentials/accounts.ts'
 import { findNode, type NodeRow } from '../../index/derived/node-queries.ts'
 import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
-import type { Role } from '../../index/derived/schema.ts'
+import { type Role, roles } from '../../index/derived/schema.ts'
 import { isDatabaseStorageFault } from '../../index/sqlite/database.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
@@ -17,8 +19,6 @@ import { historyOf } from './indexing/history.ts'
 import { indexNode, indexOrg } from './indexing/index-node.ts'
 import { agree, indexedBranches } from './indexing/indexed-branches.ts'
 import { isId, ledgerRef, main, nodeRepo, orgRepo } from './layout.ts'
-
-const rank: Record<Role, number> = { reader: 1, editor: 2, maintainer: 3, owner: 4 }
 
 /** The role a use case requires. `public`: what anyone may read once the organisation is published. */
 export type Need = 'public' | Role
@@ -73,10 +73,33 @@ export function reread(deps: Deps, access: NodeAccess, need: Need): Promise<Node
   return nodeIn(deps, access, access.node.id, need)
 }
 
-/** Checks the role again under a lock: it may have been revoked during a long request. @throws Refusal forbidden */
+/**
+ * Checks that the caller is still who they were at the beginning of the request: the session or the token may have ended, the
+ * account may have been disabled or deleted while a long body arrived.
+ *
+ * @throws Refusal invalid_token
+ */
+async function requireSignedIn({ credentials }: Deps, { id, sessionId, tokenId }: Person): Promise<void> {
+  const { read } = credentials
+  if (tokenId !== undefined && !(await hasAccessToken(read, tokenId))) throw badToken()
+  const profile = sessionId === undefined ? findActiveProfile(read, id) : findProfileOfSession(read, sessionId, id)
+  if ((await profile) === undefined) throw badToken()
+}
+
+export function badToken(): Refusal {
+  return new Refusal('invalid_token', 'The token is bad, expired or revoked')
+}
+
+/** Checks caller and role again under a lock. @throws Refusal invalid_token, forbidden */
 export async function requireStill(deps: Deps, person: Person, orgId: string, need: Role): Promise<void> {
+  await requireSignedIn(deps, person)
   const role = await findRole(deps.index.read, orgId, person.id)
-  if (!role || rank[role] < rank[need]) throw new Refusal('forbidden', `This needs the role ${need}`)
+  if (!role || !includesRole(role, need)) throw new Refusal('forbidden', `This needs the role ${need}`)
+}
+
+/** Whether who has `role` may do what `need` allows. */
+export function includesRole(role: Role, need: Role): boolean {
+  return roles.indexOf(role) >= roles.indexOf(need)
 }
 
 async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgAccess> {
@@ -102,7 +125,7 @@ async function findSeen(deps: Deps, orgId: string, userId: string): Promise<OrgA
 
 /** @throws Refusal forbidden */
 export function requireRole({ role }: OrgAccess, need: Need): void {
-  if (need === 'public' || (role && rank[role] >= rank[need])) return
+  if (need === 'public' || (role && includesRole(role, need))) return
   throw new Refusal(
     'forbidden',
     role ? `This needs the role ${need}; yours is ${role}` : 'This is for members of the organisation',

@@ -3,14 +3,31 @@
 export interface Person {
   readonly kind: 'person'
   readonly id: string
+  /** As Git has it: the account's, or one that receives no mail where the person hides theirs. */
   readonly email: string
   readonly name: string
+  /** Manages accounts; gives no access to content. */
+  readonly isAdmin: boolean
+  /** The session of the request; absent with a personal access token. */
+  readonly sessionId?: string
+  /** The personal access token of the request; absent with the access token of a session. */
+  readonly tokenId?: string
 }
 
 export interface Anonymous {
   readonly kind: 'anonymous'
 }
 
+/** Whoever runs a command on the data folder: has no account, and needs no role. */
+export interface Operator {
+  readonly kind: 'operator'
+  readonly name: string
+  readonly email: string
+}
+
 export type Actor = Person | Anonymous
 
 export const anonymous: Anonymous = { kind: 'anonymous' }
+
+/** As commits of org.git have it. */
+export const operator: Operator = { kind: 'operator', name: 'operator', email: 'operator@grove.invalid' }

@@ -8,6 +8,10 @@ export interface MemberAt extends OrgAt {
   readonly email: string
 }
 
+export interface InvitationAt extends OrgAt {
+  readonly invitationId: string
+}
+
 export interface NodeAt extends OrgAt {
   readonly nodeId: string
 }
@@ -49,4 +53,12 @@ export interface RepositoryAt extends OrgAt {
 
 export interface TokenAt {
   readonly tokenId: string
+}
+
+export interface AccountAt {
+  readonly accountId: string
+}
+
+export interface SessionAt {
+  readonly sessionId: string
 }

@@ -82,13 +82,17 @@ export function answerOf(error: unknown): Answer | undefined {
 
 export interface PushAnswer {
   readonly reason: string
+  /** What REST would answer. */
+  readonly answer: Answer | undefined
   readonly isLogged: boolean
 }
 
 /** The line in the report of a push for a refused ref. */
 export function pushAnswerOf(error: unknown): PushAnswer {
-  if (error instanceof Refusal || error instanceof Invalid) return { reason: error.message, isLogged: false }
+  if (error instanceof Refusal || error instanceof Invalid)
+    return { reason: error.message, answer: error, isLogged: false }
   const meaning = error instanceof GitError ? meanings[error.code] : undefined
-  if (meaning?.pushed === undefined) return { reason: `the service failed; ${look}`, isLogged: true }
-  return { reason: meaning.pushed, isLogged: meaning.isLogged === true }
+  if (meaning?.pushed === undefined)
+    return { reason: `the service failed; ${look}`, answer: answerOf(error), isLogged: true }
+  return { reason: meaning.pushed, answer: answerOf(error), isLogged: meaning.isLogged === true }
 }

@@ -7,9 +7,10 @@ import { LRUCache } from 'lru-cache'
 import { Passport } from 'passport'
 import { Strategy } from 'passport-jwt'
 import type { Deps } from '../deps.ts'
+import { badToken } from '../domain/access.ts'
 import { authenticateToken, type Credential, isWithin } from '../domain/accounts/access-tokens.ts'
-import { findPerson } from '../domain/accounts/accounts.ts'
 import { algorithm } from '../domain/accounts/keys.ts'
+import { findPerson, findSessionPerson } from '../domain/accounts/open-sessions.ts'
 import { isAccessToken } from '../domain/accounts/tokens.ts'
 import type { Person } from '../domain/actor.ts'
 import { Refusal } from '../errors.ts'
@@ -63,7 +64,7 @@ export function credentialFinder(deps: Deps): FindCredential {
 export function authenticate(findCredential: FindCredential): RequestHandler {
   return async (req, _res, next) => {
     const { security } = contextOf(req).operation
-    if (security === 'none') {
+    if (security === 'none' || security === 'metrics') {
       next()
       return
     }
@@ -71,12 +72,27 @@ export function authenticate(findCredential: FindCredential): RequestHandler {
       next(security === 'required' ? new Refusal('unauthenticated', 'Sign in first') : undefined)
       return
     }
-    const text = bearerToken(req)
-    const credential = text === null ? undefined : await findCredential(text)
-    if (credential === undefined) throw new Refusal('invalid_token', 'The token is bad, expired or revoked')
-    setCredential(req, credential)
+    setCredential(req, await credentialOf(req, findCredential))
     next()
   }
+}
+
+/** After the body has arrived, which a client may let take two minutes: what the caller was allowed may have ended meanwhile. */
+export function authenticateAgain(findCredential: FindCredential): RequestHandler {
+  return async (req, _res, next) => {
+    const { operation, actor } = contextOf(req)
+    if (operation.body !== 'none' && actor.kind === 'person')
+      setCredential(req, await credentialOf(req, findCredential))
+    next()
+  }
+}
+
+/** @throws Refusal invalid_token */
+async function credentialOf(req: Request, findCredential: FindCredential): Promise<Credential> {
+  const text = bearerToken(req)
+  const credential = text === null ? undefined : await findCredential(text)
+  if (credential === undefined) throw badToken()
+  return credential
 }
 
 /**
@@ -115,9 +131,13 @@ function bearerStrategy(deps: Deps, verified: Verified): Strategy {
       ignoreExpiration: true,
       passReqToCallback: true,
     },
-    (req: Request, { sub, iat, exp, token_use }: Claims, done: (error: unknown, person?: Person | false) => void) => {
+    (
+      req: Request,
+      { sub, iat, exp, token_use, sid }: Claims,
+      done: (error: unknown, person?: Person | false) => void,
+    ) => {
       const { kid } = req as unknown as TokenRequest // as credentialFinder asks
-      const claims = { sub, iat, exp, token_use, kid }
+      const claims = { sub, iat, exp, token_use, sid, kid }
       verified.set(bearerToken(req) ?? '', claims)
       findClaimed(deps, claims).then((person) => done(null, person ?? false), done)
     },
@@ -139,20 +159,22 @@ interface Claims {
   readonly iat?: unknown
   readonly exp?: unknown
   readonly token_use?: unknown
+  /** The session's id; a version before 005_account_states has issued a token without it. */
+  readonly sid?: unknown
 }
 
 /**
- * The account must still exist. A token issued in the future is refused: after the clock stepped back it would be valid too
+ * The session must not have ended, nor the account be disabled. A token issued in the future is refused: after the clock stepped back it would be valid too
  * long, and its session can issue another.
  */
-async function findClaimed(deps: Deps, { sub, iat, exp, token_use }: Claims): Promise<Person | undefined> {
+async function findClaimed(deps: Deps, { sub, iat, exp, token_use, sid }: Claims): Promise<Person | undefined> {
   const now = deps.now().getTime()
   if (typeof exp !== 'number' || exp * 1000 <= now) return undefined
   if (typeof iat !== 'number' || iat * 1000 > now + clockLeewayMs) return undefined
   if (token_use !== 'access' || typeof sub !== 'string') return undefined
-  return findPerson(deps, sub)
+  return typeof sid === 'string' ? findSessionPerson(deps, sub, sid) : findPerson(deps, sub)
 }
 
-function bearerToken(req: Request): string | null {
+export function bearerToken(req: Request): string | null {
   return /^Bearer +([\w.~+/-]+=*)$/i.exec(req.headers.authorization ?? '')?.[1] ?? null
 }

@@ -4,6 +4,7 @@ import type { Request, RequestHandler } from 'express'
 import { depthLimit, isTooDeep } from '../domain/format/limits.ts'
 import { Invalid, Refusal } from '../errors.ts'
 import { contextOf } from './context.ts'
+import { keepText } from './exact-json.ts'
 import { badJson, readJson } from './json.ts'
 
 /** The largest body arrives in time at 150 KB/s. */
@@ -20,16 +21,18 @@ export const readBody: RequestHandler = async (req, res, next) => {
   if (hasBody(req)) requireJson(req.headers['content-type'])
   // One spelling: the validator caches a compiled schema per content type for ever.
   req.headers['content-type'] = 'application/json'
-  const body = await readJson(req, limits).catch((error: unknown) => {
+  const read = await readJson(req, limits).catch((error: unknown) => {
     // The rest of the body is not read.
     if (!req.complete) res.set('Connection', 'close')
     throw error
   })
-  if (body === undefined && operation.body === 'required') {
+  if (read === undefined && operation.body === 'required') {
     throw new Invalid([{ loc: ['body'], msg: 'Field required', type: 'missing' }])
   }
+  const body = read === undefined ? {} : read.value
   if (isTooDeep(body)) throw badJson(`JSON nested deeper than ${depthLimit} levels`)
-  req.body = body === undefined ? {} : body
+  if (read !== undefined) keepText(req, body, read.text)
+  req.body = body
   next()
 }
 

@@ -19,7 +19,8 @@ const lingerMs = 3_000
 /** The last request on a connection. */
 const latest = new WeakMap<Duplex, ServerResponse>()
 
-export function newServer(app: RequestListener, log: Logger): Server {
+/** Input that never becomes a request is logged as refused, unless `log` is undefined. */
+export function newServer(app: RequestListener, log: Logger | undefined): Server {
   const server = createServer({ requireHostHeader: false, headersTimeout: headersTimeoutMs, requestTimeout: 0 })
   server.keepAliveTimeout = keepAliveTimeoutMs
   server.timeout = readTimeoutMs
@@ -119,7 +120,7 @@ const notHttp: Broken = { status: 400, code: 'bad_request', detail: 'This is not
 /** Once per connection: the parser also refuses everything after it. */
 const refused = new WeakSet<Duplex>()
 
-function refuseBroken(log: Logger, error: NodeJS.ErrnoException, socket: Duplex): void {
+function refuseBroken(log: Logger | undefined, error: NodeJS.ErrnoException, socket: Duplex): void {
   if (refused.has(socket)) return
   refused.add(socket)
   const res = latest.get(socket)

@@ -3,6 +3,7 @@
 import type { Request } from 'express'
 import type { Credential, TokenScope } from '../domain/accounts/access-tokens.ts'
 import { type Actor, anonymous } from '../domain/actor.ts'
+import { note, noteCaller, noteIds } from './request-notes.ts'
 import type { Operation, PathMatch } from './spec.ts'
 
 export interface Context {
@@ -21,9 +22,13 @@ interface Carrier extends Request {
 
 export function setOperation(req: Carrier, operation: Operation, match: PathMatch): void {
   req[key] = { operation, match, actor: anonymous }
+  note(req, { op: operation.id })
+  noteIds(req, match.parameters.org_id, match.parameters.node_id)
 }
 
-export function setCredential(req: Carrier, { person, scope }: Credential): void {
+export function setCredential(req: Carrier, credential: Credential): void {
+  const { person, scope } = credential
+  noteCaller(req, credential)
   req[key] = { ...contextOf(req), actor: person, ...(scope === undefined ? {} : { scope }) }
 }
 

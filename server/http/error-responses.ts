@@ -6,11 +6,13 @@ import type { components } from '../../spec/types.ts'
 import type { Deps } from '../deps.ts'
 import { answerOf } from '../domain/fault-meanings.ts'
 import { ClientGone, Invalid, RateLimited, Refusal, type RefusalCode } from '../errors.ts'
+import { countRefusal } from '../metrics/observers.ts'
 import { publicPath } from './base-url.ts'
 import { setOperation } from './context.ts'
 import { isGitRequest } from './git.ts'
 import { hideSecrets, maxProblems } from './problems.ts'
 import { setLimitHeaders } from './rate-limits.ts'
+import { note } from './request-notes.ts'
 import { requestId } from './requests.ts'
 import { readBySchema } from './sent-values.ts'
 import { findPath, type PathMatch } from './spec.ts'
@@ -29,6 +31,8 @@ const statusOf = {
   invalid_credentials: 401,
   forbidden: 403,
   token_scope: 403,
+  account_disabled: 403,
+  signup_closed: 403,
   org_not_found: 404,
   node_not_found: 404,
   branch_not_found: 404,
@@ -41,6 +45,8 @@ const statusOf = {
   parent_not_found: 404,
   connection_not_found: 404,
   token_not_found: 404,
+  session_not_found: 404,
+  invitation_not_found: 404,
   not_found: 404,
   email_taken: 409,
   head_moved: 409,
@@ -51,7 +57,9 @@ const statusOf = {
   branch_protected: 409,
   connection_exists: 409,
   last_owner: 409,
+  own_account: 409,
   too_many_tokens: 409,
+  too_many_invitations: 409,
   too_many_branches: 409,
   too_many_commits: 409,
   too_many_members: 409,
@@ -129,7 +137,8 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
       res.status(422).json({ detail } satisfies { detail: DocumentedProblem[] })
       return
     }
-    res.locals.code = meaning?.code
+    if (meaning !== undefined) countRefusal(deps.metrics, meaning)
+    note(req, { code: meaning?.code ?? 'internal_error' })
     if (meaning === undefined || statusOf[meaning.code] >= 500) logFault(deps.log, error, meaning, request_id)
     if (meaning instanceof RateLimited) {
       setLimitHeaders(res, meaning.limit, 0, meaning.waitSeconds)

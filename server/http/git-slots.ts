@@ -61,6 +61,10 @@ interface Waiter {
 
 const queue = new Set<Waiter>()
 
+export function waitingForGit(): number {
+  return queue.size
+}
+
 /**
  * Waits for a slot; returns the function that releases it.
  *

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
 import type { Deps } from '../deps.ts'
+import { badToken } from '../domain/access.ts'
 import type { Credential } from '../domain/accounts/access-tokens.ts'
 import type { RepositoryAt } from '../domain/at.ts'
 import { canonicalId } from '../domain/layout.ts'
@@ -15,6 +16,7 @@ import { exchangesUntil } from './git-exchanges.ts'
 import { answerLfs, isLfsRequest } from './git-lfs.ts'
 import { newHold, takeSlot } from './git-slots.ts'
 import type { CountRequest } from './rate-limits.ts'
+import { note, noteCaller, noteIds, noteWait } from './request-notes.ts'
 
 interface Route extends RepositoryAt {
   readonly rest: string
@@ -35,13 +37,17 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
     }
     res.set('Cache-Control', 'no-cache, max-age=0, must-revalidate')
     if (isLfsRequest(req)) {
+      note(req, { op: 'git-lfs' })
       await count(req, res)
       answerLfs(res)
       return
     }
     const route = routeOf(req)
+    note(req, { op: route.rest.replace('/', '-') })
+    noteIds(req, route.orgId, route.name)
     const service = serviceOf(req, res, route)
     const credential = await credentialOf(req, findCredential)
+    if (credential !== undefined) noteCaller(req, credential)
     await count(req, res, credential?.person.id)
     const smartHttp = await openSmartHttp(deps, credential, route, service)
     const caller = {
@@ -51,12 +57,15 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
       repository: `${route.orgId}/${route.name}`,
     }
     const exchange = exchanges.begin(req, res)
-    const wire = { version: versionOf(req), signal: exchange.gone, stopping: exchange.stopping }
+    const refused = (reasons: readonly string[]) => note(req, { refused: reasons })
+    const wire = { version: versionOf(req), signal: exchange.gone, stopping: exchange.stopping, refused }
     const held = newHold(caller)
     try {
       const isAdvertisement = route.rest === 'info/refs'
       const answer = isAdvertisement ? smartHttp.advertise : await smartHttp.read(bodyOf(req), wire, held.hold)
+      const asked = performance.now()
       const giveBack = await takeSlot(caller, exchange.gone)
+      noteWait(req, performance.now() - asked)
       try {
         exchange.admit()
         res.type(`application/x-${service}-${isAdvertisement ? 'advertisement' : 'result'}`)
@@ -104,7 +113,7 @@ async function credentialOf(req: Request, findCredential: FindCredential): Promi
   const [, scheme = '', text = ''] = /^(Basic|Bearer) +(\S+)$/i.exec(header) ?? []
   const decoded = scheme.toLowerCase() === 'basic' ? Buffer.from(text, 'base64').toString() : `:${text}`
   const credential = await findCredential(decoded.slice(decoded.indexOf(':') + 1))
-  if (credential === undefined) throw new Refusal('invalid_token', 'The token is bad, expired or revoked')
+  if (credential === undefined) throw badToken()
   return credential
 }
 

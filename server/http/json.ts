@@ -13,17 +13,21 @@ export interface BodyLimits {
 }
 
 /**
- * The parsed JSON; undefined for an empty body. A refused body is not read further; the caller decides whether the connection
+ * The JSON, parsed and as it was sent; undefined for an empty body. A refused body is not read further; the caller decides whether the connection
  * ends.
  *
  * @throws Refusal too_large, request_timeout, unsupported_media_type; Invalid json_invalid
  */
-export async function readJson(req: IncomingMessage, limits: BodyLimits): Promise<unknown> {
+export async function readJson(
+  req: IncomingMessage,
+  limits: BodyLimits,
+): Promise<{ readonly value: unknown; readonly text: string } | undefined> {
   if (Number(req.headers['content-length'] ?? 0) > limits.bytes) throw tooLarge(limits)
   const bytes = await readBytes(req, limits)
   if (bytes.length === 0) return undefined
   try {
-    return JSON.parse(new TextDecoder().decode(bytes))
+    const text = new TextDecoder().decode(bytes)
+    return { value: JSON.parse(text), text }
   } catch {
     throw badJson('JSON decode error')
   }

@@ -5,6 +5,7 @@ import type { Request, RequestHandler, Response } from 'express'
 import type { rights } from '../../spec/rights.ts'
 import type { operations } from '../../spec/types.ts'
 import type { Deps } from '../deps.ts'
+import type { SignInFrom } from '../domain/accounts/sessions.ts'
 import type { Actor, Anonymous, Person } from '../domain/actor.ts'
 import { ImmutableAnswer } from '../domain/branches/immutable-answers.ts'
 import { networkOf } from './addresses.ts'
@@ -13,13 +14,14 @@ import { contextOf } from './context.ts'
 import { disconnectSignal } from './disconnect.ts'
 import { sendGzipped } from './gzipped.ts'
 import { isLarge, sendPieces } from './json-pieces.ts'
+import { noteWait } from './request-notes.ts'
 import { Bytes, Gzipped, type Headers, WithHeaders } from './responses.ts'
 import { memberOf, type Schema, typesOf } from './schemas.ts'
 import { readBySchema } from './sent-values.ts'
 import type { OperationId } from './spec.ts'
 
-/** Anonymous if authorization is `none`, either if it is `optional`, else a person. */
-type ActorOf<K extends OperationId> = (typeof rights)[K]['authorization'] extends 'none'
+/** Anonymous if authorization is `none` or `metrics`, either if it is `optional`, else a person. */
+type ActorOf<K extends OperationId> = (typeof rights)[K]['authorization'] extends 'none' | 'metrics'
   ? Anonymous
   : (typeof rights)[K]['authorization'] extends 'optional'
     ? Actor
@@ -28,7 +30,7 @@ type ActorOf<K extends OperationId> = (typeof rights)[K]['authorization'] extend
 type PathOf<K extends OperationId> = operations[K]['parameters'] extends { path: infer P } ? P : Record<never, never>
 
 /** The validator fills in defaults of the spec; the generated types do not mark them. */
-type Defaulted = 'limit' | 'offset' | 'status'
+type Defaulted = 'limit' | 'offset' | 'status' | 'state'
 
 type QueryOf<K extends OperationId> = operations[K]['parameters'] extends { query?: infer Q }
   ? [NonNullable<Q>] extends [never]
@@ -56,8 +58,7 @@ interface Input<K extends OperationId> {
   readonly type: TypeOf<K>
   /** The service's address as the caller reaches it, without a slash at its end. */
   readonly base: string
-  /** The caller's address, or network. */
-  readonly from: string
+  readonly client: SignInFrom
   /** Aborted with `ClientGone` when the client disconnects. */
   readonly signal: AbortSignal
 }
@@ -105,15 +106,16 @@ export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler
     const path = withNumbers(operation.pathSchema, match.parameters)
     const query = readBySchema(operation.querySchema, req.query)
     const base = baseUrl(deps.config.publicUrl, req)
-    const from = networkOf(req)
+    const client = { from: networkOf(req), ...userAgentOf(req) }
     const type = chosenType(req, res, operation.types)
-    const answer = await handler(deps, actor, {
+    const asked: Deps = { ...deps, waited: (ms) => noteWait(req, ms) }
+    const answer = await handler(asked, actor, {
       path,
       query,
       body,
       type,
       base,
-      from,
+      client,
       get signal() {
         return disconnectSignal(req, res)
       },
@@ -124,6 +126,11 @@ export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler
     delete req.headers['cache-control']
     await send(req, res, operation.status, answer)
   }
+}
+
+function userAgentOf({ headers }: Request): Pick<SignInFrom, 'userAgent'> {
+  const userAgent = headers['user-agent']
+  return userAgent === undefined ? {} : { userAgent }
 }
 
 /** Converts path parameters that the spec defines as integers; the validator has checked them. */

@@ -49,6 +49,7 @@ export function inputOf(value: unknown): { input?: unknown } {
 /** Fields of /auth/ requests that are never secret. Any other field might be a misspelt secret. */
 const harmless: ReadonlySet<string> = new Set([
   'body.email',
+  'body.new_email',
   'body.name',
   'body.access',
   'body.org_id',
@@ -62,7 +63,7 @@ const harmless: ReadonlySet<string> = new Set([
 export function hideSecrets(problem: Problem, path: string): Problem {
   const isSecret = path.startsWith('/auth/')
     ? !harmless.has(problem.loc.join('.'))
-    : problem.loc.some((part) => typeof part === 'string' && /password|token/i.test(part))
+    : problem.loc.some((part) => typeof part === 'string' && /password|token|^invitation$/i.test(part))
   if (!isSecret) return problem
   const { input: _, ...rest } = problem
   return rest

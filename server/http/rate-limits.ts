@@ -10,7 +10,7 @@ import type { OperationId } from './spec.ts'
 const everything: Limit = { name: 'default', quota: 6_000, windowSeconds: 60 }
 const signUps: Limit = { name: 'signup', quota: 100, windowSeconds: 3_600 }
 
-const unlimited: ReadonlySet<OperationId> = new Set(['getHealth', 'getReadiness', 'getSpec', 'getDocs'])
+const unlimited: ReadonlySet<OperationId> = new Set(['getHealth', 'getReadiness', 'getSpec', 'getDocs', 'getMetrics'])
 
 /**
  * Counts a request once: by `person`, or by address without a valid token. Called as soon as the caller is known; requests

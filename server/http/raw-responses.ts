@@ -11,8 +11,8 @@ export interface RawResponse {
   readonly detail: string
 }
 
-/** Writes the response and logs it, without the input. The caller closes the connection. */
-export function sendRaw(log: Logger, socket: Duplex, { status, code, detail }: RawResponse): void {
+/** Writes the response and logs it where there is a log, without the input. The caller closes the connection. */
+export function sendRaw(log: Logger | undefined, socket: Duplex, { status, code, detail }: RawResponse): void {
   const request_id = newId()
   const body = JSON.stringify({ detail, code, request_id })
   const head = [
@@ -28,5 +28,5 @@ export function sendRaw(log: Logger, socket: Duplex, { status, code, detail }: R
   ]
   socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
   const remoteAddress = 'remoteAddress' in socket ? socket.remoteAddress : undefined
-  log.info({ req: { id: request_id, remoteAddress }, res: { statusCode: status }, code }, 'request refused')
+  log?.info({ req: { id: request_id, remoteAddress }, res: { statusCode: status }, code }, 'request refused')
 }

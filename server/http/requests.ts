@@ -1,54 +1,15 @@
-/** The request log: one line per request, with the id from the response, without secrets. */
+/** The request log: one line per request, with the id from the response, without secrets, addresses or names of files. */
 
-import type { Request, RequestHandler } from 'express'
-import { type Logger, pino } from 'pino'
+import type { Socket } from 'node:net'
+import type { Request, RequestHandler, Response } from 'express'
 import { v7 as newId } from 'uuid'
-import { countingFaults, faultCounts } from './log-faults.ts'
-import { linesTo } from './log-lines.ts'
+import type { Deps } from '../deps.ts'
+import { countRequest, countTransport, isTransport } from './request-metrics.ts'
+import { notesOf } from './request-notes.ts'
+import { traceIdOf } from './trace-context.ts'
 
-/** Fields that may hold secrets, at the top of a record and one level down. */
-const secrets = [
-  'authorization',
-  'password',
-  'old_password',
-  'new_password',
-  'token',
-  'accessToken',
-  'idToken',
-  'refreshToken',
-  'reset_token',
-]
-
-/** Tokens do not belong in URLs or request ids; if a client sends one there, it is hidden. */
+/** Tokens do not belong in request ids; if a client sends one there, it is hidden. */
 const tokens = /eyJ[\w-]+\.[\w-]+\.[\w-]*|grv_[\w-]+/g
-
-/** Milliseconds that a line may wait to be written with others. */
-const flushMs = 100
-/** Milliseconds that the process waits at its end for a slow reader of the log. */
-const lastFlushMs = 1_000
-
-/** Writes JSON lines to standard error; standard output has only the line with the service's address. */
-export function createLog(level: string): Logger {
-  const faults = faultCounts()
-  const lines = linesTo(2, (count) => `${JSON.stringify({ level: 40, time: Date.now(), msg: lostLines(count) })}\n`)
-  setInterval(() => lines.flush(), flushMs).unref()
-  process.once('exit', () => {
-    faults.end()
-    const until = performance.now() + lastFlushMs
-    while (lines.flush() && performance.now() < until) pause(10)
-  })
-  const redact = { paths: secrets.flatMap((name) => [name, `*.${name}`]), censor: '[hidden]' }
-  return pino({ level, redact, hooks: { logMethod: countingFaults(faults) } }, lines)
-}
-
-function lostLines(count: number): string {
-  return `${count} lines of this log are lost: standard error did not take them`
-}
-
-/** Blocks the process; it is ending. */
-function pause(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
-}
 
 const key = Symbol('request id')
 
@@ -56,29 +17,76 @@ interface Carrier extends Request {
   [key]?: string
 }
 
-/** Gives each request its id (the client's, if it is valid) and logs it after the response. */
-export function requestLog(log: Logger): RequestHandler {
+/** Gives each request its id (the client's, if it is valid), and counts and logs it after the response. */
+export function requestLog({ config, log, metrics }: Deps): RequestHandler {
+  const { logRequests } = config
   return (req: Carrier, res, next) => {
-    const { method, url, headers } = req
+    const { method, headers, socket } = req
     // Read now: a closed socket no longer has it.
     const remoteAddress = req.ip
     const id = idFor(headers['x-request-id'])
+    const trace_id = traceIdOf(headers.traceparent)
     const started = performance.now()
     req[key] = id
+    metrics.requestsInFlight.inc()
     res.setHeader('X-Request-Id', id)
     res.once('close', () => {
-      const { statusCode, writableFinished } = res
-      const record = {
-        req: { id, method, url: url?.replace(tokens, '[hidden]'), remoteAddress },
-        res: { statusCode, code: res.locals.code },
-        responseTime: Math.round(performance.now() - started),
-      }
-      if (!writableFinished) log.info(record, 'request aborted')
-      else if (statusCode >= 500 && statusCode !== 501 && statusCode !== 503) log.error(record, 'request failed')
-      else log.info(record, 'request completed')
+      const outcome = outcomeOf(req, res)
+      const bytes = countBytes(socket)
+      const ms = performance.now() - started
+      const { op } = notesOf(req)
+      countRequest(metrics, { op, status: res.writableFinished ? res.statusCode : 'aborted', seconds: ms / 1000 })
+      if (isTransport(op)) countTransport(metrics, { service: op, ...outcome, ...bytes, seconds: ms / 1000 })
+      if (logRequests === 'off' || (logRequests === 'errors' && outcome.isFine)) return
+      const { code, refused, wait_ms = 0, ...found } = notesOf(req)
+      const { statusCode } = res
+      log[outcome.level](
+        {
+          req: { id, method, remoteAddress },
+          res: { statusCode, code },
+          ...found,
+          ...bytes,
+          ms: Math.round(ms),
+          ...(wait_ms < 1 ? {} : { wait_ms: Math.round(wait_ms) }),
+          refused,
+          trace_id,
+        },
+        outcome.message,
+      )
     })
     next()
   }
+}
+
+interface Outcome {
+  readonly outcome: 'completed' | 'refused' | 'failed' | 'aborted'
+  readonly level: 'info' | 'warn' | 'error'
+  readonly message: string
+  /** Whether the client has what it asked for. */
+  readonly isFine: boolean
+}
+
+/** 501 is the answer to Git LFS; the fault behind a 503 has a line of its own. */
+function outcomeOf(req: Request, { statusCode, writableFinished }: Response): Outcome {
+  if (!writableFinished) return { outcome: 'aborted', level: 'info', message: 'request aborted', isFine: false }
+  if (statusCode >= 500 && statusCode !== 501 && statusCode !== 503)
+    return { outcome: 'failed', level: 'error', message: 'request failed', isFine: false }
+  if (notesOf(req).refused !== undefined)
+    return { outcome: 'refused', level: 'warn', message: 'a push was refused', isFine: false }
+  const isFine = statusCode < 400
+  const outcome = isFine ? 'completed' : statusCode < 500 ? 'refused' : 'failed'
+  return { outcome, level: 'info', message: 'request completed', isFine }
+}
+
+/** Bytes of a connection up to the last answer on it. */
+const counted = new WeakMap<Socket, { readonly read: number; readonly written: number }>()
+
+/** The bytes that the connection has carried since its last answer: the request and the response, with their headers. */
+function countBytes(socket: Socket): { readonly bytes_in: number; readonly bytes_out: number } {
+  const before = counted.get(socket) ?? { read: 0, written: 0 }
+  const now = { read: socket.bytesRead, written: socket.bytesWritten }
+  counted.set(socket, now)
+  return { bytes_in: now.read - before.read, bytes_out: now.written - before.written }
 }
 
 function idFor(sent: unknown): string {

@@ -2,6 +2,9 @@
 
 export type Headers = Readonly<Record<string, string>>
 
+/** For answers that hold tokens. */
+export const noStore: Headers = { 'Cache-Control': 'no-store' }
+
 /** A JSON body with additional headers. */
 export class WithHeaders<Body> {
   readonly body: Body

@@ -10,8 +10,8 @@ export type OperationId = keyof operations
 export interface Operation {
   readonly id: OperationId
   readonly method: string
-  /** Whether authorization is ignored, optional or required. */
-  readonly security: 'none' | 'optional' | 'required'
+  /** Whether authorization is ignored, optional or required; `metrics`: it is the token of the metrics, not an account's. */
+  readonly security: 'none' | 'optional' | 'required' | 'metrics'
   /** The access a personal access token needs; `none`: such tokens are refused. */
   readonly token: 'read' | 'write' | 'none'
   /** The status of a successful response. */
@@ -57,10 +57,7 @@ interface Template {
 
 const methods = ['get', 'post', 'put', 'patch', 'delete']
 
-/** A copy: the validator modifies the document it gets. */
-export function copyOfSpec(): typeof document {
-  return structuredClone(document)
-}
+export { document as spec }
 
 const templates: readonly Template[] = Object.entries(document.paths).map(([path, item]) => toTemplate(path, item))
 

@@ -1,16 +1,16 @@
 /** Validates requests against the spec. */
 
 import { type RequestHandler, Router } from 'express'
-import { middleware } from 'express-openapi-validator'
 import type { OpenApiRequest } from 'express-openapi-validator/dist/framework/types.js'
+import { OpenApiValidator } from 'express-openapi-validator/dist/openapi.validator.js'
 import { Invalid, type Problem } from '../errors.ts'
 import { contextOf } from './context.ts'
-import { isLongText } from './long-texts.ts'
 import { chain } from './middleware-chain.ts'
 import { type Finding, inputOf, problemsOf } from './problems.ts'
 import { memberOf, schemaOf, typesOf } from './schemas.ts'
 import { problemsBefore, readBySchema } from './sent-values.ts'
-import { copyOfSpec, type Operation, type OperationId } from './spec.ts'
+import type { Operation, OperationId } from './spec.ts'
+import { specForValidator } from './validator-document.ts'
 
 /** The validator's steps that validate; the others route, authenticate and handle uploads, which is done elsewhere. */
 const requestStep = 'requestMiddleware'
@@ -19,34 +19,38 @@ const answerStep = 'responseMiddleware'
 /** The validator's own format also accepts `urn:uuid:`. */
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** By `answersToo`. Shared, since the spec does not change and compiling its schemas takes 0.3 s. */
-const made = new Map<boolean, RequestHandler>()
+/** By the operation whose answers they validate. Shared by the services of one process: the spec does not change. */
+const made = new Map<OperationId | undefined, RequestHandler>()
 
-/**
- * 422 for what the spec does not allow; fills in defaults. `answersToo`: 500 for responses that break the spec. Shared by the
- * services of one process.
- */
+/** 422 for what the spec does not allow; fills in defaults. `answersToo`: 500 for responses that break the spec. */
 export function validate({ answersToo }: { answersToo: boolean }): RequestHandler {
-  const known = made.get(answersToo) ?? makeValidator(answersToo)
-  made.set(answersToo, known)
+  // One validator of everything would walk all responses of all operations for each response.
+  if (answersToo) return (req, res, next) => validatorOf(contextOf(req).operation.id)(req, res, next)
+  return validatorOf(undefined)
+}
+
+function validatorOf(answersOf: OperationId | undefined): RequestHandler {
+  const known = made.get(answersOf) ?? makeValidator(answersOf)
+  made.set(answersOf, known)
   return known
 }
 
-function makeValidator(answersToo: boolean): RequestHandler {
-  const steps = middleware({
-    // biome-ignore lint/suspicious/noExplicitAny: JSON's own type is not the validator's, and redocly lints the spec
-    apiSpec: specForValidator() as any, // redocly lints it
-    validateApiSpec: false,
+function makeValidator(answersOf: OperationId | undefined): RequestHandler {
+  const spec = specForValidator(answersOf)
+  const validator = new OpenApiValidator({
+    apiSpec: spec.apiDoc,
     validateRequests: { allErrors: true },
-    validateResponses: answersToo ? { allErrors: true } : false,
+    validateResponses: answersOf === undefined ? false : { allErrors: true },
     validateSecurity: false,
     fileUploader: false,
     formats: { uuid: { type: 'string', validate: (text: string) => uuid.test(text) } },
     // path-parameters.ts may have encoded raw slashes as %2F.
     useRequestUrl: true,
   })
+  // Not the function `middleware`: it resolves references first, and compiles the schema of all specs.
+  const steps = validator.installMiddleware(Promise.resolve(spec))
   const all = Router().use(steps)
-  const known = chain(stepsNamed(steps, answersToo ? [requestStep, answerStep] : [requestStep]))
+  const known = chain(stepsNamed(steps, answersOf === undefined ? [requestStep] : [requestStep, answerStep]))
   const findings = new Map<OperationId, NonNullable<OpenApiRequest['openapi']>>()
   return (req: OpenApiRequest, res, next) => {
     const { operation, match } = contextOf(req)
@@ -89,15 +93,6 @@ export function stepsNamed<S extends { readonly name: string }>(steps: readonly 
     if (step !== undefined && others.length === 0) return step
     const there = steps.map((one) => one.name).join(', ')
     throw new Error(`express-openapi-validator should have one step called ${name}; it has ${there}`)
-  })
-}
-
-/** Allows reserved characters in each parameter: the validator otherwise reports them, though they are harmless. */
-function specForValidator(): object {
-  return JSON.parse(JSON.stringify(copyOfSpec()), (_key, value) => {
-    if (value?.in === 'query' && typeof value.name === 'string') return { ...value, allowReserved: true }
-    // `problemsBefore` has checked it.
-    return typeof value?.pattern === 'string' && isLongText(value) ? { ...value, pattern: undefined } : value
   })
 }
 

@@ -1,12 +1,14 @@
 /** Accounts, their sessions and their personal access tokens. Answers that hold tokens are never cached. */
 import * as tokens from '../domain/accounts/access-tokens.ts'
 import * as accounts from '../domain/accounts/accounts.ts'
+import { readAuthConfig } from '../domain/accounts/admission.ts'
+import * as deletion from '../domain/accounts/deletion.ts'
+import * as openSessions from '../domain/accounts/open-sessions.ts'
+import * as profile from '../domain/accounts/profile.ts'
 import * as sessions from '../domain/accounts/sessions.ts'
 import type { HandlersOf } from '../http/operations.ts'
-import { withHeaders } from '../http/responses.ts'
-import { tokenAt } from './at.ts'
-
-const secret = { 'Cache-Control': 'no-store' }
+import { noStore, withHeaders } from '../http/responses.ts'
+import { sessionAt, tokenAt } from './at.ts'
 
 export const accountRoutes: HandlersOf<
   | 'signUp'
@@ -15,23 +17,38 @@ export const accountRoutes: HandlersOf<
   | 'logOut'
   | 'changePassword'
   | 'getMe'
+  | 'updateMe'
+  | 'deleteMe'
+  | 'changeEmail'
+  | 'getAuthConfig'
   | 'createToken'
   | 'listTokens'
   | 'revokeToken'
+  | 'listSessions'
+  | 'endOtherSessions'
+  | 'endSession'
 > = {
-  signUp: async (deps, _actor, { body, from }) =>
-    withHeaders(await accounts.signup(deps, { ...body, from }), { ...secret, Location: '/auth/me' }),
-  logIn: async (deps, _actor, { body, from }) => withHeaders(await accounts.login(deps, { ...body, from }), secret),
-  refreshSession: async (deps, _actor, { body, from }) =>
-    withHeaders(await sessions.refresh(deps, { ...body, from }), secret),
+  signUp: async (deps, _actor, { body, client }) =>
+    withHeaders(await accounts.signup(deps, { ...body, ...client }), { ...noStore, Location: '/auth/me' }),
+  logIn: async (deps, _actor, { body, client }) =>
+    withHeaders(await accounts.login(deps, { ...body, ...client }), noStore),
+  refreshSession: async (deps, _actor, { body, client }) =>
+    withHeaders(await sessions.refresh(deps, { ...body, ...client }), noStore),
   logOut: (deps, _actor, { body }) => sessions.logout(deps, body),
-  changePassword: async (deps, actor, { body, from }) =>
-    withHeaders(await accounts.changePassword(deps, actor, { ...body, from }), secret),
+  changePassword: async (deps, actor, { body, client }) =>
+    withHeaders(await accounts.changePassword(deps, actor, { ...body, ...client }), noStore),
   getMe: (deps, actor) => accounts.readMe(deps, actor),
+  updateMe: (deps, actor, { body }) => profile.changeMe(deps, actor, body),
+  changeEmail: (deps, actor, { body, client }) => profile.changeEmail(deps, actor, { ...body, ...client }),
+  deleteMe: (deps, actor, { body, client }) => deletion.deleteMe(deps, actor, { ...body, ...client }),
+  getAuthConfig: readAuthConfig,
   createToken: async (deps, actor, { body }) => {
     const token = await tokens.createAccessToken(deps, actor, body)
-    return withHeaders(token, { ...secret, Location: `/auth/tokens/${token.id}` })
+    return withHeaders(token, { ...noStore, Location: `/auth/tokens/${token.id}` })
   },
   listTokens: (deps, actor, { query }) => tokens.listMyAccessTokens(deps, actor, query),
   revokeToken: (deps, actor, { path }) => tokens.revokeAccessToken(deps, actor, tokenAt(path)),
+  listSessions: (deps, actor, { query }) => openSessions.listMySessions(deps, actor, query),
+  endOtherSessions: (deps, actor) => openSessions.endOtherSessions(deps, actor),
+  endSession: (deps, actor, { path }) => openSessions.endSession(deps, actor, sessionAt(path)),
 }

@@ -1,15 +1,18 @@
 /** The parameters of a path as the domain names them: one function a noun. */
 import type {
+  AccountAt,
   BranchAt,
   CommitAt,
   ConnectionAt,
   FileAt,
+  InvitationAt,
   MemberAt,
   NodeAt,
   ObjectAt,
   OrgAt,
   ParentAt,
   PullAt,
+  SessionAt,
   TokenAt,
 } from '../domain/at.ts'
 
@@ -30,6 +33,11 @@ export const orgAt = (path: OrgPath): OrgAt => ({ orgId: path.org_id })
 export const memberAt = (path: OrgPath & { readonly email: string }): MemberAt => ({
   ...orgAt(path),
   email: path.email,
+})
+
+export const invitationAt = (path: OrgPath & { readonly invitation_id: string }): InvitationAt => ({
+  ...orgAt(path),
+  invitationId: path.invitation_id,
 })
 
 export const nodeAt = (path: NodePath): NodeAt => ({ ...orgAt(path), nodeId: path.node_id })
@@ -65,5 +73,9 @@ export const commitAt = (path: BranchPath & { readonly commit_id: string }): Com
   ...branchAt(path),
   commitId: path.commit_id,
 })
+
+export const accountAt = (path: { readonly account_id: string }): AccountAt => ({ accountId: path.account_id })
+
+export const sessionAt = (path: { readonly session_id: string }): SessionAt => ({ sessionId: path.session_id })
 
 export const tokenAt = (path: { readonly token_id: string }): TokenAt => ({ tokenId: path.token_id })

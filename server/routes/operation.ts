@@ -1,12 +1,12 @@
 /** What operators and newcomers ask of the service itself. */
 import { readJwks, readOpenidConfiguration } from '../domain/accounts/discovery.ts'
 import { requireReady } from '../domain/health.ts'
+import { Refusal } from '../errors.ts'
 import { docsPage, docsPolicy } from '../http/docs.ts'
 import type { HandlersOf } from '../http/operations.ts'
 import { bytes } from '../http/responses.ts'
-import { copyOfSpec } from '../http/spec.ts'
-
-const spec = copyOfSpec()
+import { spec } from '../http/spec.ts'
+import { textFormat } from '../metrics/scrape.ts'
 
 /** The spec with the address by which clients reach this service. */
 function specAt(publicUrl: string | undefined): typeof spec {
@@ -14,12 +14,16 @@ function specAt(publicUrl: string | undefined): typeof spec {
 }
 
 export const operationRoutes: HandlersOf<
-  'getHealth' | 'getReadiness' | 'getSpec' | 'getDocs' | 'getJwks' | 'getOpenidConfiguration'
+  'getHealth' | 'getReadiness' | 'getMetrics' | 'getSpec' | 'getDocs' | 'getJwks' | 'getOpenidConfiguration'
 > = {
   getHealth: () => ({ status: 'ok' }),
   getReadiness: async (deps) => {
     await requireReady(deps)
     return { status: 'ready' }
+  },
+  getMetrics: async ({ scrape }) => {
+    if (scrape === undefined) throw new Refusal('not_found', 'Only a running service has metrics')
+    return bytes(Buffer.from(await scrape()), textFormat)
   },
   getSpec: ({ config }) => specAt(config.publicUrl),
   getJwks: readJwks,

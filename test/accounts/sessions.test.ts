@@ -119,7 +119,7 @@ describe('accounts', () => {
 
     it('changes with a reset token, once', async () => {
       const { user } = await signUp(grove, 'Una')
-      const reset_token = await issueResetToken(grove.deps, user.id)
+      const { reset_token } = await issueResetToken(grove.deps, user.id)
       expect(reset_token).to.match(/^grv_reset_/)
       const reset = () => client(grove).post('/auth/password', { reset_token, new_password })
       expect((await reset()).status).to.equal(200)
@@ -128,6 +128,20 @@ describe('accounts', () => {
         status: 401,
         body: { detail: 'The reset token is unknown, expired or used up', code: 'invalid_token' },
       })
+    })
+
+    it('changes with the newest reset token alone, and with none after any other change', async () => {
+      const uma = await signUp(grove, 'Uma')
+      const issue = async () => (await issueResetToken(grove.deps, uma.user.id)).reset_token
+      const reset = async (reset_token: string) =>
+        (await client(grove).post('/auth/password', { reset_token, new_password })).status
+      const [first, second] = [await issue(), await issue()]
+      expect([await reset(first), await reset(second)]).to.deep.equal([401, 200])
+      const third = await issue()
+      const again = (await login('uma@example.org', new_password)).body
+      const change = { old_password: new_password, new_password }
+      expect((await client(grove, again.accessToken).post('/auth/password', change)).status).to.equal(200)
+      expect(await reset(third)).to.equal(401)
     })
 
     it('takes exactly one proof', async () => {

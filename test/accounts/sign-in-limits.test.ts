@@ -112,7 +112,7 @@ describe('sign-in limits', () => {
 
     it('count made-up reset tokens by address, and leave others alone', async () => {
       const { user } = await join('hal', '10.9.0.1')
-      const reset_token = await issueResetToken(grove.deps, user.id)
+      const { reset_token } = await issueResetToken(grove.deps, user.id)
       const reset = (address: string, token: string) =>
         client(grove).post('/auth/password', { reset_token: token, new_password }, from(address))
       for (let turn = 0; turn < 30; turn++) expect((await reset('10.9.9.1', 'grv_reset_nothing')).status).to.equal(401)

@@ -218,7 +218,7 @@ describe('personal access tokens', () => {
       const new_password = 'staple the horse'
       await ann.post('/auth/password', { old_password: password, new_password }).then(expecting(200))
       expect((await me(token)).status).to.equal(200)
-      const reset_token = await issueResetToken(grove.deps, ann.user.id)
+      const { reset_token } = await issueResetToken(grove.deps, ann.user.id)
       await client(grove).post('/auth/password', { reset_token, new_password }).then(expecting(200))
       expect(await me(token)).to.deep.equal(badToken)
       expect((await me(bobs)).status).to.equal(200)
@@ -262,7 +262,7 @@ describe('personal access tokens', () => {
   describe('what is none', () => {
     it('is 401: one letter changed, too short, a reset token, a refresh token, a hash', async () => {
       const { token } = await issue()
-      const reset = await issueResetToken(grove.deps, ann.user.id)
+      const { reset_token: reset } = await issueResetToken(grove.deps, ann.user.id)
       const rows = await grove.deps.credentials.read.selectFrom('access_token').select('hash').execute()
       const last = token.at(-1) === 'a' ? 'b' : 'a'
       const wrong = [token.slice(0, -1) + last, token.slice(0, -1), `${token}a`, token.toUpperCase(), token.slice(4)]

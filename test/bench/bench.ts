@@ -8,6 +8,7 @@ import { benchGraph } from './graph.ts'
 import { benchGrowth } from './growth.ts'
 import { openHistories } from './histories.ts'
 import { benchHistory } from './history.ts'
+import { benchMetrics } from './metrics.ts'
 import { startPeers } from './peers.ts'
 import { benchPushes } from './pushes.ts'
 import { createReport, machineLine } from './report.ts'
@@ -26,6 +27,7 @@ const others = {
   clones: benchClones,
   graph: benchGraph,
   growth: benchGrowth,
+  metrics: benchMetrics,
 }
 
 const names = [...Object.keys(overTwo), ...Object.keys(others)]

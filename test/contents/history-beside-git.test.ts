@@ -51,7 +51,7 @@ describe('history', () => {
           expectOnePlaceForEach(grove)
         }
       }),
-      { numRuns: 25, endOnFailure: true },
+      { numRuns: 12, endOnFailure: true },
     )
   })
 

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { type Git, gitIn } from '../support/git.ts'
-import type { Answer, Client, PersonClient } from '../support/grove.ts'
+import { type Answer, type Client, type PersonClient, signUp } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
 /** What is there of an operation: nothing, all of it, or something in between, in words. */
@@ -22,6 +22,7 @@ export interface Subject {
 export interface Place {
   readonly dataDir: string
   readonly ann: PersonClient
+  readonly living: { readonly url: string }
 }
 
 /** By name: makes what the operation needs, through the living process. */
@@ -109,6 +110,45 @@ export const operations: Readonly<Record<string, (place: Place) => Promise<Subje
       },
       git: gitIn({ dataDir }, ann.org, id),
       repeated: [201, 'node_exists'],
+    }
+  },
+  'the acceptance of an invitation': async ({ dataDir, living }) => {
+    const bob = await signUp(living, `Bob ${randomUUID()}`)
+    const org = (await bob.post('/orgs', { name: 'Atlas' })).body.id
+    const { token } = (await bob.post(`/orgs/${org}/invitations`, { role: 'editor' })).body
+    const git = gitIn({ dataDir }, org, 'org')
+    return {
+      id: org,
+      ask: (person) => person.post('/auth/invitations/accept', { token }),
+      state: async (person) => {
+        const { status, body } = await person.get(`/orgs/${org}`)
+        const commits = git.lines('log', '--format=%s').join()
+        if (status === 404 && ['create', 'join,create'].includes(commits)) return 'old'
+        const whole = status === 200 && body.role === 'editor' && commits === 'join,create'
+        return whole ? 'new' : `between: ${status} ${JSON.stringify(body)} after ${commits}`
+      },
+      git,
+      // One use: whoever repeats it must find what they have begun.
+      repeated: [200],
+    }
+  },
+  'the deletion of an account': async ({ dataDir, living, ann }) => {
+    const [bob, cid] = [await signUp(living, `Bob ${randomUUID()}`), await signUp(living, `Cid ${randomUUID()}`)]
+    await cid.put(`/orgs/${cid.org}/members/${bob.user.email}`, { role: 'editor' })
+    await cid.put(`/orgs/${cid.org}/members/${ann.user.email}`, { role: 'reader' })
+    const isBob = (member: { user_id: string }) => member.user_id === bob.user.id
+    return {
+      id: cid.org,
+      ask: (person) => person.delete(`/admin/accounts/${bob.user.id}`),
+      // Until the account goes, it may have left; a repetition goes on from there.
+      state: async (person) => {
+        const { status } = await person.get(`/admin/accounts/${bob.user.id}`)
+        if (status === 200) return 'old'
+        const isMember = (await person.get(`/orgs/${cid.org}/members`)).body.members.some(isBob)
+        return status === 404 && !isMember ? 'new' : `between: ${status}, ${isMember ? 'a member' : 'no member'}`
+      },
+      git: gitIn({ dataDir }, cid.org, 'org'),
+      repeated: [200, 'account_not_found'],
     }
   },
   'the deletion of a node': async (place) => {

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { grove as command } from '../support/command.ts'
 import { locksIn } from '../support/data-folder.ts'
 import { type Faults, prepareFaults } from '../support/faults.ts'
 import { client, newDataDir, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
@@ -21,6 +22,7 @@ export async function setScene(): Promise<Scene> {
   const faults = prepareFaults()
   const living = await spawnGrove(folder)
   const ann = await signUp(living, 'Ann')
+  await command(folder, 'account', 'admin', ann.user.email)
   let grove: SpawnedGrove | undefined
   return {
     dataDir: folder,

@@ -55,7 +55,7 @@ describe('what cannot be looked at', () => {
   it('makes no deleted personal organisation again: the trash', async () => {
     const { dataDir, deps } = grove
     await ann.delete(`/orgs/${ann.org}`).then(expecting(204))
-    const person = { kind: 'person', id: ann.user.id, email: ann.user.email, name: 'Ann' } as const
+    const person = { kind: 'person', id: ann.user.id, email: ann.user.email, name: 'Ann', isAdmin: false } as const
     const trash = join(dataDir, 'trash')
     const again = () => ensurePersonalOrg(deps, person, ann.org)
     expect(await codeOf(() => failing('readdir', trash, 'EMFILE', again))).to.equal('busy')

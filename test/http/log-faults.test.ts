@@ -75,9 +75,9 @@ describe('the log of a service whose storage fails', () => {
   })
 
   it('is whole when the service ends', async () => {
-    for (let turn = 0; turn < 20; turn++) await client(grove).get(`/nothing/${turn}`)
+    for (let turn = 0; turn < 20; turn++) await client(grove).get('/nothing', { 'x-request-id': `nothing-${turn}` })
     expect(await grove.stop()).to.equal(0)
-    for (let turn = 0; turn < 20; turn++) expect(grove.output().stderr).to.contain(`"/nothing/${turn}"`)
+    for (let turn = 0; turn < 20; turn++) expect(grove.output().stderr).to.contain(`"nothing-${turn}"`)
   })
 })
 
@@ -116,8 +116,9 @@ describe('standard error', () => {
     const file = join(dataDir, 'log')
     await serveWithLog(file, async (url) => {
       await faults.ask('LOG 0')
-      while (!(await readFile(file, 'utf8')).includes('"/nothing/9"')) {
-        for (let turn = 0; turn < 10; turn++) await client({ url }).get(`/nothing/${turn}`)
+      while (!(await readFile(file, 'utf8')).includes('"nothing-9"')) {
+        for (let turn = 0; turn < 10; turn++)
+          await client({ url }).get('/nothing', { 'x-request-id': `nothing-${turn}` })
         await sleep(150)
       }
       expect((await faults.logged()).filter((step) => step.includes(file))).to.deep.equal([])

@@ -40,11 +40,17 @@ describe('the log', () => {
     await client(grove, `${token}x`).get('/auth/me')
     await anyone.get('/auth/me', { authorization: basic })
     await anyone.get(`/git/${session.user.org_id}/org.git/info/refs?service=git-upload-pack`, { authorization: basic })
+    const { body: invited } = await ann.post(`/orgs/${session.user.org_id}/invitations`, { role: 'reader' })
+    const invitation: string = invited.token
+    await ann.post('/auth/invitations/accept', { token: invitation })
+    await anyone.post('/auth/signup', { email: 'x', password, invitation })
+    await anyone.post('/auth/signup', { email: 'bob@example.org', password, invitation })
+    await anyone.get(`/join?token=${invitation}`)
     await anyone.get('/auth/me', { 'x-request-id': token })
     await ann.delete(`/auth/tokens/${token}`)
     await requestLine(`http://ann:${token}@127.0.0.1/auth/me`)
-    await ann.get(`/orgs/${session.user.org_id}/nodes?access_token=x`)
-    await said(/"url":"\/orgs\/[^"]*access_token=x"/)
+    const { headers } = await ann.get(`/orgs/${session.user.org_id}/nodes?access_token=x`)
+    await said(new RegExp(`"${headers['x-request-id']}"`))
     const { stderr, stdout } = grove.output()
     const secrets = [
       password,
@@ -53,6 +59,7 @@ describe('the log', () => {
       'Bearer ',
       'Basic ',
       token,
+      invitation,
       basic.slice(6),
     ]
     const tokens = [session, refreshed].flatMap((one) => [one.accessToken, one.idToken, one.refreshToken])
@@ -64,8 +71,8 @@ describe('the log', () => {
     await said(new RegExp(`"${headers['x-request-id']}"`))
     const lines = grove.output().stderr.trim().split('\n')
     const requests = lines.map((line) => JSON.parse(line)).filter((line) => line.req?.id === headers['x-request-id'])
-    expect(requests.map(({ req, res }) => [req.method, req.url, res.statusCode])).to.deep.equal([
-      ['GET', '/orgs/x/nodes', 401],
+    expect(requests.map(({ req, res, op }) => [req.method, op, res.statusCode])).to.deep.equal([
+      ['GET', 'listNodes', 401],
     ])
   })
 

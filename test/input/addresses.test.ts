@@ -133,6 +133,7 @@ describe('input', () => {
         email: 'ann%40example.org',
         parent_id: node,
         connection_id: 'none',
+        invitation_id: 'none',
         object_id: '0'.repeat(40),
         commit_id: '0'.repeat(40),
         number: '1',

@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import document from '../../spec/openapi.json' with { type: 'json' }
 import { castFor, type World, worldOf } from '../support/cast.ts'
-import { type Client, type Grove, startGrove } from '../support/grove.ts'
+import { type Client, client, type Grove, startGrove } from '../support/grove.ts'
+import { metricsToken } from '../support/scrapes.ts'
 import { resolved, type Schema, withValue, wrongParameters, wrongValues } from '../support/wrong-values.ts'
 
 interface Parameter {
@@ -40,7 +41,7 @@ describe('input invented from the spec', () => {
   let owner: Client
 
   before(async () => {
-    grove = await startGrove()
+    grove = await startGrove({ metricsToken })
     world = await worldOf(await castFor(grove), false)
     owner = world.owner
   })
@@ -54,7 +55,14 @@ describe('input invented from the spec', () => {
 
   const ask = async ({ method, path }: Asked, url: string, body?: unknown) => {
     const [send, text] = [method.toLowerCase() as keyof Client, body === undefined ? undefined : JSON.stringify(body)]
-    const answer = send === 'get' || send === 'delete' ? await owner[send](url) : await owner[send](url, text ?? '{}')
+    const asked = {
+      get: () => (path === '/metrics' ? client(grove, metricsToken) : owner).get(url),
+      delete: () => owner.delete(url, {}, text),
+      post: () => owner.post(url, text ?? '{}'),
+      put: () => owner.put(url, text ?? '{}'),
+      patch: () => owner.patch(url, text ?? '{}'),
+    }
+    const answer = await asked[send]()
     return { ...answer, what: `${method} ${path} as ${url} with ${text?.slice(0, 300)}` }
   }
 

@@ -2,6 +2,8 @@
 
 import { request as httpRequest } from 'node:http'
 import { expect } from 'chai'
+import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { operator } from '../../server/domain/actor.ts'
 import spec from '../../spec/openapi.json' with { type: 'json' }
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 
@@ -70,6 +72,8 @@ export function useScene(): void {
   before(async () => {
     grove = await startGrove()
     ann = await signUp(grove, 'Ann')
+    // To whom no operation is forbidden.
+    await changeManagedAccount(grove.deps, operator, { accountId: ann.user.id }, { is_admin: true })
     node = (await ann.post(`/orgs/${ann.org}/nodes`, { title: 'Whales', text_content: 'Large.' })).body.id
   })
   after(() => grove.close())

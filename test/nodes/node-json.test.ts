@@ -85,6 +85,25 @@ describe('node.json', () => {
     expect(told(await commit(node, 'node.json', '{"tags": ["a\\tb"]}'))).to.match(/^node.json: tags must be/)
   })
 
+  it('is not written from properties that parsing has changed, in creation and change', async () => {
+    const node = await newNode(grove, ann)
+    const lost = {
+      '{"a": 1, "a": 2}': 'properties.a is named twice',
+      '{"n": [1e400]}': 'properties.n[0] is a number that is not kept exactly: 1e400; write it as a text',
+      '{"n": 9007199254740993}':
+        'properties.n is a number that is not kept exactly: 9007199254740993; write it as a text',
+    }
+    for (const [properties, msg] of Object.entries(lost)) {
+      const refused = { status: 422, body: { detail: [{ loc: ['body', 'properties'], msg, type: 'value_error' }] } }
+      const body = `{"title": "Whales", "properties": ${properties}}`
+      expect(await ann.patch(node.at, body)).to.deep.equal(refused)
+      expect(await ann.post(`/orgs/${ann.org}/nodes`, body)).to.deep.equal(refused)
+    }
+    const kept = '{"title": "Whales", "properties": {"n": [0.1, -0, 1e21, 9007199254740991, "9007199254740993"]}}'
+    const { properties } = (await ann.patch(node.at, kept).then(expecting(200))).body
+    expect(properties).to.deep.equal({ n: [0.1, 0, 1e21, 9007199254740991, '9007199254740993'] })
+  })
+
   describe('refused, by its path', () => {
     const number = (at: string, written: string) =>
       `node.json: ${at} is a number that is not kept exactly: ${written}; write it as a text`

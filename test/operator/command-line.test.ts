@@ -144,7 +144,7 @@ describe('the command line', () => {
 
     it('says so in a sentence, of the service and of a command, where they are too few', async () => {
       const sentence =
-        'Too many files are open: this process may open 28 (ulimit -n); a start needs 33, a service under load 1024\n'
+        'Too many files are open: this process may open 28 (ulimit -n); a start needs 33, a service under load 4096\n'
       const limited = (...args: string[]) =>
         outcomeOf(
           spawn('sh', ['-c', 'ulimit -n 28; exec "$0" "$@"', process.execPath, ...args], {

@@ -5,6 +5,7 @@ import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
+import { credentialsMigrations } from '../../index/credentials/migrations.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { cli, folder, seed, useDesk } from './desk.ts'
@@ -25,7 +26,9 @@ describe('the operator', () => {
 
     it('hears that nothing is wrong, for people and as JSON', async () => {
       const healthy = await cli(grove.dataDir, 'doctor')
-      expect(healthy.stdout).to.match(/^\S+: 2 organisations and \d+ nodes\nNothing is wrong\n$/)
+      expect(healthy.stdout).to.match(
+        /^\S+: 2 organisations and \d+ nodes\ncredentials\.sqlite: schema \d{3}_\w+\nindex\.sqlite: schema \d{3}_\w+\nNothing is wrong\n$/,
+      )
       expect(healthy.code).to.equal(0)
       const { code, stdout } = await cli(grove.dataDir, 'doctor', '--json')
       expect(code).to.equal(0)
@@ -163,7 +166,12 @@ describe('the operator', () => {
       const missing = await cli(target, 'doctor')
       expect({ code: missing.code, last: missing.stdout.split('\n').slice(1) }).to.deep.equal({
         code: 0,
-        last: ['Nothing is wrong', '  (note) index.sqlite: is missing; the next start makes it again', ''],
+        last: [
+          `credentials.sqlite: schema ${Object.keys(credentialsMigrations).sort().at(-1)}`,
+          'Nothing is wrong',
+          '  (note) index.sqlite: is missing; the next start makes it again',
+          '',
+        ],
       })
       expect(existsSync(join(target, 'index.sqlite'))).to.equal(false)
       await writeFile(join(target, 'credentials.sqlite'), 'not a database at all '.repeat(100))

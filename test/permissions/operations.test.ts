@@ -1,8 +1,9 @@
 /** Who may call which operation, by the table. */
 
 import { expect } from 'chai'
+import { table } from '../support/attempts.ts'
 import { callers } from '../support/cast.ts'
-import { attemptOf, expectedSecurity, expectedStatus, send, specOperations, table } from '../support/permissions.ts'
+import { attemptOf, expectedSecurity, expectedStatus, send, senderOf, specOperations } from '../support/permissions.ts'
 import { hidden, open, useScene } from './scene.ts'
 
 describe('permissions', () => {
@@ -32,7 +33,7 @@ describe('permissions', () => {
             let attempt = await attemptOf(id, world)
             const answered: [string, number][] = []
             for (const caller of callers) {
-              const { status } = await send(world.people[caller], operation, attempt)
+              const { status } = await send(senderOf(world, caller, attempt), operation, attempt)
               answered.push([caller, status])
               if (status === success) attempt = await attemptOf(id, world)
             }

@@ -2,6 +2,7 @@
 
 import { castFor, type World, worldOf } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
+import { metricsToken } from '../support/scrapes.ts'
 
 export const signInFirst = { status: 401, body: { detail: 'Sign in first', code: 'unauthenticated' } }
 
@@ -20,7 +21,7 @@ export let open: World
 /** A service of its own for each file. */
 export function useScene(): void {
   before(async () => {
-    grove = await startGrove({ publicUrl: 'https://grove.example' })
+    grove = await startGrove({ publicUrl: 'https://grove.example', metricsToken })
     const cast = await castFor(grove)
     hidden = await worldOf(cast, false)
     open = await worldOf(cast, true)

@@ -19,7 +19,7 @@ interface Started {
 }
 
 /** The files that a clone would have, the packages that `npm ci` would install. */
-async function freshClone(): Promise<string> {
+export async function freshClone(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'grove-tour-'))
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'])
   for (const file of listed

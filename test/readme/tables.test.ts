@@ -27,9 +27,24 @@ describe('the README', () => {
     it('name each variable of the environment, with its default', async () => {
       const source = await readFile('server/config.ts', 'utf8')
       const variables = [...source.matchAll(/^ {2}([A-Z_]+): z\b/gm)].map((match) => match[1])
-      const { port, host, dataDir, logLevel, rateLimit, workers, ...rest } = readConfig({})
+      const { port, host, dataDir, logLevel, logRequests, rateLimit, hideEmail, workers, signup, ...rest } = readConfig(
+        {},
+      )
       expect([dataDir, rest]).to.deep.equal([resolve('./repos'), {}])
-      const defaults = [String(port), host, './repos', '', '', logLevel, rateLimit ? 'on' : 'off', String(workers)]
+      const defaults = [
+        String(port),
+        host,
+        './repos',
+        '',
+        '',
+        logLevel,
+        logRequests,
+        rateLimit ? 'on' : 'off',
+        '',
+        hideEmail ? 'default' : 'off',
+        String(workers),
+        signup,
+      ]
       expect(rows(readme, 'Configuration').map(([name, value]) => [name, value])).to.deep.equal(
         variables.map((name, at) => [`\`${name}\``, defaults[at]]),
       )
@@ -50,7 +65,7 @@ describe('the README', () => {
         expect(words(usage, /--\w+/g)).to.deep.equal(words(help.stdout, /--(?!help)\w+/g))
         const taken = /^Usage: grove (?:[\w-]+ )+(.*)$/m.exec(help.stdout)?.[1]?.match(/(?<=<)\w+(?=>)/g) ?? []
         expect(words(usage.replace(/\[.*\]|--\w+ \w+/g, ''), /\b[A-Z]+\b/g)).to.deep.equal(
-          taken.map((name) => name.toUpperCase()),
+          taken.map((name) => name.toUpperCase()).sort(),
         )
       }
     })

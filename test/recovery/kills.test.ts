@@ -23,7 +23,7 @@ import { patiently } from '../support/patience.ts'
 describe('a process that is killed', () => {
   it('loses nothing that it has said was done, and the next one finds everything in order', async () => {
     const dataDir = await newDataDir()
-    let grove = await spawnGrove(dataDir, { PUBLIC_URL: 'https://grove.example' })
+    let grove = await spawnGrove(dataDir, { PUBLIC_URL: 'https://grove.example', TRUST_PROXY: 'loopback' })
     try {
       const ann = await signUp(grove, 'Ann')
       const work = await newWork({ dataDir }, ann)
@@ -32,7 +32,7 @@ describe('a process that is killed', () => {
         await storm.until(15 + Math.floor(Math.random() * 30))
         await grove.kill()
         await storm.ended
-        grove = await spawnGrove(dataDir, { PUBLIC_URL: 'https://grove.example' })
+        grove = await spawnGrove(dataDir, { PUBLIC_URL: 'https://grove.example', TRUST_PROXY: 'loopback' })
         await expectKept(client(grove, ann.session.accessToken), work)
         await expectSound(dataDir)
       }

@@ -9,7 +9,7 @@ describe('many who write at once', () => {
     concurrencyRules(async () => {
       const { url, dataDir, close } = await startGrove()
       return { dataDir, urls: [url], close }
-    }, 10)
+    })
   })
 
   describe('to two workers that share a port', () => {
@@ -22,6 +22,6 @@ describe('many who write at once', () => {
         expect({ code, faults: faultsIn(grove.output().stderr) }).to.deep.equal({ code: 0, faults: [] })
       }
       return { dataDir, urls: [grove.url], close }
-    }, 10)
+    })
   })
 })

@@ -1,6 +1,6 @@
 /** What `npm pack` makes: what is in it, and that it runs where npm would put it. */
 import { execFile, spawn } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -53,11 +53,42 @@ describe('the package', () => {
       'server/deploy/Caddyfile',
       'server/deploy/Dockerfile',
       'server/deploy/Dockerfile.dockerignore',
+      'server/deploy/README.md',
+      'server/deploy/alerts.yml',
       'server/deploy/compose.yaml',
+      'server/deploy/grafana.json',
       'server/deploy/grove.service',
       'server/deploy/nginx.conf',
       'spec/openapi.yaml',
     ])
+  })
+
+  it('names the version of every package that it needs to run, as tested, and of no other', async () => {
+    const folder = join(scratch, 'packed')
+    await cp(join(scratch, 'lib/node_modules/grove'), folder, {
+      recursive: true,
+      filter: (path) => !path.endsWith('node_modules'),
+    })
+    for (const path of ['package-lock.json', 'server/shrinkwrap.js']) await cp(path, join(folder, path))
+    await run(process.execPath, ['server/shrinkwrap.js'], { cwd: folder })
+    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: folder })
+    const packed = JSON.parse(stdout)[0].files.map(({ path }: { path: string }) => path)
+    expect(packed.sort()).to.deep.equal([...files, 'npm-shrinkwrap.json'].sort())
+    const read = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8'))
+    const [{ dependencies }, lock, shrinkwrap] = await Promise.all([
+      read('package.json'),
+      read('package-lock.json'),
+      read('npm-shrinkwrap.json'),
+    ])
+    const [root, ...installed] = Object.entries<{ version: string; dev?: boolean }>(shrinkwrap.packages)
+    expect(root?.[1]).to.deep.include({ dependencies }).and.to.not.have.property('devDependencies')
+    for (const [path, entry] of installed) expect(entry).to.deep.equal(lock.packages[path])
+    const names = installed.map(([path]) => path)
+    expect(names).to.include.members(Object.keys(dependencies).map((name) => `node_modules/${name}`))
+    expect(names).to.not.include.members(['node_modules/typescript', 'node_modules/mocha'])
+    expect(installed.filter(([, { dev }]) => dev === true)).to.deep.equal([])
+    await run(process.execPath, ['server/shrinkwrap.js', 'remove'], { cwd: folder })
+    expect(await readdir(folder)).to.not.include('npm-shrinkwrap.json')
   })
 
   it('names the licence of every package that is bundled', async () => {

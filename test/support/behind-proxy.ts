@@ -12,7 +12,16 @@ export interface BehindProxyOptions {
 
 export async function startBehindProxy({ now, rateLimit = true }: BehindProxyOptions = {}): Promise<Grove> {
   const dataDir = await newDataDir()
-  const config = { port: 0, host: '127.0.0.1', dataDir, logLevel: 'error' as const, rateLimit, workers: 1 }
+  const config = {
+    port: 0,
+    host: '127.0.0.1',
+    dataDir,
+    logLevel: 'error' as const,
+    logRequests: 'all' as const,
+    rateLimit,
+    workers: 1,
+    signup: 'open' as const,
+  }
   const service = await startService(
     { ...config, trustProxy: ['loopback'] },
     { log: pino({ level: 'silent' }), validateResponses: true, ...(now === undefined ? {} : { now }) },

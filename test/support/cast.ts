@@ -1,13 +1,25 @@
 /** People with every role, and organisations and nodes to try their rights on. */
 
-import { type Answer, type Client, client, type PersonClient, signUp } from './grove.ts'
+import { type AccountChange, changeManagedAccount } from '../../server/domain/accounts/administration.ts'
+import { operator } from '../../server/domain/actor.ts'
+import { type Answer, type Client, client, type Grove, type PersonClient, signUp } from './grove.ts'
 
-/** The least first: whoever comes later in the list may do what those before may. */
-export const callers = ['anonymous', 'stranger', 'reader', 'editor', 'maintainer', 'owner'] as const
+/** Of the roles the least first: whoever comes later in the list may do what those before may. */
+export const callers = [
+  'anonymous',
+  'disabled',
+  'stranger',
+  'administrator',
+  'reader',
+  'editor',
+  'maintainer',
+  'owner',
+] as const
 export type Caller = (typeof callers)[number]
 
 /** Who is who. */
 export interface Cast {
+  readonly grove: Pick<Grove, 'url'>
   readonly people: Readonly<Record<Caller, Client>>
   readonly owner: PersonClient
   readonly members: Readonly<Record<'reader' | 'editor' | 'maintainer', PersonClient>>
@@ -26,17 +38,23 @@ export interface World extends Cast {
   readonly blob: string
 }
 
-export async function castFor(grove: { readonly url: string }): Promise<Cast> {
-  const [owner, maintainer, editor, reader, stranger, guest] = [
+export async function castFor(grove: Pick<Grove, 'url' | 'deps'>): Promise<Cast> {
+  const [owner, maintainer, editor, reader, stranger, administrator, disabled, guest] = [
     await signUp(grove, 'Olga Owner'),
     await signUp(grove, 'Max Maintainer'),
     await signUp(grove, 'Eda Editor'),
     await signUp(grove, 'Rob Reader'),
     await signUp(grove, 'Sue Stranger'),
+    await signUp(grove, 'Ada Administrator'),
+    await signUp(grove, 'Dan Disabled'),
     await signUp(grove, 'Gil Guest'),
   ]
-  const people = { anonymous: client(grove), stranger, reader, editor, maintainer, owner }
-  return { owner, people, members: { reader, editor, maintainer }, guest }
+  const change = (of: PersonClient, to: AccountChange) =>
+    changeManagedAccount(grove.deps, operator, { accountId: of.user.id }, to)
+  await change(administrator, { is_admin: true })
+  await change(disabled, { disabled: true })
+  const people = { anonymous: client(grove), disabled, stranger, administrator, reader, editor, maintainer, owner }
+  return { grove, owner, people, members: { reader, editor, maintainer }, guest }
 }
 
 export async function worldOf(cast: Cast, published: boolean): Promise<World> {
@@ -74,6 +92,14 @@ type Makers = Pick<World, 'org' | 'owner'>
 export async function makeNode({ org, owner }: Makers, fields: object = {}): Promise<string> {
   const text_content = 'Whales are mammals.'
   return (await made(owner.post(`/orgs/${org}/nodes`, { title: 'Whales', text_content, ...fields }))).id
+}
+
+/** The answer to its creation. */
+export async function makeInvitation(
+  { org, owner }: Makers,
+  fields: object = {},
+): Promise<{ id: string; token: string }> {
+  return made(owner.post(`/orgs/${org}/invitations`, { role: 'reader', ...fields }))
 }
 
 /** A node whose branch `draft` is one commit ahead of main. */

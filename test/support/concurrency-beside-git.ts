@@ -79,7 +79,7 @@ export function rulesBesideGit(place: () => Place): void {
     }
     const rest = async (writer: number) => {
       const mine: string[] = []
-      for (let n = 0; n < 15; n++) {
+      for (let n = 0; n < 8; n++) {
         mine.push(created(await at(writer).post(`${node.at}/tree/main/commits`, commitOf(`${writer} ${n}`))).id)
       }
       return mine
@@ -112,7 +112,7 @@ export function rulesBesideGit(place: () => Place): void {
       const branch = n === 0 ? 'main' : `deep/er/b${n}`
       if (n > 0) created(await at(n).post(`${node.at}/branches`, { name: branch }))
       const mine: string[] = []
-      for (let commit = 0; commit < 25; commit++) {
+      for (let commit = 0; commit < 15; commit++) {
         const passing = `passing/${n}/${commit}`
         if (commit % 5 === 0) created(await at(n).post(`${node.at}/branches`, { name: passing }))
         const path = `${node.at}/tree/${encodeURIComponent(branch)}/commits`

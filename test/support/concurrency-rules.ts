@@ -17,8 +17,11 @@ export interface Doors {
   close(): Promise<void>
 }
 
-/** The rules as tests; `perWriter` commits are made by each of eight writers to one branch. */
-export function concurrencyRules(open: () => Promise<Doors>, perWriter: number): void {
+/** Commits of each of eight writers to one branch. */
+const perWriter = 4
+
+/** The rules as tests. */
+export function concurrencyRules(open: () => Promise<Doors>): void {
   let doors: Doors
   let ann: PersonClient
 

@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -95,7 +95,8 @@ function commitByHand(run: Git['run'], commit: HandCommit): string {
       .trimEnd()
   try {
     if (parents[0] !== undefined) say(['read-tree', parents[0]])
-    const entries = Object.entries(files).map(([path, file]) => `${entryOf(run, file)}\t${path}\0`)
+    const oids = blobsOf(run, Object.values(files))
+    const entries = Object.entries(files).map(([path, file]) => `${entryOf(file, oids)}\t${path}\0`)
     say(['update-index', '-z', '--index-info'], { input: entries.join('') })
     const tree = say(['write-tree', '--missing-ok'])
     const date = `${at} +0000`
@@ -107,13 +108,31 @@ function commitByHand(run: Git['run'], commit: HandCommit): string {
   }
 }
 
+/** The ids of new contents, all written by one process. */
+function blobsOf(run: Git['run'], files: readonly HandFile[]): Map<string | Buffer, string> {
+  const given = files.filter((file) => file !== null).map(partsOf)
+  const contents = [...new Set(given.filter(({ oid }) => oid === undefined).map(({ content }) => content))]
+  if (contents.length === 0) return new Map()
+  const folder = mkdtempSync(join(tmpdir(), 'grove-test-blobs-'))
+  try {
+    const paths = contents.map((_, n) => join(folder, String(n)))
+    for (const [n, content] of contents.entries()) writeFileSync(paths[n] ?? '', content)
+    const said = run(['hash-object', '-w', '--no-filters', '--stdin-paths'], { input: `${paths.join('\n')}\n` })
+    const oids = said.toString('latin1').split('\n')
+    return new Map(contents.map((content, n) => [content, oids[n] ?? '']))
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function partsOf(file: NonNullable<HandFile>): { mode: string; content: string | Buffer; oid?: string } {
+  if (typeof file === 'string' || Buffer.isBuffer(file)) return { mode: '100644', content: file }
+  return { ...file, content: file.content ?? '' }
+}
+
 /** The mode and id of a file; mode 0 removes. */
-function entryOf(run: Git['run'], file: HandFile): string {
+function entryOf(file: HandFile, oids: ReadonlyMap<string | Buffer, string>): string {
   if (file === null) return `0 ${'0'.repeat(40)}`
-  const {
-    mode,
-    content = '',
-    oid,
-  } = typeof file === 'string' || Buffer.isBuffer(file) ? { mode: '100644', content: file, oid: undefined } : file
-  return `${mode} ${oid ?? run(['hash-object', '-w', '--stdin'], { input: content }).toString('utf8').trimEnd()}`
+  const { mode, content, oid = oids.get(content) } = partsOf(file)
+  return `${mode} ${oid}`
 }

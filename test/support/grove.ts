@@ -30,8 +30,11 @@ export interface GroveOptions {
   readonly publicUrl?: string
   /** Default: errors, and these go to standard error. */
   readonly logLevel?: Config['logLevel']
+  readonly logRequests?: Config['logRequests']
+  readonly metricsToken?: string
   /** False: nothing is mended in the background. */
   readonly sweeps?: boolean
+  readonly signup?: Config['signup']
   /** True: passwords cost what they cost in production, 40 ms each. */
   readonly slowPasswords?: boolean
 }
@@ -42,9 +45,19 @@ const passwordCost = { memoryKib: 1024, passes: 2 }
 /** Takes 20 ms, where a child takes a second. Answers are checked against the spec. */
 export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
   const dataDir = options.dataDir ?? (await newDataDir())
-  const { rateLimit = false, now, publicUrl, logLevel, sweeps = true, slowPasswords = false } = options
+  const {
+    rateLimit = false,
+    now,
+    publicUrl,
+    metricsToken,
+    logLevel,
+    logRequests = 'all',
+    sweeps = true,
+    slowPasswords = false,
+    signup = 'open',
+  } = options
   const level = logLevel ?? 'error'
-  const config = { port: 0, host: '127.0.0.1', dataDir, logLevel: level, rateLimit, workers: 1 }
+  const config = { port: 0, host: '127.0.0.1', dataDir, logLevel: level, logRequests, rateLimit, workers: 1, signup }
   let logged = ''
   const memory = {
     write: (line: string) => {
@@ -55,6 +68,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     {
       ...config,
       ...(publicUrl === undefined ? {} : { publicUrl }),
+      ...(metricsToken === undefined ? {} : { metricsToken }),
       ...(slowPasswords ? {} : { passwordCost }),
     },
     {
@@ -176,11 +190,15 @@ export interface Client {
   post(path: string, body?: unknown, headers?: Headers): Promise<Answer>
   patch(path: string, body?: unknown, headers?: Headers): Promise<Answer>
   put(path: string, body?: unknown, headers?: Headers): Promise<Answer>
-  delete(path: string, headers?: Headers): Promise<Answer>
+  delete(path: string, headers?: Headers, body?: unknown): Promise<Answer>
 }
 
-/** A string is sent as it is, anything else as JSON; always as application/json unless `headers` say otherwise. */
-export function client({ url }: { readonly url: string }, token?: string): Client {
+/**
+ * A string is sent as it is, anything else as JSON; always as application/json unless `headers` say otherwise. A client that
+ * changes its password goes on in the session that this opens, since its own has ended.
+ */
+export function client({ url }: { readonly url: string }, first?: string): Client {
+  let token = first
   const send = async (method: string, path: string, body?: unknown, headers: Headers = {}): Promise<Answer> => {
     const response = await fetch(url + path, {
       method,
@@ -194,6 +212,7 @@ export function client({ url }: { readonly url: string }, token?: string): Clien
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const answer = { status: response.status, body: read(response, await response.text()) }
+    if (path === '/auth/password' && answer.status === 200 && token !== undefined) token = sessionIn(answer).accessToken
     const received = { value: Object.fromEntries(response.headers), enumerable: false }
     return Object.defineProperty(answer, 'headers', received) as Answer // defineProperty does not change the type
   }
@@ -202,8 +221,12 @@ export function client({ url }: { readonly url: string }, token?: string): Clien
     post: (path, body, headers) => send('POST', path, body, headers),
     patch: (path, body, headers) => send('PATCH', path, body, headers),
     put: (path, body, headers) => send('PUT', path, body, headers),
-    delete: (path, headers) => send('DELETE', path, undefined, headers),
+    delete: (path, headers, body) => send('DELETE', path, body, headers),
   }
+}
+
+function sessionIn({ body }: { readonly body: unknown }): Session {
+  return body as Session // the spec says so of this answer
 }
 
 function read(response: Response, text: string): unknown {

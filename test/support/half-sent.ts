@@ -1,26 +1,52 @@
-/** A login of which only half has been sent: a request that is in flight for as long as a test likes. */
+/** Requests of which only half has been sent: in flight for as long as a test likes. */
 
 import { once } from 'node:events'
 import { type Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { password } from './grove.ts'
 
+/** What is asked, and where. */
+interface Asked {
+  readonly url: string
+  readonly method: string
+  readonly path: string
+  /** The first half of the body. */
+  readonly half: string | Buffer
+  readonly headers?: Readonly<Record<string, string>>
+  readonly agent?: Agent
+}
+
 /** Resolves once the service reads the body: it has asked for it. */
-export async function startedLogin(url: string, agent: Agent): Promise<ClientRequest> {
+export async function started({ url, method, path, half, headers = {}, agent }: Asked): Promise<ClientRequest> {
   const { hostname, port } = new URL(url)
-  const headers = { 'content-type': 'application/json', expect: '100-continue' }
-  const sent = httpRequest({ hostname, port, path: '/auth/login', method: 'POST', headers, agent })
+  const all = { 'content-type': 'application/json', expect: '100-continue', ...headers }
+  const sent = httpRequest({ hostname, port, path, method, headers: all, ...(agent && { agent }) })
   sent.flushHeaders()
   await once(sent, 'continue')
   sent.on('error', () => {})
-  sent.write('{"email":"nobody@example.org","passwor')
+  sent.write(half)
   return sent
 }
 
-/** Sends the rest; the status of the answer. */
-export async function finishLogin(sent: ClientRequest): Promise<number> {
+/** Sends the rest; the answer. */
+export async function finished(
+  sent: ClientRequest,
+  rest: string | Buffer,
+): Promise<{ readonly status: number; readonly text: string }> {
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
-    sent.once('response', (response) => resolve(response.resume())).once('error', reject)
+    sent.once('response', resolve).once('error', reject)
   })
-  sent.end(`d":"${password}"}`)
-  return (await answered).statusCode ?? 0
+  sent.end(rest)
+  const response = await answered
+  let text = ''
+  for await (const chunk of response.setEncoding('latin1')) text += chunk
+  return { status: response.statusCode ?? 0, text }
+}
+
+export function startedLogin(url: string, agent: Agent): Promise<ClientRequest> {
+  return started({ url, method: 'POST', path: '/auth/login', half: '{"email":"nobody@example.org","passwor', agent })
+}
+
+/** The status of the answer. */
+export async function finishLogin(sent: ClientRequest): Promise<number> {
+  return (await finished(sent, `d":"${password}"}`)).status
 }

@@ -1,7 +1,7 @@
 /** What a service has logged. */
 
-/** The lines that tell of a fault. 503 `busy` is an answer like any other, and whoever asked has judged it. */
+/** The lines that tell of a fault. 503 `busy` and a refused push are answers like any other, and whoever asked has judged them. */
 export function faultsIn(log: string): string[] {
-  const isBusy = (line: string) => /"code":"busy"|"statusCode":503/.test(line)
-  return log.split('\n').filter((line) => line !== '' && !isBusy(line))
+  const isAnswer = (line: string) => /"code":"busy"|"statusCode":503|"a push was refused"/.test(line)
+  return log.split('\n').filter((line) => line !== '' && !isAnswer(line))
 }

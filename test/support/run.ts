@@ -3,7 +3,7 @@
  * where there is room, because syncs cost nothing there: 100,000 of them are half of a run on a disk. Mocha loads this file.
  */
 
-import { mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endAll } from './processes.ts'
@@ -19,6 +19,7 @@ export function mochaGlobalSetup(): void {
   removeStale(base)
   const folder = join(base, `${prefix}${process.pid}`)
   mkdirSync(folder)
+  keepTranspiled(folder)
   process.env.TMPDIR = folder
   process.env.GROVE_RUN_FOLDER = folder
   // However the run ends; where it is killed, the next run removes the folder.
@@ -26,6 +27,13 @@ export function mochaGlobalSetup(): void {
 }
 
 export const mochaHooks = { afterAll: endAll }
+
+/** What tsx has transpiled in earlier runs, which it looks for in the folder for everything temporary. */
+function keepTranspiled(folder: string): void {
+  const name = `tsx-${process.getuid?.()}`
+  const kept = join(tmpdir(), name)
+  if (existsSync(kept)) symlinkSync(kept, join(folder, name))
+}
 
 function hasRoom(): boolean {
   try {

@@ -11,8 +11,9 @@ const never = 300_000
 /** Resolves once it holds. @throws Error after five minutes */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + never
-  while (!(await holds())) {
+  // More seldom in a long wait: some look at thousands of files.
+  for (let pause = 10; !(await holds()); pause = Math.min(1.5 * pause, 100)) {
     if (performance.now() > deadline) throw new Error(`This never came to hold: ${holds}`)
-    await sleep(20)
+    await sleep(pause)
   }
 }

@@ -1,13 +1,14 @@
 /** Data folders of earlier releases under this one, and the way back. */
 
 import { existsSync } from 'node:fs'
-import { copyFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
+import manifest from '../../package.json' with { type: 'json' }
 import { cli } from '../operator/desk.ts'
 import { everythingIn } from '../support/everything.ts'
-import { client, password, type SpawnedGrove, spawnGrove, startGrove } from '../support/grove.ts'
+import { client, newDataDir, password, type SpawnedGrove, spawnGrove, startGrove } from '../support/grove.ts'
 import { openRelease, queries, type Release, releases } from './open.ts'
 
 for (const version of releases)
@@ -48,6 +49,15 @@ describe('an upgrade', () => {
 
   const credentials = () => join(dataDir, 'credentials.sqlite')
   const copies = async () => (await readdir(dataDir)).filter((name) => name.endsWith('.bak')).sort()
+
+  it('leaves accounts, their log and their copies to the user of the service alone', async () => {
+    await chmod(credentials(), 0o644)
+    const grove = await startGrove({ dataDir })
+    const files = [credentials(), `${credentials()}-wal`, ...(await copies()).map((name) => join(dataDir, name))]
+    const modes = await Promise.all(files.map(async (file) => ((await stat(file)).mode & 0o777).toString(8)))
+    await grove.close()
+    expect(modes).to.deep.equal(['600', '600', '600'])
+  })
 
   it('of accounts keeps a copy from before, the newest two, with which the older version goes on', async () => {
     for (const old of ['001_accounts', '002_access_tokens']) await writeFile(`${credentials()}.${old}.bak`, 'older')
@@ -94,11 +104,7 @@ describe('an upgrade', () => {
     it('is refused in one line while one lives, which goes on', async () => {
       const newer: SpawnedGrove = await spawnGrove(dataDir)
       try {
-        const run = join(dataDir, 'run')
-        for (const name of await readdir(run)) {
-          const file = join(run, name, 'version')
-          if (existsSync(file)) await writeFile(file, '999_later')
-        }
+        await writeFile(await versionFile(dataDir), '999_later\n1.7.0\n')
         addLater()
         const error: unknown = await spawnGrove(dataDir).catch((reason: unknown) => reason)
         expect(String(error)).to.include(
@@ -112,6 +118,60 @@ describe('an upgrade', () => {
     })
   })
 })
+
+describe('a service beside one of another version', () => {
+  const major = Number(manifest.version.split('.')[0])
+  const later = `${major + 1}.3.0`
+  let dataDir: string
+  let running: SpawnedGrove
+  let file: string
+  let text: string
+  beforeEach(async () => {
+    dataDir = await newDataDir()
+    running = await spawnGrove(dataDir)
+    file = await versionFile(dataDir)
+    text = await readFile(file, 'utf8')
+  })
+  afterEach(async () => {
+    await running.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+
+  it('does not start where that is another major version, and starts once it has ended', async () => {
+    expect(text.split('\n').slice(1)).to.deep.equal([manifest.version, ''])
+    await writeFile(file, text.replace(/\n.*/, `\n${later}`))
+    const error: unknown = await spawnGrove(dataDir).catch((reason: unknown) => reason)
+    expect(String(error)).to.include(
+      `The environment cannot be used: DATA_DIR: Grove ${later} uses this folder, and this is Grove ${manifest.version}; stop that one first\n`,
+    )
+    const { code, stderr } = await cli(dataDir, 'purge')
+    expect([code, stderr]).to.deep.equal([
+      2,
+      `grove: DATA_DIR: Grove ${later} uses this folder, and this is Grove ${manifest.version}; stop that one first\n`,
+    ])
+    await running.stop()
+    running = await spawnGrove(dataDir)
+  })
+
+  it('starts beside another minor version, and beside one that names only its migration', async () => {
+    for (const other of [text.replace(/\n.*/, `\n${major}.99.0`), text.split('\n', 1)[0] ?? '']) {
+      await writeFile(file, other)
+      const second = await spawnGrove(dataDir)
+      expect((await client(second).get('/readyz')).status).to.equal(200)
+      await second.stop()
+    }
+  })
+})
+
+/** Where the one process that has used the folder says which version it is. */
+async function versionFile(dataDir: string): Promise<string> {
+  const run = join(dataDir, 'run')
+  const [file = '', ...others] = (await readdir(run))
+    .map((name) => join(run, name, 'version'))
+    .filter((path) => existsSync(path))
+  expect(others).to.deep.equal([])
+  return file
+}
 
 function tablesOf(file: string): unknown[] {
   const db = new Sqlite(file, { readonly: true })

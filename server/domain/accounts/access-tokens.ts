@@ -1,6 +1,5 @@
 /** Personal access tokens: used by scripts and `git` instead of a password; each has a scope. */
 
-import { LRUCache } from 'lru-cache'
 import { v7 as newId } from 'uuid'
 import {
   countAccessTokens,
@@ -10,6 +9,7 @@ import {
   listAccessTokens,
   setAccessTokenUsed,
 } from '../../../index/credentials/access-tokens.ts'
+import { findActiveProfile } from '../../../index/credentials/accounts.ts'
 import type { AccessToken as Row } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
@@ -17,14 +17,12 @@ import { nodeFor, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { TokenAt } from '../at.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import { findPerson } from './accounts.ts'
 import { hashOf, isAccessToken, newAccessToken } from './tokens.ts'
+import { personOf } from './users.ts'
+import { recordUse } from './uses.ts'
 
 /** Per person, expired tokens included. */
 const maxTokens = 100
-
-/** Milliseconds by which `last_used_at` may lag: recording a use costs a synced write, which no request waits for. */
-const usePrecisionMs = 60_000
 
 /** What a personal access token may do; never more than its person. */
 export interface TokenScope {
@@ -47,7 +45,7 @@ export interface AccessToken extends Pick<Row, 'id' | 'name' | 'access' | 'hint'
   readonly org_id?: string
   readonly node_id?: string
   readonly expires_at?: string
-  /** At most `usePrecisionMs` before the last use; absent until the first. */
+  /** At most a minute before the last use; absent until the first. */
   readonly last_used_at?: string
 }
 
@@ -118,17 +116,15 @@ export async function revokeAccessToken(deps: Deps, actor: Person, { tokenId }: 
  * The token's person and scope. Undefined if it is unknown, revoked, expired, or no personal access token. Reads the
  * database each time, two rows by key, so that a revocation takes effect at once.
  */
-export async function authenticateToken(
-  deps: Deps,
-  secret: string,
-): Promise<{ readonly person: Person; readonly scope: TokenScope } | undefined> {
+export async function authenticateToken(deps: Deps, secret: string): Promise<Credential | undefined> {
   if (!isAccessToken(secret)) return undefined
   const row = await findAccessToken(deps.credentials.read, hashOf(secret))
   const now = deps.now()
   if (row === undefined || (row.expires_at !== null && Date.parse(row.expires_at) <= now.getTime())) return undefined
-  const person = await findPerson(deps, row.account_id)
-  if (person === undefined) return undefined
-  recordUse(deps, row, now)
+  const profile = await findActiveProfile(deps.credentials.read, row.account_id)
+  if (profile === undefined) return undefined
+  recordUse(deps, profile, { id: row.id, usedAt: row.last_used_at, write: setAccessTokenUsed })
+  const person = { ...personOf(profile), tokenId: row.id }
   const { access, org_id, node_id } = row
   const bounds = { ...(org_id === null ? {} : { orgId: org_id }), ...(node_id === null ? {} : { nodeId: node_id }) }
   return { person, scope: { access, ...bounds } }
@@ -138,19 +134,6 @@ export async function authenticateToken(
 export function isWithin(scope: TokenScope, orgId: string | undefined, nodeId: string | undefined): boolean {
   if (scope.orgId !== undefined && scope.orgId !== orgId) return false
   return scope.nodeId === undefined || scope.nodeId === nodeId
-}
-
-/** When this process last recorded, or tried to record, a use, in ms, by token id. */
-const recordedAt = new LRUCache<string, number>({ max: 10_000 })
-
-/** Records the use in the background; a failure is only logged. Many uses within `usePrecisionMs` are one write. */
-function recordUse(deps: Deps, { id, last_used_at }: Row, now: Date): void {
-  const last = Math.max(recordedAt.get(id) ?? 0, last_used_at === null ? 0 : Date.parse(last_used_at))
-  if (Math.abs(now.getTime() - last) < usePrecisionMs) return
-  recordedAt.set(id, now.getTime())
-  deps.credentials
-    .write((trx) => setAccessTokenUsed(trx, id, now.toISOString()))
-    .catch((error: unknown) => deps.log.warn({ err: error, token_id: id }, "a token's use could not be recorded"))
 }
 
 function expiryOf(text: string, now: Date): string {

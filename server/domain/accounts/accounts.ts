@@ -5,107 +5,183 @@ import { deleteAccessTokens } from '../../../index/credentials/access-tokens.ts'
 import {
   findAccountByEmail,
   findAccountById,
-  findProfile,
+  findActiveProfile,
   insertAccount,
-  type Profile,
   setPasswordHash,
 } from '../../../index/credentials/accounts.ts'
-import type { Account, CredentialsDb } from '../../../index/credentials/schema.ts'
-import { isResetToken, setSessionsRevoked, useResetToken } from '../../../index/credentials/sessions.ts'
+import type { Account, CredentialsDb, PendingMembership } from '../../../index/credentials/schema.ts'
+import {
+  deleteResetTokens,
+  isResetToken,
+  setSessionsRevoked,
+  useResetToken,
+} from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../deps.ts'
 import { Invalid, Refusal } from '../../errors.ts'
 import type { Actor, Person } from '../actor.ts'
 import { ensurePersonalOrg } from '../orgs/orgs.ts'
-import { defaultName, requireAuthorName, requireEmail } from './identity.ts'
-import { hashPassword, isPassword } from './passwords.ts'
-import { openSession, type Session, sessionAnswer } from './sessions.ts'
+import { admit, notAdmitted } from './admission.ts'
+import { requireUncommon } from './common-passwords.ts'
+import { defaultName, requireAuthorName, requireEmail, unnamed } from './identity.ts'
+import { takeInvitation } from './invitation-use.ts'
+import { finishMembership, finishMembershipsOf, isFinal, type JoinedOrg } from './memberships.ts'
+import { readAccount } from './password-proof.ts'
+import { hashPassword, isPassword, unknownPassword } from './passwords.ts'
+import {
+  disabled,
+  issueResetToken,
+  openSession,
+  type ResetToken,
+  type Session,
+  type SignInFrom,
+  sessionAnswer,
+} from './sessions.ts'
 import { attemptOn } from './sign-ins.ts'
 import { hashOf } from './tokens.ts'
 import { personOf, type User, userOf } from './users.ts'
 
-/** What each sign-in use case also needs. */
-interface AskedFrom {
-  /** The caller's address, or network. */
-  readonly from: string
-}
-
-export interface NewAccount extends AskedFrom {
+export interface NewAccount extends SignInFrom {
   readonly email: string
   readonly password: string
-  /** Default: the e-mail's part before the @. */
+  /** Default: the e-mail's part before the @; where that is hidden, a name that tells nothing of it. */
   readonly name?: string
+  /** Default: as configured. */
+  readonly hide_email?: boolean
+  /** The secret of one; needed where `SIGNUP` is `invite`. */
+  readonly invitation?: string
 }
 
 /** The personal organisation has just been created, so its id is always present. */
 export interface FirstSession extends Session {
-  readonly user: User & { readonly org_id: string }
+  readonly user: User & {
+    readonly org_id: string
+    /** What an invitation has let the person join; absent without one. */
+    readonly orgs?: readonly JoinedOrg[]
+  }
 }
 
 /**
  * Inserts the account first, since only that can be refused. If creating the organisation fails, the next login creates
- * it under the id in the account's row.
+ * it under the id in the account's row. The same transaction takes the invitation and inserts the membership that it gives;
+ * what crashes and faults leave of that, the next login finishes, or the background job.
  *
- * @throws Invalid email, name; Refusal email_taken, rate_limited
+ * @throws Invalid email, name, password; Refusal signup_closed, invitation_not_found, email_taken, rate_limited, outcome_unknown
+ * (there is an account, which is no member yet)
  */
-export async function signup(deps: Deps, { email, password, name, from }: NewAccount): Promise<FirstSession> {
+export async function signup(
+  deps: Deps,
+  { email, password, name, hide_email, invitation: token, ...client }: NewAccount,
+): Promise<FirstSession> {
   requireEmail(email)
   if (name !== undefined) requireAuthorName(name)
+  await requireUncommon('password', password)
+  const invitation = await admit(deps, email, token)
   if (await findAccountByEmail(deps.credentials.read, email)) throw emailTaken()
-  const account = {
-    id: newId(),
-    email,
-    name: name ?? defaultName(email),
-    password_hash: await hashPassword(deps, 'signup', password),
-    created_at: deps.now().toISOString(),
-    org_id: newId(),
-  }
-  const inserted = await deps.credentials.write((trx) => insertAccount(trx, account))
-  if (!inserted) throw emailTaken()
-  const session = await signIn(deps, account, from, `Welcome to Grove, ${account.name}`)
-  return { ...session, user: { ...session.user, org_id: account.org_id } }
+  const isHidden = hide_email ?? deps.config.hideEmail ?? false
+  const account = newAccount(deps, { email, name, isHidden }, await hashPassword(deps, 'signup', password))
+  const pending = await deps.credentials.write(async (trx) => {
+    if (!(await insertAccount(trx, account))) throw emailTaken()
+    const { id, created_at } = account
+    return invitation && takeInvitation(trx, invitation, id, created_at, () => notAdmitted(deps))
+  })
+  const inserted = await readAccount(deps, account.id)
+  const joined = pending && (await joinFirst(deps, personOf(inserted), pending))
+  const session = await signIn(deps, inserted, client, `Welcome to Grove, ${account.name}`)
+  return { ...session, user: { ...session.user, org_id: account.org_id, ...(joined ? { orgs: [joined] } : {}) } }
 }
 
-function emailTaken(): Refusal {
-  return new Refusal('email_taken', 'There is an account with this e-mail address')
-}
-
-/** @throws Refusal invalid_credentials, the same for an unknown address and a wrong password; rate_limited */
-export async function login(
-  deps: Deps,
-  { email, password, from }: { email: string; password: string } & AskedFrom,
-): Promise<Session> {
-  const account = await findAccountByEmail(deps.credentials.read, email)
-  const attempt = await attemptOn(deps, from, account, email)
-  return deps.limitSignIn(attempt, async () => {
-    const purpose = attempt.account?.isKnownFrom === true ? 'return' : 'login'
-    const right = await isPassword(purpose, account?.password_hash, password)
-    if (account === undefined || !right) throw new Refusal('invalid_credentials', 'Wrong e-mail address or password')
-    return signIn(deps, account, from, `Welcome back, ${account.name}`)
+/** Undefined where the invitation's organisation or owner has gone since it was taken. @throws Refusal outcome_unknown */
+async function joinFirst(deps: Deps, person: Person, pending: PendingMembership): Promise<JoinedOrg | undefined> {
+  return finishMembership(deps, person, pending).catch((cause: unknown) => {
+    if (isFinal(cause)) return undefined
+    const detail = 'The account is made, but it is not a member yet; sign in, which tries again'
+    throw new Refusal('outcome_unknown', detail, {}, { cause })
   })
 }
 
-export interface PasswordChange extends AskedFrom {
+export interface AddedAccount {
+  readonly email: string
+  readonly name?: string
+  readonly isAdmin: boolean
+  /** Default: as configured. */
+  readonly isHidden?: boolean
+}
+
+/** An account without a password that anybody knows; the person sets one with the token. @throws as signup */
+export async function addAccount(deps: Deps, added: AddedAccount): Promise<ResetToken> {
+  const { email, name, isAdmin, isHidden = deps.config.hideEmail ?? false } = added
+  const account = newAccount(deps, { email, name, isHidden }, await unknownPassword(deps))
+  const row = { ...account, is_admin: isAdmin ? (1 as const) : (0 as const) }
+  const inserted = await deps.credentials.write((trx) => insertAccount(trx, row))
+  if (!inserted) throw emailTaken()
+  return issueResetToken(deps, account.id)
+}
+
+interface Identity {
+  readonly email: string
+  readonly name: string | undefined
+  readonly isHidden: boolean
+}
+
+/** @throws Invalid email, name */
+function newAccount(deps: Deps, { email, name, isHidden }: Identity, password_hash: string) {
+  requireEmail(email)
+  if (name !== undefined) requireAuthorName(name)
+  const id = newId()
+  return {
+    id,
+    email,
+    name: name ?? (isHidden ? unnamed(id) : defaultName(email)),
+    password_hash,
+    created_at: deps.now().toISOString(),
+    org_id: newId(),
+    hide_email: isHidden ? (1 as const) : (0 as const),
+  }
+}
+
+export function emailTaken(): Refusal {
+  return new Refusal('email_taken', 'There is an account with this e-mail address')
+}
+
+/** @throws Refusal invalid_credentials, the same for an unknown address and a wrong password; account_disabled; rate_limited */
+export async function login(
+  deps: Deps,
+  { email, password, ...client }: { email: string; password: string } & SignInFrom,
+): Promise<Session> {
+  const account = await findAccountByEmail(deps.credentials.read, email)
+  const attempt = await attemptOn(deps, client.from, account, email)
+  return deps.limitSignIn(attempt, async () => {
+    const purpose = attempt.account?.isKnownFrom === true ? 'return' : 'login'
+    const right = await isPassword(deps, purpose, account?.password_hash, password)
+    if (account === undefined || !right) throw new Refusal('invalid_credentials', 'Wrong e-mail address or password')
+    return signIn(deps, account, client, `Welcome back, ${account.name}`)
+  })
+}
+
+export interface PasswordChange extends SignInFrom {
   readonly old_password?: string
   readonly reset_token?: string
   readonly new_password: string
 }
 
 /**
- * Ends every session of the person and opens a new one. A reset, which follows a loss, also revokes their personal access
+ * Ends every session and reset token of the person and opens a new session. A reset, which follows a loss, also revokes their personal access
  * tokens. A wrong proof counts as a failed sign-in.
  *
- * @throws Invalid unless there is exactly one proof; Refusal unauthenticated, invalid_credentials, invalid_token, rate_limited
+ * @throws Invalid unless there is exactly one proof, new_password; Refusal unauthenticated, invalid_credentials, invalid_token, rate_limited
  */
 export async function changePassword(deps: Deps, actor: Actor, input: PasswordChange): Promise<Session> {
-  const { old_password, reset_token, new_password, from } = input
+  const { old_password, reset_token, new_password, ...client } = input
+  const { from } = client
   if ((old_password === undefined) === (reset_token === undefined)) throw eitherProof()
+  await requireUncommon('new_password', new_password)
   if (old_password === undefined) {
-    return deps.limitSignIn({ from }, () => changeBy(deps, from, new_password, byResetToken(deps, reset_token ?? '')))
+    return deps.limitSignIn({ from }, () => changeBy(deps, client, new_password, byResetToken(deps, reset_token ?? '')))
   }
   if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to change your password')
   const account = await readAccount(deps, actor.id)
   return deps.limitSignIn(await attemptOn(deps, from, account), () =>
-    changeBy(deps, from, new_password, byOldPassword(account, old_password)),
+    changeBy(deps, client, new_password, byOldPassword(deps, account, old_password)),
   )
 }
 
@@ -114,33 +190,36 @@ function eitherProof(): Invalid {
 }
 
 interface Proof {
-  readonly revokesTokens: boolean
+  readonly method: 'password' | 'reset'
   /** Runs before the new password is hashed, since hashing is expensive. @throws Refusal */
   check(): Promise<void>
   /** The account whose password changes; runs in the transaction that changes it. @throws Refusal */
   use(trx: CredentialsDb): Promise<string>
 }
 
-async function changeBy(deps: Deps, from: string, password: string, proof: Proof): Promise<Session> {
+async function changeBy(deps: Deps, client: SignInFrom, password: string, proof: Proof): Promise<Session> {
   await proof.check()
   const password_hash = await hashPassword(deps, 'change', password)
   const now = deps.now().toISOString()
   const accountId = await deps.credentials.write(async (trx) => {
     const id = await proof.use(trx)
+    if ((await findActiveProfile(trx, id)) === undefined) throw disabled()
     await setPasswordHash(trx, id, password_hash)
+    await deleteResetTokens(trx, id)
     await setSessionsRevoked(trx, id, now)
-    if (proof.revokesTokens) await deleteAccessTokens(trx, id)
+    if (proof.method === 'reset') await deleteAccessTokens(trx, id)
     return id
   })
-  return signIn(deps, await readAccount(deps, accountId), from, 'The password is changed; other sessions have ended')
+  const account = await readAccount(deps, accountId)
+  return signIn(deps, account, client, 'The password is changed; other sessions have ended', proof.method)
 }
 
-function byOldPassword(account: Account, password: string): Proof {
+function byOldPassword(deps: Deps, account: Account, password: string): Proof {
   const wrong = () => new Refusal('invalid_credentials', 'The old password is wrong')
   return {
-    revokesTokens: false,
+    method: 'password',
     check: async () => {
-      if (!(await isPassword('change', account.password_hash, password))) throw wrong()
+      if (!(await isPassword(deps, 'change', account.password_hash, password))) throw wrong()
     },
     use: async (trx) => {
       // The password may have changed while the old one was checked.
@@ -156,7 +235,7 @@ function byResetToken(deps: Deps, token: string): Proof {
   const now = () => deps.now().toISOString()
   const bad = () => new Refusal('invalid_token', 'The reset token is unknown, expired or used up')
   return {
-    revokesTokens: true,
+    method: 'reset',
     check: async () => {
       if (!(await isResetToken(deps.credentials.read, hash, now()))) throw bad()
     },
@@ -173,20 +252,17 @@ export async function readMe(deps: Deps, actor: Person): Promise<User> {
   return userOf(deps, await readAccount(deps, actor.id))
 }
 
-/** The person of an account; undefined if the account is gone. */
-export async function findPerson(deps: Deps, id: string): Promise<Person | undefined> {
-  const account = await findProfile(deps.credentials.read, id)
-  return account && personOf(account)
-}
-
-async function signIn(deps: Deps, account: Profile, from: string, message: string): Promise<Session> {
-  await ensurePersonalOrg(deps, personOf(account), account.org_id)
-  const refreshToken = await openSession(deps, account.id, from)
-  return sessionAnswer(deps, account, refreshToken, message)
-}
-
-async function readAccount(deps: Deps, id: string): Promise<Account> {
-  const account = await findAccountById(deps.credentials.read, id)
-  if (account === undefined) throw new Refusal('invalid_token', 'The account is gone')
-  return account
+/** @throws Refusal account_disabled */
+async function signIn(
+  deps: Deps,
+  account: Account,
+  client: SignInFrom,
+  message: string,
+  method: 'password' | 'reset' = 'password',
+): Promise<Session> {
+  const session = await openSession(deps, account.id, client, method)
+  const person = personOf(account)
+  await ensurePersonalOrg(deps, person, account.org_id)
+  await finishMembershipsOf(deps, person)
+  return sessionAnswer(deps, account, session, message)
 }

@@ -2,21 +2,46 @@
 
 import { cleanIdentity, withoutCrud } from '../../../gitstore/names.ts'
 import { invalid } from '../../errors.ts'
+import { isHiddenEmail } from '../format/hidden-emails.ts'
+import { isOneLine } from '../format/texts.ts'
 
 /** The intersection of the HTML standard and RFC 5321 (Dot-string, no quotes, no address literal), with a dotted domain. */
 const atom = "[\\w!#$%&'*+/=?^`{|}~-]+"
 const label = '[a-z\\d](?:[a-z\\d-]{0,61}[a-z\\d])?'
 const address = new RegExp(`^(?=.{1,254}$)(?=[^@]{1,64}@)${atom}(?:\\.${atom})*@${label}(?:\\.${label})+$`, 'i')
 
-/** @throws Invalid */
-export function requireEmail(email: string): void {
-  if (!address.test(email)) throw invalid(['body', 'email'], 'Value error, not a valid e-mail address', email)
+export function isEmail(email: string): boolean {
+  return address.test(email) && !isHiddenEmail(email)
 }
 
-/** @throws Invalid if git would strip the whole name from a commit */
+/** @throws Invalid, also for an address that stands for another in Git */
+export function requireEmail(email: string, field = 'email'): void {
+  if (!isEmail(email)) throw invalid(['body', field], 'Value error, not a valid e-mail address', email)
+}
+
+/** Characters; org.json and member files hold no longer ones. */
+const longestName = 200
+
+/** @throws Invalid if it is too long or has control characters, or if git would strip the whole name from a commit */
 export function requireAuthorName(name: string): void {
+  requireLine('name', name, longestName)
   if (isAuthorName(name)) return
   throw invalid(['body', 'name'], 'Git would keep nothing of this name in a commit; use letters or digits', name)
+}
+
+/** Text that stands in one line of a list. @param field of the request's body @throws Invalid */
+export function requireLine(field: string, text: string, longest: number): void {
+  if (isOneLine(text) && [...text].length <= longest) return
+  throw invalid(
+    ['body', field],
+    `Value error, at most ${longest} characters, and no control characters`,
+    text.slice(0, longest),
+  )
+}
+
+/** A name that tells nothing of the e-mail. */
+export function unnamed(accountId: string): string {
+  return `user-${accountId.slice(-8)}`
 }
 
 /** The part before the @, unless git would strip it. */

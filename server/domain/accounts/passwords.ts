@@ -1,5 +1,6 @@
 /** Passwords: argon2id, rate-limited so that threads remain for the file system. */
 
+import { randomBytes } from 'node:crypto'
 import { argon2id, hash, verify } from 'argon2'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
@@ -19,15 +20,26 @@ export type Purpose = 'return' | 'login' | 'signup' | 'change'
 const nobodys = '$argon2id$v=19$m=19456,t=2,p=1$zcuF4NXXrcr6Dcz2AEzzOg$LtyOS6Gkq9mI3Royd4+elU6sp1LVAkUOSAh6TUmzUYM'
 
 /** @throws Refusal rate_limited */
-export function hashPassword({ config }: Deps, purpose: Purpose, password: string): Promise<string> {
-  const { memoryKib, passes } = config.passwordCost ?? ownCost
+export function hashPassword(deps: Deps, purpose: Purpose, password: string): Promise<string> {
+  const { memoryKib, passes } = deps.config.passwordCost ?? ownCost
   const cost = { type: argon2id, memoryCost: memoryKib, timeCost: passes, parallelism: 1 }
-  return queued(purpose, () => hash(password.normalize('NFC'), cost))
+  return queued(deps, purpose, () => hash(password.normalize('NFC'), cost))
+}
+
+/** The hash of a random password that is then discarded. @throws Refusal rate_limited */
+export function unknownPassword(deps: Deps): Promise<string> {
+  return hashPassword(deps, 'signup', randomBytes(32).toString('base64url'))
 }
 
 /** Whether `password` matches `hashed`; never for undefined (an unknown account). @throws Refusal rate_limited */
-export function isPassword(purpose: Purpose, hashed: string | undefined, password: string): Promise<boolean> {
+export function isPassword(
+  deps: Deps,
+  purpose: Purpose,
+  hashed: string | undefined,
+  password: string,
+): Promise<boolean> {
   return queued(
+    deps,
     purpose,
     async () => (await verify(hashed ?? nobodys, password.normalize('NFC'))) && hashed !== undefined,
   )
@@ -37,9 +49,17 @@ export function isPassword(purpose: Purpose, hashed: string | undefined, passwor
 const queues = new Map<Purpose, (() => void)[]>()
 let running = 0
 
-async function queued<R>(purpose: Purpose, work: () => Promise<R>): Promise<R> {
+export function passwordsWaiting(): number {
+  return [...queues.values()].reduce((sum, queue) => sum + queue.length, 0)
+}
+
+async function queued<R>({ waited }: Deps, purpose: Purpose, work: () => Promise<R>): Promise<R> {
   if (running < atOnce) running++
-  else await turn(purpose)
+  else {
+    const since = performance.now()
+    await turn(purpose)
+    waited?.(performance.now() - since)
+  }
   try {
     return await work()
   } finally {

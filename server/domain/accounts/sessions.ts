@@ -1,10 +1,11 @@
 /** Sessions: a chain of refresh tokens, each of which works once. */
 
 import { v7 as newId } from 'uuid'
-import { findAccountById, type Profile } from '../../../index/credentials/accounts.ts'
+import { findActiveProfile, type Profile, setAccountSeen } from '../../../index/credentials/accounts.ts'
 import { deleteAddressesUntil, setAddressSeen } from '../../../index/credentials/addresses.ts'
 import {
   deleteEndedSessions,
+  deleteResetTokens,
   findRefreshToken,
   insertRefreshToken,
   insertResetToken,
@@ -14,6 +15,7 @@ import {
 } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
+import { withoutControls } from '../format/texts.ts'
 import { accessSeconds } from './keys.ts'
 import { addressLifetimeMs } from './sign-ins.ts'
 import { accessToken, hashOf, idToken, newToken, seal, unseal } from './tokens.ts'
@@ -39,25 +41,70 @@ export interface Session {
   readonly tokenType: 'Bearer'
 }
 
-/** Opens a session and returns its first refresh token. `from`: the address it is opened from. */
-export async function openSession(deps: Deps, accountId: string, from: string): Promise<string> {
+/** Where a person signs in from. */
+export interface SignInFrom {
+  /** The caller's address, or network. */
+  readonly from: string
+  /** The header of that name. */
+  readonly userAgent?: string
+}
+
+/** Characters of a client's description that are kept. */
+const agentLength = 200
+
+/** A session, and the refresh token that prolongs it. */
+interface OpenSession {
+  readonly id: string
+  readonly refreshToken: string
+}
+
+/** Opens a session of the account. @throws Refusal account_disabled, also if it was deleted meanwhile */
+export async function openSession(
+  deps: Deps,
+  accountId: string,
+  { from, userAgent }: SignInFrom,
+  method: 'password' | 'reset',
+): Promise<OpenSession> {
   const token = newToken('refresh')
+  const now = deps.now().toISOString()
   const forgotten = new Date(deps.now().getTime() - addressLifetimeMs).toISOString()
-  const session = { id: newId(), account_id: accountId, created_at: deps.now().toISOString(), revoked_at: null }
+  const session = {
+    id: newId(),
+    account_id: accountId,
+    created_at: now,
+    revoked_at: null,
+    last_used_at: now,
+    user_agent: userAgent === undefined ? null : withoutControls(userAgent).slice(0, agentLength),
+    address: coarse(from),
+    method,
+  }
   await deps.credentials.write(async (trx) => {
+    if ((await findActiveProfile(trx, accountId)) === undefined) throw disabled()
     await deleteEndedSessions(trx, accountId, session.created_at)
     await insertSession(trx, session)
     await insertRefreshToken(trx, refreshRow(token, session.id, deps.now()))
     await deleteAddressesUntil(trx, accountId, forgotten)
-    await setAddressSeen(trx, accountId, from, session.created_at)
+    await setAddressSeen(trx, accountId, from, now)
+    await setAccountSeen(trx, accountId, now)
   })
-  return token
+  return { id: session.id, refreshToken: token }
+}
+
+export function disabled(): Refusal {
+  return new Refusal('account_disabled', 'The account is disabled; ask the operator')
+}
+
+/** The network of an address: enough to recognise a place by, too little to find a person. */
+function coarse(from: string): string {
+  const [address = '', prefix] = from.split('/')
+  if (prefix === undefined) return address.replace(/\.\d+$/, '.0/24')
+  return `${address.replace(/::$/, '').split(':').slice(0, 3).join(':')}::/48`
 }
 
 export async function sessionAnswer(
   deps: Deps,
   profile: Profile,
-  refreshToken: string,
+  { id, refreshToken }: OpenSession,
   message: string,
 ): Promise<Session> {
   const person = personOf(profile)
@@ -65,8 +112,8 @@ export async function sessionAnswer(
   return {
     message,
     user: await userOf(deps, profile),
-    accessToken: await accessToken(deps.keys, person, now),
-    idToken: await idToken(deps.keys, person, now),
+    accessToken: await accessToken(deps.keys, person, id, now),
+    idToken: await idToken(deps.keys, profile, now),
     refreshToken,
     expiresIn: accessSeconds,
     tokenType: 'Bearer',
@@ -82,7 +129,7 @@ export async function sessionAnswer(
  */
 export async function refresh(
   deps: Deps,
-  { refreshToken: token, from }: { refreshToken: string; from: string },
+  { refreshToken: token, from }: { refreshToken: string } & SignInFrom,
 ): Promise<Session> {
   const now = deps.now()
   const fresh = newToken('refresh')
@@ -92,7 +139,7 @@ export async function refresh(
     if (row === undefined || row.revoked_at !== null || row.expires_at <= now.toISOString()) return undefined
     if (row.used_at !== null && row.successor !== null) {
       if (Math.abs(now.getTime() - Date.parse(row.used_at)) <= graceMs) {
-        return { accountId: row.account_id, token: unseal(token, row.successor) }
+        return { accountId: row.account_id, id: row.session_id, refreshToken: unseal(token, row.successor) }
       }
       await setSessionRevoked(trx, row.session_id, now.toISOString())
       return undefined
@@ -100,13 +147,13 @@ export async function refresh(
     await setRefreshTokenUsed(trx, hash, now.toISOString(), seal(token, fresh))
     await insertRefreshToken(trx, refreshRow(fresh, row.session_id, now))
     await setAddressSeen(trx, row.account_id, from, now.toISOString())
-    return { accountId: row.account_id, token: fresh }
+    return { accountId: row.account_id, id: row.session_id, refreshToken: fresh }
   })
-  const account = next && (await findAccountById(deps.credentials.read, next.accountId))
+  const account = next && (await findActiveProfile(deps.credentials.read, next.accountId))
   if (next === undefined || account === undefined) {
     throw new Refusal('invalid_token', 'The refresh token is unknown, expired, used up or revoked')
   }
-  return sessionAnswer(deps, account, next.token, 'The session goes on')
+  return sessionAnswer(deps, account, next, 'The session goes on')
 }
 
 /** Ends the token's session. Does nothing for an unknown or expired token. */
@@ -117,14 +164,20 @@ export async function logout(deps: Deps, { refreshToken }: { refreshToken: strin
   })
 }
 
-/** A one-time token for `changePassword`. */
-export async function issueResetToken(deps: Deps, accountId: string): Promise<string> {
+export interface ResetToken {
+  readonly reset_token: string
+  readonly expires_at: string
+}
+
+/** A one-time token for `changePassword`; those of the account from before end. */
+export async function issueResetToken(deps: Deps, accountId: string): Promise<ResetToken> {
   const token = newToken('reset')
   const expires_at = new Date(deps.now().getTime() + resetLifetimeMs).toISOString()
-  await deps.credentials.write((trx) =>
-    insertResetToken(trx, { hash: hashOf(token), account_id: accountId, expires_at, used_at: null }),
-  )
-  return token
+  await deps.credentials.write(async (trx) => {
+    await deleteResetTokens(trx, accountId)
+    await insertResetToken(trx, { hash: hashOf(token), account_id: accountId, expires_at, used_at: null })
+  })
+  return { reset_token: token, expires_at }
 }
 
 function refreshRow(token: string, session_id: string, now: Date) {

@@ -3,27 +3,33 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { v4 as randomUuid } from 'uuid'
+import type { Profile } from '../../../index/credentials/accounts.ts'
 import type { Person } from '../actor.ts'
 import { accessSeconds, algorithm, type Keys } from './keys.ts'
 
-/** An access token, valid for `accessSeconds`. */
-export function accessToken(keys: Keys, person: Person, now: Date): Promise<string> {
-  return sign(keys, person, now, { token_use: 'access' })
+/** An access token, valid for `accessSeconds`, unless its session ends before. */
+export function accessToken(keys: Keys, person: Person, sessionId: string, now: Date): Promise<string> {
+  return sign(keys, person, now, { token_use: 'access', sid: sessionId })
 }
 
 /** An id token: names the person to the client; grants no access. */
-export function idToken(keys: Keys, person: Person, now: Date): Promise<string> {
-  return sign(keys, person, now, { token_use: 'id', email: person.email, name: person.name })
+export function idToken(keys: Keys, { id, email, name }: Profile, now: Date): Promise<string> {
+  return sign(keys, { id }, now, { token_use: 'id', email, name })
 }
 
-async function sign(keys: Keys, person: Person, now: Date, claims: Record<string, string>): Promise<string> {
+async function sign(
+  keys: Keys,
+  { id }: { readonly id: string },
+  now: Date,
+  claims: Record<string, string>,
+): Promise<string> {
   const { kid, privateKey } = await keys.signing(now.getTime())
   const seconds = Math.floor(now.getTime() / 1000)
   return new SignJWT(claims)
     .setProtectedHeader({ alg: algorithm, typ: 'JWT', kid })
     .setIssuer(keys.issuer)
     .setAudience(keys.issuer)
-    .setSubject(person.id)
+    .setSubject(id)
     .setIssuedAt(seconds)
     .setExpirationTime(seconds + accessSeconds)
     .setJti(randomUuid())
@@ -31,11 +37,11 @@ async function sign(keys: Keys, person: Person, now: Date, claims: Record<string
 }
 
 /** 256 random bits behind a prefix that people and secret scanners recognise. */
-export function newToken(kind: 'refresh' | 'reset'): string {
+export function newToken(kind: 'refresh' | 'reset' | 'invite'): string {
   return `grv_${kind}_${randomBytes(32).toString('base64url')}`
 }
 
-/** Only letters and digits, so that no `grv_refresh_…` or `grv_reset_…` matches. */
+/** Only letters and digits, so that no `grv_refresh_…`, `grv_reset_…` or `grv_invite_…` matches. */
 const accessTokenForm = /^grv_[0-9A-Za-z]{43}$/
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

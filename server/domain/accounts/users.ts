@@ -4,6 +4,7 @@ import type { Profile } from '../../../index/credentials/accounts.ts'
 import type { Deps } from '../../deps.ts'
 import { findOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { emailInGit } from '../format/hidden-emails.ts'
 
 export interface User {
   readonly id: string
@@ -12,13 +13,27 @@ export interface User {
   readonly created_at: string
   /** The personal organisation; absent once it is deleted. */
   readonly org_id?: string
+  /** Present where it is true. */
+  readonly hide_email?: true
+  /** Present where it is true. */
+  readonly is_admin?: true
 }
 
-export async function userOf(deps: Deps, { id, email, name, created_at, org_id }: Profile): Promise<User> {
+export async function userOf(deps: Deps, profile: Profile): Promise<User> {
+  const { id, email, name, created_at, org_id, hide_email, is_admin } = profile
   const org = await findOrg(deps, org_id)
-  return { id, email, name, created_at, ...(org ? { org_id } : {}) }
+  return {
+    id,
+    email,
+    name,
+    created_at,
+    ...(org ? { org_id } : {}),
+    ...(hide_email === 1 ? { hide_email: true } : {}),
+    ...(is_admin === 1 ? { is_admin: true } : {}),
+  }
 }
 
-export function personOf({ id, email, name }: Profile): Person {
-  return { kind: 'person', id, email, name }
+export function personOf(profile: Profile): Person {
+  const { id, name, is_admin } = profile
+  return { kind: 'person', id, email: emailInGit(profile), name, isAdmin: is_admin === 1 }
 }

@@ -22,9 +22,12 @@ export async function maintainRepositories(deps: Deps): Promise<void> {
   const pause = (ms: number) => sleep(ms, undefined, { signal: deps.draining, ref: false }).catch(() => {})
   await pause(pausesMs.first)
   while (!deps.draining.aborted) {
-    await maintainAll(deps, failures).catch((error: unknown) =>
-      deps.log.error({ err: error }, 'the maintenance failed; it continues in a minute'),
+    const began = performance.now()
+    await maintainAll(deps, failures).then(
+      () => deps.metrics.sweepSuccess.set({ chore: 'maintenance' }, deps.now().getTime() / 1000),
+      (error: unknown) => deps.log.error({ err: error }, 'the maintenance failed; it continues in a minute'),
     )
+    deps.metrics.sweepSeconds.set({ chore: 'maintenance' }, (performance.now() - began) / 1000)
     await pause(pausesMs.other)
   }
 }
@@ -46,6 +49,7 @@ async function maintainAll(deps: Deps, failures: Map<string, Failure>): Promise<
     } catch (error) {
       if (deps.draining.aborted || isPassing(error)) continue
       const message = error instanceof Error ? error.message : String(error)
+      deps.metrics.maintained.inc({ outcome: 'failed' })
       failures.set(path, { until: performance.now() + retryAfterMs, message })
       if (failure?.message !== message)
         deps.log.error({ err: error, path }, 'a repository could not be maintained; it is unchanged')
@@ -53,11 +57,12 @@ async function maintainAll(deps: Deps, failures: Map<string, Failure>): Promise<
   }
 }
 
-async function maintainOne({ store, draining, log }: Deps, repo: Repo): Promise<void> {
+async function maintainOne({ store, draining, log, metrics }: Deps, repo: Repo): Promise<void> {
   const needs = await needsOf(repo)
   if (!Object.values(needs).some(Boolean)) return
   const since = performance.now()
   await holding(store, { repo, ref: maintenanceRef }, '', () => maintain(repo, needs, draining))
+  metrics.maintained.inc({ outcome: 'done' })
   log.info({ path: repo.dir, ...needs, ms: Math.round(performance.now() - since) }, 'a repository was maintained')
 }
 

@@ -9,6 +9,9 @@ import { isUnfinished } from '../../../gitstore/temporary-names.ts'
 import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'
 import { forgetLogs } from '../../../index/derived/chain-removal.ts'
 import type { Deps } from '../../deps.ts'
+import { takeOutDeleted } from '../accounts/deletion.ts'
+import { finishMemberships, forgetInvitations } from '../accounts/memberships.ts'
+import { updateMembersBehind } from '../accounts/profile.ts'
 import { type IndexOne, indexAll, indexOne, type UnreadableRepository } from '../indexing/reindex.ts'
 import { listStoredRepositories } from '../indexing/stored-repositories.ts'
 import { isId, orgFolder } from '../layout.ts'
@@ -16,6 +19,8 @@ import { repairRepository } from './repair.ts'
 
 /** A recurring job; jobs run one after the other. */
 interface Job {
+  /** Its name in metrics. */
+  readonly chore: string
   /** The log message if it fails. */
   readonly failed: string
   /** Minimum milliseconds between its end and its next start. */
@@ -28,19 +33,60 @@ const minuteMs = 60_000
 /** In this order; all run at the start. */
 function jobsOf(report: Report): readonly Job[] {
   return [
-    { everyMs: minuteMs, work: recoverDead, failed: 'transactions of dead processes could not be recovered' },
-    { everyMs: minuteMs, work: removeUnfinished, failed: 'unfinished folders could not be removed' },
     {
+      chore: 'recovery',
+      everyMs: minuteMs,
+      work: recoverDead,
+      failed: 'transactions of dead processes could not be recovered',
+    },
+    {
+      chore: 'unfinished',
+      everyMs: minuteMs,
+      work: removeUnfinished,
+      failed: 'unfinished folders could not be removed',
+    },
+    {
+      chore: 'repair',
       everyMs: 60 * minuteMs,
       work: repairAll,
       failed: 'the repositories could not be checked for damage by crashes',
     },
     {
+      chore: 'index',
       everyMs: minuteMs,
       work: async (deps) => report((await indexAll(deps, undefined, repairAndIndex)).failed),
       failed: 'the repositories could not be indexed',
     },
-    { everyMs: minuteMs, work: forgetGone, failed: 'histories of deleted nodes could not be removed' },
+    {
+      chore: 'members',
+      everyMs: minuteMs,
+      work: updateMembersBehind,
+      failed: 'member files could not be brought up to date',
+    },
+    {
+      chore: 'departures',
+      everyMs: minuteMs,
+      work: takeOutDeleted,
+      failed: 'memberships of deleted accounts could not be ended',
+    },
+    {
+      chore: 'memberships',
+      everyMs: minuteMs,
+      work: finishMemberships,
+      failed: 'pending memberships could not be committed',
+    },
+    {
+      chore: 'invitations',
+      everyMs: 60 * minuteMs,
+      work: forgetInvitations,
+      failed: 'expired invitations could not be removed',
+    },
+    {
+      chore: 'histories',
+      everyMs: minuteMs,
+      work: forgetGone,
+      failed: 'histories of deleted nodes could not be removed',
+    },
   ]
 }
 
@@ -55,10 +101,12 @@ export async function sweep(deps: Deps, report: Report): Promise<void> {
     for (const job of jobs) {
       const began = performance.now()
       if (deps.draining.aborted || began < (dueAt.get(job) ?? 0)) continue
-      await job
-        .work(deps)
-        .catch((error: unknown) => deps.log.error({ err: error }, `${job.failed}; it will be retried`))
+      await job.work(deps).then(
+        () => deps.metrics.sweepSuccess.set({ chore: job.chore }, deps.now().getTime() / 1000),
+        (error: unknown) => deps.log.error({ err: error }, `${job.failed}; it will be retried`),
+      )
       const ended = performance.now()
+      deps.metrics.sweepSeconds.set({ chore: job.chore }, (ended - began) / 1000)
       dueAt.set(job, ended + Math.max(job.everyMs, restFactor * (ended - began)))
     }
     const next = Math.min(...dueAt.values()) - performance.now()
@@ -70,9 +118,11 @@ export async function sweep(deps: Deps, report: Report): Promise<void> {
 export type Report = (unreadable: readonly UnreadableRepository[]) => void
 
 /** Logs once when a repository becomes unreadable, and once when it is readable again. */
-export function reporter({ log }: Pick<Deps, 'log'>): Report {
+export function reporter({ log, metrics }: Pick<Deps, 'log' | 'metrics'>): Report {
   let known = new Map<string, string>()
   return (unreadable) => {
+    metrics.unreadable.set(unreadable.filter(({ error }) => isDamage(error)).length)
+    metrics.behindNodes.set(unreadable.filter(({ path }) => path.includes('/')).length)
     for (const { path, reason, error } of unreadable)
       if (known.get(path) !== reason)
         log.error({ err: error, path }, 'a repository cannot be read; it answers 503 until it is repaired')

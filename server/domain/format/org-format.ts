@@ -9,12 +9,11 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { readTree } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import type { Role } from '../../../index/derived/schema.ts'
-import type { Person } from '../actor.ts'
+import { type Role, roles } from '../../../index/derived/schema.ts'
 import { isId } from '../layout.ts'
 import type { PathProblem } from './path-problem.ts'
 import { memberFile, membersFolder, orgFile } from './paths.ts'
-import { asJson, laterOf, signature, timeOf } from './signatures.ts'
+import { type Author, asJson, laterOf, signature, timeOf } from './signatures.ts'
 
 /** `org.json`. */
 interface OrgFile {
@@ -52,7 +51,7 @@ const orgSchema = z.looseObject({
 const memberSchema = z.looseObject({
   email: z.string().min(1).max(254),
   name: z.string().min(1).max(200),
-  role: z.enum(['reader', 'editor', 'maintainer', 'owner']),
+  role: z.enum(roles),
   created_at: z.iso.datetime(),
 })
 
@@ -89,7 +88,7 @@ export async function commitOrg(
   repo: Repo,
   before: Oid | null,
   record: OrgRecord,
-  by: Person,
+  by: Author,
   at: Date,
   message: string,
 ): Promise<Oid> {

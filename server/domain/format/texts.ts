@@ -5,6 +5,11 @@ export function isOneLine(text: string): boolean {
   return !/[\p{Cc}\p{Surrogate}]/u.test(text)
 }
 
+/** Text of a header, shown to people: without control characters and halves of surrogate pairs. */
+export function withoutControls(text: string): string {
+  return text.replace(/[\p{Cc}\p{Surrogate}]/gu, '')
+}
+
 /** A message as git keeps it; git removes each `\r` itself. */
 export function withLineFeeds(text: string): string {
   return text.replace(/\r\n?/g, '\n')

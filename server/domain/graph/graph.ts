@@ -74,11 +74,14 @@ function drawGraph(deps: Deps, orgId: string, version: string): Promise<Drawn | 
   const latest = drawings.get(orgId)
   if (latest && (latest.version === version || !latest.begun)) return latest.graph
   const order = { file: join(deps.store.root, indexFile), orgId, known: graphs.peek(orgId)?.counts }
+  let began = 0
   const begin = () => {
     drawing.begun = true
+    began = performance.now()
   }
   const graph = drawInThread(order, begin)
     .then((drawn) => {
+      deps.metrics.graphSeconds.observe((performance.now() - began) / 1000)
       if (drawn !== undefined) graphs.set(orgId, drawn)
       return drawn
     })

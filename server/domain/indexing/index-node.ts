@@ -34,10 +34,21 @@ const rounds = 50
 /** Brings a node's rows up to its refs, and its ledger up to its branches. */
 export async function indexNode(deps: Deps, orgId: string, nodeId: string): Promise<void> {
   const repo = nodeRepo(deps.store, orgId, nodeId)
-  for (let round = 0; round < rounds; round++) {
-    if (await indexOnce(deps, orgId, nodeId, repo)) return
+  await countFailure(deps, 'node', async () => {
+    for (let round = 0; round < rounds; round++) {
+      if (await indexOnce(deps, orgId, nodeId, repo)) return
+    }
+    throw new GitError('busy', 'The node changes faster than it can be indexed; nothing is lost')
+  })
+}
+
+async function countFailure({ metrics }: Deps, kind: 'node' | 'org', work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    metrics.followFailures.inc({ kind })
+    throw error
   }
-  throw new GitError('busy', 'The node changes faster than it can be indexed; nothing is lost')
 }
 
 /** Indexes the node and logs a failure: the change is already committed, and the sweep retries. */
@@ -79,6 +90,7 @@ async function indexOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo):
   if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
   const branches = listRefs(repo, 'refs/heads/')
   if (row?.ledger === ledger && agree(row, indexed, branches)) return true
+  const stop = deps.metrics.followSeconds.startTimer({ kind: 'node' })
   const { records, gone } =
     row?.ledger === ledger
       ? { records: [], gone: [] }
@@ -106,6 +118,7 @@ async function indexOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo):
   }
   try {
     const written = await deps.index.write((trx) => replaceNodeRows(trx, change))
+    if (written) stop()
     if (written && row) keepBranches({ ...row, ...written }, branches)
     return written !== undefined
   } catch (error) {
@@ -185,12 +198,17 @@ function edgesOf(nodeId: string, content: NodeContent) {
 /** Brings the rows of an organisation and its members up to org.git. */
 export async function indexOrg(deps: Deps, orgId: string): Promise<void> {
   if (!isId(orgId)) return
+  await countFailure(deps, 'org', () => followOrg(deps, orgId))
+}
+
+async function followOrg(deps: Deps, orgId: string): Promise<void> {
   const repo = orgRepo(deps.store, orgId)
   for (let round = 0; round < rounds; round++) {
     const before = (await findOrgHead(deps.index.read, orgId)) ?? null
     const head = repoExists(repo) ? readRef(repo, main) : null
     if (head === null && repoExists(repo)) throw new GitError('ref_damaged', `${main} is missing`, { ref: main })
     if (before === head) return
+    const stop = deps.metrics.followSeconds.startTimer({ kind: 'org' })
     if (head === null) {
       await deps.index.write((trx) => deleteOrgRow(trx, orgId))
       return
@@ -199,6 +217,7 @@ export async function indexOrg(deps: Deps, orgId: string): Promise<void> {
     if (damaged.length > 0)
       deps.log.error({ orgId, damaged }, 'files of members cannot be read; these people are not members')
     await deps.index.write((trx) => replaceOrgRows(trx, before, { ...org, head }, members))
+    stop()
   }
 }
 

@@ -10,6 +10,7 @@ import { type Difference, differencesBetween } from '../../../index/derived/comp
 import { listParentEdges } from '../../../index/derived/edges.ts'
 import { withoutCycles } from '../../../index/graph/acyclic.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
+import { appliedMigrations } from '../../../index/sqlite/migration-copy.ts'
 import type { Deps } from '../../deps.ts'
 import { indexAll, indexOne } from '../indexing/reindex.ts'
 import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
@@ -19,6 +20,8 @@ import { examineRepository, type Finding, fault } from './repository-findings.ts
 export interface Examination {
   readonly orgs: number
   readonly nodes: number
+  /** The newest migration in each database, by its file; absent where it cannot be read. */
+  readonly schemas: Readonly<Record<string, string>>
   /** By path. */
   readonly findings: readonly Finding[]
 }
@@ -68,8 +71,20 @@ export async function examine(
   return {
     orgs: repositories.filter(({ nodeId }) => nodeId === undefined).length,
     nodes: repositories.filter(({ nodeId }) => nodeId !== undefined).length,
+    schemas: await schemasIn(root),
     findings: findings.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)),
   }
+}
+
+async function schemasIn(root: string): Promise<Record<string, string>> {
+  const schemas: Record<string, string> = {}
+  for (const name of [credentialsFile, indexFile]) {
+    // Damage is reported as such.
+    const applied = await appliedMigrations(join(root, name)).catch(() => [])
+    const newest = applied.at(-1)
+    if (newest !== undefined) schemas[name] = newest
+  }
+  return schemas
 }
 
 function databaseFault(file: string): string | undefined {

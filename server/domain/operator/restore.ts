@@ -1,6 +1,5 @@
 /** Restores a data folder from copies of its repositories, with the accounts of a backup or with new ones. */
 
-import { randomBytes } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,12 +9,13 @@ import { syncDirectory, syncPath } from '../../../gitstore/durable.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
 import { openRegular } from '../../../gitstore/regular-files.ts'
 import { moveRepo } from '../../../gitstore/repos.ts'
-import { findAccountById, insertAccount } from '../../../index/credentials/accounts.ts'
+import { findAccountById, insertAccount, isDeletedAccount } from '../../../index/credentials/accounts.ts'
 import { listMemberships } from '../../../index/derived/org-queries.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import type { Deps } from '../../deps.ts'
-import { hashPassword } from '../accounts/passwords.ts'
+import { unknownPassword } from '../accounts/passwords.ts'
 import { issueResetToken } from '../accounts/sessions.ts'
+import { accountOfHiddenEmail } from '../format/hidden-emails.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { credentialsFile, isId, runFolder } from '../layout.ts'
 import { listLiveProcesses } from '../live-processes.ts'
@@ -101,15 +101,16 @@ export interface NewAccount {
 }
 
 /**
- * Creates an account, with the same id and a random password, for each member without one. The organisations are already
+ * Creates an account, with the same id and a random password, for each member without one, but for those whose account was deleted. The organisations are already
  * indexed. By e-mail.
  */
 export async function createAccounts(deps: Deps, problems: PathProblem[]): Promise<NewAccount[]> {
   const members = await listMemberships(deps.index.read)
-  const password_hash = await hashPassword(deps, 'signup', randomBytes(32).toString('base64url'))
+  const password_hash = await unknownPassword(deps)
   const accounts: NewAccount[] = []
   for (const id of [...new Set(members.map((member) => member.user_id))]) {
-    if (!isId(id) || (await findAccountById(deps.credentials.read, id))) continue
+    const { read } = deps.credentials
+    if (!isId(id) || (await findAccountById(read, id)) || (await isDeletedAccount(read, id))) continue
     const mine = members.filter((member) => member.user_id === id)
     // The creator of an organisation joined it when it was created; a person's first own organisation came with the account.
     const own = mine.filter(({ role }) => role === 'owner')
@@ -118,9 +119,10 @@ export async function createAccounts(deps: Deps, problems: PathProblem[]): Promi
     if (!profile) continue
     const { email, name } = profile
     const [created_at = ''] = mine.map((member) => member.created_at).sort()
-    const account = { id, email, name, password_hash, created_at, org_id: first?.org_id ?? newId() }
+    const hide_email = accountOfHiddenEmail(email) === id ? (1 as const) : (0 as const)
+    const account = { id, email, name, password_hash, created_at, org_id: first?.org_id ?? newId(), hide_email }
     if (await deps.credentials.write((trx) => insertAccount(trx, account)))
-      accounts.push({ email, resetToken: await issueResetToken(deps, id) })
+      accounts.push({ email, resetToken: (await issueResetToken(deps, id)).reset_token })
     else problems.push({ path: email, reason: `two people have this address; ${id} gets no account` })
   }
   return accounts.sort((a, b) => (a.email < b.email ? -1 : 1))

@@ -1,14 +1,18 @@
 /** Members of an organisation; org.git is the source of truth. */
 
-import { emailKey, findAccountByEmail } from '../../../index/credentials/accounts.ts'
+import { emailKey, findAccountByEmail, findAccountById } from '../../../index/credentials/accounts.ts'
+import { deletePendingMembership, findPendingMembership } from '../../../index/credentials/pending-memberships.ts'
+import type { Account } from '../../../index/credentials/schema.ts'
 import { listMemberRows, type MemberRow } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
-import { orgFor } from '../access.ts'
-import type { Person } from '../actor.ts'
+import { includesRole, orgFor } from '../access.ts'
+import type { Operator, Person } from '../actor.ts'
 import type { MemberAt, OrgAt } from '../at.ts'
+import { accountOfHiddenEmail, emailInGit } from '../format/hidden-emails.ts'
 import type { OrgRecord } from '../format/org-format.ts'
+import type { Author } from '../format/signatures.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { changeOrg, requireOwner } from './org-changes.ts'
 
@@ -24,40 +28,129 @@ export async function listMembers(deps: Deps, actor: Person, at: OrgAt, page: Pa
   return { members: rows, ...pageOf(page, total) }
 }
 
-/** Adds a person who has an account, or changes a member's role. @throws Refusal account_not_found, last_owner, too_many_members */
-export async function putMember(deps: Deps, actor: Person, at: MemberAt, { role }: { role: Role }): Promise<Member> {
-  await orgFor(deps, actor, at, 'owner')
-  const account = await findAccountByEmail(deps.credentials.read, at.email)
+/**
+ * Adds a person who has an account, or changes a member's role. The operator needs no role, so that an organisation without
+ * an owner gets one.
+ *
+ * @throws Refusal account_not_found, last_owner, too_many_members
+ */
+export async function putMember(
+  deps: Deps,
+  actor: Person | Operator,
+  at: MemberAt,
+  { role }: { role: Role },
+): Promise<Member> {
+  if (actor.kind === 'person') await orgFor(deps, actor, at, 'owner')
+  const account = await findAccountAt(deps, at)
   if (!account) throw new Refusal('account_not_found', 'There is no account with this e-mail address')
-  const now = deps.now().toISOString()
-  let member: Member = { user_id: account.id, email: account.email, name: account.name, role, created_at: now }
-  await changeOrg(deps, actor, at, 'member', (record) => {
-    requireOwner(record, actor)
-    const known = record.members.get(account.id)
-    member = { ...member, created_at: known?.created_at ?? now }
-    if (known?.role === role) return record
-    if (known?.role === 'owner') requireAnotherOwner(record, account.id)
-    if (!known && record.members.size >= maxMembers)
-      throw new Refusal('too_many_members', `An organisation has at most ${maxMembers} members; remove some first`)
-    const { user_id, ...file } = member
-    return { ...record, members: new Map([...record.members, [user_id, file]]) }
+  const { id: user_id, name } = account
+  const email = emailInGit(account)
+  const now = deps.now()
+  let created_at = now.toISOString()
+  await changeOrg(deps, actor, at, 'member', async (record) => {
+    if (actor.kind === 'person') requireOwner(record, actor)
+    await withdrawPending(deps, user_id, at)
+    const changed = withRole(record, { id: user_id, email, name }, role, now)
+    created_at = changed.members.get(user_id)?.created_at ?? created_at
+    return changed
   })
-  return member
+  return { user_id, email, name, role, created_at }
+}
+
+/**
+ * The record in which that person has `role`; the same record if they have it already. Who is a member keeps the time of
+ * joining.
+ *
+ * @throws Refusal last_owner, too_many_members
+ */
+function withRole(
+  record: OrgRecord,
+  { id, email, name }: { readonly id: string; readonly email: string; readonly name: string },
+  role: Role,
+  now: Date,
+): OrgRecord {
+  const known = record.members.get(id)
+  if (known?.role === role) return record
+  if (known?.role === 'owner') requireAnotherOwner(record, id)
+  if (!known && record.members.size >= maxMembers)
+    throw new Refusal('too_many_members', `An organisation has at most ${maxMembers} members; remove some first`)
+  // Keys of a later version stay.
+  const file = { ...known, email, name, role, created_at: known?.created_at ?? now.toISOString() }
+  return { ...record, members: new Map([...record.members, [id, file]]) }
+}
+
+/** The account of an address: of its own, or of the one that stands for it in Git. */
+async function findAccountAt(deps: Deps, { email }: MemberAt): Promise<Account | undefined> {
+  const id = accountOfHiddenEmail(email)
+  const { read } = deps.credentials
+  return id === undefined ? findAccountByEmail(read, email) : findAccountById(read, id)
 }
 
 /** Owners may remove any member; every member may leave. @throws Refusal member_not_found, last_owner */
 export async function removeMember(deps: Deps, actor: Person, at: MemberAt): Promise<void> {
   const { role } = await orgFor(deps, actor, at, 'reader')
   const key = emailKey(at.email)
-  const leaving = emailKey(actor.email) === key
+  const account = await findAccountAt(deps, at)
+  const leaving = account === undefined ? emailKey(actor.email) === key : account.id === actor.id
   if (!leaving && role !== 'owner') throw new Refusal('forbidden', 'Only an owner removes other members')
-  await changeOrg(deps, actor, at, leaving ? 'leave' : 'remove', (record) => {
-    const id = [...record.members].find(([, member]) => emailKey(member.email) === key)?.[0]
+  await changeOrg(deps, actor, at, leaving ? 'leave' : 'remove', async (record) => {
+    const named = [...record.members].find(([, member]) => emailKey(member.email) === key)?.[0]
+    const id = account !== undefined && record.members.has(account.id) ? account.id : named
     if (!id) throw new Refusal('member_not_found', 'There is no member with this e-mail address')
     if (!leaving) requireOwner(record, actor)
-    if (record.members.get(id)?.role === 'owner') requireAnotherOwner(record, id)
-    return { ...record, members: new Map([...record.members].filter(([other]) => other !== id)) }
+    await withdrawPending(deps, id, at)
+    return withoutMember(record, id)
   })
+}
+
+/**
+ * Takes the account out of the organisation; does nothing if it is not a member. `lastOwnerToo`: also the last owner, for an
+ * account that no longer exists; the operator then appoints another owner.
+ *
+ * @throws Refusal last_owner
+ */
+export async function leaveOrg(
+  deps: Deps,
+  by: Author,
+  at: OrgAt,
+  { accountId, lastOwnerToo = false }: { readonly accountId: string; readonly lastOwnerToo?: boolean },
+): Promise<void> {
+  const take = lastOwnerToo ? without : withoutMember
+  await changeOrg(deps, by, at, 'leave', (record) => (record.members.has(accountId) ? take(record, accountId) : record))
+}
+
+/** Writes the person's name and address into their member file, where they are a member and it has others. */
+export async function writeProfile(deps: Deps, person: Person, at: OrgAt): Promise<void> {
+  const { id, email, name } = person
+  await changeOrg(deps, person, at, 'email', (record) => {
+    const known = record.members.get(id)
+    if (known === undefined || (known.email === email && known.name === name)) return record
+    return { ...record, members: new Map([...record.members, [id, { ...known, email, name }]]) }
+  })
+}
+
+function withoutMember(record: OrgRecord, id: string): OrgRecord {
+  if (record.members.get(id)?.role === 'owner') requireAnotherOwner(record, id)
+  return without(record, id)
+}
+
+function without(record: OrgRecord, id: string): OrgRecord {
+  return { ...record, members: new Map([...record.members].filter(([other]) => other !== id)) }
+}
+
+/** The same, but who has that role or a higher one keeps it. @throws Refusal too_many_members */
+export function withRoleAtLeast(...[record, person, role, now]: Parameters<typeof withRole>): OrgRecord {
+  const known = record.members.get(person.id)
+  return known && includesRole(known.role, role) ? record : withRole(record, person, role, now)
+}
+
+/**
+ * An owner's decision about a member counts more than an invitation accepted before it: what a crash has left of that is not
+ * committed any more. Under the lock of org.git, as whatever commits it.
+ */
+async function withdrawPending({ credentials }: Deps, accountId: string, { orgId }: OrgAt): Promise<void> {
+  const pending = await findPendingMembership(credentials.read, accountId, orgId)
+  if (pending) await credentials.write((trx) => deletePendingMembership(trx, pending))
 }
 
 function requireAnotherOwner(record: OrgRecord, except: string): void {

@@ -3,32 +3,33 @@ import { isGitError } from '../../../gitstore/errors.ts'
 import { transact } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
-import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
+import type { Author } from '../format/signatures.ts'
 import { indexOrg } from '../indexing/index-node.ts'
 import { main, orgRepo } from '../layout.ts'
 
 /**
- * Changes org.git under its lock and indexes it: a change may revoke access, so it must be in force on return.
+ * Changes org.git under its lock and indexes it: a change may revoke access, so it must be in force on return. Without a
+ * commit where `change` returns the record that it gets.
  *
  * @throws Refusal what `change` throws, org_not_found, outcome_unknown (committed, but not indexed)
  */
 export async function changeOrg(
   deps: Deps,
-  actor: Person,
+  author: Author,
   { orgId }: OrgAt,
   message: string,
-  change: (record: OrgRecord) => OrgRecord,
+  change: (record: OrgRecord) => OrgRecord | Promise<OrgRecord>,
 ): Promise<void> {
   const repo = orgRepo(deps.store, orgId)
   await transact(deps.store, [{ repo, ref: main }], async (current) => {
     const head = current({ repo, ref: main })
     if (!head) throw new Refusal('org_not_found', 'Organisation not found')
     const before = await readRecord(repo, head)
-    const after = change(before)
+    const after = await change(before)
     if (after === before) return { moves: [], value: undefined }
-    const to = await commitOrg(repo, head, after, actor, deps.now(), message)
+    const to = await commitOrg(repo, head, after, author, deps.now(), message)
     return { moves: [{ repo, ref: main, to }], value: undefined }
   }).catch(orgIsGone)
   await indexOrg(deps, orgId).catch((error: unknown) => {
@@ -38,8 +39,12 @@ export async function changeOrg(
 }
 
 /** Checks the role again, under the lock. @throws Refusal forbidden */
-export function requireOwner(record: OrgRecord, actor: Person): void {
-  if (record.members.get(actor.id)?.role !== 'owner') throw new Refusal('forbidden', 'This needs the role owner')
+export function requireOwner(record: OrgRecord, actor: { readonly id: string }): void {
+  if (!isOwner(record, actor.id)) throw new Refusal('forbidden', 'This needs the role owner')
+}
+
+export function isOwner(record: OrgRecord, userId: string): boolean {
+  return record.members.get(userId)?.role === 'owner'
 }
 
 /** A missing repository means that the organisation was deleted meanwhile. */

@@ -101,10 +101,14 @@ export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Par
   return readOrg(deps, actor, at)
 }
 
-/** Renames the organisation's folder into the trash; running commits find it gone. @throws Refusal org_not_found */
+/** @throws Refusal org_not_found, forbidden */
 export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
   await orgFor(deps, actor, at, 'owner')
-  const { orgId } = at
+  await moveOrgToTrash(deps, at)
+}
+
+/** Renames the organisation's folder into the trash; running commits find it gone. @throws Refusal org_not_found */
+export async function moveOrgToTrash(deps: Deps, { orgId }: OrgAt): Promise<void> {
   await makeFolder(trashFolder(deps.store))
   await moveRepo(orgFolder(deps.store, orgId), trashedOrgFolder(deps.store, orgId, deps.now())).catch(orgIsGone)
   await indexOrg(deps, orgId)

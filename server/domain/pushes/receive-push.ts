@@ -5,6 +5,8 @@ import type { Repo } from '../../../gitstore/repo.ts'
 import type { Push, PushReport, RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
 import { syncReceived } from '../../../gitstore/transfer/quarantine.ts'
 import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
+import { countRefusal } from '../../metrics/observers.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
@@ -26,6 +28,11 @@ const maxRefs = 2_000
 const refsPerTransaction = 250
 /** Problems listed per ref. */
 const maxProblems = 20
+/** The outcome of a push, with the reasons of refusals for the log: without names of files and refs. */
+export interface PushOutcome extends PushReport {
+  readonly reasons: readonly string[]
+}
+
 /** For refs of an atomic push of which one is a folder of another. */
 const nameTaken = pushAnswerOf(new GitError('ref_name_taken', 'A ref is a folder of another'))
 
@@ -38,7 +45,7 @@ export async function receivePush(
   actor: Person,
   at: NodeAt,
   { commands, atomic }: Push,
-): Promise<PushReport> {
+): Promise<PushOutcome> {
   const repo = nodeRepo(deps.store, at.orgId, at.nodeId)
   let access: NodeAccess
   try {
@@ -46,13 +53,17 @@ export async function receivePush(
     // Access is checked again: receiving the pack may have taken minutes.
     access = await nodeFor(deps, actor, at, 'editor')
   } catch (error) {
-    const { reason, lines } = explain(deps, error)
-    return { refused: new Map(commands.map(({ ref }) => [ref, reason])), lines }
+    const { reason, lines, logged } = explain(deps, error)
+    return { refused: new Map(commands.map(({ ref }) => [ref, reason])), lines, reasons: [logged] }
   }
   const refused = refusedNames(commands)
   const lines: string[] = []
+  const reasons = new Set(refused.values())
   if (atomic) {
-    for (const ref of relatedRefs(commands)) if (!refused.has(ref)) refused.set(ref, nameTaken.reason)
+    for (const ref of relatedRefs(commands)) {
+      if (!refused.has(ref)) refused.set(ref, nameTaken.reason)
+      reasons.add(nameTaken.reason)
+    }
     refuseRest(refused, commands)
   }
   const named = commands.filter(({ ref }) => !refused.has(ref))
@@ -63,17 +74,19 @@ export async function receivePush(
       for (const [ref, cause] of outcome.refused) {
         const explained = explain(deps, cause)
         refused.set(ref, explained.reason)
+        reasons.add(explained.logged)
         lines.push(...explained.lines.map((line) => `${printable(excerpt(shortName(ref)))}: ${line}`))
       }
       if (atomic) refuseRest(refused, group)
     } catch (error) {
       const explained = explain(deps, error)
       for (const { ref } of group) if (!refused.has(ref)) refused.set(ref, explained.reason)
+      reasons.add(explained.logged)
       lines.push(...explained.lines)
     }
   }
   await tryIndexNode(deps, at.orgId, at.nodeId)
-  return { refused, lines: [...lines, ...advice(deps, repo, commands, refused)] }
+  return { refused, lines: [...lines, ...advice(deps, repo, commands, refused)], reasons: [...reasons] }
 }
 
 /** Returns none if the storage fails: the refs have moved, and their report must not be lost. */
@@ -150,6 +163,8 @@ function refuseRest(refused: Map<string, string>, commands: readonly RefCommand[
 interface Explanation {
   readonly reason: string
   readonly lines: readonly string[]
+  /** The reason for the log. */
+  readonly logged: string
 }
 
 /** The lines for the person who pushes. Faults of the service are logged. */
@@ -159,11 +174,15 @@ function explain(deps: Deps, error: unknown): Explanation {
       .slice(0, maxProblems)
       .map(({ path, reason }) => printable(`${excerpt(path)}: ${reason}`))
     const more = error.problems.length - explained.length
-    return { reason: printable(error.message), lines: more > 0 ? [...explained, `and ${more} more`] : explained }
+    const reason = printable(error.message)
+    // The problems of content name files.
+    const logged = error.problems.length > 0 ? 'the content breaks a rule' : reason
+    return { reason, lines: more > 0 ? [...explained, `and ${more} more`] : explained, logged }
   }
-  const { reason, isLogged } = pushAnswerOf(error)
+  const { reason, answer, isLogged } = pushAnswerOf(error)
+  if (answer instanceof Refusal) countRefusal(deps.metrics, answer)
   if (isLogged) deps.log.error({ err: error }, 'a ref of a push could not be moved')
-  return { reason, lines: [] }
+  return { reason, lines: [], logged: reason }
 }
 
 /** The ended pull requests, for the terminal. */

@@ -7,7 +7,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { ReadOptions } from '../../../gitstore/transfer/bounded-input.ts'
 import type { Exchange } from '../../../gitstore/transfer/exchange.ts'
 import type { FetchRequest } from '../../../gitstore/transfer/fetch-request.ts'
-import type { Judge } from '../../../gitstore/transfer/proc-receive.ts'
+import type { Judge, Push } from '../../../gitstore/transfer/proc-receive.ts'
 import { refusalOf } from '../../../gitstore/transfer/push-request.ts'
 import { judgeFetch, withWholeNames } from '../../../gitstore/transfer/reachability.ts'
 import {
@@ -26,11 +26,14 @@ import { anonymous } from '../actor.ts'
 import type { RepositoryAt } from '../at.ts'
 import { refProblem } from '../branches/ref-rules.ts'
 import { main, orgRepo } from '../layout.ts'
-import { receivePush } from './receive-push.ts'
+import { type PushOutcome, receivePush } from './receive-push.ts'
 export type GitService = Exchange['service']
 
 /** The protocol version, and the signals that end the exchange. */
-type Wire = Pick<Exchange, 'version' | 'signal' | 'stopping'>
+interface Wire extends Pick<Exchange, 'version' | 'signal' | 'stopping'> {
+  /** Called before the response ends where refs of a push are refused, with the reasons for the log. */
+  refused(reasons: readonly string[]): void
+}
 /** Writes the response. */
 type Answer = (output: Writable, wire: Wire) => Promise<void>
 
@@ -157,7 +160,7 @@ function isRefusedWhole(refused: ReadonlyMap<string, string | undefined>): refus
   return [...refused.values()].every((problem) => problem !== undefined)
 }
 
-function pushed(repo: Repo, judge: Judge): SmartHttp {
+function pushed(repo: Repo, judge: (push: Push) => Promise<PushOutcome>): SmartHttp {
   const conversation = (wire: Wire) =>
     ({ ...wire, service: 'git-receive-pack', shown: shownTo(repo, 'member') }) satisfies Exchange
   return {
@@ -166,11 +169,20 @@ function pushed(repo: Repo, judge: Judge): SmartHttp {
     read: async (input, wire, hold) => {
       const head = await readPush(input, { signal: wire.signal, hold, limitBytes: pushLimitBytes })
       if (head.refs.length === 0) return async (output) => void output.end()
-      const refused = new Map(head.refs.map((ref) => [ref, refProblem(ref)] as const))
-      return async (output, later) =>
-        isRefusedWhole(refused)
-          ? void output.end(refusalOf(head, refused))
-          : carriedOut(judge, (watched) => servePush(repo, conversation(later), head, input, output, watched))
+      const refused: ReadonlyMap<string, string | undefined> = new Map(head.refs.map((ref) => [ref, refProblem(ref)]))
+      return async (output, later) => {
+        if (isRefusedWhole(refused)) {
+          later.refused([...new Set(refused.values())])
+          output.end(refusalOf(head, refused))
+          return
+        }
+        const told: Judge = async (push) => {
+          const outcome = await judge(push)
+          if (outcome.reasons.length > 0) later.refused(outcome.reasons)
+          return outcome
+        }
+        await carriedOut(told, (watched) => servePush(repo, conversation(later), head, input, output, watched))
+      }
     },
   }
 }

@@ -30,10 +30,12 @@ export async function retrieve(deps: Deps, actor: Person, at: OrgAt, question: S
   const search = searchOf(deps, orgId, epoch)
   if (search.asked >= maxWaiting) throw new Refusal('busy', 'Too many searches of this organisation wait; try again')
   const waiting = { isOver: false }
+  const stop = deps.metrics.searchSeconds.startTimer({ expansion: question.expansion_depth })
   const answer = search.turn.then(() => (waiting.isOver ? undefined : answerTo(deps, orgId, search, question)))
   search.asked++
   search.turn = answer.catch(() => undefined).then(() => void search.asked--)
   const { nodes, ...rest } = await withinTime(answer).finally(() => {
+    stop()
     waiting.isOver = true
   })
   return { ...rest, nodes: nodes.map((node) => ({ ...node, org_id: orgId })) }
@@ -43,6 +45,7 @@ function searchOf(deps: Deps, orgId: string, epoch: string): OrgSearch {
   const known = deps.searches.get(orgId)
   if (known?.epoch === epoch) return known
   const index = createSearchIndex({ key: epoch })
+  deps.metrics.searchBuilds.inc()
   const turn = Promise.resolve()
   const search: OrgSearch = { index, epoch, nodes: 0, tombstones: 0, asked: 0, turn, isDropped: false }
   deps.searches.set(orgId, search)

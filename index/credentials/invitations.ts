@@ -1,0 +1,78 @@
+/** Invitations. Each function is one statement. */
+import type { NotNull } from 'kysely'
+import type { CredentialsDb, Invitation, OrgInvitation } from './schema.ts'
+
+/** Also one that has ended. */
+export function findInvitation(db: CredentialsDb, hash: string): Promise<Invitation | undefined> {
+  return db.selectFrom('invitation').selectAll().where('hash', '=', hash).executeTakeFirst()
+}
+
+export async function insertInvitation(db: CredentialsDb, invitation: Invitation): Promise<void> {
+  await db.insertInto('invitation').values(invitation).execute()
+}
+
+/** Takes one of its uses; false if it has ended, or is gone. */
+export async function useInvitation(db: CredentialsDb, id: string, now: string): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('invitation')
+    .set((eb) => ({ uses_left: eb('uses_left', '-', 1) }))
+    .where('id', '=', id)
+    .where('uses_left', '>', 0)
+    .where('expires_at', '>', now)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+/** Those of the organisation that have not ended, the oldest first. */
+export function listOpenInvitations(
+  db: CredentialsDb,
+  orgId: string,
+  now: string,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<OrgInvitation[]> {
+  return openInvitationsOf(db, orgId, now)
+    .selectAll()
+    .$narrowType<{ role: NotNull }>()
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+export async function countOpenInvitations(db: CredentialsDb, orgId: string, now: string): Promise<number> {
+  const { total } = await openInvitationsOf(db, orgId, now)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+function openInvitationsOf(db: CredentialsDb, orgId: string, now: string) {
+  return db
+    .selectFrom('invitation')
+    .where('org_id', '=', orgId)
+    .where('uses_left', '>', 0)
+    .where('expires_at', '>', now)
+}
+
+/** False if the organisation has no such invitation, or it has ended. */
+export async function deleteOpenInvitation(
+  db: CredentialsDb,
+  orgId: string,
+  id: string,
+  now: string,
+): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('invitation')
+    .where('id', '=', id)
+    .where('org_id', '=', orgId)
+    .where('uses_left', '>', 0)
+    .where('expires_at', '>', now)
+    .executeTakeFirstOrThrow()
+  return numDeletedRows === 1n
+}
+
+/** Of all organisations. Those that are used up stay until then, so that a repeated acceptance finds its organisation. */
+export async function deleteExpiredInvitations(db: CredentialsDb, now: string): Promise<void> {
+  await db.deleteFrom('invitation').where('expires_at', '<=', now).execute()
+}

@@ -1,0 +1,40 @@
+/** Memberships that org.git does not have yet. Each function is one statement. */
+import type { CredentialsDb, PendingMembership } from './schema.ts'
+
+/** The account must have none of this organisation. */
+export async function insertPendingMembership(db: CredentialsDb, pending: PendingMembership): Promise<void> {
+  await db.insertInto('pending_membership').values(pending).execute()
+}
+
+export function findPendingMembership(
+  db: CredentialsDb,
+  accountId: string,
+  orgId: string,
+): Promise<PendingMembership | undefined> {
+  return db
+    .selectFrom('pending_membership')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('org_id', '=', orgId)
+    .executeTakeFirst()
+}
+
+export function listPendingMembershipsOf(db: CredentialsDb, accountId: string): Promise<PendingMembership[]> {
+  return db.selectFrom('pending_membership').selectAll().where('account_id', '=', accountId).execute()
+}
+
+/** Of all accounts, the oldest first. */
+export function listPendingMemberships(db: CredentialsDb, limit: number): Promise<PendingMembership[]> {
+  return db.selectFrom('pending_membership').selectAll().orderBy('created_at').limit(limit).execute()
+}
+
+/** Exactly this one: not a later one of the same account and organisation. */
+export async function deletePendingMembership(db: CredentialsDb, pending: PendingMembership): Promise<void> {
+  await db
+    .deleteFrom('pending_membership')
+    .where('account_id', '=', pending.account_id)
+    .where('org_id', '=', pending.org_id)
+    .where('role', '=', pending.role)
+    .where('created_at', '=', pending.created_at)
+    .execute()
+}

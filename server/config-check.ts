@@ -1,0 +1,67 @@
+/** What in the configuration, and in the machine below it, will cause trouble: each a sentence. Nothing is asked over a network. */
+
+import { distance } from 'fastest-levenshtein'
+import { gitVersion } from '../gitstore/native.ts'
+import { type Config, variableNames } from './config.ts'
+import { openFilesLimit } from './faults.ts'
+import { checkFolder } from './folder-check.ts'
+
+/** The oldest git with what Grove asks of it. */
+const oldestGit = [2, 39] as const
+/** Files that a service under load may have open. */
+const filesWanted = 4_096
+/** Names with at most so many other letters are taken for misspelt, in names of over five letters and in shorter ones. */
+const misspeltLetters = { long: 2, short: 1 } as const
+
+/** Empty where nothing is found. Writes and removes one file in the data folder, if that exists. */
+export async function checkConfig(config: Config, variables: NodeJS.ProcessEnv = process.env): Promise<string[]> {
+  const checks = [checkNames(variables), checkPublicUrl(config), checkProxy(config), checkFiles()]
+  return [...checks.flat(), ...(await checkGit()), ...(await checkFolder(config.dataDir))]
+}
+
+function checkNames(variables: NodeJS.ProcessEnv): string[] {
+  return Object.keys(variables).flatMap((name) => {
+    if (variableNames.includes(name)) return []
+    const meant = variableNames.find((known) => isMisspelt(name, known))
+    return meant === undefined ? [] : [`${name} means nothing here; did you mean ${meant}?`]
+  })
+}
+
+function isMisspelt(name: string, known: string): boolean {
+  return distance(name.toUpperCase(), known) <= (known.length > 5 ? misspeltLetters.long : misspeltLetters.short)
+}
+
+function checkPublicUrl({ publicUrl }: Config): string[] {
+  if (publicUrl === undefined) return []
+  const { protocol, hostname, pathname } = new URL(publicUrl)
+  const found: string[] = []
+  if (protocol !== 'https:' && !isLoopback(hostname))
+    found.push('PUBLIC_URL is not https: passwords and tokens travel in the clear')
+  if (/\/\/|%/.test(pathname))
+    found.push('PUBLIC_URL: proxies change empty and escaped parts of a path; use another path')
+  return found
+}
+
+function checkProxy({ publicUrl, host, trustProxy }: Config): string[] {
+  if (publicUrl?.startsWith('https:') !== true || !isLoopback(host) || trustProxy !== undefined) return []
+  return ['TRUST_PROXY is unset behind a proxy: all clients share its address, and its rate limits. Set it to loopback']
+}
+
+function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host)
+}
+
+function checkFiles(): string[] {
+  const limit = Number(openFilesLimit() ?? filesWanted)
+  // The report names a missing limit `unlimited`.
+  return limit < filesWanted ? [`ulimit -n is ${limit}: a service under load needs ${filesWanted}`] : []
+}
+
+async function checkGit(): Promise<string[]> {
+  const wanted = oldestGit.join('.')
+  const version = await gitVersion().catch(() => undefined)
+  if (version === undefined) return [`git cannot be started: Grove needs git ${wanted} or newer`]
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const isOld = major < oldestGit[0] || (major === oldestGit[0] && minor < oldestGit[1])
+  return isOld ? [`git is ${version}: Grove needs ${wanted} or newer`] : []
+}

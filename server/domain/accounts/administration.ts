@@ -1,0 +1,160 @@
+/** What administrators of the service do with accounts. They see no content of organisations in which they have no role. */
+
+import {
+  type AccountFilter,
+  countAccounts,
+  findAccountById,
+  listAccounts,
+  setAccount,
+} from '../../../index/credentials/accounts.ts'
+import type { Account } from '../../../index/credentials/schema.ts'
+import { deleteResetTokens, setSessionsRevoked } from '../../../index/credentials/sessions.ts'
+import { listOrgsWithOwners } from '../../../index/derived/org-queries.ts'
+import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
+import type { Operator, Person } from '../actor.ts'
+import type { AccountAt } from '../at.ts'
+import { type Page, pageOf } from '../pagination.ts'
+import { type Deletion, idOf, removeAccount } from './deletion.ts'
+import { requireLine } from './identity.ts'
+import { issueResetToken, type ResetToken } from './sessions.ts'
+
+/** A person who is one, or the operator. */
+type Administrator = Person | Operator
+
+/** An account as administrators see it. */
+export interface ManagedAccount {
+  readonly id: string
+  readonly email: string
+  readonly name: string
+  readonly created_at: string
+  readonly is_admin: boolean
+  readonly hide_email: boolean
+  /** Absent: it is not disabled. */
+  readonly disabled_at?: string
+  readonly disabled_reason?: string
+  /** At most an hour before the last use; absent until the first. */
+  readonly last_seen_at?: string
+}
+
+export interface AccountChange {
+  readonly is_admin?: boolean
+  readonly disabled?: boolean
+  /** Only with `disabled: true`. */
+  readonly disabled_reason?: string
+}
+
+/** Characters. */
+const longestReason = 500
+
+/** The oldest first. @throws Refusal forbidden */
+export async function listManagedAccounts(deps: Deps, actor: Administrator, input: Page & AccountFilter) {
+  requireAdministrator(actor)
+  const { q = '', state, ...page } = input
+  const filter = { q, state }
+  const { read } = deps.credentials
+  const rows = await listAccounts(read, filter, page)
+  return { accounts: rows.map(toManaged), ...pageOf(page, await countAccounts(read, filter)) }
+}
+
+/** @throws Refusal forbidden, account_not_found */
+export async function readManagedAccount(deps: Deps, actor: Administrator, at: AccountAt): Promise<ManagedAccount> {
+  requireAdministrator(actor)
+  return toManaged(await accountAt(deps, at))
+}
+
+/**
+ * Disables, enables, appoints, dismisses. What a disabled account has open ends with the next request, in every process; its
+ * memberships stay.
+ *
+ * @throws Invalid disabled_reason; Refusal forbidden, account_not_found, own_account
+ */
+export async function changeManagedAccount(
+  deps: Deps,
+  actor: Administrator,
+  at: AccountAt,
+  { is_admin, disabled, disabled_reason }: AccountChange,
+): Promise<ManagedAccount> {
+  requireAdministrator(actor)
+  const account = await accountAt(deps, at)
+  if (disabled === true || is_admin === false) requireOther(actor, account)
+  if (disabled_reason !== undefined) requireLine('disabled_reason', disabled_reason, longestReason)
+  const now = deps.now().toISOString()
+  await deps.credentials.write(async (trx) => {
+    if (is_admin !== undefined) await setAccount(trx, account.id, { is_admin: is_admin ? 1 : 0 })
+    if (disabled === false) await setAccount(trx, account.id, { disabled_at: null, disabled_reason: null })
+    if (disabled !== true) return
+    const reason = disabled_reason ?? account.disabled_reason
+    await setAccount(trx, account.id, { disabled_at: account.disabled_at ?? now, disabled_reason: reason })
+    await setSessionsRevoked(trx, account.id, now)
+    await deleteResetTokens(trx, account.id)
+  })
+  deps.log.info(
+    { account: account.id, by: idOf(actor), is_admin, disabled },
+    'an account was changed by an administrator',
+  )
+  return readManagedAccount(deps, actor, at)
+}
+
+/** @throws Refusal forbidden, account_not_found, own_account, last_owner */
+export async function deleteManagedAccount(deps: Deps, actor: Administrator, at: AccountAt): Promise<Deletion> {
+  requireAdministrator(actor)
+  const account = await accountAt(deps, at)
+  requireOther(actor, account)
+  return removeAccount(deps, actor, account.id)
+}
+
+/** A one-time token with which the person sets a new password. @throws Refusal forbidden, account_not_found */
+export async function resetManagedAccount(deps: Deps, actor: Administrator, at: AccountAt): Promise<ResetToken> {
+  requireAdministrator(actor)
+  const { id } = await accountAt(deps, at)
+  deps.log.info({ account: id, by: idOf(actor) }, 'a reset token was issued')
+  return issueResetToken(deps, id)
+}
+
+/** Names, owners and counts; nothing that lies in them. The oldest first. @throws Refusal forbidden */
+export async function listAllOrgs(deps: Deps, actor: Administrator, page: Page) {
+  requireAdministrator(actor)
+  const { rows, owners, total } = await listOrgsWithOwners(deps.index.read, page)
+  const orgs = rows.map(({ published, members, nodes, ...row }) => ({
+    ...row,
+    published: published === 1,
+    members: members ?? 0,
+    nodes: nodes ?? 0,
+    owners: owners
+      .filter(({ org_id }) => org_id === row.id)
+      .map(({ user_id, email, name }) => ({ user_id, email, name })),
+  }))
+  return { orgs, ...pageOf(page, total) }
+}
+
+function requireAdministrator(actor: Administrator): void {
+  if (actor.kind === 'person' && !actor.isAdmin)
+    throw new Refusal('forbidden', 'This is for administrators of the service')
+}
+
+function requireOther(actor: Administrator, { id }: Pick<Account, 'id'>): void {
+  if (actor.kind === 'person' && id === actor.id)
+    throw new Refusal('own_account', 'This is your own account; another administrator may do this')
+}
+
+async function accountAt(deps: Deps, { accountId }: AccountAt): Promise<Account> {
+  const account = await findAccountById(deps.credentials.read, accountId)
+  if (account === undefined) throw new Refusal('account_not_found', 'Account not found')
+  return account
+}
+
+function toManaged(row: Account): ManagedAccount {
+  const { id, email, name, created_at, is_admin, hide_email, disabled_at, disabled_reason, last_seen_at } = row
+  return {
+    id,
+    email,
+    name,
+    created_at,
+    is_admin: is_admin === 1,
+    hide_email: hide_email === 1,
+    ...(disabled_at === null ? {} : { disabled_at }),
+    ...(disabled_reason === null ? {} : { disabled_reason }),
+    ...(last_seen_at === null ? {} : { last_seen_at }),
+  }
+}

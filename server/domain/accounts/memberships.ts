@@ -1,0 +1,101 @@
+/** Memberships that invitations have given: rows until a commit of org.git has them, also one after a crash. */
+import { findAccountById, findActiveProfile } from '../../../index/credentials/accounts.ts'
+import { deleteExpiredInvitations } from '../../../index/credentials/invitations.ts'
+import {
+  deletePendingMembership,
+  findPendingMembership,
+  listPendingMemberships,
+  listPendingMembershipsOf,
+} from '../../../index/credentials/pending-memberships.ts'
+import type { PendingMembership } from '../../../index/credentials/schema.ts'
+import type { Role } from '../../../index/derived/schema.ts'
+import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
+import type { Person } from '../actor.ts'
+import type { OrgRecord } from '../format/org-format.ts'
+import { withRoleAtLeast } from '../orgs/members.ts'
+import { changeOrg, isOwner } from '../orgs/org-changes.ts'
+import { personOf } from './users.ts'
+
+/** An organisation that a person has joined. */
+export interface JoinedOrg {
+  readonly id: string
+  readonly name: string
+  readonly role: Role
+}
+
+/** Rows of one pass of the background job. */
+const passLimit = 1_000
+
+/**
+ * Commits the membership to org.git and deletes its row; drops it if the inviter is no longer an owner or is disabled.
+ * Under the lock of org.git it acts only if the row is still there: an owner's change of the member withdraws it, and another
+ * process may have finished it. Returns the membership as org.git has it then; undefined: the person is no member.
+ *
+ * @throws Refusal org_not_found, too_many_members: the row is dropped; anything else leaves the row, and a repetition helps
+ */
+export async function finishMembership(
+  deps: Deps,
+  person: Person,
+  pending: PendingMembership,
+): Promise<JoinedOrg | undefined> {
+  const { account_id, org_id: orgId } = pending
+  let joined: JoinedOrg | undefined
+  const refused = await changeOrg(deps, person, { orgId }, 'join', async (record) => {
+    const row = await findPendingMembership(deps.credentials.read, account_id, orgId)
+    const isGiven = row !== undefined && (await mayInvite(deps, record, row.invited_by))
+    const changed = isGiven ? withRoleAtLeast(record, person, row.role, deps.now()) : record
+    joined = joinedOrg(changed, person.id)
+    return changed
+  }).catch((error: unknown) => {
+    if (isFinal(error)) return error
+    throw error
+  })
+  await deps.credentials.write((trx) => deletePendingMembership(trx, pending))
+  if (refused) throw refused
+  return joined
+}
+
+/** The membership as the record has it; undefined: there is none. */
+export function joinedOrg({ org: { id, name }, members }: OrgRecord, userId: string): JoinedOrg | undefined {
+  const role = members.get(userId)?.role
+  return role && { id, name, role }
+}
+
+/** Whether an invitation of that person (null: the operator) is good. Under the lock of org.git. */
+export async function mayInvite({ credentials }: Deps, record: OrgRecord, by: string | null): Promise<boolean> {
+  return by === null || (isOwner(record, by) && (await findActiveProfile(credentials.read, by)) !== undefined)
+}
+
+/** Whether no repetition can succeed. */
+export function isFinal(error: unknown): error is Refusal {
+  return error instanceof Refusal && (error.code === 'org_not_found' || error.code === 'too_many_members')
+}
+
+/** Finishes what crashes and faults have left of that person's memberships. A failure is logged: it must not prevent a sign-in. */
+export async function finishMembershipsOf(deps: Deps, person: Person): Promise<void> {
+  for (const pending of await listPendingMembershipsOf(deps.credentials.read, person.id))
+    await finishOrLog(deps, person, pending)
+}
+
+/** The same for all people. */
+export async function finishMemberships(deps: Deps): Promise<void> {
+  for (const pending of await listPendingMemberships(deps.credentials.read, passLimit)) {
+    if (deps.draining.aborted) return
+    const account = await findAccountById(deps.credentials.read, pending.account_id)
+    if (account !== undefined) await finishOrLog(deps, personOf(account), pending)
+  }
+}
+
+async function finishOrLog(deps: Deps, person: Person, pending: PendingMembership): Promise<void> {
+  await finishMembership(deps, person, pending).catch((error: unknown) => {
+    const { account_id: accountId, org_id: orgId } = pending
+    if (isFinal(error)) deps.log.warn({ accountId, orgId, code: error.code }, 'a pending membership was dropped')
+    else deps.log.error({ err: error, accountId, orgId }, 'a pending membership could not be committed; it is retried')
+  })
+}
+
+export async function forgetInvitations(deps: Deps): Promise<void> {
+  const now = deps.now().toISOString()
+  await deps.credentials.write((trx) => deleteExpiredInvitations(trx, now))
+}

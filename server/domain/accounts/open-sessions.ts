@@ -1,0 +1,80 @@
+/** The sessions that a person has open, and the person of a session. */
+
+import { findActiveProfile, findProfileOfSession } from '../../../index/credentials/accounts.ts'
+import type { Session as Row } from '../../../index/credentials/schema.ts'
+import {
+  countOpenSessions,
+  listOpenSessions,
+  setSessionRevokedOf,
+  setSessionsRevoked,
+  setSessionUsed,
+} from '../../../index/credentials/sessions.ts'
+import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
+import type { Person } from '../actor.ts'
+import type { SessionAt } from '../at.ts'
+import { type Page, pageOf } from '../pagination.ts'
+import { personOf } from './users.ts'
+import { recordUse } from './uses.ts'
+
+export interface OpenSession {
+  readonly id: string
+  /** Whether the request belongs to it. */
+  readonly current: boolean
+  readonly created_at: string
+  /** At most a minute before the last use. */
+  readonly last_used_at?: string
+  readonly user_agent?: string
+  /** The network it was opened from. */
+  readonly address?: string
+  readonly method?: 'password' | 'reset'
+}
+
+/** The newest first. */
+export async function listMySessions(deps: Deps, actor: Person, page: Page) {
+  const { read } = deps.credentials
+  const now = deps.now().toISOString()
+  const rows = await listOpenSessions(read, actor.id, now, page)
+  const sessions = rows.map((row) => toOpenSession(row, actor.sessionId))
+  return { sessions, ...pageOf(page, await countOpenSessions(read, actor.id, now)) }
+}
+
+/** Its tokens are refused from the next request on, in every process. @throws Refusal session_not_found */
+export async function endSession(deps: Deps, actor: Person, { sessionId }: SessionAt): Promise<void> {
+  const now = deps.now().toISOString()
+  const ended = await deps.credentials.write((trx) => setSessionRevokedOf(trx, actor.id, sessionId, now))
+  if (!ended) throw new Refusal('session_not_found', 'Session not found')
+}
+
+/** Ends all sessions of the person but the one of the request. */
+export async function endOtherSessions(deps: Deps, actor: Person): Promise<void> {
+  const now = deps.now().toISOString()
+  await deps.credentials.write((trx) => setSessionsRevoked(trx, actor.id, now, actor.sessionId))
+}
+
+/** The person of an access token; undefined if its session has ended, or its account is disabled or gone. */
+export async function findSessionPerson(deps: Deps, accountId: string, sessionId: string): Promise<Person | undefined> {
+  const profile = await findProfileOfSession(deps.credentials.read, sessionId, accountId)
+  if (profile === undefined) return undefined
+  recordUse(deps, profile, { id: sessionId, usedAt: profile.last_used_at, write: setSessionUsed })
+  return { ...personOf(profile), sessionId }
+}
+
+/** The person of an access token without a session, which ends after 15 minutes at most; undefined as above. */
+export async function findPerson(deps: Deps, accountId: string): Promise<Person | undefined> {
+  const profile = await findActiveProfile(deps.credentials.read, accountId)
+  return profile && personOf(profile)
+}
+
+function toOpenSession(row: Row, currentId: string | undefined): OpenSession {
+  const { id, created_at, last_used_at, user_agent, address, method } = row
+  return {
+    id,
+    current: id === currentId,
+    created_at,
+    ...(last_used_at === null ? {} : { last_used_at }),
+    ...(user_agent === null ? {} : { user_agent }),
+    ...(address === null ? {} : { address }),
+    ...(method === null ? {} : { method }),
+  }
+}

@@ -1,0 +1,96 @@
+/** A person's e-mail and name, and what Git has of them. */
+
+import {
+  findAccountByEmail,
+  findAccountById,
+  listAccountsBehind,
+  setAccount,
+  setEmail,
+  setMembersUpToDate,
+} from '../../../index/credentials/accounts.ts'
+import type { Account } from '../../../index/credentials/schema.ts'
+import { deleteResetTokens } from '../../../index/credentials/sessions.ts'
+import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
+import type { Deps } from '../../deps.ts'
+import type { Person } from '../actor.ts'
+import { writeProfile } from '../orgs/members.ts'
+import { emailTaken, readMe } from './accounts.ts'
+import { requireAuthorName, requireEmail } from './identity.ts'
+import { type PasswordProof, provePassword } from './password-proof.ts'
+import { personOf, type User } from './users.ts'
+
+export interface ProfileChange {
+  readonly name?: string
+  /** From now on; what Git has already stays. */
+  readonly hide_email?: boolean
+}
+
+/** @throws Invalid name; Refusal invalid_token (the account is gone) */
+export async function changeMe(deps: Deps, actor: Person, { name, hide_email }: ProfileChange): Promise<User> {
+  if (name !== undefined) requireAuthorName(name)
+  if (name === undefined && hide_email === undefined) return readMe(deps, actor)
+  const change = {
+    ...(name === undefined ? {} : { name }),
+    ...(hide_email === undefined ? {} : { hide_email: hide_email ? (1 as const) : (0 as const) }),
+  }
+  await deps.credentials.write((trx) => setAccount(trx, actor.id, { ...change, members_behind: 1 }))
+  await updateMembers(deps, actor.id)
+  return readMe(deps, actor)
+}
+
+export interface EmailChange extends PasswordProof {
+  readonly new_email: string
+}
+
+/**
+ * Takes effect at once: the operator's service sends no mail by which the address could be confirmed.
+ *
+ * @throws Invalid new_email; Refusal invalid_credentials, rate_limited, email_taken
+ */
+export async function changeEmail(deps: Deps, actor: Person, { new_email, ...proof }: EmailChange): Promise<User> {
+  requireEmail(new_email, 'new_email')
+  const { id } = await provePassword(deps, actor, proof)
+  await deps.credentials.write(async (trx) => {
+    const other = await findAccountByEmail(trx, new_email)
+    if (other !== undefined && other.id !== id) throw emailTaken()
+    await setEmail(trx, id, new_email)
+    // Earlier reset tokens were sent to the former address.
+    await deleteResetTokens(trx, id)
+  })
+  await updateMembers(deps, id)
+  return readMe(deps, actor)
+}
+
+/**
+ * Repeats what crashes, faults of the storage, and requests that had begun before the change have left: every change is looked
+ * at once more.
+ */
+export async function updateMembersBehind(deps: Deps): Promise<void> {
+  for (const id of await listAccountsBehind(deps.credentials.read)) {
+    if (deps.draining.aborted) return
+    const account = await updateMembers(deps, id)
+    if (account !== undefined) await finish(deps, account)
+  }
+}
+
+/**
+ * Brings the account's member file of each organisation up to date, by a commit each. The account as it was then; undefined: it
+ * is gone, or it failed, which is logged.
+ */
+async function updateMembers(deps: Deps, id: string): Promise<Account | undefined> {
+  const account = await findAccountById(deps.credentials.read, id)
+  if (account === undefined) return undefined
+  try {
+    for (const org of await listOrgsWithOthers(deps.index.read, id))
+      await writeProfile(deps, personOf(account), { orgId: org.id })
+    return account
+  } catch (error) {
+    deps.log.warn({ err: error, account: id }, "an account's member files are not up to date; the next sweep retries")
+    return undefined
+  }
+}
+
+/** Unless the account has changed again meanwhile. */
+async function finish(deps: Deps, { id, email, name, hide_email }: Account): Promise<void> {
+  await deps.credentials.write((trx) => setMembersUpToDate(trx, { id, email, name, hide_email }))
+}

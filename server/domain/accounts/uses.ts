@@ -1,0 +1,47 @@
+/** When sessions, personal access tokens and accounts were last used. */
+
+import { LRUCache } from 'lru-cache'
+import { type Profile, setAccountSeen } from '../../../index/credentials/accounts.ts'
+import type { CredentialsDb } from '../../../index/credentials/schema.ts'
+import type { Deps } from '../../deps.ts'
+
+/** Milliseconds by which the times may lag: recording a use costs a synced write, which no request waits for. */
+const precisionMs = { use: 60_000, account: 3_600_000 } as const
+
+/** A session or a personal access token. */
+interface Used {
+  readonly id: string
+  /** The last use that is recorded. */
+  readonly usedAt: string | null
+  /** Records a use. */
+  write(trx: CredentialsDb, id: string, at: string): Promise<void>
+}
+
+/** When this process last recorded, or tried to record, a use, in ms, by id. */
+const recordedAt = new LRUCache<string, number>({ max: 10_000 })
+
+/** Records the use in the background; a failure is only logged. Many uses within a minute are one write. */
+export function recordUse(
+  deps: Deps,
+  account: Pick<Profile, 'id' | 'last_seen_at'>,
+  { id, usedAt, write }: Used,
+): void {
+  const now = deps.now()
+  if (!isDue(now, Math.max(recordedAt.get(id) ?? 0, timeOf(usedAt)), precisionMs.use)) return
+  recordedAt.set(id, now.getTime())
+  const at = now.toISOString()
+  deps.credentials
+    .write(async (trx) => {
+      await write(trx, id, at)
+      if (isDue(now, timeOf(account.last_seen_at), precisionMs.account)) await setAccountSeen(trx, account.id, at)
+    })
+    .catch((error: unknown) => deps.log.warn({ err: error, id }, 'the use of a token could not be recorded'))
+}
+
+function isDue(now: Date, last: number, precision: number): boolean {
+  return Math.abs(now.getTime() - last) >= precision
+}
+
+function timeOf(time: string | null): number {
+  return time === null ? 0 : Date.parse(time)
+}

@@ -1,0 +1,31 @@
+/** The page that the link of an invitation opens. The invitation stands behind the `#` of its address, so only the browser has it. */
+
+/** Nothing is loaded and nothing runs. */
+export const joinPolicy = "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+/** `base`: the service's address, without a slash at its end. */
+export function joinPage(base: string): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Invitation to Grove</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<h1>Invitation to Grove</h1>
+<p>Grove is a content service. Somebody who uses it invites you, probably to an organisation: a group of people who write together.</p>
+<p>The invitation is in the address of this page: everything behind <code>#token=</code>, beginning with <code>grv_invite_</code>. Who has it may use it, until it expires or is used up. Keep it to yourself.</p>
+<h2>If you have no account</h2>
+<p>Sign up with the invitation:</p>
+<pre>curl -X POST ${escaped(base)}/auth/signup -H 'Content-Type: application/json' \\
+  -d '{"email": "you@example.org", "password": "a long password", "name": "Your Name", "invitation": "grv_invite_…"}'</pre>
+<p><code>user.orgs</code> of the answer names the organisation that you have joined.</p>
+<h2>If you have an account</h2>
+<p>Sign in, and accept the invitation with your access token:</p>
+<pre>curl -X POST ${escaped(base)}/auth/invitations/accept -H 'Content-Type: application/json' \\
+  -H 'Authorization: Bearer ACCESS_TOKEN' -d '{"token": "grv_invite_…"}'</pre>
+<p>The answer names the organisation and your role in it.</p>
+`
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}

@@ -1,0 +1,52 @@
+/** The log of a process: JSON lines on standard error, without secrets. */
+
+import { hostname } from 'node:os'
+import { type Logger, pino } from 'pino'
+import { countingFaults, faultCounts } from './log-faults.ts'
+import { linesTo } from './log-lines.ts'
+
+/** Fields that may hold secrets, at the top of a record and one level down. */
+const secrets = [
+  'authorization',
+  'password',
+  'old_password',
+  'new_password',
+  'token',
+  'accessToken',
+  'idToken',
+  'refreshToken',
+  'reset_token',
+  'invitation',
+]
+
+/** Milliseconds that a line may wait to be written with others. */
+const flushMs = 100
+/** Milliseconds that the process waits at its end for a slow reader of the log. */
+const lastFlushMs = 1_000
+
+/**
+ * Writes JSON lines to standard error; standard output has only the line with the service's address. `worker`: the number of
+ * this process among those that share the port; absent in the process that starts them.
+ */
+export function createLog(level: string, worker?: number): Logger {
+  const faults = faultCounts()
+  const lines = linesTo(2, (count) => `${JSON.stringify({ level: 40, time: Date.now(), msg: lostLines(count) })}\n`)
+  setInterval(() => lines.flush(), flushMs).unref()
+  process.once('exit', () => {
+    faults.end()
+    const until = performance.now() + lastFlushMs
+    while (lines.flush() && performance.now() < until) pause(10)
+  })
+  const redact = { paths: secrets.flatMap((name) => [name, `*.${name}`]), censor: '[hidden]' }
+  const base = { pid: process.pid, hostname: hostname(), ...(worker === undefined ? {} : { worker }) }
+  return pino({ level, base, redact, hooks: { logMethod: countingFaults(faults) } }, lines)
+}
+
+function lostLines(count: number): string {
+  return `${count} lines of this log are lost: standard error did not take them`
+}
+
+/** Blocks the process; it is ending. */
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}

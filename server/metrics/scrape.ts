@@ -1,0 +1,61 @@
+/** What this process measures, as text for Prometheus. */
+
+import { stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { codeOf } from '../../gitstore/errors.ts'
+import { runningGits } from '../../gitstore/native.ts'
+import { countReadOnly } from '../../gitstore/refs/read-only.ts'
+import { countUnrevokedSessions } from '../../index/credentials/sessions.ts'
+import { heapOf } from '../../index/search/retrieve.ts'
+import type { Deps } from '../deps.ts'
+import { passwordsWaiting } from '../domain/accounts/passwords.ts'
+import { credentialsFile, indexFile } from '../domain/layout.ts'
+import { waitingForGit } from '../http/git-slots.ts'
+import { processMetrics } from './process-metrics.ts'
+
+/** The content type of the text format. */
+export const textFormat = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** `sweeps`: whether this process runs the background jobs; it alone reports what concerns the data folder as a whole. */
+export async function scrapeProcess(deps: Deps, worker: number, sweeps: boolean): Promise<string> {
+  setOwnGauges(deps)
+  if (sweeps) await setFolderGauges(deps)
+  const { registry } = deps.metrics
+  return `${await registry.metrics()}${await processMetrics(worker).metrics()}`
+}
+
+function setOwnGauges({ metrics, searches }: Deps): void {
+  metrics.gitProcesses.set(runningGits())
+  metrics.gitWaiting.set(waitingForGit())
+  metrics.passwordQueue.set(passwordsWaiting())
+  metrics.suspect.set(countReadOnly())
+  const indexes = [...searches.values()].map(({ index }) => index)
+  metrics.searchDocuments.set(indexes.reduce((sum, { documents }) => sum + documents.size, 0))
+  metrics.searchBytes.set(indexes.reduce((sum, index) => sum + heapOf(index), 0))
+}
+
+/** What cannot be read now keeps its last value: a scrape answers while the storage fails. */
+async function setFolderGauges({ metrics, credentials, log, store }: Deps): Promise<void> {
+  try {
+    const { bavail, bfree, blocks, bsize } = await statfs(store.root)
+    metrics.storageFree.set(bavail * bsize)
+    metrics.storageUsed.set((blocks - bfree) * bsize)
+    for (const [database, name] of Object.entries({ credentials: credentialsFile, index: indexFile })) {
+      metrics.databaseBytes.set({ database, file: 'main' }, await sizeOf(join(store.root, name)))
+      metrics.databaseBytes.set({ database, file: 'wal' }, await sizeOf(join(store.root, `${name}-wal`)))
+    }
+    metrics.sessionsActive.set(await countUnrevokedSessions(credentials.read))
+  } catch (error) {
+    log.warn({ err: error }, 'some metrics could not be read')
+  }
+}
+
+async function sizeOf(file: string): Promise<number> {
+  return stat(file).then(
+    ({ size }) => size,
+    (error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return 0
+      throw error
+    },
+  )
+}

@@ -1,0 +1,90 @@
+/**
+ * A scrape of all workers: the one that is asked asks the first process, which asks every worker and returns the texts of
+ * those that answer in time. prom-client's own cluster mode fails where one worker does not answer, and sums gauges.
+ */
+
+import cluster, { type Worker } from 'node:cluster'
+import { randomUUID } from 'node:crypto'
+import { mergeScrapes } from './merged-scrapes.ts'
+
+/** Milliseconds that the first process waits for the texts of workers, and a worker for the first process. */
+const answerTimeoutMs = 1_000
+const allTimeoutMs = 2 * answerTimeoutMs
+
+type Message =
+  /** A worker to the first process. */
+  | { readonly kind: 'scrape of all wanted'; readonly id: string }
+  /** The first process to each worker, and its answer. */
+  | { readonly kind: 'scrape wanted'; readonly id: string }
+  | { readonly kind: 'scraped'; readonly id: string; readonly text: string }
+  /** The first process to the worker that has asked. */
+  | { readonly kind: 'all scraped'; readonly id: string; readonly texts: readonly string[] }
+
+/** In the first process: answers the workers from now on. */
+export function answerScrapes(): void {
+  const asked = new Map<string, (text: string, worker: Worker) => void>()
+  cluster.on('message', (worker, message: Message) => {
+    if (message.kind === 'scraped') asked.get(message.id)?.(message.text, worker)
+    if (message.kind === 'scrape of all wanted') void answerTo(worker, message.id)
+  })
+
+  const answerTo = async (worker: Worker, id: string) => {
+    const texts = await askAll(randomUUID())
+    tell(worker, { kind: 'all scraped', id, texts })
+  }
+
+  const askAll = (id: string): Promise<string[]> => {
+    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+    const left = new Set(workers)
+    const texts: string[] = []
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(overdue)
+        asked.delete(id)
+        resolve(texts)
+      }
+      const overdue = setTimeout(end, answerTimeoutMs)
+      asked.set(id, (text, worker) => {
+        texts.push(text)
+        left.delete(worker)
+        if (left.size === 0) end()
+      })
+      for (const worker of workers) tell(worker, { kind: 'scrape wanted', id })
+    })
+  }
+}
+
+/** A worker that has just died takes no message; its 'exit' comes next. */
+function tell(worker: Worker, message: Message): void {
+  if (worker.isConnected()) worker.send(message, () => {})
+}
+
+/** In a worker: answers the first process from now on. The returned function scrapes all workers. */
+export function openWorkerScrapes(scrape: () => Promise<string>): () => Promise<string> {
+  const asked = new Map<string, (texts: readonly string[]) => void>()
+  const send = (message: Message) => void process.send?.(message, undefined, undefined, () => {})
+  process.on('message', (message: Message) => {
+    if (message.kind === 'all scraped') asked.get(message.id)?.(message.texts)
+    if (message.kind === 'scrape wanted')
+      scrape().then(
+        (text) => send({ kind: 'scraped', id: message.id, text }),
+        // The others answer without this worker.
+        () => {},
+      )
+  })
+  return async () => {
+    const id = randomUUID()
+    const texts = await new Promise<readonly string[]>((resolve) => {
+      const end = (all: readonly string[]) => {
+        clearTimeout(overdue)
+        asked.delete(id)
+        resolve(all)
+      }
+      const overdue = setTimeout(() => end([]), allTimeoutMs)
+      asked.set(id, end)
+      send({ kind: 'scrape of all wanted', id })
+    })
+    // Without the first process, this worker answers for itself.
+    return mergeScrapes(texts.length > 0 ? texts : [await scrape()])
+  }
+}

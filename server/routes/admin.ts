@@ -1,0 +1,18 @@
+/** What administrators of the service do. Answers that hold tokens are never cached. */
+import * as administration from '../domain/accounts/administration.ts'
+import type { HandlersOf } from '../http/operations.ts'
+import { noStore, withHeaders } from '../http/responses.ts'
+import { accountAt } from './at.ts'
+
+export const adminRoutes: HandlersOf<
+  'listAccounts' | 'getAccount' | 'updateAccount' | 'deleteAccount' | 'resetAccount' | 'listAllOrgs'
+> = {
+  listAccounts: (deps, actor, { query }) => administration.listManagedAccounts(deps, actor, query),
+  getAccount: (deps, actor, { path }) => administration.readManagedAccount(deps, actor, accountAt(path)),
+  updateAccount: (deps, actor, { path, body }) =>
+    administration.changeManagedAccount(deps, actor, accountAt(path), body),
+  deleteAccount: (deps, actor, { path }) => administration.deleteManagedAccount(deps, actor, accountAt(path)),
+  resetAccount: async (deps, actor, { path }) =>
+    withHeaders(await administration.resetManagedAccount(deps, actor, accountAt(path)), noStore),
+  listAllOrgs: (deps, actor, { query }) => administration.listAllOrgs(deps, actor, query),
+}

@@ -1,0 +1,24 @@
+/** Invitations to organisations. Answers that hold tokens are never cached. */
+import { acceptInvitation } from '../domain/accounts/invitation-use.ts'
+import * as invitations from '../domain/accounts/invitations.ts'
+import { joinPage, joinPolicy } from '../http/join-page.ts'
+import type { HandlersOf } from '../http/operations.ts'
+import { bytes, withHeaders } from '../http/responses.ts'
+import { invitationAt, orgAt } from './at.ts'
+
+export const invitationRoutes: HandlersOf<
+  'createInvitation' | 'listInvitations' | 'revokeInvitation' | 'acceptInvitation' | 'getJoinPage'
+> = {
+  createInvitation: async (deps, actor, { path, body, base }) => {
+    const invitation = await invitations.createInvitation(deps, actor, orgAt(path), body)
+    return withHeaders(
+      { ...invitation, url: invitations.invitationUrl(base, invitation.token) },
+      { 'Cache-Control': 'no-store', Location: `/orgs/${path.org_id}/invitations/${invitation.id}` },
+    )
+  },
+  listInvitations: (deps, actor, { path, query }) => invitations.listInvitations(deps, actor, orgAt(path), query),
+  revokeInvitation: (deps, actor, { path }) => invitations.revokeInvitation(deps, actor, invitationAt(path)),
+  acceptInvitation: (deps, actor, { body }) => acceptInvitation(deps, actor, body),
+  getJoinPage: (_deps, _actor, { base }) =>
+    bytes(Buffer.from(joinPage(base)), 'text/html; charset=utf-8', { 'Content-Security-Policy': joinPolicy }),
+}

@@ -1,0 +1,18 @@
+/**
+ * Makes npm-shrinkwrap.json from package-lock.json, without what only development needs, so that `npm install` of the package
+ * installs the versions that were tested. npm reads no package-lock.json of a package. `npm pack` makes it and removes it
+ * again: beside a checkout it would replace package-lock.json.
+ */
+import { readFile, rm, writeFile } from 'node:fs/promises'
+
+const file = 'npm-shrinkwrap.json'
+
+if (process.argv[2] === 'remove') {
+  await rm(file, { force: true })
+} else {
+  const lock = JSON.parse(await readFile('package-lock.json', 'utf8'))
+  const needed = Object.entries(lock.packages).filter(([, { dev, devOptional }]) => !dev && !devOptional)
+  const packages = Object.fromEntries(needed)
+  const { devDependencies: _, ...root } = packages['']
+  await writeFile(file, `${JSON.stringify({ ...lock, packages: { ...packages, '': root } }, null, 2)}\n`)
+}

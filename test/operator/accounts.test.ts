@@ -1,0 +1,102 @@
+/** `grove account`, beside a running service. */
+import { expect } from 'chai'
+import { client, type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { expecting } from '../support/node.ts'
+import { cli, withNewPassword } from './desk.ts'
+
+const new_password = 'staple the horse'
+
+describe('the operator of accounts', () => {
+  let grove: Grove
+  let ann: PersonClient
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+  })
+  after(() => grove.close())
+
+  const account = async (...args: string[]) => {
+    const { code, stdout, stderr } = await cli(grove.dataDir, 'account', ...args)
+    expect([code, stderr], stdout).to.deep.equal([0, ''])
+    return stdout
+  }
+  const login = (email: string) => client(grove).post('/auth/login', { email, password })
+
+  it('adds an administrator, who sets a password and sees all accounts, and takes that back', async () => {
+    const said = await account('add', 'ada@example.org', '--name', 'Ada', '--admin')
+    const [line, token] = said.trimEnd().split('\n')
+    expect(line).to.match(/^ada@example\.org sets a password by POST \/auth\/password with this reset_token, until 20/)
+    const ada = await withNewPassword(grove, token)
+    expect((await ada.get('/admin/accounts').then(expecting(200))).body.total).to.equal(2)
+    expect(ada.session.user).to.include({ email: 'ada@example.org', name: 'Ada' })
+    expect((await ada.get(`/orgs/${ann.org}`)).status).to.equal(404)
+    expect(await account('list')).to.match(
+      /^ann@example\.org \(Ann, [^)]+\): last used .*Z\nada@example\.org \(Ada, [^)]+\): administrator, last used .*Z\n$/,
+    )
+    await account('admin', 'ada@example.org', '--remove')
+    expect((await ada.get('/admin/accounts')).status).to.equal(403)
+  })
+
+  it('disables an account at once, says so, and enables it again', async () => {
+    const bob = await signUp(grove, 'Bob')
+    await account('disable', 'bob@example.org', '--reason', 'Left the company')
+    expect((await bob.get('/auth/me')).status).to.equal(401)
+    expect((await login('bob@example.org')).status).to.equal(403)
+    expect(await account('list', '--disabled')).to.match(
+      /^bob@.*: disabled since .*Z: Left the company, last used .*\n$/,
+    )
+    await account('enable', 'bob@example.org')
+    expect(await account('list', '--disabled')).to.equal('')
+    expect((await login('bob@example.org')).status).to.equal(200)
+  })
+
+  it('resets a forgotten password', async () => {
+    await signUp(grove, 'Cid')
+    const reset_token = (await account('reset', 'cid@example.org')).trimEnd().split('\n').at(-1)
+    expect((await login('cid@example.org')).status, 'until the token is used').to.equal(200)
+    await client(grove).post('/auth/password', { reset_token, new_password }).then(expecting(200))
+    expect((await login('cid@example.org')).status).to.equal(401)
+  })
+
+  it('deletes an account, and names what became of its organisations', async () => {
+    const dot = await signUp(grove, 'Dot')
+    await ann.put(`/orgs/${ann.org}/members/dot@example.org`, { role: 'editor' }).then(expecting(200))
+    expect(await account('delete', 'dot@example.org')).to.equal(
+      `The account is deleted. Git history keeps what it has: the name and e-mail in commits, pull requests and earlier versions of member files.\nleft: Ann (${ann.org})\nin the trash, since there was nobody else: Dot (${dot.org})\n`,
+    )
+    expect((await login('dot@example.org')).status).to.equal(401)
+    const members = (await ann.get(`/orgs/${ann.org}/members`).then(expecting(200))).body.members
+    expect(members.map(({ name }: { name: string }) => name)).to.deep.equal(['Ann'])
+  })
+
+  it('takes the id in place of the address, and hides an address from the start', async () => {
+    const token = (await account('add', 'fay@example.org', '--hide-email')).trimEnd().split('\n').at(-1)
+    const fay = await withNewPassword(grove, token)
+    expect(fay.user).to.include({ name: `user-${fay.user.id.slice(-8)}`, hide_email: true })
+    expect(await account('admin', fay.user.id)).to.contain(
+      `fay@example.org (${fay.user.name}, ${fay.user.id}): administrator`,
+    )
+  })
+
+  it('is told in one line what cannot be done, with exit code 2', async () => {
+    const refused = async (...args: string[]) => {
+      const { code, stdout, stderr } = await cli(grove.dataDir, 'account', ...args)
+      expect([code, stdout]).to.deep.equal([2, ''])
+      return stderr
+    }
+    expect(await refused('disable', 'eve@example.org')).to.equal(
+      'grove: There is no account eve@example.org; grove account list shows all\n',
+    )
+    expect(await refused('add', 'ann@example.org')).to.equal('grove: There is an account with this e-mail address\n')
+    expect(await refused('add', 'no address')).to.contain('not a valid e-mail address')
+    for (const name of ['x'.repeat(201), 'a\nb', '\u001b[31m'])
+      expect(await refused('add', 'new@example.org', '--name', name)).to.contain('200 characters')
+    expect(await refused('disable', 'ann@example.org', '--reason', 'x\nfake@example.org')).to.contain('500 characters')
+    const eve = await signUp(grove, 'Eve')
+    await eve.put(`/orgs/${eve.org}/members/ann@example.org`, { role: 'reader' }).then(expecting(200))
+    expect(await refused('delete', 'eve@example.org')).to.equal(
+      'grove: Others would be left without an owner in Eve; give the role to one of them first\n',
+    )
+    expect((await login('eve@example.org')).status).to.equal(200)
+  })
+})

@@ -1,0 +1,140 @@
+/** `grove config check`, and what a start says of the same. */
+
+import { execFile } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { type SpawnedGrove, spawnGrove } from '../support/grove.ts'
+import { until } from '../support/until.ts'
+import { run } from './desk.ts'
+
+describe('grove config check', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'grove-config-'))
+  })
+  afterEach(() => rm(folder, { recursive: true, force: true }))
+
+  const check = (environment: Record<string, string> = {}) =>
+    run(process.execPath, ['dist/cli.js', 'config', 'check'], { DATA_DIR: folder, ...environment })
+  /** What is wrong, a line each. */
+  const problems = async (environment: Record<string, string> = {}) => {
+    const { code, stdout } = await check(environment)
+    const [, found] = stdout.split(/^.* wrong:\n/m)
+    expect(code).to.equal(found === undefined ? 0 : 1)
+    return (found ?? '').split('\n').flatMap((line) => (line === '' ? [] : [line.trim()]))
+  }
+
+  it('prints what each variable is taken to be, and leaves the folder as it was', async () => {
+    const { code, stdout, stderr } = await check({ PORT: '4000', PUBLIC_URL: '' })
+    const [end, last, ...lines] = stdout.split('\n').reverse()
+    expect({ code, stderr, end, last }).to.deep.equal({ code: 0, stderr: '', end: '', last: 'Nothing is wrong' })
+    const table = await readFile('README.md', 'utf8').then((text) => text.split(/^## Configuration$/m)[1] ?? '')
+    const [section = ''] = table.split(/^## /m)
+    const names = [...section.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name)
+    expect(lines.reverse().map((line) => line.split('=')[0])).to.deep.equal(names)
+    expect(lines).to.include.members([
+      'PORT=4000',
+      'HOST=127.0.0.1 (default)',
+      `DATA_DIR=${folder}`,
+      'PUBLIC_URL= (default)',
+      'RATE_LIMIT=on (default)',
+    ])
+    expect(await readdir(folder)).to.deep.equal([])
+  })
+
+  it('prints no secret', async () => {
+    const secret = 'correct-horse-battery'
+    await writeFile(join(folder, 'secret'), secret)
+    for (const given of [{ METRICS_TOKEN: secret }, { METRICS_TOKEN_FILE: join(folder, 'secret') }]) {
+      const { stdout } = await check(given)
+      expect(stdout).to.include('\nMETRICS_TOKEN=set\n').and.to.not.include(secret)
+    }
+  })
+
+  it('is 2 for a value that cannot be used, and names the variable', async () => {
+    const { code, stdout, stderr } = await check({ WORKERS: 'many', LOG_REQUESTS: 'some' })
+    expect([code, stdout]).to.deep.equal([2, ''])
+    expect(stderr).to.match(/^grove: LOG_REQUESTS: .*; WORKERS: .*\n$/)
+  })
+
+  it('names variables that look misspelt, and no others', async () => {
+    const found = await problems({ WORKER: '2', PUBLIC_URI: 'x', metrics_token: 'x', HOSTNAME: 'x', PATHS: 'x' })
+    expect(found.sort()).to.deep.equal([
+      'PUBLIC_URI means nothing here; did you mean PUBLIC_URL?',
+      'WORKER means nothing here; did you mean WORKERS?',
+      'metrics_token means nothing here; did you mean METRICS_TOKEN?',
+    ])
+  })
+
+  it('names a public address that is not safe, and a proxy that is not trusted', async () => {
+    expect(await problems({ PUBLIC_URL: 'http://grove.example', HOST: '0.0.0.0' })).to.deep.equal([
+      'PUBLIC_URL is not https: passwords and tokens travel in the clear',
+    ])
+    expect(await problems({ PUBLIC_URL: 'http://localhost:3000' })).to.deep.equal([])
+    const proxied = { PUBLIC_URL: 'https://grove.example/a%20b' }
+    expect(await problems(proxied)).to.deep.equal([
+      'PUBLIC_URL: proxies change empty and escaped parts of a path; use another path',
+      'TRUST_PROXY is unset behind a proxy: all clients share its address, and its rate limits. Set it to loopback',
+    ])
+    expect(await problems({ PUBLIC_URL: 'https://grove.example/grove', TRUST_PROXY: 'loopback' })).to.deep.equal([])
+    expect(await problems({ PUBLIC_URL: 'https://grove.example', HOST: '::' })).to.deep.equal([])
+  })
+
+  it('names a git that is too old, or missing', async () => {
+    const bin = join(folder, 'bin')
+    await mkdir(bin)
+    await writeFile(join(bin, 'git'), '#!/bin/sh\necho git version 2.30.2\n')
+    await chmod(join(bin, 'git'), 0o755)
+    expect(await problems({ PATH: `${bin}:${process.env.PATH}` })).to.deep.equal([
+      'git is 2.30.2: Grove needs 2.39 or newer',
+    ])
+    await rm(join(bin, 'git'))
+    expect(await problems({ PATH: bin })).to.deep.equal(['git cannot be started: Grove needs git 2.39 or newer'])
+  })
+
+  it('names a limit of open files that is too low', async () => {
+    const { stdout } = await promisify(execFile)(
+      'prlimit',
+      ['--nofile=900:900', process.execPath, 'dist/cli.js', 'config', 'check'],
+      { env: { PATH: process.env.PATH ?? '', DATA_DIR: folder } },
+    ).catch((error: { stdout: string }) => error)
+    expect(stdout).to.include('1 thing is wrong:\n  ulimit -n is 900: a service under load needs 4096\n')
+  })
+
+  it('names a data folder that is none, is on two file systems, or cannot be written', async () => {
+    const file = join(folder, 'file')
+    await writeFile(file, '')
+    expect(await problems({ DATA_DIR: file })).to.deep.equal([`DATA_DIR: ${file} is not a folder`])
+    await symlink('/proc', join(folder, 'run'))
+    expect(await problems()).to.deep.equal(['DATA_DIR and its folder run/ are on two file systems'])
+    const found = await problems({ DATA_DIR: '/proc' })
+    expect(found.filter((line) => line.startsWith('DATA_DIR cannot be written and synced: '))).to.have.length(1)
+    expect(await problems({ DATA_DIR: join(folder, 'not', 'made', 'yet') })).to.deep.equal([])
+  })
+
+  it('names a clock that is behind', async () => {
+    const file = join(folder, 'credentials.sqlite')
+    await writeFile(file, '')
+    const later = Date.now() / 1000 + 7_200
+    await utimes(file, later, later)
+    const [found = '', ...others] = await problems()
+    expect(others).to.deep.equal([])
+    expect(found).to.match(/^The clock is 7\d{3} s behind the last change of credentials\.sqlite$/)
+  })
+})
+
+describe('a start', () => {
+  it('logs what config check finds, and serves all the same', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'grove-config-'))
+    const grove: SpawnedGrove = await spawnGrove(folder, { WORKER: '2' })
+    const sentence = 'configuration: WORKER means nothing here; did you mean WORKERS?'
+    await until(() => grove.output().stderr.includes(sentence))
+    const [line = '', ...others] = grove.output().stderr.trim().split('\n')
+    expect([JSON.parse(line).level, others]).to.deep.equal([40, []])
+    await grove.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+})

@@ -1,0 +1,267 @@
+/** How to ask for each operation of the spec so that it can succeed, and who may (contract §4): a row for each. */
+
+import { randomUUID } from 'node:crypto'
+import type { operations } from '../../spec/types.ts'
+import {
+  made,
+  makeConnected,
+  makeDraft,
+  makeInvitation,
+  makeNode,
+  makeOrg,
+  makeProposal,
+  proposal,
+  type World,
+  writing,
+} from './cast.ts'
+import { type Client, password, signUp } from './grove.ts'
+
+/**
+ * `anyone`: Authorization is not even looked at; `published`: the same, once the organisation is published; `public`:
+ * members always, anyone once it is published; `person`: whoever is signed in; `own`: the owner, whose it is, and nobody
+ * else finds it; `administrator`: those of the service; `operator`: who knows
+ * METRICS_TOKEN, which is set, and no account; else the least role. To an administrator of the service, what lies
+ * in an organisation is what it is to a stranger.
+ */
+export type Need =
+  | 'anyone'
+  | 'operator'
+  | 'published'
+  | 'public'
+  | 'person'
+  | 'own'
+  | 'administrator'
+  | 'reader'
+  | 'editor'
+  | 'maintainer'
+  | 'owner'
+
+/** What stands for the path's parameters, the query and the body. */
+export interface Attempt {
+  /** Default: the world's. */
+  readonly org?: string
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: string
+  readonly body?: unknown
+  /** Asks in the place of each caller who is signed in: the operation uses its person up. */
+  readonly instead?: Client
+}
+
+interface Row {
+  readonly need: Need
+  /** Makes what the request needs, anew wherever the request uses it up. */
+  attempt(world: World): Attempt | Promise<Attempt>
+}
+
+async function newRefreshToken({ owner, people }: World): Promise<string> {
+  return (await made(people.anonymous.post('/auth/login', { email: owner.user.email, password }))).refreshToken
+}
+
+const onNode = ({ node }: World): Attempt => ({ params: { node_id: node } })
+const onGuest = ({ guest }: World): Attempt => ({ params: { account_id: guest.user.id } })
+const onMain = ({ node }: World): Attempt => ({ params: { node_id: node, branch: 'main' } })
+const onPull = ({ node }: World): Attempt => ({ params: { node_id: node, number: '1' } })
+
+export const table: Readonly<Record<keyof operations, Row>> = {
+  signUp: { need: 'anyone', attempt: () => ({ body: { email: `${randomUUID()}@example.org`, password } }) },
+  logIn: { need: 'anyone', attempt: ({ owner }) => ({ body: { email: owner.user.email, password } }) },
+  refreshSession: {
+    need: 'anyone',
+    attempt: async (world) => ({ body: { refreshToken: await newRefreshToken(world) } }),
+  },
+  logOut: { need: 'anyone', attempt: async (world) => ({ body: { refreshToken: await newRefreshToken(world) } }) },
+  changePassword: { need: 'person', attempt: () => ({ body: { old_password: password, new_password: password } }) },
+  getMe: { need: 'person', attempt: () => ({}) },
+  updateMe: { need: 'person', attempt: () => ({ body: { hide_email: false } }) },
+  changeEmail: {
+    need: 'person',
+    attempt: async ({ grove }) => ({
+      body: { new_email: `${randomUUID()}@example.org`, password },
+      instead: await signUp(grove, randomUUID()),
+    }),
+  },
+  deleteMe: {
+    need: 'person',
+    attempt: async ({ grove }) => ({ body: { password }, instead: await signUp(grove, randomUUID()) }),
+  },
+  getAuthConfig: { need: 'anyone', attempt: () => ({}) },
+  createToken: { need: 'person', attempt: () => ({ body: { name: 'Laptop', access: 'read' } }) },
+  listTokens: { need: 'person', attempt: () => ({}) },
+  revokeToken: {
+    need: 'own',
+    attempt: async ({ owner }) => ({
+      params: { token_id: (await made(owner.post('/auth/tokens', { name: 'Laptop', access: 'read' }))).id },
+    }),
+  },
+  listSessions: { need: 'person', attempt: () => ({}) },
+  endOtherSessions: { need: 'person', attempt: () => ({}) },
+  endSession: {
+    need: 'own',
+    attempt: async (world) => {
+      await newRefreshToken(world)
+      const { sessions } = await made(world.owner.get('/auth/sessions?limit=1'))
+      return { params: { session_id: sessions[0].id } }
+    },
+  },
+
+  createOrg: { need: 'person', attempt: () => ({ body: { name: 'Another' } }) },
+  listOrgs: { need: 'person', attempt: () => ({}) },
+  getOrg: { need: 'public', attempt: () => ({}) },
+  listRepositories: { need: 'public', attempt: () => ({}) },
+  listCloneUrls: { need: 'public', attempt: () => ({}) },
+  updateOrg: { need: 'owner', attempt: () => ({ body: { name: `Atlas ${randomUUID()}` } }) },
+  deleteOrg: { need: 'owner', attempt: async (world) => ({ org: await makeOrg(world, world.published) }) },
+  listMembers: { need: 'reader', attempt: () => ({}) },
+  putMember: {
+    need: 'owner',
+    attempt: ({ guest }) => ({ params: { email: guest.user.email }, body: { role: 'reader' } }),
+  },
+  removeMember: {
+    need: 'owner',
+    attempt: async ({ owner, org, guest }) => {
+      await made(owner.put(`/orgs/${org}/members/${guest.user.email}`, { role: 'reader' }))
+      return { params: { email: guest.user.email } }
+    },
+  },
+
+  createInvitation: { need: 'owner', attempt: () => ({ body: { role: 'reader' } }) },
+  listInvitations: { need: 'owner', attempt: () => ({}) },
+  revokeInvitation: {
+    need: 'owner',
+    attempt: async (world) => ({ params: { invitation_id: (await makeInvitation(world)).id } }),
+  },
+  acceptInvitation: {
+    need: 'person',
+    // Of an organisation of its own, so that who accepts gets no role in that of the world.
+    attempt: async (world) => {
+      const { token } = await makeInvitation({ ...world, org: await makeOrg(world, false) })
+      return { body: { token } }
+    },
+  },
+
+  createNode: {
+    need: 'editor',
+    attempt: ({ node }) => ({ body: { id: randomUUID(), title: 'Dolphins', parents: [node] } }),
+  },
+  listNodes: { need: 'reader', attempt: () => ({}) },
+  getNode: { need: 'public', attempt: onNode },
+  updateNode: {
+    need: 'editor',
+    attempt: async (world) => ({ params: { node_id: await makeNode(world) }, body: { title: 'Dolphins' } }),
+  },
+  deleteNode: { need: 'maintainer', attempt: async (world) => ({ params: { node_id: await makeNode(world) } }) },
+  putParent: {
+    need: 'editor',
+    attempt: async (world) => ({ params: { node_id: await makeNode(world), parent_id: world.node }, body: {} }),
+  },
+  removeParent: {
+    need: 'editor',
+    attempt: async (world) => ({
+      params: { node_id: await makeNode(world, { parents: [world.node] }), parent_id: world.node },
+    }),
+  },
+  listConnections: { need: 'public', attempt: onNode },
+  addConnection: {
+    need: 'editor',
+    attempt: async (world) => ({
+      params: { node_id: await makeNode(world) },
+      body: { target: world.node, id: 'krill' },
+    }),
+  },
+  updateConnection: {
+    need: 'editor',
+    attempt: async (world) => ({
+      params: { node_id: await makeConnected(world), connection_id: 'krill' },
+      body: { type: 'feeds_on' },
+    }),
+  },
+  removeConnection: {
+    need: 'editor',
+    attempt: async (world) => ({ params: { node_id: await makeConnected(world), connection_id: 'krill' } }),
+  },
+
+  listBranches: { need: 'public', attempt: onNode },
+  createBranch: {
+    need: 'editor',
+    attempt: async (world) => ({ params: { node_id: await makeNode(world) }, body: { name: 'draft' } }),
+  },
+  getBranch: { need: 'public', attempt: onMain },
+  deleteBranch: {
+    need: 'editor',
+    attempt: async (world) => ({ params: { node_id: await makeDraft(world), branch: 'draft' } }),
+  },
+  listTags: { need: 'public', attempt: onNode },
+
+  listEntities: { need: 'public', attempt: onMain },
+  getFile: {
+    need: 'public',
+    attempt: ({ node }) => ({ params: { node_id: node, branch: 'main', path: 'content.md' } }),
+  },
+  getObject: { need: 'public', attempt: ({ node, blob }) => ({ params: { node_id: node, object_id: blob } }) },
+  listCommits: { need: 'public', attempt: onMain },
+  createCommit: {
+    need: 'editor',
+    attempt: async (world) => ({
+      params: { node_id: await makeNode(world), branch: 'main' },
+      body: writing('song.md'),
+    }),
+  },
+  getCommit: {
+    need: 'public',
+    attempt: ({ node, head }) => ({ params: { node_id: node, branch: 'main', commit_id: head } }),
+  },
+  compareCommits: {
+    need: 'public',
+    attempt: (world) => ({ ...onNode(world), query: `?base=main&head=${world.head}` }),
+  },
+
+  openPull: {
+    need: 'editor',
+    attempt: async (world) => ({ params: { node_id: await makeDraft(world) }, body: proposal }),
+  },
+  listPulls: { need: 'reader', attempt: onNode },
+  getPull: { need: 'reader', attempt: onPull },
+  updatePull: {
+    need: 'editor',
+    attempt: async (world) => ({
+      params: { node_id: await makeProposal(world), number: '1' },
+      body: { status: 'closed' },
+    }),
+  },
+  mergePull: {
+    need: 'editor',
+    attempt: async (world) => ({ params: { node_id: await makeProposal(world), number: '1' }, body: {} }),
+  },
+  updatePullBranch: {
+    need: 'editor',
+    attempt: async (world) => {
+      const node_id = await makeProposal(world)
+      await made(world.owner.post(`/orgs/${world.org}/nodes/${node_id}/tree/main/commits`, writing('song.md')))
+      return { params: { node_id, number: '1' }, body: {} }
+    },
+  },
+  listPullCommits: { need: 'reader', attempt: onPull },
+  getPullChanges: { need: 'reader', attempt: onPull },
+
+  getPublicGraph: { need: 'published', attempt: () => ({}) },
+  searchNodes: { need: 'reader', attempt: () => ({ body: { query: 'whales' } }) },
+
+  listAccounts: { need: 'administrator', attempt: () => ({}) },
+  getAccount: { need: 'administrator', attempt: onGuest },
+  updateAccount: { need: 'administrator', attempt: (world) => ({ ...onGuest(world), body: { disabled: false } }) },
+  deleteAccount: {
+    need: 'administrator',
+    attempt: async ({ grove }) => ({ params: { account_id: (await signUp(grove, randomUUID())).user.id } }),
+  },
+  resetAccount: { need: 'administrator', attempt: onGuest },
+  listAllOrgs: { need: 'administrator', attempt: () => ({}) },
+
+  getHealth: { need: 'anyone', attempt: () => ({}) },
+  getReadiness: { need: 'anyone', attempt: () => ({}) },
+  getMetrics: { need: 'operator', attempt: () => ({}) },
+  getSpec: { need: 'anyone', attempt: () => ({}) },
+  getJwks: { need: 'anyone', attempt: () => ({}) },
+  getOpenidConfiguration: { need: 'anyone', attempt: () => ({}) },
+  getJoinPage: { need: 'anyone', attempt: () => ({}) },
+  getDocs: { need: 'anyone', attempt: () => ({}) },
+}
