@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { maintain } from '../gitstore/upkeep/maintenance.ts'
 import { expectSound, git, gitDid, gitLines } from './support/data-folder.ts'
 import { type Answer, newDataDir, type PersonClient, signUp, spawnGrove } from './support/grove.ts'
+import { faultsIn } from './support/log.ts'
 import { newNode, type TestNode } from './support/node.ts'
 
 export interface Storm {
@@ -19,6 +20,8 @@ export interface Storm {
   readonly failedWrites: readonly string[]
   readonly staleHeads: readonly string[]
   readonly lost: readonly string[]
+  /** What the service logged as an error. */
+  readonly errors: readonly string[]
 }
 
 const fromOutside = [
@@ -43,7 +46,8 @@ export async function gcStorm(
     const { acknowledged, ...storm } = await rage(ann, nodes, lasts, progress)
     const lost = (await Promise.all(nodes.map((node) => lostIn(node, acknowledged)))).flat()
     await expectSound(dataDir)
-    return { ...storm, lost }
+    await grove.stop()
+    return { ...storm, lost, errors: faultsIn(grove.output().stderr) }
   } finally {
     await grove.stop()
     await rm(dataDir, { recursive: true, force: true })

@@ -1,6 +1,6 @@
 /** Builds objects in memory, readable at once, and writes them durably in one step. Moves no ref. */
 
-import { closeSync, existsSync, futimesSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { closeSync, futimesSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { allDone, discard, nameFile, ownTurn, syncDirectory, syncFile, writeOpen } from '../durable.ts'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
@@ -71,6 +71,8 @@ interface StoredObject extends PendingObject {
 
 /** Files that one batch has open at once. */
 const maxOpenFiles = 64
+/** Each is lost only to another `git gc` at that moment. */
+const maxAttempts = 10
 
 /**
  * Freshens an object that exists, so that no prune removes it, and syncs it, since its writer may not have. Writes an empty
@@ -79,16 +81,16 @@ const maxOpenFiles = 64
  */
 async function storeObjects(repo: Repo, batch: readonly StoredObject[]): Promise<void> {
   const fanOuts = [...new Set(batch.map(({ oid }) => fanOutOf(repo, oid)))]
-  let made = false
+  const made = new Set<string>()
   for (let attempt = 0; ; attempt++) {
     try {
-      for (const dir of fanOuts) if (!existsSync(dir) && makeFanOut(dir)) made = true
-      for (let at = 0; at < batch.length; at += maxOpenFiles) await storeGroup(repo, batch.slice(at, at + maxOpenFiles))
-      const directories = made ? [...fanOuts, `${repo.dir}/objects`] : fanOuts
+      for (let at = 0; at < batch.length; at += maxOpenFiles)
+        await storeGroup(repo, batch.slice(at, at + maxOpenFiles), made)
+      const directories = made.size > 0 ? [...fanOuts, `${repo.dir}/objects`] : fanOuts
       return await allDone(directories.map(syncDirectory))
     } catch (error) {
-      // `git gc` has just packed the objects of a directory and removed it.
-      if (codeOf(error) !== 'ENOENT' || attempt === 5) throw asStorageFault(error)
+      // `git gc` has just packed an object that was there, and removed its file.
+      if (codeOf(error) !== 'ENOENT' || attempt === maxAttempts) throw asStorageFault(error)
     }
   }
 }
@@ -104,13 +106,16 @@ interface OpenObject {
   readonly temporary: string | undefined
 }
 
-/** Writes all before it syncs the first: one commit of the file system's journal then holds all of them. */
-async function storeGroup(repo: Repo, group: readonly StoredObject[]): Promise<void> {
+/**
+ * Writes all before it syncs the first: one commit of the file system's journal then holds all of them. Adds to `made` the
+ * directories that were missing.
+ */
+async function storeGroup(repo: Repo, group: readonly StoredObject[], made: Set<string>): Promise<void> {
   const open: OpenObject[] = []
   const named = new Set<OpenObject>()
   await ownTurn()
   try {
-    await allDone(group.map(async (object) => open.push(await openObject(repo, object))))
+    await allDone(group.map(async (object) => open.push(await openObject(repo, object, made))))
     await allDone(open.map(({ file }) => syncFile(file)))
     await ownTurn()
     for (const object of open) {
@@ -125,12 +130,22 @@ async function storeGroup(repo: Repo, group: readonly StoredObject[]): Promise<v
   }
 }
 
-async function openObject(repo: Repo, object: StoredObject): Promise<OpenObject> {
-  const path = `${fanOutOf(repo, object.oid)}/${object.oid.slice(2)}`
+async function openObject(repo: Repo, object: StoredObject, made: Set<string>): Promise<OpenObject> {
+  const fanOut = fanOutOf(repo, object.oid)
+  const path = `${fanOut}/${object.oid.slice(2)}`
   const known = statSync(path, { throwIfNoEntry: false })
   if (known && known.size > 0) return { file: openFreshened(path), path, temporary: undefined }
-  const temporary = `${fanOutOf(repo, object.oid)}/${temporaryObject()}`
-  return { file: await writeOpen(temporary, await encodeLoose(object), 0o444), path, temporary }
+  const temporary = `${fanOut}/${temporaryObject()}`
+  const content = await encodeLoose(object)
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return { file: await writeOpen(temporary, content, 0o444), path, temporary }
+    } catch (error) {
+      // The directory is missing, or `git gc` has just removed it, because it was empty: nothing waits between the next two steps.
+      if (codeOf(error) !== 'ENOENT' || attempt === maxAttempts) throw error
+      if (makeFanOut(fanOut)) made.add(fanOut)
+    }
+  }
 }
 
 /** @throws ENOENT if the object was packed meanwhile */

@@ -62,7 +62,7 @@ describe('a file system that cannot sync', () => {
     checks.release()
     await until(async () => (await write(node, 'Works again')).status === 201)
     expect(node.git.log()).to.have.length(2)
-    expect(grove.output().stderr + grove.output().stdout).to.include('a sync failed')
+    await until(() => grove.output().stderr.includes('a sync failed'))
     await expectSound(grove.dataDir)
   })
 })

@@ -90,7 +90,7 @@ describe('git: storage that fails', () => {
     await desk.done(`git clone -q ${url(node)} read; cat read/content.md`)
     await pushAgain('songs')
     expect(node.git.head('songs')).to.equal((await desk.done('git -C whales rev-parse HEAD')).trim())
-    expect(grove.output().stderr).to.include('a sync failed')
+    await until(() => grove.output().stderr.includes('a sync failed'))
     await expectSound(grove.dataDir)
   })
 

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import type { Config } from '../../server/config.ts'
 import type { Deps } from '../../server/deps.ts'
@@ -131,7 +132,7 @@ export async function spawnGrove(dataDir: string, environment: Record<string, st
   child.stderr.on('data', (chunk) => {
     output.stderr += chunk
   })
-  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const exited = endOf(child)
   const url = await listening(child, output, exited)
   const end = (signal: NodeJS.Signals) => {
     child.kill(signal)
@@ -148,6 +149,14 @@ export async function spawnGrove(dataDir: string, environment: Record<string, st
       await end('SIGKILL')
     },
   }
+}
+
+/** Once it has ended and what it wrote has been read; what it started may hold its pipes open, so these are waited for a while. */
+async function endOf(child: ChildProcess): Promise<number | null> {
+  const read = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve))
+  await Promise.race([read, sleep(2_000, undefined, { ref: false })])
+  return code
 }
 
 async function listening(
