@@ -1,0 +1,286 @@
+/** Documents by their terms: segments, and a small MiniSearch index that takes the changes until it is sealed. */
+import MiniSearch from 'minisearch'
+import { bytesOf, freeze, type LivePostings, merge, numberIn, postingOf, type Segment } from './segment.ts'
+import { rankOf, sizeOf, stringAt } from './string-table.ts'
+
+/** The terms of one document: by field, in their order, with repetitions. */
+export interface CorpusDocument {
+  readonly id: string
+  readonly terms: readonly (readonly string[])[]
+  /** Milliseconds since 1970. */
+  readonly time: number
+}
+
+/** A segment, and which of its documents have been changed or removed since. */
+export interface Frozen {
+  readonly segment: Segment
+  /** By document: 1 for those. */
+  readonly dead: Uint8Array
+  readonly deadList: number[]
+  /** By field: the sums of the lengths of all its documents, and of those. */
+  readonly totalLengths: readonly number[]
+  readonly deadLengths: number[]
+  /** By term and field: how many of the first dead documents have it. */
+  readonly deadCounts: Map<number, { readonly seen: number; readonly count: number }>
+}
+
+export interface Corpus {
+  readonly fieldCount: number
+  frozen: readonly Frozen[]
+  live: Live
+}
+
+/** What has changed since the last segment. */
+export interface Live {
+  readonly mini: MiniSearch<CorpusDocument>
+  readonly documents: Map<string, CorpusDocument>
+  /** Terms of all documents, with repetitions. */
+  size: number
+  /** By field. */
+  readonly totalLengths: number[]
+}
+
+// Protected members of MiniSearch 7.2.0 (pinned); TypeScript allows and checks access through such names.
+const LENGTHS = '_fieldLength'
+const SHORT_IDS = '_idToShortId'
+const IDS = '_documentIds'
+const POSTINGS = '_index'
+
+/** Estimated bytes of heap of a term of a live document, with its posting. */
+const LIVE_TERM_BYTES = 60
+
+/** Entries of `deadCounts`, which is emptied when it is full. */
+const MOST_DEAD_COUNTS = 10_000
+
+export function createCorpus(fieldCount: number, segments: readonly Segment[] = []): Corpus {
+  const corpus: Corpus = { fieldCount, frozen: [], live: createLive(fieldCount) }
+  for (const segment of segments) addSegment(corpus, segment)
+  return corpus
+}
+
+function createLive(fieldCount: number): Live {
+  const fields = Array.from({ length: fieldCount }, (_, field) => String(field))
+  const mini = new MiniSearch<CorpusDocument>({
+    fields,
+    storeFields: [],
+    autoVacuum: false,
+    extractField: (document, field) => (field === 'id' ? document.id : (document.terms[Number(field)] as unknown)), // terms pass through as they are
+    stringifyField: (terms) => terms as string, // as extractField gives them
+    tokenize: (terms) => terms as unknown as string[], // as extractField gives them
+    processTerm: (term) => term,
+  })
+  return { mini, documents: new Map(), size: 0, totalLengths: fields.map(() => 0) }
+}
+
+/** Adds a segment that is newer than the others: what it holds is dead in them. */
+export function addSegment(corpus: Corpus, segment: Segment): void {
+  for (const frozen of corpus.frozen) killAll(frozen, segment)
+  corpus.frozen = [...corpus.frozen, frozenOf(segment)]
+}
+
+function frozenOf(segment: Segment): Frozen {
+  const totalLengths = segment.lengths.map((column) => column.reduce((sum, length) => sum + length, 0))
+  const deadLengths = totalLengths.map(() => 0)
+  return {
+    segment,
+    dead: new Uint8Array(sizeOf(segment.ids)),
+    deadList: [],
+    totalLengths,
+    deadLengths,
+    deadCounts: new Map(),
+  }
+}
+
+function killAll(frozen: Frozen, { ids: { bytes, starts } }: Segment): void {
+  for (let n = 0; n + 1 < starts.length; n++) {
+    const document = rankOf(frozen.segment.ids, bytes.subarray(starts[n], starts[n + 1]))
+    if (document >= 0) kill(frozen, document)
+  }
+}
+
+function kill({ segment, dead, deadList, deadLengths }: Frozen, document: number): void {
+  if (dead[document] === 1) return
+  dead[document] = 1
+  deadList.push(document)
+  for (const [field, column] of segment.lengths.entries())
+    deadLengths[field] = (deadLengths[field] ?? 0) + (column[document] ?? 0)
+}
+
+/** Adds or replaces. */
+export function setDocument(corpus: Corpus, document: CorpusDocument): void {
+  removeDocument(corpus, document.id)
+  const { live } = corpus
+  live.mini.add(document)
+  live.documents.set(document.id, document)
+  countLive(live, document, 1)
+}
+
+export function removeDocument({ frozen, live }: Corpus, id: string): void {
+  for (const part of frozen) {
+    const document = numberIn(part.segment, id)
+    if (document >= 0) kill(part, document)
+  }
+  const known = live.documents.get(id)
+  if (!known) return
+  countLive(live, known, -1)
+  // `discard` leaves postings, and scores would drift until a vacuum.
+  live.mini.remove(known)
+  live.documents.delete(id)
+}
+
+function countLive(live: Live, { id, terms }: CorpusDocument, sign: 1 | -1): void {
+  live.size += sign * terms.reduce((sum, list) => sum + list.length, 0)
+  for (const field of live.totalLengths.keys())
+    live.totalLengths[field] = (live.totalLengths[field] ?? 0) + sign * liveLength(live, shortIdOf(live, id), field)
+}
+
+/** MiniSearch's number of a live document; -1 if it has none. */
+export function shortIdOf({ mini }: Live, id: string): number {
+  return mini[SHORT_IDS].get(id) ?? -1
+}
+
+/** The distinct terms of a live document in the field. */
+export function liveLength({ mini }: Live, shortId: number, field: number): number {
+  return mini[LENGTHS].get(shortId)?.[field] ?? 0
+}
+
+export function livePostings({ mini }: Live, term: string): LivePostings | undefined {
+  return mini[POSTINGS].get(term)
+}
+
+/** Live terms within so many edits, with their distances. */
+export function similarLive({ mini }: Live, term: string, distance: number): [string, number][] {
+  return [...mini[POSTINGS].fuzzyGet(term, distance)].map(([similar, [, edits]]): [string, number] => [similar, edits])
+}
+
+/** Makes a segment of what is live. */
+export function seal(corpus: Corpus): Segment {
+  const { live, fieldCount } = corpus
+  const segment = freeze(live.mini, fieldCount, (id) => live.documents.get(id)?.time ?? 0)
+  corpus.live = createLive(fieldCount)
+  // The documents are dead in the other segments already.
+  corpus.frozen = [...corpus.frozen, frozenOf(segment)]
+  return segment
+}
+
+/** Makes one segment of those from the number `from` on; others may run at each `yield`, and may change documents. */
+export function* mergeFrom(corpus: Corpus, from: number): Generator<undefined, Segment, undefined> {
+  const parts = corpus.frozen.slice(from)
+  const before = parts.map(({ deadList }) => deadList.length)
+  const segment = yield* merge(parts.map((part, i) => ({ segment: part.segment, dead: deadOf(part, before[i] ?? 0) })))
+  const merged = frozenOf(segment)
+  // What has died meanwhile.
+  for (const [
+    i,
+    {
+      segment: { ids },
+      deadList,
+    },
+  ] of parts.entries()) {
+    for (const document of deadList.slice(before[i])) {
+      const number = rankOf(segment.ids, ids.bytes.subarray(ids.starts[document], ids.starts[document + 1]))
+      if (number >= 0) kill(merged, number)
+    }
+  }
+  corpus.frozen = [...corpus.frozen.slice(0, from), merged, ...corpus.frozen.slice(from + parts.length)]
+  return segment
+}
+
+/** A copy, since others may die during the merge; undefined if none is dead. */
+function deadOf({ dead }: Frozen, count: number): Uint8Array | undefined {
+  return count === 0 ? undefined : dead.slice()
+}
+
+export function liveCountOf({ segment, deadList }: Frozen): number {
+  return sizeOf(segment.ids) - deadList.length
+}
+
+/** Where a document lies: its number in the segment `i`, or among the live ones where that is -1. */
+export interface Place {
+  readonly i: number
+  readonly number: number
+}
+
+/** Undefined where there is none. */
+export function placeOf({ frozen, live }: Corpus, id: string): Place | undefined {
+  const shortId = shortIdOf(live, id)
+  if (shortId >= 0) return { i: -1, number: shortId }
+  // A document lives in one part at most, mostly in the first, which is the largest.
+  for (const [i, { segment, dead }] of frozen.entries()) {
+    const number = numberIn(segment, id)
+    if (number >= 0 && dead[number] === 0) return { i, number }
+  }
+  return undefined
+}
+
+export function idAt({ frozen, live }: Corpus, { i, number }: Place): string {
+  const part = frozen[i]
+  return part === undefined ? String(live.mini[IDS].get(number)) : stringAt(part.segment.ids, number)
+}
+
+export function documentCount({ frozen, live }: Corpus): number {
+  return frozen.reduce((sum, part) => sum + liveCountOf(part), live.documents.size)
+}
+
+/** The mean of the documents' distinct terms in the field: a quotient of whole numbers, whatever the parts are. */
+export function averageLength(corpus: Corpus, field: number): number {
+  const count = documentCount(corpus)
+  const lengthOf = ({ totalLengths, deadLengths }: Frozen) => (totalLengths[field] ?? 0) - (deadLengths[field] ?? 0)
+  const total = corpus.frozen.reduce((sum, part) => sum + lengthOf(part), corpus.live.totalLengths[field] ?? 0)
+  return count === 0 ? 0 : total / count
+}
+
+/** How many documents have the term in the field. @param ranks its rank in each segment, if they are known */
+export function documentFrequency(corpus: Corpus, field: number, term: string, ranks = ranksOf(corpus, term)): number {
+  const live = livePostings(corpus.live, term)?.get(field)?.size ?? 0
+  return corpus.frozen.reduce((sum, part, i) => sum + frequencyIn(part, field, ranks[i] ?? -1), live)
+}
+
+/** The rank of the term in each segment; negative where it lacks the term. */
+export function ranksOf({ frozen }: Corpus, term: string): readonly number[] {
+  const bytes = Buffer.from(term)
+  return frozen.map(({ segment }) => rankOf(segment.terms, bytes))
+}
+
+/** The living documents of the segment that have the term of this rank in the field. */
+export function frequencyIn(part: Frozen, field: number, rank: number): number {
+  const postings = part.segment.fields[field]
+  if (rank < 0 || !postings) return 0
+  const from = postings.starts[rank] ?? 0
+  const to = postings.starts[rank + 1] ?? 0
+  if (part.deadList.length === 0 || from === to) return to - from
+  return to - from - deadAmong(part, postings.documents, from, to, rank * part.segment.fields.length + field)
+}
+
+/** Looks up those that have died since it was asked last, or counts all: whichever is less. */
+function deadAmong(part: Frozen, documents: Uint32Array, from: number, to: number, key: number): number {
+  const { dead, deadList, deadCounts } = part
+  const known = deadCounts.get(key) ?? { seen: 0, count: 0 }
+  if (known.seen === deadList.length) return known.count
+  let count = known.count
+  if ((deadList.length - known.seen) * 17 < to - from) {
+    for (const document of deadList.slice(known.seen)) if (postingOf(documents, from, to, document) >= 0) count++
+  } else {
+    count = 0
+    for (let at = from; at < to; at++) count += dead[documents[at] ?? 0] ?? 0
+  }
+  if (deadCounts.size >= MOST_DEAD_COUNTS) deadCounts.clear()
+  deadCounts.set(key, { seen: deadList.length, count })
+  return count
+}
+
+/** Inverse document frequency as in MiniSearch's BM25; of a term that no document has, 0. */
+export function idf(corpus: Corpus, field: number, term: string): number {
+  return idfOf(documentCount(corpus), documentFrequency(corpus, field, term))
+}
+
+export function idfOf(count: number, matching: number): number {
+  return matching === 0 ? 0 : Math.log(1 + (count - matching + 0.5) / (matching + 0.5))
+}
+
+/** Estimated bytes of memory. */
+export function memoryOf({ frozen, live }: Corpus): number {
+  // Dead marks and the accumulator of the scorer: 9 bytes a document.
+  const of = ({ segment }: Frozen) => bytesOf(segment) + 9 * sizeOf(segment.ids)
+  return frozen.reduce((sum, part) => sum + of(part), LIVE_TERM_BYTES * live.size + 1_000 * live.documents.size)
+}

@@ -1,0 +1,110 @@
+/** The terms of a sorted table within some edits of a word. */
+import { type StringTable, sizeOf } from './string-table.ts'
+
+/** Whether the whole term is within the edits, or any beginning of it. */
+export type Extent = 'whole' | 'beginning'
+
+export interface Similar {
+  readonly rank: number
+  readonly edits: number
+}
+
+/** Greater than any number of edits. */
+const NEVER = 0xff
+
+/**
+ * Ascending by rank. Edits are insertions, deletions and replacements of code points (Levenshtein). A row of the table of
+ * distances belongs to a beginning of terms, so that neighbours in the table share the rows of what they have in common.
+ */
+export function similarIn(table: StringTable, word: string, most: number, extent: Extent): Similar[] {
+  const sought = Uint32Array.from([...word].slice(0, NEVER - 2), (letter) => letter.codePointAt(0) ?? 0)
+  const walk = walkOf(sought, most)
+  const found: Similar[] = []
+  for (let rank = 0; rank < sizeOf(table); rank++) {
+    const edits = extent === 'whole' ? walk.whole(table, rank) : walk.beginning(table, rank)
+    if (edits <= most) found.push({ rank, edits })
+  }
+  return found
+}
+
+function walkOf(sought: Uint32Array, most: number) {
+  const width = sought.length + 1
+  /** Row d: distances between the first d code points of the term and each beginning of the word. */
+  const rows: Uint8Array[] = [Uint8Array.from({ length: width }, (_, i) => i)]
+  /** By depth: where the code point ends in the term; the least distances of the rows up to it. */
+  const ends: number[] = [0]
+  const leastAtEnd: number[] = [rows[0]?.[width - 1] ?? 0]
+  let depth = 0
+  /** No term that begins with the first `closed` code points of the last one is similar. */
+  let isClosed = false
+  let last: { readonly start: number; readonly length: number } | undefined
+
+  /** Goes back to what the term shares with the last one. */
+  const goBack = ({ bytes }: StringTable, start: number, length: number) => {
+    const common = last === undefined ? 0 : commonLength(bytes, last, start, length)
+    last = { start, length }
+    const before = depth
+    while (depth > 0 && (ends[depth] ?? 0) > common) depth--
+    if (depth < before) isClosed = false
+  }
+  const step = (codePoint: number, end: number) => {
+    const above = rows[depth] ?? new Uint8Array(width)
+    rows[depth + 1] ??= new Uint8Array(width)
+    const row = rows[depth + 1] ?? above
+    row[0] = Math.min(depth + 1, NEVER)
+    let least = row[0]
+    for (let i = 1; i < width; i++) {
+      const replaced = (above[i - 1] ?? 0) + (sought[i - 1] === codePoint ? 0 : 1)
+      const value = Math.min(replaced, (above[i] ?? 0) + 1, (row[i - 1] ?? 0) + 1, NEVER)
+      row[i] = value
+      if (value < least) least = value
+    }
+    depth++
+    ends[depth] = end
+    leastAtEnd[depth] = Math.min(leastAtEnd[depth - 1] ?? NEVER, row[width - 1] ?? NEVER)
+    if (least > most) isClosed = true
+  }
+  /** Walks the rest of the term, unless it cannot be similar. */
+  const walk = (table: StringTable, rank: number): boolean => {
+    const start = table.starts[rank] ?? 0
+    const length = (table.starts[rank + 1] ?? 0) - start
+    goBack(table, start, length)
+    let at = ends[depth] ?? 0
+    while (at < length && !isClosed) {
+      const { codePoint, size } = decodeAt(table.bytes, start + at)
+      at += size
+      step(codePoint, at)
+    }
+    return at === length
+  }
+  return {
+    whole: (table: StringTable, rank: number): number =>
+      walk(table, rank) ? (rows[depth]?.[width - 1] ?? NEVER) : NEVER,
+    beginning: (table: StringTable, rank: number): number => {
+      walk(table, rank)
+      return leastAtEnd[depth] ?? NEVER
+    },
+  }
+}
+
+function commonLength(
+  bytes: Uint8Array,
+  last: { readonly start: number; readonly length: number },
+  start: number,
+  length: number,
+): number {
+  const most = Math.min(last.length, length)
+  let common = 0
+  while (common < most && bytes[last.start + common] === bytes[start + common]) common++
+  return common
+}
+
+/** Of sound UTF-8. */
+function decodeAt(bytes: Uint8Array, at: number): { codePoint: number; size: number } {
+  const first = bytes[at] ?? 0
+  if (first < 0x80) return { codePoint: first, size: 1 }
+  const size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2
+  let codePoint = first & (0x7f >> size)
+  for (let i = 1; i < size; i++) codePoint = (codePoint << 6) | ((bytes[at + i] ?? 0) & 0x3f)
+  return { codePoint, size }
+}

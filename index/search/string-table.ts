@@ -1,0 +1,136 @@
+/** Sorted distinct strings as UTF-8 in one block, without a JavaScript string for each. */
+
+export interface StringTable {
+  readonly bytes: Uint8Array
+  /** Where each string begins in `bytes`, and at the end where the last one ends. */
+  readonly starts: Uint32Array
+}
+
+const decoder = new TextDecoder()
+
+export function sizeOf({ starts }: StringTable): number {
+  return starts.length - 1
+}
+
+/** A table of strings that are sorted by their bytes and distinct. */
+export function tableOf(sorted: readonly Uint8Array[]): StringTable {
+  const starts = new Uint32Array(sorted.length + 1)
+  let length = 0
+  for (const [rank, string] of sorted.entries()) {
+    starts[rank] = length
+    length += string.length
+  }
+  starts[sorted.length] = length
+  const bytes = new Uint8Array(length)
+  for (const [rank, string] of sorted.entries()) bytes.set(string, starts[rank])
+  return { bytes, starts }
+}
+
+/** The bytes of the string with this rank; a view. */
+export function bytesAt({ bytes, starts }: StringTable, rank: number): Uint8Array {
+  return bytes.subarray(starts[rank], starts[rank + 1])
+}
+
+export function stringAt(table: StringTable, rank: number): string {
+  return decoder.decode(bytesAt(table, rank))
+}
+
+/** The rank of `string`; where the table lacks it, -1 minus the rank that it would have. */
+export function rankOf(table: StringTable, string: string | Uint8Array): number {
+  const sought = typeof string === 'string' ? Buffer.from(string) : string
+  let low = 0
+  let high = sizeOf(table) - 1
+  while (low <= high) {
+    const middle = (low + high) >> 1
+    const order = compareAt(table, middle, sought, 0, sought.length)
+    if (order === 0) return middle
+    if (order < 0) low = middle + 1
+    else high = middle - 1
+  }
+  return -1 - low
+}
+
+/** The ranks `[from, to)` of the strings that begin with `prefix`. */
+export function prefixRange(table: StringTable, prefix: string): readonly [from: number, to: number] {
+  const bytes = Buffer.from(prefix)
+  // No UTF-8 has the byte 0xff.
+  return [placeOf(table, bytes), placeOf(table, Buffer.concat([bytes, Buffer.of(0xff)]))]
+}
+
+function placeOf(table: StringTable, bytes: Uint8Array): number {
+  const rank = rankOf(table, bytes)
+  return rank < 0 ? -1 - rank : rank
+}
+
+/** Negative where the string with this rank comes before `other[from..to)`. */
+function compareAt({ bytes, starts }: StringTable, rank: number, other: Uint8Array, from: number, to: number): number {
+  const start = starts[rank] ?? 0
+  const length = (starts[rank + 1] ?? 0) - start
+  const common = Math.min(length, to - from)
+  for (let i = 0; i < common; i++) {
+    const difference = (bytes[start + i] ?? 0) - (other[from + i] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return length - (to - from)
+}
+
+/** The strings whose ranks are listed, ascending. */
+export function pick({ bytes, starts }: StringTable, ranks: readonly number[]): StringTable {
+  const picked = new Uint32Array(ranks.length + 1)
+  let length = 0
+  for (const [n, rank] of ranks.entries()) {
+    picked[n] = length
+    length += (starts[rank + 1] ?? 0) - (starts[rank] ?? 0)
+  }
+  picked[ranks.length] = length
+  const copy = new Uint8Array(length)
+  for (const [n, rank] of ranks.entries()) copy.set(bytes.subarray(starts[rank], starts[rank + 1]), picked[n])
+  return { bytes: copy, starts: picked }
+}
+
+/**
+ * Walks through several tables at once: for each distinct string, in order, its rank in each table, -1 where a table lacks it.
+ * The array is reused.
+ */
+export function* walkTables(tables: readonly StringTable[]): Generator<Int32Array, void, undefined> {
+  const at = new Int32Array(tables.length)
+  const ranks = new Int32Array(tables.length)
+  for (;;) {
+    let least: StringTable | undefined
+    let leastRank = 0
+    for (const [i, table] of tables.entries()) {
+      const rank = at[i] ?? 0
+      const order = rank >= sizeOf(table) ? 1 : least === undefined ? -1 : compare(table, rank, least, leastRank)
+      ranks[i] = order <= 0 ? rank : -1
+      if (order >= 0) continue
+      ranks.fill(-1, 0, i)
+      least = table
+      leastRank = rank
+    }
+    if (least === undefined) return
+    yield ranks
+    for (let i = 0; i < ranks.length; i++) if ((ranks[i] ?? -1) >= 0) at[i] = (at[i] ?? 0) + 1
+  }
+}
+
+function compare(a: StringTable, rank: number, b: StringTable, otherRank: number): number {
+  return compareAt(a, rank, b.bytes, b.starts[otherRank] ?? 0, b.starts[otherRank + 1] ?? 0)
+}
+
+/** Collects strings in their order, of which at most `count` with at most `length` bytes in all come. */
+export function tableWriter(count: number, length: number) {
+  const bytes = new Uint8Array(length)
+  const starts = new Uint32Array(count + 1)
+  let written = 0
+  let size = 0
+  return {
+    add(from: StringTable, rank: number): void {
+      const start = from.starts[rank] ?? 0
+      const end = from.starts[rank + 1] ?? 0
+      for (let i = start; i < end; i++) bytes[written++] = from.bytes[i] ?? 0
+      starts[++size] = written
+    },
+    /** Copies, so that the rest of the room is free. */
+    table: (): StringTable => ({ bytes: bytes.slice(0, written), starts: starts.slice(0, size + 1) }),
+  }
+}

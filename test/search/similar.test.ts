@@ -1,0 +1,39 @@
+/** Similar terms beside plain Levenshtein over every term. */
+
+import { expect } from 'chai'
+import { distance } from 'fastest-levenshtein'
+import { type Extent, similarIn } from '../../index/search/similar.ts'
+import { tableOf } from '../../index/search/string-table.ts'
+import { type Random, randomOf } from './random.ts'
+
+describe('terms within some edits of a word', () => {
+  for (const extent of ['whole', 'beginning'] as const)
+    for (const most of [1, 2])
+      it(`are those of plain Levenshtein: ${extent}, ${most}`, () => {
+        const random = randomOf(most)
+        const letters = random.pick([[...'abcé'], [...'abcдо語']])
+        const terms = [...new Set(Array.from({ length: 4_000 }, () => wordOf(random, letters)))]
+        const encoded = terms.map((term) => Buffer.from(term)).sort(Buffer.compare)
+        const table = tableOf(encoded)
+        const sorted = encoded.map(String)
+        let found = 0
+        for (let round = 0; round < 60; round++) {
+          const word = wordOf(random, letters)
+          const wanted = sorted
+            .map((term, rank) => ({ rank, edits: editsOf(word, term, extent) }))
+            .filter(({ edits }) => edits <= most)
+          expect(similarIn(table, word, most, extent), word).to.deep.equal(wanted)
+          found += wanted.length
+        }
+        expect(found).to.be.greaterThan(100)
+      })
+})
+
+function wordOf(random: Random, letters: readonly string[]): string {
+  return Array.from({ length: 1 + random.below(9) }, () => random.pick(letters)).join('')
+}
+
+function editsOf(word: string, term: string, extent: Extent): number {
+  if (extent === 'whole') return distance(word, term)
+  return Math.min(...Array.from({ length: term.length + 1 }, (_, length) => distance(word, term.slice(0, length))))
+}
