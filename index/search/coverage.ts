@@ -1,23 +1,24 @@
 /** How much of a query a document covers, by the rarity of its words. */
 import { allTerms, contentTerms } from './analyzer.ts'
+import { type Corpus, idf } from './corpus.ts'
 import type { Query } from './query.ts'
-import { idf, type Scores, type TextIndex } from './text-index.ts'
+import type { Scores } from './scores.ts'
+import { FIELD } from './terms.ts'
 
 /** A query and the documents' scores; `concepts` caches results by node id. */
 export interface Coverage {
-  texts: TextIndex
-  query: Query
-  scores: Scores
-  concepts: Map<string, Set<number>>
+  readonly corpus: Corpus
+  readonly query: Query
+  readonly scores: Scores
+  readonly concepts: Map<string, ReadonlySet<number>>
 }
 
-/** Share, by rarity, of the distinct words of a node's title that are in the query: 0 to 1. */
-export function titleShare({ texts, query }: Coverage, id: string): number {
-  const title = texts.texts.get(id)?.title ?? ''
+/** Share, by rarity, of the distinct words of a title that are in the query: 0 to 1. */
+export function titleShare({ corpus, query }: Coverage, title: string): number {
   let asked = 0
   let all = 0
-  for (const term of new Set(query.field === 'title' ? allTerms(title) : contentTerms(title))) {
-    const rarity = idf(texts, query.field, term)
+  for (const term of new Set(query.searched === 'title' ? allTerms(title) : contentTerms(title))) {
+    const rarity = idf(corpus, FIELD[query.searched], term)
     all += rarity
     if (query.conceptOf.has(term)) asked += rarity
   }
@@ -38,7 +39,7 @@ export function newShare(coverage: Coverage, from: string, to: string): number {
   return lacking > 0 ? found / lacking : 0
 }
 
-function conceptsIn({ query, scores, concepts }: Coverage, id: string): Set<number> {
+function conceptsIn({ query, scores, concepts }: Coverage, id: string): ReadonlySet<number> {
   const known = concepts.get(id)
   if (known) return known
   const found = new Set<number>()

@@ -1,125 +1,110 @@
-/** The edges between documents, and which of them an expansion of matches follows. */
-export interface SearchEdge {
-  /** Unique among all holders. */
-  id: string
-  source: string
-  target: string
-  edge_type: 'parent_child' | 'connection'
-  connection_type: string
-  label: string
-  parent_node_id: string
-  /** The node whose repository holds the edge; one of its ends. */
-  holder: string
-}
-
-/** Every edge that is held, visible or not. An edge is visible while both of its ends are present. */
-export interface SearchGraph {
-  present: Set<string>
-  held: Map<string, SearchEdge[]>
-  /** By either end. */
-  touching: Map<string, Set<SearchEdge>>
-  /** Distinct visible neighbours by node; cleared by any edit, filled on demand. */
-  degrees: Map<string, number>
-}
+/** The edges of nodes, and which of them an expansion of matches follows, within a budget of edges that are looked at. */
+import { type Corpus, type Place, placeOf } from './corpus.ts'
+import type { FollowedEdge, SearchRows } from './rows.ts'
+import { admitsAt } from './scope.ts'
+import type { Admission } from './scores.ts'
 
 /** How one node is reached from another. */
 export type Relation = 'child' | 'parent' | 'connection'
 
 export interface Neighbour {
-  id: string
-  weight: number
-  relation: Relation
+  readonly id: string
+  readonly weight: number
+  readonly relation: Relation
 }
 
 /** Which edges are followed; a connection is followed in both directions. */
 export interface FollowedEdges {
-  children: boolean
-  parents: boolean
+  readonly children: boolean
+  readonly parents: boolean
+  readonly connections: boolean
+  /** Of those, whether one of this type is followed. */
   connection(type: string): boolean
+}
+
+/** The edges and nodes to which scores may spread, for one question. */
+export interface Expansion {
+  readonly corpus: Corpus
+  readonly rows: SearchRows
+  readonly follow: FollowedEdges
+  readonly admission: Admission | undefined
+  /** Those that fit the question best: a hub's edges to them are looked up, whichever come first. */
+  readonly best: readonly string[]
+  /** By node id, for this question. */
+  readonly places: Map<string, Place | undefined>
+  readonly degrees: Map<string, number>
 }
 
 /** How much of a score an edge carries: all of it along a connection, a quarter against one or between parent and child. */
 const ALONG_CONNECTION = 1
 const OTHERWISE = 0.25
 
-export function createSearchGraph(): SearchGraph {
-  return { present: new Set(), held: new Map(), touching: new Map(), degrees: new Map() }
+/** Of each node, by direction and kind. */
+const MOST_EDGES_A_KIND = 500
+
+/** Whether the node is there, and admitted. */
+export function isAdmitted(expansion: Expansion, id: string): boolean {
+  const { corpus, admission, places } = expansion
+  const place = places.has(id) ? places.get(id) : placeOf(corpus, id)
+  places.set(id, place)
+  return place !== undefined && admitsAt(admission, place)
 }
 
-export function setPresent(graph: SearchGraph, id: string, present: boolean): void {
-  if (graph.present.has(id) === present) return
-  if (present) graph.present.add(id)
-  else graph.present.delete(id)
-  graph.degrees.clear()
+export interface Neighbours {
+  readonly neighbours: readonly Neighbour[]
+  /** Edges that were looked at. */
+  readonly looked: number
+  /** Whether there are more. */
+  readonly cut: boolean
 }
 
-/** Replaces all edges that `holder` holds. */
-export function setHeldEdges(graph: SearchGraph, holder: string, edges: SearchEdge[]): void {
-  for (const edge of graph.held.get(holder) ?? []) {
-    detach(graph, edge.source, edge)
-    detach(graph, edge.target, edge)
-  }
-  for (const edge of edges) {
-    attach(graph, edge.source, edge)
-    attach(graph, edge.target, edge)
-  }
-  if (edges.length > 0) graph.held.set(holder, [...edges])
-  else graph.held.delete(holder)
-  graph.degrees.clear()
-}
-
-function attach(graph: SearchGraph, end: string, edge: SearchEdge): void {
-  const edges = graph.touching.get(end)
-  if (edges) edges.add(edge)
-  else graph.touching.set(end, new Set([edge]))
-}
-
-function detach(graph: SearchGraph, end: string, edge: SearchEdge): void {
-  const edges = graph.touching.get(end)
-  edges?.delete(edge)
-  if (edges?.size === 0) graph.touching.delete(end)
-}
-
-/** The visible edges of `id` with their other ends. */
-export function* edgesOf(graph: SearchGraph, id: string): Generator<{ edge: SearchEdge; other: string }> {
-  if (!graph.present.has(id)) return
-  for (const edge of graph.touching.get(id) ?? []) {
-    const other = edge.source === id ? edge.target : edge.source
-    if (other !== id && graph.present.has(other)) yield { edge, other }
-  }
-}
-
-/** The distinct neighbours of `id`, each by the edge that carries most; of equals the first by name of its relation. */
-export function neighboursOf(graph: SearchGraph, id: string, follow: FollowedEdges): Neighbour[] {
+/**
+ * The distinct neighbours of `id` that are admitted, each by the edge that carries most; of equals the first by name of its
+ * relation. Looks at `most` edges: a node with more of them leads to the first ones by id, and to those that fit the question
+ * best.
+ */
+export function neighboursOf(expansion: Expansion, id: string, most: number): Neighbours {
   const best = new Map<string, Neighbour>()
-  for (const { edge, other } of edgesOf(graph, id)) {
-    const relation = relationOf(edge, id)
-    if (!follows(follow, relation, edge)) continue
-    const weight = relation === 'connection' && edge.source === id ? ALONG_CONNECTION : OTHERWISE
-    const known = best.get(other)
-    if (!known || weight > known.weight || (weight === known.weight && relation < known.relation)) {
-      best.set(other, { id: other, weight, relation })
+  const { follow } = expansion
+  let looked = 0
+  let cut = false
+  const take = (relation: Relation, end: 'source' | 'target') => {
+    const type = relation === 'connection' ? 'connection' : 'parent_child'
+    const weight = relation === 'connection' && end === 'source' ? ALONG_CONNECTION : OTHERWISE
+    const limit = Math.min(MOST_EDGES_A_KIND, most - looked)
+    const seen = lookAt(expansion, id, end, type, limit)
+    looked += Math.min(seen.edges.length, limit)
+    cut ||= seen.cut
+    for (const [other, connectionType] of seen.edges) {
+      if (other === id || (relation === 'connection' && !follow.connection(connectionType))) continue
+      const known = best.get(other)
+      if (known && (known.weight > weight || (known.weight === weight && known.relation <= relation))) continue
+      if (known || isAdmitted(expansion, other)) best.set(other, { id: other, weight, relation })
     }
   }
-  return [...best.values()]
+  if (follow.connections) take('connection', 'source')
+  if (follow.connections) take('connection', 'target')
+  if (follow.children) take('child', 'source')
+  if (follow.parents) take('parent', 'target')
+  return { neighbours: [...best.values()], looked, cut }
 }
 
-function relationOf(edge: SearchEdge, from: string): Relation {
-  if (edge.edge_type === 'connection') return 'connection'
-  return edge.source === from ? 'child' : 'parent'
+function lookAt(
+  { rows, best }: Expansion,
+  id: string,
+  end: 'source' | 'target',
+  type: 'parent_child' | 'connection',
+  limit: number,
+): { edges: readonly FollowedEdge[]; cut: boolean } {
+  const edges = rows.edgesAt(id, end, type, limit + 1)
+  if (edges.length <= limit) return { edges, cut: false }
+  const more = rows.edgesTo(id, end, type, best)
+  return { edges: [...edges.slice(0, limit), ...more], cut: true }
 }
 
-function follows(follow: FollowedEdges, relation: Relation, edge: SearchEdge): boolean {
-  if (relation === 'child') return follow.children
-  return relation === 'parent' ? follow.parents : follow.connection(edge.connection_type)
-}
-
-/** The number of distinct visible neighbours of `id`, over edges of any kind. */
-export function degreeOf(graph: SearchGraph, id: string): number {
-  const known = graph.degrees.get(id)
-  if (known !== undefined) return known
-  const others = new Set<string>()
-  for (const { other } of edgesOf(graph, id)) others.add(other)
-  graph.degrees.set(id, others.size)
-  return others.size
+/** The edges of a node of any kind, up to 64 in either direction. */
+export function degreeOf({ rows, degrees }: Expansion, id: string): number {
+  const known = degrees.get(id) ?? rows.degreeOf(id)
+  degrees.set(id, known)
+  return known
 }

@@ -1,12 +1,14 @@
 /** Turns a question into weighted terms, with corrections of words that the index lacks. */
 import { type Word, wordsOf } from './analyzer.ts'
-import { inSteps, type Steps } from './steps.ts'
-import type { Field } from './terms.ts'
-import { documentFrequency, idf, similarTerms, type TextIndex, type WeightedTerm } from './text-index.ts'
+import { type Corpus, documentFrequency, idf, similarLive } from './corpus.ts'
+import type { WeightedTerm } from './scores.ts'
+import { similarIn } from './similar.ts'
+import { stringAt } from './string-table.ts'
+import { FIELD, type SearchedIn } from './terms.ts'
 
 /** A parsed query for one state of the index. Its concepts are its distinct words that the index has, by number. */
 export interface Query {
-  field: Field
+  searched: SearchedIn
   /** Distinct. */
   terms: WeightedTerm[]
   conceptOf: Map<string, number>
@@ -19,8 +21,8 @@ export interface Query {
 /** Of a longer query only the rarest terms count, equals by name. */
 const MOST_TERMS = 64
 
-/** Of all terms together, each document counted for each: half a second of scoring. The rarest always counts. */
-const MOST_POSTINGS = 300_000
+/** Of all terms together, each document counted for each: 10 ms of scoring. The rarest always counts. */
+const MOST_POSTINGS = 2_000_000
 
 /** The first words that the index lacks are corrected as typing errors; each look-up walks the dictionary. */
 const MOST_MISSPELT = 8
@@ -35,18 +37,17 @@ const FUZZY_WEIGHT = 0.45
  * A word that is repeated n times weighs √n; against 1 and n on six sets that is the best or within 0.2 points of it.
  * A query of stop words only ("The Who") searches the titles, which keep them.
  */
-export function* parseQuery(index: TextIndex, text: string): Steps<Query> {
-  const all: Word[] = []
-  yield* inSteps(wordsOf(text), (word) => all.push(word))
+export function parseQuery(corpus: Corpus, text: string): Query {
+  const all = [...wordsOf(text)]
   const content = all.filter((word) => !word.isStopWord)
-  const [field, words]: [Field, Word[]] = content.length > 0 ? ['all', content] : ['title', all]
-  const query: Query = { field, terms: [], conceptOf: new Map(), rarity: [], words: new Map() }
+  const [searched, words]: [SearchedIn, Word[]] = content.length > 0 ? ['all', content] : ['title', all]
+  const field = FIELD[searched]
+  const query: Query = { searched, terms: [], conceptOf: new Map(), rarity: [], words: new Map() }
 
   const counts = new Map<string, number>()
   for (const { term } of words) counts.set(term, (counts.get(term) ?? 0) + 1)
-  const rarity = new Map<string, number>()
-  yield* inSteps(counts.keys(), (term) => rarity.set(term, idf(index, field, term)))
-  const counted = rarest(index, field, rarity)
+  const rarity = new Map([...counts.keys()].map((term) => [term, idf(corpus, field, term)]))
+  const counted = rarest(corpus, field, rarity)
   const misspelt = new Set(
     [...counts.keys()].filter((term) => rarity.get(term) === 0 && isWord(term)).slice(0, MOST_MISSPELT),
   )
@@ -55,12 +56,11 @@ export function* parseQuery(index: TextIndex, text: string): Steps<Query> {
     const weight = Math.sqrt(count)
     if (counted.has(term)) addConcept(query, term, [{ term, weight }], rarity.get(term) ?? 0)
     if (!misspelt.has(term)) continue
-    yield
-    const similar = corrections(index, field, term, weight).filter(
+    const similar = corrections(corpus, field, term, weight).filter(
       (other) => !counts.has(other.term) && !query.conceptOf.has(other.term),
     )
     const closest = similar[0]
-    if (closest) addConcept(query, term, similar, idf(index, field, closest.term))
+    if (closest) addConcept(query, term, similar, idf(corpus, field, closest.term))
   }
   for (const { term, start, end } of words) {
     const concept = query.conceptOf.get(term)
@@ -75,13 +75,13 @@ function addConcept(query: Query, term: string, terms: WeightedTerm[], rarity: n
   for (const name of [term, ...terms.map((variant) => variant.term)]) query.conceptOf.set(name, concept)
 }
 
-function rarest(index: TextIndex, field: Field, rarity: Map<string, number>): Set<string> {
+function rarest(corpus: Corpus, field: number, rarity: ReadonlyMap<string, number>): Set<string> {
   const known = [...rarity].filter(([, value]) => value > 0)
   known.sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
   const chosen = new Set<string>()
   let postings = 0
   for (const [term] of known.slice(0, MOST_TERMS)) {
-    postings += documentFrequency(index, field, term)
+    postings += documentFrequency(corpus, field, term)
     if (postings > MOST_POSTINGS && chosen.size > 0) break
     chosen.add(term)
   }
@@ -92,9 +92,16 @@ function isWord(term: string): boolean {
   return term.length >= SHORTEST_MISSPELT && term.length <= LONGEST_MISSPELT && !/\p{N}/u.test(term)
 }
 
-/** One edit up to seven letters, two above: MiniSearch's `fuzzy: 0.2`, bounded. */
-function corrections(index: TextIndex, field: Field, term: string, weight: number): WeightedTerm[] {
-  return similarTerms(index, field, term, term.length < 8 ? 1 : 2)
+/** One edit up to seven letters, two above: MiniSearch's `fuzzy: 0.2`, bounded. The closest first, then by name. */
+function corrections(corpus: Corpus, field: number, term: string, weight: number): WeightedTerm[] {
+  const most = term.length < 8 ? 1 : 2
+  const found = new Map(similarLive(corpus.live, term, most))
+  for (const { segment } of corpus.frozen)
+    for (const { rank, edits } of similarIn(segment.terms, term, most, 'whole'))
+      found.set(stringAt(segment.terms, rank), edits)
+  return [...found]
+    .filter(([similar]) => documentFrequency(corpus, field, similar) > 0)
+    .sort((a, b) => a[1] - b[1] || (a[0] < b[0] ? -1 : 1))
     .slice(0, MOST_SIMILAR)
     .map(([similar, edits]) => ({
       term: similar,

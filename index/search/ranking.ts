@@ -1,38 +1,24 @@
 /** Orders matches and the nodes that an expansion reaches from them, by one score. */
 import { type Coverage, newShare, titleShare } from './coverage.ts'
-import {
-  degreeOf,
-  type FollowedEdges,
-  type Neighbour,
-  neighboursOf,
-  type Relation,
-  type SearchGraph,
-} from './expansion.ts'
+import { degreeOf, type Expansion, type Neighbour, neighboursOf, type Relation } from './expansion.ts'
 import type { Level } from './levels.ts'
-import type { Steps } from './steps.ts'
+import { roundScore } from './scores.ts'
 
 export interface Match {
-  id: string
+  readonly id: string
   /** BM25. */
-  score: number
+  readonly score: number
 }
 
 /** A node of the answer; `score` is BM25's plus what it gained from its neighbours, in the same unit. */
 export interface RankedNode {
-  id: string
-  score: number
-  relation: 'match' | Relation
+  readonly id: string
+  readonly score: number
+  readonly relation: 'match' | Relation
   /** Hops from the nearest match. */
-  depth: number
+  readonly depth: number
   /** The node one hop nearer from which most was gained; null for a match. */
-  via: string | null
-}
-
-/** The edges and nodes to which scores may spread. */
-export interface Expansion {
-  graph: SearchGraph
-  follow: FollowedEdges
-  admits(id: string): boolean
+  readonly via: string | null
 }
 
 /** The most nodes of one answer. Of one node, as many neighbours are considered. */
@@ -41,6 +27,11 @@ export const MOST_NODES = 500
 const SEEDS = 8
 const FRONTIER = 20
 const SECOND_HOP = 0.7
+
+/** Edges that one hop looks at: of a source, while so many are left for each that follows. */
+const MOST_EDGES_A_HOP = 4_000
+const MOST_EDGES_OF_A_SOURCE = 1_000
+const LEAST_EDGES_OF_A_SOURCE = 64
 
 /** A node that was reached; `gain` is a share of the best match's score. */
 interface ReachedNode {
@@ -51,25 +42,23 @@ interface ReachedNode {
 }
 
 interface Source {
-  id: string
-  strength: number
+  readonly id: string
+  readonly strength: number
 }
 
 /**
- * Ranks the matches (given best first) and the nodes reached from them, best first; `cut` if there were more than MOST_NODES.
+ * Ranks the matches (given best first) and the nodes reached from them, best first; `cut` if not all could be considered.
  * Every match and every reached node leads on, but scores spread only from the best 8 matches and the best 20 nodes of the first
- * hop.
- * A second hop adds nodes and raises none that was reached before.
+ * hop. A second hop adds nodes and raises none that was reached before. A hop looks at 4,000 edges at most, from the best on.
  *
  * Formula and figures: index/README.md. Spreading one hop lifts recall@5 of multi-hop questions from 69 to 94 % (2Wiki).
- * A second text query that adds entry points would come before this, where the `top_k` matches are chosen.
  */
-export function* rankNodes(
+export function rankNodes(
   expansion: Expansion,
   coverage: Coverage,
-  matches: Match[],
+  matches: readonly Match[],
   level: Level,
-): Steps<{ nodes: RankedNode[]; cut: boolean }> {
+): { nodes: RankedNode[]; cut: boolean } {
   const top = matches[0]?.score ?? 0
   const found = new Map<string, ReachedNode>(
     matches.map(({ id }) => [id, { gain: 0, depth: 0, via: null, relation: 'match' }]),
@@ -82,7 +71,8 @@ export function* rankNodes(
     via: step.via,
   })
   let cut = false
-  if (level.hops > 0) cut = yield* expandOneHop(expansion, coverage, found, seedsOf(coverage, matches, top, level), 1)
+  if (level.hops > 0)
+    cut = expandOneHop(expansion, coverage, found, seedsOf(expansion, coverage, matches, top, level), 1)
   if (level.hops > 1) {
     const first = [...found].filter(([, step]) => step.depth === 1)
     first.sort(([a, { gain: x }], [b, { gain: y }]) => y - x || (a < b ? -1 : 1))
@@ -93,7 +83,7 @@ export function* rankNodes(
       .sort(byScore)
       .slice(0, MOST_NODES - FRONTIER)
     const sources = [...frontier, ...others.map(({ id }) => ({ id, strength: 0 }))]
-    cut = (yield* expandOneHop(expansion, coverage, found, sources, 2)) || cut
+    cut = expandOneHop(expansion, coverage, found, sources, 2) || cut
   }
   const nodes = [...found].map(([id, step]) => scored(id, step)).sort(byScore)
   return { nodes, cut: cut || nodes.length > MOST_NODES }
@@ -104,39 +94,40 @@ export function byScore(a: { id: string; score: number }, b: { id: string; score
   return b.score - a.score || (a.id < b.id ? -1 : 1)
 }
 
-/** Rounds to the 6 significant digits of an answer, so that scores that look equal are equal. */
-export function roundScore(score: number): number {
-  return Number(score.toPrecision(6))
+function seedsOf(
+  { rows }: Expansion,
+  coverage: Coverage,
+  matches: readonly Match[],
+  top: number,
+  { strength }: Level,
+): Source[] {
+  return matches.map(({ id, score }, rank) => {
+    if (rank >= SEEDS) return { id, strength: 0 }
+    const share = titleShare(coverage, rows.describe(id)?.title ?? '')
+    return { id, strength: (strength * score * (0.2 + 0.8 * share)) / top }
+  })
 }
 
-function seedsOf(coverage: Coverage, matches: Match[], top: number, level: Level): Source[] {
-  return matches.map(({ id, score }, rank) => ({
-    id,
-    strength: rank < SEEDS ? (level.strength * score * (0.2 + 0.8 * titleShare(coverage, id))) / top : 0,
-  }))
-}
-
-/** Adds to `found` the nodes one hop from `sources`, in their order; true if neighbours of a hub were left out. */
-function* expandOneHop(
+/** Adds to `found` the nodes one hop from `sources`, in their order; true if edges or nodes were left out. */
+function expandOneHop(
   expansion: Expansion,
   coverage: Coverage,
   found: Map<string, ReachedNode>,
-  sources: Source[],
+  sources: readonly Source[],
   depth: number,
-): Steps<boolean> {
-  let cut = false
-  for (const source of sources) {
-    yield
-    const neighbours = neighboursOf(expansion.graph, source.id, expansion.follow).filter(({ id }) =>
-      expansion.admits(id),
-    )
-    const dilution =
-      Math.max(
-        1,
-        neighbours.reduce((sum, { weight }) => sum + weight, 0),
-      ) ** -0.25
-    if (neighbours.length > MOST_NODES) cut = true
-    for (const neighbour of best(coverage, neighbours)) {
+): boolean {
+  let left = MOST_EDGES_A_HOP
+  let isCut = false
+  for (const [place, source] of sources.entries()) {
+    if (left <= 0) return true
+    const forOthers = LEAST_EDGES_OF_A_SOURCE * (sources.length - place - 1)
+    const share = Math.min(MOST_EDGES_OF_A_SOURCE, Math.max(LEAST_EDGES_OF_A_SOURCE, left - forOthers))
+    const { neighbours, looked, cut } = neighboursOf(expansion, source.id, share)
+    left -= looked
+    isCut ||= cut
+    const total = neighbours.reduce((sum, { weight }) => sum + weight, 0)
+    const dilution = Math.max(1, total) ** -0.25
+    for (const neighbour of neighbours) {
       const known = found.get(neighbour.id)
       if (known && known.depth > 0 && known.depth < depth) continue
       const gain = source.strength === 0 ? 0 : dilution * gainOf(expansion, coverage, source, neighbour)
@@ -147,19 +138,10 @@ function* expandOneHop(
       }
     }
   }
-  return cut
+  return isCut
 }
 
-function gainOf({ graph }: Expansion, coverage: Coverage, { id, strength }: Source, to: Neighbour): number {
+function gainOf(expansion: Expansion, coverage: Coverage, { id, strength }: Source, to: Neighbour): number {
   const novelty = 0.7 + 0.3 * newShare(coverage, id, to.id)
-  return (strength * to.weight * novelty) / (1 + Math.log(1 + degreeOf(graph, to.id))) ** 0.25
-}
-
-function best({ scores }: Coverage, neighbours: Neighbour[]): Neighbour[] {
-  if (neighbours.length <= MOST_NODES) return neighbours
-  return neighbours
-    .map((neighbour) => ({ id: neighbour.id, score: scores.find(neighbour.id)?.score ?? 0, neighbour }))
-    .sort(byScore)
-    .slice(0, MOST_NODES)
-    .map(({ neighbour }) => neighbour)
+  return (strength * to.weight * novelty) / (1 + Math.log(1 + degreeOf(expansion, to.id))) ** 0.25
 }

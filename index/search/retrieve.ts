@@ -1,27 +1,16 @@
-/** Answers a question from a search index: matches, ranked nodes, and the connections among them. */
-import { edgesOf, type FollowedEdges, type SearchEdge } from './expansion.ts'
+/** Answers a question from an organisation's index and rows: matches, ranked nodes, and the connections among them. */
+import type { EdgeTable } from '../derived/schema.ts'
+import type { Corpus } from './corpus.ts'
+import type { Expansion, FollowedEdges } from './expansion.ts'
 import { type ExpansionDepth, LEVELS, type Level } from './levels.ts'
 import { withinLimits } from './limits.ts'
 import { parseQuery, type Query } from './query.ts'
-import { byScore, type Match, type RankedNode, rankNodes, roundScore } from './ranking.ts'
-import { type Scope, scopeTest } from './scope.ts'
-import type { SearchIndex } from './search-index.ts'
+import { type Match, type RankedNode, rankNodes } from './ranking.ts'
+import { type DescribedNode, INDEXED_BYTES, type SearchRows } from './rows.ts'
+import { admissionOf, type Scope } from './scope.ts'
+import { roundScore, type ScoredHit, scoreTerms } from './scores.ts'
 import { snippetOf } from './snippet.ts'
-import { inSteps, type Steps } from './steps.ts'
-import { type Scores, scoreTerms } from './text-index.ts'
-
-export type { SearchEdge } from './expansion.ts'
-export { CUTS, wholeLetters } from './room.ts'
-export {
-  createSearchIndex,
-  fittingCut,
-  heapOf,
-  removeNode,
-  type SearchDocument,
-  type SearchIndex,
-  setDocument,
-  setEdges,
-} from './search-index.ts'
+import { SEARCHED } from './terms.ts'
 
 /** As in spec/openapi.yaml; the caller has checked its shape. */
 export interface SearchQuestion {
@@ -51,17 +40,14 @@ interface RetrievedNode extends RankedNode {
   commit_id?: string
   /** Only the beginning of its text is searched. */
   partly_indexed?: boolean
-  /** The indexed part of the text. */
   text_content?: string
 }
-
-type RetrievedEdge = Omit<SearchEdge, 'holder'>
 
 export interface Retrieved {
   query: string
   matches: RetrievedMatch[]
   nodes: RetrievedNode[]
-  connections: RetrievedEdge[]
+  connections: EdgeTable[]
   truncated: boolean
 }
 
@@ -72,117 +58,134 @@ const LEAST_READING = 16_384
 /** Edges in one answer, those with the least ids: about 4 MB. */
 const MOST_EDGES = 10_000
 
-/** Never throws. The answer depends on the question and the content of the index, not on the order of its edits. */
-export function* retrieve(index: SearchIndex, question: SearchQuestion): Steps<Retrieved> {
-  const { graph, texts, documents } = index
+/** Edges that are looked at to find those between two nodes of the answer; of one node the first so many. */
+const MOST_LOOKED_AT = 20_000
+const MOST_LOOKED_AT_A_NODE = 2_000
+
+/** Hits that a hub's edges are looked up for. */
+const BEST_FOR_HUBS = 100
+
+/**
+ * `corpus` and `rows` are of one moment. The answer depends on the question and on what they hold, not on the order in which
+ * it came. @throws what better-sqlite3 throws
+ */
+export function retrieve(corpus: Corpus, rows: SearchRows, orgId: string, question: SearchQuestion): Retrieved {
   const level = LEVELS[question.expansion_depth]
   const scope = question.scope ?? {}
-  const admits = yield* scopeTest(graph, documents, scope)
-  const query = yield* parseQuery(texts, question.query)
-  const scores = scoreTerms(texts, query.field, query.terms)
-  yield
-  const matches = yield* bestMatches(scores, question.top_k, admits)
-
-  const expansion = { graph, admits, follow: followOf(level, scope) }
-  const ranked = yield* rankNodes(expansion, { texts, query, scores, concepts: new Map() }, matches, level)
-  const bytesOf = (id: string) => documents.get(id)?.bytes ?? 0
+  const admission = admissionOf(corpus, rows, scope)
+  const query = parseQuery(corpus, question.query)
+  const scores = scoreTerms(corpus, SEARCHED[query.searched], query.terms)
+  const best = scores.best(level.hops === 0 ? question.top_k : BEST_FOR_HUBS, admission)
+  const hits = best.slice(0, question.top_k)
+  const matches = hits.map(({ id, score }): Match => ({ id, score: roundScore(score) }))
+  const expansion: Expansion = {
+    corpus,
+    rows,
+    follow: followOf(level, scope),
+    admission,
+    best: best.map(({ id }) => id),
+    places: new Map(),
+    degrees: new Map(),
+  }
+  const ranked = rankNodes(expansion, { corpus, query, scores, concepts: new Map() }, matches, level)
+  const described = describer(rows)
+  const bytesOf = (id: string) => described(id)?.bytes ?? 0
   const limited = withinLimits(ranked.nodes, question.include_raw_text ? bytesOf : undefined)
-  const among = level.hops === 0 ? [] : yield* edgesAmong(index, new Set(limited.nodes.map(({ node }) => node.id)))
+  const ids = new Set(limited.nodes.map(({ node }) => node.id))
+  const among = level.hops === 0 ? { edges: [], cut: false } : edgesAmong(rows, orgId, ids)
   return {
     query: question.query,
-    matches: yield* describeMatches(index, query, scores, matches),
-    nodes: limited.nodes.map(({ node, hasText }) => describeNode(index, node, hasText)),
-    connections: among.slice(0, MOST_EDGES).map(describeEdge),
-    truncated: ranked.cut || limited.truncated || among.length > MOST_EDGES,
+    matches: describeMatches(rows, described, query, hits),
+    nodes: limited.nodes.map(({ node, hasText }) => describeNode(rows, described(node.id), node, hasText)),
+    connections: among.edges,
+    truncated: ranked.cut || limited.truncated || among.cut,
   }
 }
 
 function followOf(level: Level, { connection_types }: Scope): FollowedEdges {
-  return {
-    children: level.children,
-    parents: level.parents,
-    connection: (type) => level.connections && connection_types?.includes(type) !== false,
+  const { children, parents, connections } = level
+  return { children, parents, connections, connection: (type) => connection_types?.includes(type) !== false }
+}
+
+type Describer = (id: string) => DescribedNode | undefined
+
+/** Reads each node once. */
+function describer(rows: SearchRows): Describer {
+  const known = new Map<string, DescribedNode | undefined>()
+  return (id) => {
+    if (!known.has(id)) known.set(id, rows.describe(id))
+    return known.get(id)
   }
 }
 
-/** Rounds scores before it orders the matches, so that the cut at `limit` follows the scores of the answer. */
-function* bestMatches(scores: Scores, limit: number, admits: (id: string) => boolean): Steps<Match[]> {
-  const best: Match[] = []
-  yield* inSteps(scores.ranked(), ({ id, score }) => {
-    if (!admits(id)) return true
-    const match = { id, score: roundScore(score) }
-    if (match.score < (best[limit - 1]?.score ?? 0)) return false
-    best.push(match)
-    return true
-  })
-  return best.sort(byScore).slice(0, limit)
-}
-
-function* describeMatches(
-  { documents }: SearchIndex,
+function describeMatches(
+  rows: SearchRows,
+  described: Describer,
   query: Query,
-  scores: Scores,
-  matches: Match[],
-): Steps<RetrievedMatch[]> {
-  const described: RetrievedMatch[] = []
+  hits: readonly ScoredHit[],
+): RetrievedMatch[] {
   let unread = SNIPPET_READING
-  for (const [i, { id, score }] of matches.entries()) {
-    const document = documents.get(id)
-    const text = document?.text.slice(0, Math.max(unread, LEAST_READING)) ?? ''
+  return hits.map(({ id, score, terms }, i) => {
+    const node = described(id)
+    const text = rows.textStartOf(id).slice(0, Math.max(unread, LEAST_READING))
     unread -= text.length
-    described.push({
+    return {
       node_id: id,
-      title: document?.title ?? '',
-      score,
+      title: node?.title ?? '',
+      score: roundScore(score),
       rank: i + 1,
-      snippet: yield* snippetOf(query, text),
-      matched_terms: matchedWords(query, scores.find(id)?.terms ?? []),
-      ...(document?.commitId === undefined ? {} : { commit_id: document.commitId }),
-    })
-  }
-  return described
+      snippet: snippetOf(query, text),
+      matched_terms: matchedWords(query, terms),
+      ...commitOf(node),
+    }
+  })
 }
 
-function matchedWords(query: Query, terms: string[]): string[] {
+function commitOf(node: DescribedNode | undefined): { commit_id?: string } {
+  return typeof node?.head === 'string' ? { commit_id: node.head } : {}
+}
+
+function matchedWords(query: Query, terms: readonly string[]): string[] {
   const concepts = new Set(terms.map((term) => query.conceptOf.get(term)))
   return [...query.words].filter(([, concept]) => concepts.has(concept)).map(([word]) => word)
 }
 
-function describeNode({ documents }: SearchIndex, node: RankedNode, hasText: boolean): RetrievedNode {
-  const document = documents.get(node.id)
-  const text = document?.text ?? ''
-  const isCut = document !== undefined && Buffer.byteLength(text) < document.bytes
+function describeNode(
+  rows: SearchRows,
+  described: DescribedNode | undefined,
+  node: RankedNode,
+  hasText: boolean,
+): RetrievedNode {
   return {
     id: node.id,
-    title: document?.title ?? '',
+    title: described?.title ?? '',
     score: node.score,
     relation: node.relation,
     depth: node.depth,
     via: node.via,
-    tags: document?.tags ?? [],
-    ...(document?.commitId === undefined ? {} : { commit_id: document.commitId }),
-    ...(isCut ? { partly_indexed: true } : {}),
-    ...(hasText ? { text_content: text } : {}),
+    tags: described === undefined ? [] : (JSON.parse(described.tags) as string[]), // written by index-node.ts
+    ...commitOf(described),
+    ...((described?.bytes ?? 0) > INDEXED_BYTES ? { partly_indexed: true } : {}),
+    ...(hasText ? { text_content: rows.textOf(node.id) } : {}),
   }
 }
 
-/** Visible edges with both ends in `ids`, whatever was followed, in the order of their ids; one more than MOST_EDGES at most. */
-function* edgesAmong({ graph }: SearchIndex, ids: Set<string>): Steps<SearchEdge[]> {
-  let edges: SearchEdge[] = []
+/** Edges with both ends in `ids`, whatever was followed, by holder, type and key. */
+function edgesAmong(rows: SearchRows, orgId: string, ids: ReadonlySet<string>): { edges: EdgeTable[]; cut: boolean } {
+  const edges: EdgeTable[] = []
+  let left = MOST_LOOKED_AT
+  let cut = false
   for (const id of ids) {
-    yield* inSteps(edgesOf(graph, id), ({ edge, other }) => {
-      if (edge.source === id && ids.has(other)) edges.push(edge)
-      if (edges.length > 4 * MOST_EDGES) edges = firstById(edges)
-    })
+    const limit = Math.min(left, MOST_LOOKED_AT_A_NODE)
+    const seen = rows.edgesFrom(id, limit + 1)
+    cut ||= seen.length > limit
+    left -= Math.min(seen.length, limit)
+    edges.push(...seen.slice(0, limit).filter(({ org_id, target }) => org_id === orgId && ids.has(target)))
   }
-  return firstById(edges)
+  edges.sort((a, b) => compare(a.holder, b.holder) || compare(a.edge_type, b.edge_type) || compare(a.key, b.key))
+  return { edges: edges.slice(0, MOST_EDGES), cut: cut || edges.length > MOST_EDGES }
 }
 
-function firstById(edges: SearchEdge[]): SearchEdge[] {
-  return edges.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, MOST_EDGES + 1)
-}
-
-function describeEdge(edge: SearchEdge): RetrievedEdge {
-  const { id, source, target, edge_type, connection_type, label, parent_node_id } = edge
-  return { id, source, target, edge_type, connection_type, label, parent_node_id }
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }

@@ -1,6 +1,9 @@
 /** Which nodes a question admits. */
-import { edgesOf, type SearchGraph } from './expansion.ts'
-import { inSteps, type Steps } from './steps.ts'
+import { type Corpus, type CorpusDocument, type Place, placeOf, ranksOf, shortIdOf } from './corpus.ts'
+import type { SearchRows } from './rows.ts'
+import type { Admission } from './scores.ts'
+import { sizeOf } from './string-table.ts'
+import { FIELD } from './terms.ts'
 
 /** All of the conditions that are given must hold; an empty list of nodes admits none, an empty list of tags all. */
 export interface Scope {
@@ -15,38 +18,65 @@ export interface Scope {
   connection_types?: string[]
 }
 
-export interface Scoped {
-  tags: string[]
-  updatedAt: string
+/** Undefined: every node is admitted. */
+export function admissionOf(corpus: Corpus, rows: SearchRows, scope: Scope): Admission | undefined {
+  const conditions = [
+    ...(scope.node_ids === undefined ? [] : [listed(corpus, scope.node_ids)]),
+    ...(scope.under === undefined ? [] : [listed(corpus, rows.descendantsOf(scope.under))]),
+    ...(scope.tags ?? []).map((tag) => tagged(corpus, tag)),
+    ...(scope.updated_after === undefined && scope.updated_before === undefined ? [] : [changedWithin(corpus, scope)]),
+  ]
+  const [first, ...others] = conditions
+  return first && others.reduce(both, first)
 }
 
-/** Whether a node that is present lies in the scope. */
-export function* scopeTest(
-  graph: SearchGraph,
-  documents: ReadonlyMap<string, Scoped>,
-  scope: Scope,
-): Steps<(id: string) => boolean> {
-  const listed = scope.node_ids && new Set(scope.node_ids)
-  const below = scope.under === undefined ? undefined : yield* descendants(graph, scope.under)
-  const after = scope.updated_after === undefined ? -Infinity : Date.parse(scope.updated_after)
-  const before = scope.updated_before === undefined ? Infinity : Date.parse(scope.updated_before)
-  const timed = scope.updated_after !== undefined || scope.updated_before !== undefined
-  return (id) => {
-    const document = documents.get(id)
-    if (!document || listed?.has(id) === false || below?.has(id) === false) return false
-    if (scope.tags?.some((tag) => !document.tags.includes(tag))) return false
-    if (!timed) return true
-    const updated = Date.parse(document.updatedAt)
-    return updated > after && updated < before
+export function admitsAt(admission: Admission | undefined, { i, number }: Place): boolean {
+  if (admission === undefined) return true
+  return i < 0 ? admission.live.has(number) : admission.masks[i]?.[number] === 1
+}
+
+function both(one: Admission, other: Admission): Admission {
+  const masks = one.masks.map((mask, i) => mask.map((mark, number) => mark & (other.masks[i]?.[number] ?? 0)))
+  return { masks, live: new Set([...one.live].filter((number) => other.live.has(number))) }
+}
+
+function listed(corpus: Corpus, ids: readonly string[]): Admission {
+  const masks = corpus.frozen.map(({ segment }) => new Uint8Array(sizeOf(segment.ids)))
+  const live = new Set<number>()
+  for (const id of ids) {
+    const place = placeOf(corpus, id)
+    if (place === undefined) continue
+    const mask = masks[place.i]
+    if (mask) mask[place.number] = 1
+    else live.add(place.number)
   }
+  return { masks, live }
 }
 
-function* descendants(graph: SearchGraph, root: string): Steps<Set<string>> {
-  const found = new Set([root])
-  yield* inSteps(found, (id) => {
-    for (const { edge, other } of edgesOf(graph, id)) {
-      if (edge.edge_type === 'parent_child' && edge.source === id) found.add(other)
-    }
+function tagged(corpus: Corpus, tag: string): Admission {
+  const ranks = ranksOf(corpus, tag)
+  const masks = corpus.frozen.map(({ segment }, i) => {
+    const mask = new Uint8Array(sizeOf(segment.ids))
+    const rank = ranks[i] ?? -1
+    const { starts, documents } = segment.fields[FIELD.tags] ?? {}
+    if (rank < 0 || !starts || !documents) return mask
+    for (const document of documents.subarray(starts[rank], starts[rank + 1])) mask[document] = 1
+    return mask
   })
-  return found
+  return { masks, live: liveOf(corpus, ({ terms }) => terms[FIELD.tags]?.includes(tag) === true) }
+}
+
+function changedWithin(corpus: Corpus, { updated_after, updated_before }: Scope): Admission {
+  const after = updated_after === undefined ? -Infinity : Date.parse(updated_after)
+  const before = updated_before === undefined ? Infinity : Date.parse(updated_before)
+  const isWithin = (time: number) => time > after && time < before
+  const masks = corpus.frozen.map(({ segment: { times } }) =>
+    Uint8Array.from(times, (time) => (isWithin(time) ? 1 : 0)),
+  )
+  return { masks, live: liveOf(corpus, ({ time }) => isWithin(time)) }
+}
+
+function liveOf({ live }: Corpus, admits: (document: CorpusDocument) => boolean): Set<number> {
+  const admitted = [...live.documents.values()].filter(admits)
+  return new Set(admitted.map(({ id }) => shortIdOf(live, id)))
 }

@@ -1,7 +1,6 @@
 /** Finds the part of a text that shows best why it matched. */
 import { wordsOf } from './analyzer.ts'
 import type { Query } from './query.ts'
-import { inSteps, type Steps } from './steps.ts'
 
 const WINDOW = 40
 
@@ -15,16 +14,16 @@ const UNITS = 2 ** 20
  * The 40 words of `text` that cover most of the query: the first window with the greatest sum of idf over the distinct words
  * of the query in it, its hits in the middle, white space collapsed. Without a hit, the beginning. Linear in `text`.
  */
-export function* snippetOf(query: Query, text: string): Steps<string> {
+export function snippetOf(query: Query, text: string): string {
   const starts: number[] = []
   const ends: number[] = []
   const window = openWindow(query)
-  yield* inSteps(wordsOf(text), ({ term, start, end }) => {
+  for (const { term, start, end } of wordsOf(text)) {
     const concept = query.conceptOf.get(term)
     if (concept !== undefined) window.take(starts.length, concept)
     starts.push(start)
     ends.push(end)
-  })
+  }
   const { from, to } = window.best
   const slack = WINDOW - (to - from + 1)
   const first = Math.max(0, Math.min(from - Math.floor(slack / 2), starts.length - WINDOW))

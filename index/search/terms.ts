@@ -1,34 +1,22 @@
-/** Counts the terms of a document by field. */
-import { wordsOf } from './analyzer.ts'
-import { inSteps, type Steps } from './steps.ts'
+/** The fields of the index, and the terms of a document in them. */
+import { allTerms, contentTerms } from './analyzer.ts'
+import type { SearchedField } from './scores.ts'
 
-/** `all` is title and text without stop words; `title` keeps them, for queries of stop words alone. */
-export type Field = 'all' | 'title'
+/** By number: title and text without stop words; the title with them, for questions of stop words alone; tags as they are. */
+export const FIELD = { all: 0, title: 1, tags: 2 } as const
+export const FIELD_COUNT = 3
 
-interface Occurrences {
-  count: number
-  /** Where the first ends in the text, in UTF-16 units; 0: it is in the title. */
-  firstEnd: number
+/** `title`: a question of stop words alone, which only titles keep. */
+export type SearchedIn = 'all' | 'title'
+
+const inTitle: SearchedField = { field: FIELD.title, boost: 0.3 }
+
+export const SEARCHED: Readonly<Record<SearchedIn, readonly SearchedField[]>> = {
+  all: [{ field: FIELD.all, boost: 1 }, inTitle],
+  title: [inTitle],
 }
 
-/** The terms of one document. */
-export type Terms = Record<Field, Map<string, Occurrences>>
-
-/** About 4 µs for each word. */
-export function* termsOf(title: string, text: string): Steps<Terms> {
-  const terms: Terms = { all: new Map(), title: new Map() }
-  yield* inSteps(wordsOf(title), ({ term, isStopWord }) => {
-    count(terms.title, term, 0)
-    if (!isStopWord) count(terms.all, term, 0)
-  })
-  yield* inSteps(wordsOf(text), ({ term, isStopWord, end }) => {
-    if (!isStopWord) count(terms.all, term, end)
-  })
-  return terms
-}
-
-function count(terms: Map<string, Occurrences>, term: string, end: number): void {
-  const known = terms.get(term)
-  if (known) known.count++
-  else terms.set(term, { count: 1, firstEnd: end })
+/** By field. About 4 µs for each word. */
+export function termsOf(title: string, text: string, tags: readonly string[]): string[][] {
+  return [contentTerms(`${title}\n${text}`), allTerms(title), [...tags]]
 }

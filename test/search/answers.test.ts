@@ -2,8 +2,6 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createSearchIndex, type SearchIndex } from '../../index/search/retrieve.ts'
-import { removeNode, retrieve } from './at-once.ts'
 import {
   aQuestion,
   ask,
@@ -18,6 +16,7 @@ import {
   note,
   perform,
 } from './notes.ts'
+import { createSearchIndex, removeNode, retrieve, type SearchIndex } from './rows-in-memory.ts'
 
 const someKeys = fc.array(fc.nat(), { minLength: 16, maxLength: 16 })
 

@@ -3,8 +3,8 @@ import { mock } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect } from 'chai'
-import { createSearchIndex } from '../../index/search/retrieve.ts'
 import { client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { createSearchIndex } from './rows-in-memory.ts'
 
 const kib = 1_024
 const mib = 1_024 * kib

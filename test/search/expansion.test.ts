@@ -2,15 +2,17 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { aQuestion, ask, child, DEPTHS, edits, indexOf, link, nodesIn, note, perform } from './notes.ts'
 import {
   createSearchIndex,
   type Retrieved,
+  removeNode,
+  retrieve,
   type SearchIndex,
   type SearchQuestion,
+  setDocument,
   setEdges,
-} from '../../index/search/retrieve.ts'
-import { removeNode, retrieve, setDocument } from './at-once.ts'
-import { aQuestion, ask, child, DEPTHS, edits, indexOf, link, nodesIn, note, perform } from './notes.ts'
+} from './rows-in-memory.ts'
 
 const edgesIn = (answer: Retrieved) => answer.connections.map((edge) => edge.id)
 
@@ -141,10 +143,10 @@ describe('search: edges with an absent end', () => {
     expect(deep(index)).to.deep.equal(whole)
   })
 
-  it('hides an edge that arrives before its nodes, and shows it once both are there', () => {
+  it('hides an edge that arrives before its target, and shows it once both are there', () => {
     const index = createSearchIndex()
-    setEdges(index, 'a', [link('a', 'b')])
     setDocument(index, note('a', { text: 'zebra' }))
+    setEdges(index, 'a', [link('a', 'b')])
     expect(deep(index)).to.deep.equal([['a'], []])
     setDocument(index, note('b'))
     expect(deep(index)).to.deep.equal(whole)

@@ -4,13 +4,15 @@ import fc from 'fast-check'
 import {
   createSearchIndex,
   type Retrieved,
+  removeNode,
+  retrieve,
   type SearchDocument,
   type SearchEdge,
   type SearchIndex,
   type SearchQuestion,
+  setDocument,
   setEdges,
-} from '../../index/search/retrieve.ts'
-import { removeNode, retrieve, setDocument } from './at-once.ts'
+} from './rows-in-memory.ts'
 
 export const DEPTHS = ['none', 'shallow', 'standard', 'deep'] as const
 
@@ -168,19 +170,18 @@ export const aQuestion = fc
   })
   .map(({ scope, ...rest }) => (scope ? { ...rest, scope } : rest))
 
-/** What `done` leaves behind, as edits without history, in the order of `keys`. */
+/** What `done` leaves behind, as edits without history, in the order of `keys`. A node that is not there holds no edges. */
 export function finalState(done: Edit[], keys: number[]): Edit[] {
   const documents = new Map<string, Edit>()
   const held = new Map<string, Edit>()
   for (const edit of done) {
     if (edit.kind === 'document') documents.set(edit.document.id, edit)
-    else if (edit.kind === 'edges') held.set(edit.holder, { ...edit, edges: shuffled(edit.edges, keys) })
-    else {
+    else if (edit.kind === 'removal') {
       documents.delete(edit.id)
       held.delete(edit.id)
-    }
+    } else if (documents.has(edit.holder)) held.set(edit.holder, { ...edit, edges: shuffled(edit.edges, keys) })
   }
-  return shuffled([...documents.values(), ...held.values()], keys)
+  return [...shuffled([...documents.values()], keys), ...shuffled([...held.values()], keys)]
 }
 
 function shuffled<T>(items: T[], keys: number[]): T[] {

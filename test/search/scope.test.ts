@@ -2,7 +2,6 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createSearchIndex, type SearchQuestion } from '../../index/search/retrieve.ts'
 import {
   aQuery,
   aScope,
@@ -18,6 +17,7 @@ import {
   note,
   perform,
 } from './notes.ts'
+import { createSearchIndex, type SearchQuestion } from './rows-in-memory.ts'
 
 describe('search: scope', () => {
   const index = indexOf(

@@ -1,0 +1,139 @@
+/** What a search reads of `index.sqlite`, synchronously, for the search thread: one transaction is one snapshot. */
+import type Sqlite from 'better-sqlite3'
+import type { EdgeTable } from '../derived/schema.ts'
+
+export interface OrgState {
+  /** A rebuilt organisation has another one, and counts its versions from the start. */
+  readonly epoch: string
+  /** Counts the changes of the organisation and of its nodes. */
+  readonly version: number
+}
+
+/** A node as it is indexed. */
+export interface ChangedNode {
+  readonly id: string
+  /** The organisation's version at its last change. */
+  readonly changed: number
+  readonly title: string
+  /** JSON array of strings. */
+  readonly tags: string
+  /** ISO 8601. */
+  readonly updated_at: string
+  /** The first bytes of its text; they may end within a character. */
+  readonly beginning: Buffer
+}
+
+export interface Tombstone {
+  readonly node_id: string
+  readonly changed: number
+}
+
+/** A node as it is shown. */
+export interface DescribedNode {
+  readonly id: string
+  readonly title: string
+  /** JSON array of strings. */
+  readonly tags: string
+  /** The head of main, or null. */
+  readonly head: string | null
+  /** Bytes of UTF-8 of its text. */
+  readonly bytes: number
+}
+
+type End = 'source' | 'target'
+
+/** An edge as it is followed: a tuple, since an expansion looks at thousands. */
+export type FollowedEdge = readonly [other: string, connectionType: string]
+
+export type SearchRows = ReturnType<typeof openRows>
+
+/** Of each text the first bytes are indexed. */
+export const INDEXED_BYTES = 262_144
+
+/** An edge counts up to so many on either side: what is dense is dense. */
+const MOST_DEGREE = 64
+
+/** Prepares the statements once. Every function may throw what better-sqlite3 throws. */
+export function openRows(db: Sqlite.Database) {
+  const org = db.prepare<[string], OrgState>('select epoch, version from org where id = ?')
+  // substr returns null for an empty blob.
+  const beginning = `coalesce(substr(cast(node_text.text as blob), 1, ${INDEXED_BYTES}), x'') as beginning`
+  const changed = db.prepare<[string, number], ChangedNode>(
+    `select node.id, node.changed, node.title, node.tags, node.updated_at, ${beginning}
+     from node join node_text on node_text.node_id = node.id
+     where node.org_id = ? and node.changed > ? order by node.changed`,
+  )
+  const tombstones = db.prepare<[string, number], Tombstone>(
+    'select node_id, changed from tombstone where org_id = ? and changed > ? order by changed',
+  )
+  const described = db.prepare<[string], DescribedNode>(
+    `select node.id, node.title, node.tags, node.head, octet_length(node_text.text) as bytes
+     from node join node_text on node_text.node_id = node.id where node.id = ?`,
+  )
+  const text = db.prepare<[string], string>('select text from node_text where node_id = ?').pluck()
+  const textStart = db.prepare<[string], Buffer>(`select ${beginning} from node_text where node_id = ?`).pluck()
+  const edges = {
+    source: db.prepare<[string, string, number], FollowedEdge>(edgesAt('source', 'target')).raw(),
+    target: db.prepare<[string, string, number], FollowedEdge>(edgesAt('target', 'source')).raw(),
+  }
+  const among = {
+    source: db.prepare<[string, string, string], FollowedEdge>(edgesAmong('source', 'target')).raw(),
+    target: db.prepare<[string, string, string], FollowedEdge>(edgesAmong('target', 'source')).raw(),
+  }
+  const degree = db
+    .prepare<[string, string], number>(
+      `select (select count(*) from (select 1 from edge where source = ? limit ${MOST_DEGREE}))
+            + (select count(*) from (select 1 from edge where target = ? limit ${MOST_DEGREE}))`,
+    )
+    .pluck()
+  const from = db.prepare<[string, number], EdgeTable>(
+    'select * from edge where source = ? order by edge_type, target limit ?',
+  )
+  const descendants = db
+    .prepare<[string], string>(
+      `with recursive below (id) as (
+         select ?
+         union
+         select edge.target from below join edge on edge.source = below.id and edge.edge_type = 'parent_child')
+       select id from below`,
+    )
+    .pluck()
+  return {
+    /** One snapshot for all that `read` asks. */
+    inSnapshot: <T>(read: () => T): T => db.transaction(read)(),
+    orgState: (orgId: string): OrgState | undefined => org.get(orgId),
+    /** By version, each read when it is asked for. */
+    changedAfter: (orgId: string, version: number): IterableIterator<ChangedNode> => changed.iterate(orgId, version),
+    tombstonesAfter: (orgId: string, version: number): Tombstone[] => tombstones.all(orgId, version),
+    describe: (id: string): DescribedNode | undefined => described.get(id),
+    textOf: (id: string): string => text.get(id) ?? '',
+    /** The indexed part of a text. */
+    textStartOf: (id: string): string => wholeLetters(textStart.get(id) ?? Buffer.alloc(0)),
+    /** The first edges of this type at this end of the node, by their other ends. */
+    edgesAt: (id: string, end: End, type: EdgeTable['edge_type'], limit: number): FollowedEdge[] =>
+      edges[end].all(id, type, limit),
+    /** Of these nodes those at the other end of such an edge. */
+    edgesTo: (id: string, end: End, type: EdgeTable['edge_type'], others: readonly string[]): FollowedEdge[] =>
+      among[end].all(id, type, JSON.stringify(others)),
+    /** How many edges a node has, up to MOST_DEGREE in either direction. */
+    degreeOf: (id: string): number => degree.get(id, id) ?? 0,
+    /** The first edges from the node, by their types and targets. */
+    edgesFrom: (id: string, limit: number): EdgeTable[] => from.all(id, limit),
+    /** The node and all below it, in the organisation or not. */
+    descendantsOf: (id: string): string[] => descendants.all(id),
+  }
+}
+
+function edgesAt(here: End, there: End): string {
+  return `select ${there}, connection_type from edge where ${here} = ? and edge_type = ? order by ${there} limit ?`
+}
+
+function edgesAmong(here: End, there: End): string {
+  return `select ${there}, connection_type from edge
+          where ${here} = ? and edge_type = ? and ${there} in (select value from json_each(?)) order by ${there}`
+}
+
+/** Decodes the bytes without an incomplete character at their end. */
+export function wholeLetters(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true })
+}

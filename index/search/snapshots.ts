@@ -1,0 +1,45 @@
+/** A connection of the search thread to `index.sqlite`, which may be made again beside it. */
+import Sqlite from 'better-sqlite3'
+import { busyTimeoutMs, identityOf } from '../sqlite/connection.ts'
+import { asDatabaseFault } from '../sqlite/database-fault.ts'
+import { openRows, type SearchRows } from './rows.ts'
+
+export interface Snapshots {
+  /** All that `read` asks is of one moment. Synchronous. @throws DatabaseFault; what `read` throws */
+  read<T>(read: (rows: SearchRows) => T): T
+}
+
+interface Connection {
+  readonly db: Sqlite.Database
+  readonly rows: SearchRows
+  /** Of the file that is open. */
+  readonly identity: bigint | undefined
+}
+
+export function openSnapshots(file: string): Snapshots {
+  let connection: Connection | undefined
+  const connect = (): Connection => {
+    const identity = identityOf(file)
+    if (connection && connection.identity === identity) return connection
+    connection?.db.close()
+    connection = undefined
+    const db = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs })
+    try {
+      connection = { db, rows: openRows(db), identity }
+      return connection
+    } catch (error) {
+      db.close()
+      throw error
+    }
+  }
+  return {
+    read: (read) => {
+      try {
+        const { rows } = connect()
+        return rows.inSnapshot(() => read(rows))
+      } catch (error) {
+        throw asDatabaseFault(error, file)
+      }
+    },
+  }
+}

@@ -1,0 +1,191 @@
+/** The indexes that the search thread holds: loaded from files, brought up to the rows, sealed, merged, dropped for room. */
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ANALYZER_VERSION } from '../../../index/search/analyzer.ts'
+import { addSegment, liveCountOf, mergeFrom, seal } from '../../../index/search/corpus.ts'
+import { catchUp, createOrgIndex, isLarge, memoryOfIndex, type OrgIndex } from '../../../index/search/org-index.ts'
+import type { OrgState, SearchRows } from '../../../index/search/rows.ts'
+import type { Snapshots } from '../../../index/search/snapshots.ts'
+import { type Range, readSegments, writeSegments } from './segment-files.ts'
+
+interface OpenIndex {
+  readonly index: OrgIndex
+  /** Of its segments. */
+  ranges: readonly Range[]
+  isMerging: boolean
+}
+
+export interface OpenIndexes {
+  /** What `answer` returns, called within one snapshot with an index that is up to it; undefined: there is no such organisation. */
+  ask<T>(orgId: string, answer: (index: OrgIndex, rows: SearchRows) => T): Promise<T | undefined>
+  readonly gauges: () => Gauges
+}
+
+export interface Gauges {
+  /** Nodes in the indexes. */
+  readonly documents: number
+  /** Estimated bytes of memory. */
+  readonly bytes: number
+  /** Indexes that were opened so far. */
+  readonly opened: number
+}
+
+/** Milliseconds of reading rows in one transaction; others have their turns in between. */
+const sliceMs = 8
+
+/** A segment is merged with the next one unless it has more than so many times its documents. */
+const tidyFactor = 3
+
+/** @param folder of all organisations' segments; @param report is told of files that could not be read or written */
+export function openIndexes(
+  snapshots: Snapshots,
+  folder: string,
+  memoryBytes: number,
+  report: (error: unknown) => void,
+): OpenIndexes {
+  /** The least recently used first. */
+  const open = new Map<string, OpenIndex>()
+  const turns = new Map<string, Promise<unknown>>()
+  let opened = 0
+
+  const ask = <T>(orgId: string, answer: (index: OrgIndex, rows: SearchRows) => T): Promise<T | undefined> => {
+    const turn = (turns.get(orgId) ?? Promise.resolve()).then(() => answerNow(orgId, answer))
+    const settled = turn
+      .catch(() => {})
+      .then(() => {
+        if (turns.get(orgId) === settled) turns.delete(orgId)
+      })
+    turns.set(orgId, settled)
+    return turn
+  }
+
+  const answerNow = async <T>(orgId: string, answer: (index: OrgIndex, rows: SearchRows) => T) => {
+    for (;;) {
+      const known = open.get(orgId)
+      const step = snapshots.read((rows) => stepOf(known, rows, orgId, answer))
+      if (step.kind === 'missing') {
+        open.delete(orgId)
+        return undefined
+      }
+      if (step.kind === 'stale') {
+        open.set(orgId, await load(orgId, step.state))
+        opened++
+      }
+      if (known) {
+        open.delete(orgId)
+        open.set(orgId, known)
+        if (isLarge(known.index)) await sealAndTidy(orgId, known)
+      }
+      makeRoom(orgId)
+      if (step.kind === 'answered') return step.answer
+      await nextTurn()
+    }
+  }
+
+  const load = async (orgId: string, { epoch, version }: OrgState): Promise<OpenIndex> => {
+    const index = createOrgIndex(epoch)
+    const wanted = { analyzer: ANALYZER_VERSION, epoch }
+    const stored = await readSegments(join(folder, orgId), wanted, version).catch((error: unknown) => {
+      report(error)
+      return []
+    })
+    for (const { segments, to } of stored) {
+      const [texts] = segments
+      if (texts) addSegment(index.texts, texts)
+      index.nodes = to
+    }
+    return { index, ranges: stored.map(({ from, to }) => ({ from, to })), isMerging: false }
+  }
+
+  const sealAndTidy = async (orgId: string, one: OpenIndex): Promise<void> => {
+    const range = { from: one.ranges.at(-1)?.to ?? 0, to: one.index.nodes }
+    const segment = seal(one.index.texts)
+    one.ranges = [...one.ranges, range]
+    await write(orgId, one, [segment], range)
+    if (!one.isMerging) void tidy(orgId, one)
+  }
+
+  /** Merges between the questions. */
+  const tidy = async (orgId: string, one: OpenIndex): Promise<void> => {
+    one.isMerging = true
+    try {
+      for (let from = firstToMerge(one); from !== undefined; from = firstToMerge(one)) {
+        const { frozen } = one.index.texts
+        const merging = mergeFrom(one.index.texts, from)
+        let step = merging.next()
+        for (let since = performance.now(); !step.done; step = merging.next()) {
+          if (performance.now() - since < sliceMs) continue
+          await nextTurn()
+          if (open.get(orgId) !== one) return
+          since = performance.now()
+        }
+        const range = { from: one.ranges[from]?.from ?? 0, to: one.ranges[frozen.length - 1]?.to ?? 0 }
+        one.ranges = [...one.ranges.slice(0, from), range, ...one.ranges.slice(frozen.length)]
+        await write(orgId, one, [step.value], range)
+      }
+    } finally {
+      one.isMerging = false
+    }
+  }
+
+  const write = (orgId: string, { index }: OpenIndex, segments: Parameters<typeof writeSegments>[1], range: Range) =>
+    writeSegments(join(folder, orgId), segments, { analyzer: ANALYZER_VERSION, epoch: index.epoch, ...range }).catch(
+      report,
+    )
+
+  /** Drops others than this one, the least recently used first; a file of it may be there, the rows are. */
+  const makeRoom = (orgId: string): void => {
+    let taken = [...open.values()].reduce((sum, { index }) => sum + memoryOfIndex(index), 0)
+    for (const [id, { index }] of open) {
+      if (taken <= memoryBytes) return
+      if (id === orgId || turns.has(id)) continue
+      taken -= memoryOfIndex(index)
+      open.delete(id)
+    }
+  }
+
+  const gauges = (): Gauges => {
+    const indexes = [...open.values()].map(({ index }) => index)
+    const documentsOf = ({ texts }: OrgIndex) =>
+      texts.frozen.reduce((sum, part) => sum + liveCountOf(part), texts.live.documents.size)
+    return {
+      documents: indexes.reduce((sum, index) => sum + documentsOf(index), 0),
+      bytes: indexes.reduce((sum, index) => sum + memoryOfIndex(index), 0),
+      opened,
+    }
+  }
+  return { ask, gauges }
+}
+
+type Step<T> =
+  | { readonly kind: 'missing' }
+  /** There is no index of this epoch. */
+  | { readonly kind: 'stale'; readonly state: OrgState }
+  /** Some rows are read. */
+  | { readonly kind: 'behind' }
+  | { readonly kind: 'answered'; readonly answer: T }
+
+function stepOf<T>(
+  open: OpenIndex | undefined,
+  rows: SearchRows,
+  orgId: string,
+  answer: (index: OrgIndex, rows: SearchRows) => T,
+): Step<T> {
+  const state = rows.orgState(orgId)
+  if (state === undefined) return { kind: 'missing' }
+  if (open?.index.epoch !== state.epoch || open.index.nodes > state.version) return { kind: 'stale', state }
+  const endsAt = performance.now() + sliceMs
+  const isOver = () => isLarge(open.index) || performance.now() > endsAt
+  if (!catchUp(open.index, rows, orgId, state, isOver)) return { kind: 'behind' }
+  return { kind: 'answered', answer: answer(open.index, rows) }
+}
+
+/** The number of the segment that is to be merged with all that follow; undefined: none. */
+function firstToMerge({ index }: OpenIndex): number | undefined {
+  const { frozen } = index.texts
+  const sizes = frozen.map(liveCountOf)
+  let from = frozen.length - 1
+  let size = sizes[from] ?? 0
+  for (; from > 0 && (sizes[from - 1] ?? 0) <= tidyFactor * size; from--) size += sizes[from - 1] ?? 0
+  return from < frozen.length - 1 ? Math.max(from, 0) : undefined
+}

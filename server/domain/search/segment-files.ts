@@ -1,0 +1,128 @@
+/** Segments on disk, so that a start does not read every text again. Whatever is missing or damaged is made from the rows. */
+import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeFolder, replaceFile } from '../../../gitstore/durable.ts'
+import { codeOf } from '../../../gitstore/errors.ts'
+import { namesIn } from '../../../gitstore/presence.ts'
+import { isUnfinished } from '../../../gitstore/temporary-names.ts'
+import type { Segment } from '../../../index/search/segment.ts'
+import { decodeSegments, encodeSegments, type Origin } from '../../../index/search/segment-file.ts'
+
+/** The documents that changed last in (from, to], by the organisation's versions. */
+export interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+export interface StoredSegments extends Range {
+  readonly segments: readonly Segment[]
+}
+
+type Wanted = Pick<Origin, 'analyzer' | 'epoch'>
+
+const dayMs = 24 * 60 * 60_000
+/** Time after which a folder that nobody has read, and a file that nobody finished, are removed. */
+const unusedMs = 30 * dayMs
+const unfinishedMs = dayMs / 24
+
+function nameOf({ from, to }: Range): string {
+  return `${from}-${to}.seg`
+}
+
+function rangeOf(name: string): Range | undefined {
+  const [, from, to] = /^(\d{1,15})-(\d{1,15})\.seg$/.exec(name) ?? []
+  return from === undefined || to === undefined ? undefined : { from: Number(from), to: Number(to) }
+}
+
+/**
+ * The names say how the files follow each other: from version 0 on always the longest that begins where the last one ends, up
+ * to `version`. Later ones hold newer states. Files that are of no use are removed. @throws system errors but ENOENT
+ */
+export async function readSegments(folder: string, wanted: Wanted, version: number): Promise<StoredSegments[]> {
+  const ranges = (await namesIn(folder)).map(rangeOf).filter((range) => range !== undefined)
+  const chain: StoredSegments[] = []
+  let at = 0
+  for (;;) {
+    const next = ranges.filter(({ from, to }) => from === at && to > at && to <= version).sort((a, b) => b.to - a.to)
+    const found = await firstReadable(folder, next, wanted)
+    if (found === undefined) break
+    chain.push(found)
+    at = found.to
+  }
+  if (chain.length > 0) await markUsed(folder)
+  return chain
+}
+
+async function firstReadable(
+  folder: string,
+  ranges: readonly Range[],
+  wanted: Wanted,
+): Promise<StoredSegments | undefined> {
+  for (const range of ranges) {
+    const path = join(folder, nameOf(range))
+    const content = await readFile(path).catch((error: unknown) => {
+      // Another process has merged it into a longer one.
+      if (codeOf(error) === 'ENOENT') return undefined
+      throw error
+    })
+    const found = content && decodeSegments(content)
+    const { analyzer, epoch, from, to } = found?.origin ?? {}
+    const isWanted = analyzer === wanted.analyzer && epoch === wanted.epoch && from === range.from && to === range.to
+    if (found && isWanted) return { ...range, segments: found.segments }
+    if (content) await rm(path, { force: true })
+  }
+  return undefined
+}
+
+/** Writes the file, then removes those that it covers. @throws GitError storage_full, storage_readonly, storage_error */
+export async function writeSegments(folder: string, segments: readonly Segment[], origin: Origin): Promise<void> {
+  const { from, to } = origin
+  await makeFolder(folder)
+  const path = join(folder, nameOf(origin))
+  if (!(await isThere(path))) await replaceFile(path, Buffer.concat(encodeSegments(segments, origin)))
+  for (const name of await namesIn(folder)) {
+    const range = rangeOf(name)
+    if (range && name !== nameOf(origin) && range.from >= from && range.to <= to)
+      await rm(join(folder, name), { force: true })
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return false
+      throw error
+    },
+  )
+}
+
+async function markUsed(folder: string): Promise<void> {
+  const now = new Date() // as the file system tells the age of the folder
+  await utimes(folder, now, now).catch(() => {})
+}
+
+/** Removes what no organisation needs, and what nobody has used for 30 days or has not finished in an hour. @throws system errors */
+export async function removeUnusedSegments(root: string, isOrg: (id: string) => Promise<boolean>): Promise<void> {
+  for (const orgId of await namesIn(root)) {
+    const folder = join(root, orgId)
+    if (!(await isOrg(orgId)) || (await ageOf(folder)) > unusedMs) {
+      await rm(folder, { recursive: true, force: true })
+      continue
+    }
+    for (const name of await readdir(folder).catch(() => []))
+      if (isUnfinished(name) && (await ageOf(join(folder, name))) > unfinishedMs)
+        await rm(join(folder, name), { force: true })
+  }
+}
+
+/** Milliseconds since it was changed; 0 where it is gone. */
+async function ageOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ mtimeMs }) => Date.now() - mtimeMs, // a file's time
+    (error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return 0
+      throw error
+    },
+  )
+}

@@ -1,0 +1,102 @@
+/** A search index over an `index.sqlite` in memory, whose rows tests write. */
+import Sqlite from 'better-sqlite3'
+import { Kysely } from 'kysely'
+import { indexMigrations } from '../../index/derived/migrations.ts'
+import type { IndexSchema } from '../../index/derived/schema.ts'
+import { catchUp, createOrgIndex, type OrgIndex } from '../../index/search/org-index.ts'
+import { type Retrieved as Answer, retrieve as retrieveFrom, type SearchQuestion } from '../../index/search/retrieve.ts'
+import { openRows, type SearchRows } from '../../index/search/rows.ts'
+import { sqliteDialect } from '../../index/sqlite/driver.ts'
+import { migrate } from '../../index/sqlite/migrate.ts'
+import { toGraphEdge } from '../../server/domain/graph/graph-drawing.ts'
+
+export type { SearchQuestion } from '../../index/search/retrieve.ts'
+
+export interface SearchDocument {
+  id: string
+  title: string
+  text: string
+  tags: string[]
+  updatedAt: string
+  commitId?: string
+}
+
+export interface SearchEdge extends ReturnType<typeof toGraphEdge> {
+  holder: string
+}
+
+export interface SearchIndex {
+  readonly db: Sqlite.Database
+  readonly rows: SearchRows
+  readonly orgId: string
+  readonly index: OrgIndex
+}
+
+export interface Retrieved extends Omit<Answer, 'connections'> {
+  connections: ReturnType<typeof toGraphEdge>[]
+}
+
+const template = await emptyDatabase()
+
+async function emptyDatabase(): Promise<Buffer> {
+  const handle = new Sqlite(':memory:')
+  const db = new Kysely<IndexSchema>({ dialect: sqliteDialect(handle, 'write') })
+  await db.transaction().execute((trx) => migrate(trx, indexMigrations, 'index.sqlite'))
+  const content = handle.serialize()
+  await db.destroy()
+  return content
+}
+
+export function createSearchIndex(): SearchIndex {
+  const db = new Sqlite(template)
+  db.exec(`insert into org (id, name, published, require_pull_requests, created_at, updated_at, head, epoch)
+           values ('org', 'org', 0, 0, '', '', '', 'epoch')`)
+  return { db, rows: openRows(db), orgId: 'org', index: createOrgIndex('epoch') }
+}
+
+/** The organisation's next version. */
+function nextVersion({ db }: SearchIndex): number {
+  return Number(db.prepare('update org set version = version + 1 returning version').pluck().get())
+}
+
+export function setDocument(index: SearchIndex, document: SearchDocument): void {
+  const { id, title, text, tags, updatedAt, commitId } = document
+  const { db } = index
+  db.prepare('delete from tombstone where node_id = ?').run(id)
+  db.prepare(
+    `insert into node (id, org_id, title, description, tags, properties, created_at, updated_at, head, ledger, version, changed)
+     values (?, 'org', ?, '', ?, '{}', '', ?, ?, '', 0, ?)
+     on conflict do update set title = excluded.title, tags = excluded.tags, updated_at = excluded.updated_at,
+       head = excluded.head, changed = excluded.changed`,
+  ).run(id, title, JSON.stringify(tags), updatedAt, commitId ?? null, nextVersion(index))
+  db.prepare('insert into node_text values (?, ?) on conflict do update set text = excluded.text').run(id, text)
+}
+
+/** Replaces all edges that `holder` holds; nothing where there is no such node. */
+export function setEdges(index: SearchIndex, holder: string, edges: readonly SearchEdge[]): void {
+  const { db } = index
+  if (db.prepare('update node set changed = ? where id = ?').run(nextVersion(index), holder).changes === 0) return
+  db.prepare('delete from edge where holder = ?').run(holder)
+  const insert = db.prepare(
+    `insert into edge (org_id, holder, key, edge_type, source, target, connection_type, label) values ('org', ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  for (const { id, edge_type, source, target, connection_type, label } of edges)
+    insert.run(holder, id.split('/')[2], edge_type, source, target, connection_type, label)
+}
+
+export function removeNode(index: SearchIndex, id: string): void {
+  const { db } = index
+  if (db.prepare('delete from node where id = ?').run(id).changes > 0)
+    db.prepare(`insert into tombstone values (?, 'org', ?)`).run(id, nextVersion(index))
+}
+
+/** Takes in what has changed, as the search thread does, and answers. */
+export function retrieve({ rows, orgId, index }: SearchIndex, question: SearchQuestion): Retrieved {
+  return rows.inSnapshot(() => {
+    const state = rows.orgState(orgId)
+    if (state === undefined) throw new Error('The organisation is missing')
+    catchUp(index, rows, orgId, state, () => false)
+    const { connections, ...answer } = retrieveFrom(index.texts, rows, orgId, question)
+    return { ...answer, connections: connections.map(toGraphEdge) }
+  })
+}
