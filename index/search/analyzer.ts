@@ -1,6 +1,10 @@
 /** Splits text into words and reduces each to its search term. */
 import stem from 'wink-porter2-stemmer'
+import { isUnspaced, piecesOf, type Span } from './scripts.ts'
 import { STOP_WORDS } from './stop-words.ts'
+
+/** Names what the terms of a text are. Raise the number with any change of them; ICU brings dictionaries and letters. */
+export const ANALYZER_VERSION: string = `2-icu${process.versions.icu ?? ''}`
 
 /** A word as the index sees it. */
 interface Meaning {
@@ -9,11 +13,8 @@ interface Meaning {
   isStopWord: boolean
 }
 
-/** One word of a text; `start` and `end` are offsets in UTF-16 units, end exclusive. */
-export interface Word extends Meaning {
-  start: number
-  end: number
-}
+/** One word of a text; `start` and `end` are offsets in UTF-16 units, end exclusive. Words may overlap. */
+export interface Word extends Meaning, Span {}
 
 /** Letters and digits, joined by an inner apostrophe or full stop; marks belong to the letter before them (NFD, Indic). */
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*(?:['’.][\p{L}\p{N}][\p{L}\p{N}\p{M}]*)*/gu
@@ -29,24 +30,39 @@ const memo = new Map<string, Meaning>()
 /** The terms of `text` without stop words, in order, with repetitions. */
 export function contentTerms(text: string): string[] {
   const terms: string[] = []
-  for (const word of text.match(WORD) ?? []) {
-    const { term, isStopWord } = meaningOf(word)
-    if (!isStopWord) terms.push(term)
-  }
+  for (const { term, isStopWord } of wordsOf(text)) if (!isStopWord) terms.push(term)
   return terms
 }
 
 /** The terms of `text`, including stop words. */
 export function allTerms(text: string): string[] {
-  return (text.match(WORD) ?? []).map((word) => meaningOf(word).term)
+  return Array.from(wordsOf(text), ({ term }) => term)
 }
 
-/** Yields the words of `text` with their positions, since a long text takes long. */
+/** Yields the words of `text` by their positions, since a long text takes long. */
 export function* wordsOf(text: string): Generator<Word> {
-  for (const match of text.matchAll(WORD)) {
-    const { term, isStopWord } = meaningOf(match[0])
-    yield { term, isStopWord, start: match.index, end: match.index + match[0].length }
+  for (const { 0: run, index } of text.matchAll(WORD)) {
+    const known = memo.get(run)
+    if (known || !isUnspaced(run)) yield wordAt(known ?? meaningOf(run), index, index + run.length)
+    else yield* unspacedWords(run, index)
   }
+}
+
+function* unspacedWords(run: string, offset: number): Generator<Word> {
+  for (const { start, end, isWhole } of piecesOf(run)) {
+    const piece = run.slice(start, end)
+    const meaning = isWhole ? { term: wholeTerm(piece), isStopWord: false } : meaningOf(piece)
+    yield wordAt(meaning, offset + start, offset + end)
+  }
+}
+
+/** Full-width and half-width forms are one. */
+function wholeTerm(piece: string): string {
+  return unshared(piece.slice(0, LONGEST_TERM)).normalize('NFKC').toLowerCase()
+}
+
+function wordAt({ term, isStopWord }: Meaning, start: number, end: number): Word {
+  return { term, isStopWord, start, end }
 }
 
 function meaningOf(word: string): Meaning {
@@ -60,9 +76,9 @@ function meaningOf(word: string): Meaning {
   return meaning
 }
 
-/** Copies the string: V8's slice of a text would keep the whole text in memory. */
+/** Copies the string: V8's slice of a text would keep the whole text in memory. It copies shorter ones itself. */
 function unshared(word: string): string {
-  return Buffer.from(word, 'utf16le').toString('utf16le')
+  return word.length < 13 ? word : Buffer.from(word, 'utf16le').toString('utf16le')
 }
 
 /** Lower case without accents (Latin, Greek and Cyrillic ones), possessive 's, apostrophes and full stops. */
