@@ -1,10 +1,11 @@
 /** Splits text into words and reduces each to its search term. */
 import stem from 'wink-porter2-stemmer'
+import { partsOf } from './identifiers.ts'
 import { isUnspaced, piecesOf, type Span } from './scripts.ts'
 import { STOP_WORDS } from './stop-words.ts'
 
 /** Names what the terms of a text are. Raise the number with any change of them; ICU brings dictionaries and letters. */
-export const ANALYZER_VERSION: string = `2-icu${process.versions.icu ?? ''}`
+export const ANALYZER_VERSION: string = `3-icu${process.versions.icu ?? ''}`
 
 /** A word as the index sees it. */
 interface Meaning {
@@ -25,7 +26,7 @@ const LONGEST_TERM = 64
 /** Words in the cache, which is emptied when it is full. About 10 MB of heap. */
 const MEMO_SIZE = 100_000
 
-const memo = new Map<string, Meaning>()
+const memo = new Map<string, readonly Word[]>()
 
 /** The terms of `text` without stop words, in order, with repetitions. */
 export function contentTerms(text: string): string[] {
@@ -39,11 +40,11 @@ export function allTerms(text: string): string[] {
   return Array.from(wordsOf(text), ({ term }) => term)
 }
 
-/** Yields the words of `text` by their positions, since a long text takes long. */
+/** Yields the words of `text` by their positions, since a long text takes long. An identifier comes before its parts. */
 export function* wordsOf(text: string): Generator<Word> {
   for (const { 0: run, index } of text.matchAll(WORD)) {
     const known = memo.get(run)
-    if (known || !isUnspaced(run)) yield wordAt(known ?? meaningOf(run), index, index + run.length)
+    if (known || !isUnspaced(run)) yield* moved(known ?? readingsOf(run), index)
     else yield* unspacedWords(run, index)
   }
 }
@@ -51,29 +52,38 @@ export function* wordsOf(text: string): Generator<Word> {
 function* unspacedWords(run: string, offset: number): Generator<Word> {
   for (const { start, end, isWhole } of piecesOf(run)) {
     const piece = run.slice(start, end)
-    const meaning = isWhole ? { term: wholeTerm(piece), isStopWord: false } : meaningOf(piece)
-    yield wordAt(meaning, offset + start, offset + end)
+    if (isWhole) yield { term: wholeTerm(piece), isStopWord: false, start: offset + start, end: offset + end }
+    else yield* moved(readingsOf(piece), offset + start)
   }
+}
+
+function* moved(words: readonly Word[], offset: number): Generator<Word> {
+  for (const { term, isStopWord, start, end } of words) {
+    yield { term, isStopWord, start: offset + start, end: offset + end }
+  }
+}
+
+/** The word and the parts of it that are words; offsets within it. */
+function readingsOf(word: string): readonly Word[] {
+  const known = memo.get(word)
+  if (known) return known
+  const begun = unshared(word.slice(0, LONGEST_TERM))
+  const parts = partsOf(begun).map(({ start, end }) => ({ ...meaningOf(begun.slice(start, end)), start, end }))
+  const words = [{ ...meaningOf(begun), start: 0, end: word.length }, ...parts]
+  if (memo.size >= MEMO_SIZE) memo.clear()
+  if (word.length <= LONGEST_TERM) memo.set(unshared(word), words)
+  return words
+}
+
+function meaningOf(word: string): Meaning {
+  const folded = fold(word)
+  // The stemmer uses 3 internally for y: it would turn "mp3" into "mpy".
+  return { term: /^[a-z]+$/.test(folded) ? stem(folded) : folded, isStopWord: STOP_WORDS.has(folded) }
 }
 
 /** Full-width and half-width forms are one. */
 function wholeTerm(piece: string): string {
   return unshared(piece.slice(0, LONGEST_TERM)).normalize('NFKC').toLowerCase()
-}
-
-function wordAt({ term, isStopWord }: Meaning, start: number, end: number): Word {
-  return { term, isStopWord, start, end }
-}
-
-function meaningOf(word: string): Meaning {
-  const known = memo.get(word)
-  if (known) return known
-  const folded = fold(unshared(word.slice(0, LONGEST_TERM)))
-  // The stemmer uses 3 internally for y: it would turn "mp3" into "mpy".
-  const meaning = { term: /^[a-z]+$/.test(folded) ? stem(folded) : folded, isStopWord: STOP_WORDS.has(folded) }
-  if (memo.size >= MEMO_SIZE) memo.clear()
-  if (word.length <= LONGEST_TERM) memo.set(unshared(word), meaning)
-  return meaning
 }
 
 /** Copies the string: V8's slice of a text would keep the whole text in memory. It copies shorter ones itself. */

@@ -7,7 +7,7 @@ import { growth } from './linear.ts'
 
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 80 }),
-  fc.string({ unit: fc.constantFrom(...'aB手の仮ｶﾞ\u3099กั\u0301.’_-0 \ud800\udc00한ខ្ម𠀀'.split('')), maxLength: 80 }),
+  fc.string({ unit: fc.constantFrom(...'aaBB手の仮ｶﾞ\u3099กั\u0301.’_-0 \ud800\udc00한ខ្ម𠀀'.split('')), maxLength: 80 }),
 )
 
 /** Each word as the part of the text that it covers. */
@@ -67,6 +67,33 @@ describe('words: scripts without spaces', () => {
 
   it('names its version with that of ICU, which brings the dictionaries', () => {
     expect(ANALYZER_VERSION).to.match(/^\d+-icu\d+/)
+  })
+})
+
+describe('words: identifiers', () => {
+  const examples: [text: string, words: string[]][] = [
+    ['searchIndex', ['searchIndex', 'search', 'Index']],
+    ['XMLHttpRequest', ['XMLHttpRequest', 'XML', 'Http', 'Request']],
+    ['userId', ['userId', 'user', 'Id']],
+    ['parseURL2Text', ['parseURL2Text', 'parse', 'URL', 'Text']],
+    ['großeStraße', ['großeStraße', 'große', 'Straße']],
+    ['node.js', ['node.js', 'node', 'js']],
+    ['jane.doe@x.org', ['jane.doe', 'jane', 'doe', 'x.org']],
+    ['max_nodes', ['max', 'nodes']],
+    ['McDonald', ['McDonald']],
+    ['siRNA', ['siRNA']],
+    ['U.S.', ['U.S']],
+    ['3.14', ['3.14']],
+    ['NASA', ['NASA']],
+  ]
+  for (const [text, words] of examples) {
+    it(`reads ${text} as ${words.join(', ')}`, () => {
+      expect(covered(text)).to.deep.equal(words)
+    })
+  }
+
+  it('finds a dotted name by its parts, by itself and without the dot', () => {
+    expect(contentTerms('jane.doe')).to.deep.equal([...contentTerms('janedoe'), ...contentTerms('Jane Doe')])
   })
 })
 
