@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { ANALYZER_VERSION, allTerms, contentTerms, type Word, wordsOf } from '../../index/search/analyzer.ts'
+import { loadLanguages, questionTerms, type Share } from '../../index/search/languages.ts'
 import { growth } from './linear.ts'
 
 const anyText = fc.oneof(
@@ -94,6 +95,75 @@ describe('words: identifiers', () => {
 
   it('finds a dotted name by its parts, by itself and without the dot', () => {
     expect(contentTerms('jane.doe')).to.deep.equal([...contentTerms('janedoe'), ...contentTerms('Jane Doe')])
+  })
+})
+
+describe('words: languages', () => {
+  let languageOf: Awaited<ReturnType<typeof loadLanguages>>
+  before(async () => {
+    languageOf = await loadLanguages()
+  })
+
+  const texts: [language: string, text: string][] = [
+    ['en', 'The theory of relativity changed how physicists think of space and time.'],
+    ['de', 'Die Relativitätstheorie hat verändert, wie Physiker über Raum und Zeit denken.'],
+    ['fr', 'La théorie de la relativité a changé la façon dont les physiciens pensent le temps.'],
+    ['es', 'La teoría de la relatividad cambió la manera en que los físicos piensan el tiempo.'],
+    ['ru', 'Теория относительности изменила представления физиков о пространстве и времени.'],
+    ['tr', 'Görelilik kuramı fizikçilerin uzay ve zaman hakkındaki düşüncelerini değiştirdi.'],
+    ['en', 'Permute (Algorithm 86)'],
+    ['en', '日本語の本を読みます。'],
+    ['en', 'const index = createSearchIndex()'],
+    ['en', ''],
+  ]
+  for (const [language, text] of texts) {
+    it(`takes "${text}" as ${language}`, () => {
+      expect(languageOf(text)).to.equal(language)
+    })
+  }
+
+  it('takes whatever text as some language', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(languageOf(text)).to.match(/^[a-z]{2}$/)
+      }),
+    )
+  })
+
+  it('finds the forms of a German word by its stem and drops German stop words', () => {
+    expect(contentTerms('Die Häuser und der Häusern', 'de')).to.deep.equal(['haus', 'haus'])
+  })
+
+  const shares = (...of: [Share['language'], number][]): Share[] => of.map(([language, share]) => ({ language, share }))
+  const stems = (text: string, language: Share['language'], documents: Share[]) =>
+    questionTerms(text, language, documents).map((word) => word.stems.map(({ term, weight }) => [term, weight]))
+
+  it('asks by the stem of its own language and with weight 0.3 by those of 5 % of the documents', () => {
+    expect(stems('Verteidigungen', 'de', shares(['en', 0.9], ['de', 0.06], ['fr', 0.04]))).to.deep.equal([
+      [
+        ['verteid', 1],
+        ['verteidigungen', 0.3],
+      ],
+    ])
+  })
+
+  it('asks in the language of most documents when next to none are in its own', () => {
+    expect(stems('theories', 'de', shares(['en', 0.97], ['de', 0.03]))).to.deep.equal([[['theori', 1]]])
+  })
+
+  it('asks in its own language where no document has one', () => {
+    expect(stems('theories', 'en', [])).to.deep.equal([[['theori', 1]]])
+  })
+
+  it('gives the words of any question, in any language, as the analyzer reads them', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const words = questionTerms(text, 'de', shares(['en', 0.5], ['de', 0.3], ['ru', 0.2]))
+        checkOffsets(text, words)
+        expect(words.map(({ term }) => term)).to.deep.equal(allTerms(text, 'de'))
+        expect(words.every(({ term, stems: [first] }) => first?.term === term)).to.equal(true)
+      }),
+    )
   })
 })
 
