@@ -1,6 +1,10 @@
 /** Splits text into words and reduces each to its search term. */
-import stem from 'wink-porter2-stemmer'
-import { STOP_WORDS } from './stop-words.ts'
+import { partsOf } from './identifiers.ts'
+import { isUnspaced, piecesOf, type Span } from './scripts.ts'
+import { fold, isStopWord, type Language, stemOf } from './stems.ts'
+
+/** Names what the terms of a text are. Raise the number with any change of them; ICU brings dictionaries and letters. */
+export const ANALYZER_VERSION: string = `4-icu${process.versions.icu ?? ''}`
 
 /** A word as the index sees it. */
 interface Meaning {
@@ -9,70 +13,90 @@ interface Meaning {
   isStopWord: boolean
 }
 
-/** One word of a text; `start` and `end` are offsets in UTF-16 units, end exclusive. */
-export interface Word extends Meaning {
-  start: number
-  end: number
-}
+/** One word of a text; `start` and `end` are offsets in UTF-16 units, end exclusive. Words may overlap. */
+export interface Word extends Meaning, Span {}
 
 /** Letters and digits, joined by an inner apostrophe or full stop; marks belong to the letter before them (NFD, Indic). */
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*(?:['’.][\p{L}\p{N}][\p{L}\p{N}\p{M}]*)*/gu
 
-/** Characters of a word that count. The stemmer's expressions are quadratic in the length. */
+/** Characters of a word that count. The stemmers are quadratic in the length. */
 const LONGEST_TERM = 64
 
-/** Words in the cache, which is emptied when it is full. About 10 MB of heap. */
+/** Words in the cache of a language, which is emptied when it is full. About 20 MB of heap. */
 const MEMO_SIZE = 100_000
 
-const memo = new Map<string, Meaning>()
+/** By language, then by word. */
+const memo = new Map<Language, Map<string, readonly Word[]>>()
 
 /** The terms of `text` without stop words, in order, with repetitions. */
-export function contentTerms(text: string): string[] {
+export function contentTerms(text: string, language: Language = 'en'): string[] {
   const terms: string[] = []
-  for (const word of text.match(WORD) ?? []) {
-    const { term, isStopWord } = meaningOf(word)
-    if (!isStopWord) terms.push(term)
-  }
+  for (const { term, isStopWord } of wordsOf(text, language)) if (!isStopWord) terms.push(term)
   return terms
 }
 
 /** The terms of `text`, including stop words. */
-export function allTerms(text: string): string[] {
-  return (text.match(WORD) ?? []).map((word) => meaningOf(word).term)
+export function allTerms(text: string, language: Language = 'en'): string[] {
+  return Array.from(wordsOf(text, language), ({ term }) => term)
 }
 
-/** Yields the words of `text` with their positions, since a long text takes long. */
-export function* wordsOf(text: string): Generator<Word> {
-  for (const match of text.matchAll(WORD)) {
-    const { term, isStopWord } = meaningOf(match[0])
-    yield { term, isStopWord, start: match.index, end: match.index + match[0].length }
+/**
+ * Yields the words of `text` by their positions, since a long text takes long. An identifier comes before its parts.
+ *
+ * @param language whose stems the terms are
+ */
+export function* wordsOf(text: string, language: Language = 'en'): Generator<Word> {
+  const read = readerFor(language)
+  for (const { 0: run, index } of text.matchAll(WORD)) {
+    if (isUnspaced(run)) yield* unspacedWords(run, index, read)
+    else yield* moved(read(run), index)
   }
 }
 
-function meaningOf(word: string): Meaning {
-  const known = memo.get(word)
-  if (known) return known
-  const folded = fold(unshared(word.slice(0, LONGEST_TERM)))
-  // The stemmer uses 3 internally for y: it would turn "mp3" into "mpy".
-  const meaning = { term: /^[a-z]+$/.test(folded) ? stem(folded) : folded, isStopWord: STOP_WORDS.has(folded) }
-  if (memo.size >= MEMO_SIZE) memo.clear()
-  if (word.length <= LONGEST_TERM) memo.set(unshared(word), meaning)
-  return meaning
+type Reader = (word: string) => readonly Word[]
+
+function* unspacedWords(run: string, offset: number, read: Reader): Generator<Word> {
+  for (const { start, end, isWhole } of piecesOf(run)) {
+    const piece = run.slice(start, end)
+    if (isWhole) yield { term: wholeTerm(piece), isStopWord: false, start: offset + start, end: offset + end }
+    else yield* moved(read(piece), offset + start)
+  }
 }
 
-/** Copies the string: V8's slice of a text would keep the whole text in memory. */
+function* moved(words: readonly Word[], offset: number): Generator<Word> {
+  for (const { term, isStopWord, start, end } of words) {
+    yield { term, isStopWord, start: offset + start, end: offset + end }
+  }
+}
+
+/** Reads a word: itself and the parts of it that are words, with offsets within it. */
+function readerFor(language: Language): Reader {
+  const known = memo.get(language) ?? new Map<string, readonly Word[]>()
+  memo.set(language, known)
+  return (word) => {
+    const words = known.get(word) ?? readingsOf(word, language)
+    if (known.size >= MEMO_SIZE) known.clear()
+    if (word.length <= LONGEST_TERM && !known.has(word)) known.set(unshared(word), words)
+    return words
+  }
+}
+
+function readingsOf(word: string, language: Language): readonly Word[] {
+  const begun = unshared(word.slice(0, LONGEST_TERM))
+  const meaning = (part: string): Meaning => {
+    const folded = fold(part)
+    return { term: stemOf(folded, language), isStopWord: isStopWord(folded, language) }
+  }
+  const parts = partsOf(begun).map(({ start, end }) => ({ ...meaning(begun.slice(start, end)), start, end }))
+  return [{ ...meaning(begun), start: 0, end: word.length }, ...parts]
+}
+
+/** Full-width and half-width forms are one. */
+function wholeTerm(piece: string): string {
+  return unshared(piece.slice(0, LONGEST_TERM)).normalize('NFKC').toLowerCase()
+}
+
+/** Copies the string: V8's slice of a text would keep the whole text in memory. It copies shorter ones itself. */
 function unshared(word: string): string {
-  return Buffer.from(word, 'utf16le').toString('utf16le')
-}
-
-/** Lower case without accents (Latin, Greek and Cyrillic ones), possessive 's, apostrophes and full stops. */
-function fold(word: string): string {
-  const lower = word.toLowerCase()
-  if (/^[a-z0-9]+$/.test(lower)) return lower
-  return lower
-    .normalize('NFKD')
-    .replace(/[\u0300-\u036f]/g, '')
-    .toLowerCase()
-    .replace(/['’]s$/, '')
-    .replace(/['’.]/g, '')
+  return word.length < 13 ? word : Buffer.from(word, 'utf16le').toString('utf16le')
 }
