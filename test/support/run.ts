@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, symlinkSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endAll } from './processes.ts'
+import { leavePreloadsToThisProcess, preloadVfork } from './vfork.ts'
 
 const memory = '/dev/shm'
 /** What the largest files of tests take at the same time, doubled. */
@@ -22,9 +23,12 @@ export function mochaGlobalSetup(): void {
   keepTranspiled(folder)
   process.env.TMPDIR = folder
   process.env.GROVE_RUN_FOLDER = folder
+  preloadVfork()
   // However the run ends; where it is killed, the next run removes the folder.
   process.once('exit', () => remove(folder))
 }
+
+leavePreloadsToThisProcess()
 
 export const mochaHooks = { afterAll: endAll }
 
