@@ -14,8 +14,11 @@ const memory = '/dev/shm'
 const neededBytes = 4 * 1024 ** 3
 const prefix = 'grove-run-'
 
+/** Its types do not know the method. */
+type ParallelRunner = Mocha.Runner & { isParallelMode(): boolean }
+
 /** In the first process only; the workers that it starts inherit TMPDIR. */
-export function mochaGlobalSetup(): void {
+export function mochaGlobalSetup(this: ParallelRunner): void {
   const base = process.env.GROVE_TEST_DISK === 'yes' || !hasRoom() ? tmpdir() : memory
   removeStale(base)
   const folder = join(base, `${prefix}${process.pid}`)
@@ -23,7 +26,7 @@ export function mochaGlobalSetup(): void {
   keepTranspiled(folder)
   process.env.TMPDIR = folder
   process.env.GROVE_RUN_FOLDER = folder
-  preloadVfork()
+  if (this.isParallelMode()) preloadVfork()
   // However the run ends; where it is killed, the next run removes the folder.
   process.once('exit', () => remove(folder))
 }
