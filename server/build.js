@@ -1,7 +1,8 @@
 /**
  * Bundles what runs into dist/: `main.js`, `cli.js` and the thread that draws graphs, each one file with all JavaScript that
- * it needs. A service that opened the files of its packages one by one had 273 open at once. Packages stay outside that are
- * compiled for the machine, or that are served as files.
+ * it needs, but that `grove serve` loads main.js: no other command pays for loading the service. A service that opened the
+ * files of its packages one by one had 273 open at once. Packages stay outside that are compiled for the machine, or that are
+ * served as files.
  */
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -9,12 +10,18 @@ import { build } from 'esbuild'
 
 const external = ['argon2', 'better-sqlite3', 'swagger-ui-dist']
 
+const mainOutside = {
+  name: 'main.js stays outside cli.js',
+  setup: ({ onResolve }) => onResolve({ filter: /^\.\/main\.ts$/ }, () => ({ path: './main.js', external: true })),
+}
+
 const { metafile, outputFiles } = await build({
   entryPoints: ['server/main.ts', 'server/cli.ts', 'server/domain/graph/graph-worker.ts'],
   outdir: 'dist',
   outbase: 'server',
   bundle: true,
   external,
+  plugins: [mainOutside],
   platform: 'node',
   target: 'node20',
   format: 'esm',
@@ -28,8 +35,16 @@ const { metafile, outputFiles } = await build({
   metafile: true,
   write: false,
 })
-for (const { path, contents } of outputFiles) await replace(path, contents)
+for (const { path, text, contents } of outputFiles) await replace(path, path.endsWith('.js') ? inAscii(text) : contents)
 await replace('dist/LICENSES.txt', await licencesOf(packagesIn(Object.keys(metafile.inputs))))
+
+/**
+ * V8 reads a file of ASCII alone a tenth faster, for it holds one byte for each letter. esbuild leaves other letters in
+ * comments and regular expressions, where the escape means the same.
+ */
+function inAscii(text) {
+  return text.replace(/[^\x00-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
 
 /** A service that runs may read the file at any moment. */
 async function replace(path, contents) {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdir, rm } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -146,9 +146,13 @@ describe('workers that share a port', () => {
   })
 })
 
-/** The processes that one has started and that have not ended. */
+/** Those that have not ended. The first process also starts `git --version`; node:cluster gives a number to workers alone. */
 async function workersOf({ pid }: SpawnedGrove): Promise<number[]> {
-  return (await processes()).filter((one) => one.parent === pid).map((one) => one.pid)
+  const children = (await processes()).filter((one) => one.parent === pid).map((one) => one.pid)
+  const environments = await Promise.all(
+    children.map((child) => readFile(`/proc/${child}/environ`, 'utf8').catch(() => '')),
+  )
+  return children.filter((_, n) => environments[n]?.split('\0').some((line) => line.startsWith('NODE_UNIQUE_ID=')))
 }
 
 async function living(pids: readonly number[]): Promise<number[]> {

@@ -7,14 +7,18 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, symlinkSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endAll } from './processes.ts'
+import { leavePreloadsToThisProcess, preloadVfork } from './vfork.ts'
 
 const memory = '/dev/shm'
 /** What the largest files of tests take at the same time, doubled. */
 const neededBytes = 4 * 1024 ** 3
 const prefix = 'grove-run-'
 
+/** Its types do not know the method. */
+type ParallelRunner = Mocha.Runner & { isParallelMode(): boolean }
+
 /** In the first process only; the workers that it starts inherit TMPDIR. */
-export function mochaGlobalSetup(): void {
+export function mochaGlobalSetup(this: ParallelRunner): void {
   const base = process.env.GROVE_TEST_DISK === 'yes' || !hasRoom() ? tmpdir() : memory
   removeStale(base)
   const folder = join(base, `${prefix}${process.pid}`)
@@ -22,9 +26,12 @@ export function mochaGlobalSetup(): void {
   keepTranspiled(folder)
   process.env.TMPDIR = folder
   process.env.GROVE_RUN_FOLDER = folder
+  if (this.isParallelMode()) preloadVfork()
   // However the run ends; where it is killed, the next run removes the folder.
   process.once('exit', () => remove(folder))
 }
+
+leavePreloadsToThisProcess()
 
 export const mochaHooks = { afterAll: endAll }
 
