@@ -23,8 +23,8 @@ import { openKeys } from './domain/accounts/keys.ts'
 import { unlimitedSignIns } from './domain/accounts/sign-ins.ts'
 import { checkUntilWritable } from './domain/background/read-only.ts'
 import { indexNoted } from './domain/indexing/index-node.ts'
-import { credentialsFile, indexFile, isId, runFolder } from './domain/layout.ts'
-import { openSearches } from './domain/search/search-memory.ts'
+import { credentialsFile, indexFile, isId, runFolder, searchFolder } from './domain/layout.ts'
+import { openSearchThread } from './domain/search/search-thread.ts'
 import { newMetrics } from './metrics/metrics.ts'
 import { databaseObserver, storeObserver } from './metrics/observers.ts'
 import { isOtherVersionAlive, refuseOtherMajor, writeVersion } from './versions.ts'
@@ -85,6 +85,15 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       observer: storeObserver(metrics),
     }
     const keys = await openKeys(credentials, config.publicUrl, now())
+    const search = openSearchThread(
+      { file: join(root, indexFile), folder: searchFolder(root), memoryBytes: config.searchMemory },
+      {
+        warned: (message, code) =>
+          log.warn({ code, reason: message }, 'files of the search index could not be read or written'),
+        died: (error) => log.error({ err: error }, 'the search thread died and is started anew'),
+      },
+    )
+    closing.push(() => search.close())
     const deps: Deps = {
       config,
       now,
@@ -93,7 +102,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       index,
       store,
       keys,
-      searches: openSearches(),
+      search,
       metrics,
       limitSignIn: unlimitedSignIns,
       draining,

@@ -27,6 +27,8 @@ export interface Config {
   readonly workers: number
   /** Sign-up is possible for anyone (open), with an invitation (invite), or not at all (closed). */
   readonly signup: (typeof signupModes)[number]
+  /** Bytes of memory for the search indexes of each process. */
+  readonly searchMemory: number
   /** The cost of new password hashes, for tests. No environment variable sets it. */
   readonly passwordCost?: PasswordCost
 }
@@ -66,6 +68,7 @@ const environment = z.object({
   HIDE_EMAIL: z.enum(['off', 'default']).default('off'),
   WORKERS: z.coerce.number().int().min(1).max(64).default(1),
   SIGNUP: z.enum(signupModes).default('open'),
+  SEARCH_MEMORY: z.coerce.number().int().min(16).max(65_536).default(256),
 })
 
 /** A base URL; paths are appended. */
@@ -122,6 +125,7 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     hideEmail: data.HIDE_EMAIL === 'default',
     workers: data.WORKERS,
     signup: data.SIGNUP,
+    searchMemory: data.SEARCH_MEMORY * 1_048_576,
   }
 }
 

@@ -8,7 +8,7 @@ import type { Database } from '../index/sqlite/database.ts'
 import type { Config } from './config.ts'
 import type { LimitSignIn } from './counters.ts'
 import type { Keys } from './domain/accounts/keys.ts'
-import type { SearchCache } from './domain/search/search-memory.ts'
+import type { SearchThread } from './domain/search/search-thread.ts'
 import type { Metrics } from './metrics/metrics.ts'
 
 export interface Deps {
@@ -22,7 +22,7 @@ export interface Deps {
   readonly index: Database<IndexSchema>
   readonly store: Store
   readonly keys: Keys
-  readonly searches: SearchCache
+  readonly search: SearchThread
   readonly metrics: Metrics
   /** Limits failed sign-ins. */
   readonly limitSignIn: LimitSignIn

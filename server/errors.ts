@@ -66,6 +66,7 @@ export type RefusalCode =
   | 'repo_damaged'
   | 'draining'
   | 'outcome_unknown'
+  | 'search_unavailable'
 
 /** Why a pull request cannot merge; the 409 of a merge has the first reason. */
 export type MergeRefusal =

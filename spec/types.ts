@@ -1439,9 +1439,9 @@ export interface paths {
          *     nodes and, with `include_raw_text`, 16 MiB are answered; beyond that what scores lowest goes, and `truncated`
          *     is true, as it is where there are more than 10,000 connections.
          *
-         *     Of each text the first 256 KiB (UTF-8) are searched, in an organisation that holds very much only the first 32 KiB,
-         *     4 KiB or 512 bytes, or the titles alone; a node that this concerns is `partly_indexed`, and its `text_content` is
-         *     whole all the same. Of a query the 64 rarest words count that occur in the organisation.
+         *     Of each text the first 256 KiB (UTF-8) are searched; a longer one is `partly_indexed`, and its `text_content` is whole
+         *     all the same. Of a query the 64 rarest words count that occur in the organisation. An expansion looks at 4,000 edges
+         *     a hop, from the best nodes on; where there are more, `truncated` is true.
          */
         post: operations["searchNodes"];
         delete?: never;
@@ -2890,7 +2890,7 @@ export interface components {
          * @description The codes of this version, by status; see the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown";
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable";
         /**
          * @description What happened, for programs. Later versions may have more codes; treat those by their status.
          * @example node_not_found
@@ -3204,6 +3204,7 @@ export interface components {
          * @description Not now. `busy`: others are writing, try again. `storage_full`, `storage_readonly`, `storage_error`: the operator
          *     has to act; reads go on. `repo_damaged`: this node's repository needs the operator. `draining`: the service is
          *     about to stop. `outcome_unknown`: the change may have been made; read before you try again.
+         *     `search_unavailable`: the search alone does not answer; try again.
          */
         Unavailable: {
             headers: {

@@ -3,7 +3,7 @@ import { type Word, wordsOf } from './analyzer.ts'
 import { isLanguage, type Language } from './stems.ts'
 
 /** Which language a text is in: English unless another one is reliably so. 0.1 to 0.3 ms. */
-type LanguageOf = (text: string) => Language
+export type LanguageOf = (text: string) => Language
 
 /** How many of the documents, 0 to 1, are in a language. */
 export interface Share {
@@ -19,7 +19,7 @@ interface WeightedStem {
 }
 
 /** `stems` are distinct, the one of the question's own language first; it is `term`. */
-interface QuestionWord extends Word {
+export interface QuestionWord extends Word {
   stems: readonly WeightedStem[]
 }
 

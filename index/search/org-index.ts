@@ -1,5 +1,6 @@
 /** The index of one organisation, and how it follows the rows. */
 import { type Corpus, createCorpus, memoryOf, removeDocument, setDocument } from './corpus.ts'
+import type { LanguageOf } from './languages.ts'
 import { type OrgState, type SearchRows, wholeLetters } from './rows.ts'
 import { FIELD_COUNT, termsOf } from './terms.ts'
 
@@ -24,11 +25,12 @@ export function catchUp(
   rows: SearchRows,
   orgId: string,
   state: OrgState,
+  languageOf: LanguageOf,
   isOver: () => boolean,
 ): boolean {
   if (index.nodes === state.version && index.tombstones === state.version) return true
   for (const { id, changed, title, tags, updated_at, beginning } of rows.changedAfter(orgId, index.nodes)) {
-    const terms = termsOf(title, wholeLetters(beginning), JSON.parse(tags) as string[]) // written by index-node.ts
+    const terms = termsOf(languageOf, title, wholeLetters(beginning), JSON.parse(tags) as string[]) // written by index-node.ts
     setDocument(index.texts, { id, terms, time: Date.parse(updated_at) })
     index.nodes = changed
     if (isOver()) return false

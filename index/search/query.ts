@@ -1,10 +1,10 @@
 /** Turns a question into weighted terms, with corrections of words that the index lacks. */
-import { type Word, wordsOf } from './analyzer.ts'
 import { type Corpus, documentFrequency, idf, similarLive } from './corpus.ts'
+import { type LanguageOf, type QuestionWord, questionTerms } from './languages.ts'
 import type { WeightedTerm } from './scores.ts'
 import { similarIn } from './similar.ts'
 import { stringAt } from './string-table.ts'
-import { FIELD, type SearchedIn } from './terms.ts'
+import { FIELD, languageShares, type SearchedIn } from './terms.ts'
 
 /** A parsed query for one state of the index. Its concepts are its distinct words that the index has, by number. */
 export interface Query {
@@ -37,16 +37,17 @@ const FUZZY_WEIGHT = 0.45
  * A word that is repeated n times weighs √n; against 1 and n on six sets that is the best or within 0.2 points of it.
  * A query of stop words only ("The Who") searches the titles, which keep them.
  */
-export function parseQuery(corpus: Corpus, text: string): Query {
-  const all = [...wordsOf(text)]
+export function parseQuery(corpus: Corpus, languageOf: LanguageOf, text: string): Query {
+  const all = questionTerms(text, languageOf(text), languageShares(corpus))
   const content = all.filter((word) => !word.isStopWord)
-  const [searched, words]: [SearchedIn, Word[]] = content.length > 0 ? ['all', content] : ['title', all]
+  const [searched, words]: [SearchedIn, QuestionWord[]] = content.length > 0 ? ['all', content] : ['title', all]
   const field = FIELD[searched]
   const query: Query = { searched, terms: [], conceptOf: new Map(), rarity: [], words: new Map() }
 
   const counts = new Map<string, number>()
   for (const { term } of words) counts.set(term, (counts.get(term) ?? 0) + 1)
-  const rarity = new Map([...counts.keys()].map((term) => [term, idf(corpus, field, term)]))
+  const stemsOf = new Map(words.map(({ term, stems }) => [term, stems]))
+  const rarity = new Map([...stemsOf].map(([term, stems]) => [term, rarityOf(corpus, field, stems)]))
   const counted = rarest(corpus, field, rarity)
   const misspelt = new Set(
     [...counts.keys()].filter((term) => rarity.get(term) === 0 && isWord(term)).slice(0, MOST_MISSPELT),
@@ -54,7 +55,16 @@ export function parseQuery(corpus: Corpus, text: string): Query {
 
   for (const [term, count] of counts) {
     const weight = Math.sqrt(count)
-    if (counted.has(term)) addConcept(query, term, [{ term, weight }], rarity.get(term) ?? 0)
+    if (counted.has(term)) {
+      const others = (stemsOf.get(term) ?? []).filter((stem) => stem.term === term || !counts.has(stem.term))
+      const stems = others.filter((stem) => !query.conceptOf.has(stem.term))
+      addConcept(
+        query,
+        term,
+        stems.map((stem) => ({ term: stem.term, weight: weight * stem.weight })),
+        rarity.get(term) ?? 0,
+      )
+    }
     if (!misspelt.has(term)) continue
     const similar = corrections(corpus, field, term, weight).filter(
       (other) => !counts.has(other.term) && !query.conceptOf.has(other.term),
@@ -67,6 +77,11 @@ export function parseQuery(corpus: Corpus, text: string): Query {
     if (concept !== undefined) query.words.set(text.slice(start, end).toLowerCase(), concept)
   }
   return query
+}
+
+/** That of the first stem that a document has; 0 if none has one. */
+function rarityOf(corpus: Corpus, field: number, stems: readonly WeightedTerm[]): number {
+  return stems.reduce((known, { term }) => known || idf(corpus, field, term), 0)
 }
 
 function addConcept(query: Query, term: string, terms: WeightedTerm[], rarity: number): void {

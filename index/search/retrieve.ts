@@ -2,6 +2,7 @@
 import type { EdgeTable } from '../derived/schema.ts'
 import type { Corpus } from './corpus.ts'
 import type { Expansion, FollowedEdges } from './expansion.ts'
+import type { LanguageOf } from './languages.ts'
 import { type ExpansionDepth, LEVELS, type Level } from './levels.ts'
 import { withinLimits } from './limits.ts'
 import { parseQuery, type Query } from './query.ts'
@@ -69,11 +70,17 @@ const BEST_FOR_HUBS = 100
  * `corpus` and `rows` are of one moment. The answer depends on the question and on what they hold, not on the order in which
  * it came. @throws what better-sqlite3 throws
  */
-export function retrieve(corpus: Corpus, rows: SearchRows, orgId: string, question: SearchQuestion): Retrieved {
+export function retrieve(
+  corpus: Corpus,
+  rows: SearchRows,
+  languageOf: LanguageOf,
+  orgId: string,
+  question: SearchQuestion,
+): Retrieved {
   const level = LEVELS[question.expansion_depth]
   const scope = question.scope ?? {}
   const admission = admissionOf(corpus, rows, scope)
-  const query = parseQuery(corpus, question.query)
+  const query = parseQuery(corpus, languageOf, question.query)
   const scores = scoreTerms(corpus, SEARCHED[query.searched], query.terms)
   const best = scores.best(level.hops === 0 ? question.top_k : BEST_FOR_HUBS, admission)
   const hits = best.slice(0, question.top_k)

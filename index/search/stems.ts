@@ -52,6 +52,8 @@ const STEMMERS = {
 /** A language with a stemmer, by its ISO 639-1 code. English stands for all others, too. */
 export type Language = keyof typeof STEMMERS
 
+export const LANGUAGES = Object.keys(STEMMERS) as readonly Language[] // its own keys
+
 /** Folded. */
 const STOP_WORDS_OF: Record<Language, ReadonlySet<string>> = {
   en: STOP_WORDS,

@@ -1,10 +1,16 @@
 /** The fields of the index, and the terms of a document in them. */
 import { allTerms, contentTerms } from './analyzer.ts'
+import { type Corpus, documentCount, documentFrequency } from './corpus.ts'
+import type { LanguageOf, Share } from './languages.ts'
 import type { SearchedField } from './scores.ts'
+import { LANGUAGES } from './stems.ts'
 
-/** By number: title and text without stop words; the title with them, for questions of stop words alone; tags as they are. */
-export const FIELD = { all: 0, title: 1, tags: 2 } as const
-export const FIELD_COUNT = 3
+/**
+ * By number: title and text without stop words; the title with them, for questions of stop words alone; tags as they are; the
+ * code of the language.
+ */
+export const FIELD = { all: 0, title: 1, tags: 2, language: 3 } as const
+export const FIELD_COUNT = 4
 
 /** `title`: a question of stop words alone, which only titles keep. */
 export type SearchedIn = 'all' | 'title'
@@ -17,6 +23,17 @@ export const SEARCHED: Readonly<Record<SearchedIn, readonly SearchedField[]>> = 
 }
 
 /** By field. About 4 µs for each word. */
-export function termsOf(title: string, text: string, tags: readonly string[]): string[][] {
-  return [contentTerms(`${title}\n${text}`), allTerms(title), [...tags]]
+export function termsOf(languageOf: LanguageOf, title: string, text: string, tags: readonly string[]): string[][] {
+  const all = `${title}\n${text}`
+  const language = languageOf(all)
+  return [contentTerms(all, language), allTerms(title, language), [...tags], [language]]
+}
+
+/** How many of the documents are in each language. */
+export function languageShares(corpus: Corpus): Share[] {
+  const count = documentCount(corpus)
+  return LANGUAGES.flatMap((language) => {
+    const share = documentFrequency(corpus, FIELD.language, language) / count
+    return share > 0 ? [{ language, share }] : []
+  })
 }

@@ -12,6 +12,11 @@ export function runFolder(root: string): string {
   return join(root, 'run')
 }
 
+/** The segments of search indexes, a folder for each organisation. They follow from the index and may be deleted at any time. */
+export function searchFolder(root: string): string {
+  return join(root, 'search')
+}
+
 /** The repository of an organisation itself, below its folder. */
 export const orgRepository = 'org.git'
 

@@ -86,6 +86,7 @@ const statusOf = {
   repo_damaged: 503,
   draining: 503,
   outcome_unknown: 503,
+  search_unavailable: 503,
 } satisfies Readonly<Record<RefusalCode, number>> & Readonly<Record<DocumentedCode, number>>
 
 /** Seconds after which it makes sense to try again. */

@@ -6,7 +6,6 @@ import { codeOf } from '../../gitstore/errors.ts'
 import { runningGits } from '../../gitstore/native.ts'
 import { countReadOnly } from '../../gitstore/refs/read-only.ts'
 import { countUnrevokedSessions } from '../../index/credentials/sessions.ts'
-import { heapOf } from '../../index/search/retrieve.ts'
 import type { Deps } from '../deps.ts'
 import { passwordsWaiting } from '../domain/accounts/passwords.ts'
 import { credentialsFile, indexFile } from '../domain/layout.ts'
@@ -24,14 +23,19 @@ export async function scrapeProcess(deps: Deps, worker: number, sweeps: boolean)
   return `${await registry.metrics()}${await processMetrics(worker).metrics()}`
 }
 
-function setOwnGauges({ metrics, searches }: Deps): void {
+/** Of the search indexes that were opened, those that the counter has. */
+let countedBuilds = 0
+
+function setOwnGauges({ metrics, search }: Deps): void {
   metrics.gitProcesses.set(runningGits())
   metrics.gitWaiting.set(waitingForGit())
   metrics.passwordQueue.set(passwordsWaiting())
   metrics.suspect.set(countReadOnly())
-  const indexes = [...searches.values()].map(({ index }) => index)
-  metrics.searchDocuments.set(indexes.reduce((sum, { documents }) => sum + documents.size, 0))
-  metrics.searchBytes.set(indexes.reduce((sum, index) => sum + heapOf(index), 0))
+  const { documents, bytes, opened } = search.gauges()
+  metrics.searchDocuments.set(documents)
+  metrics.searchBytes.set(bytes)
+  metrics.searchBuilds.inc(opened - countedBuilds)
+  countedBuilds = opened
 }
 
 /** What cannot be read now keeps its last value: a scrape answers while the storage fails. */

@@ -3,6 +3,7 @@ import Sqlite from 'better-sqlite3'
 import { Kysely } from 'kysely'
 import { indexMigrations } from '../../index/derived/migrations.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
+import { loadLanguages } from '../../index/search/languages.ts'
 import { catchUp, createOrgIndex, type OrgIndex } from '../../index/search/org-index.ts'
 import { type Retrieved as Answer, retrieve as retrieveFrom, type SearchQuestion } from '../../index/search/retrieve.ts'
 import { openRows, type SearchRows } from '../../index/search/rows.ts'
@@ -36,6 +37,7 @@ export interface Retrieved extends Omit<Answer, 'connections'> {
   connections: ReturnType<typeof toGraphEdge>[]
 }
 
+const languageOf = await loadLanguages()
 const template = await emptyDatabase()
 
 async function emptyDatabase(): Promise<Buffer> {
@@ -95,8 +97,8 @@ export function retrieve({ rows, orgId, index }: SearchIndex, question: SearchQu
   return rows.inSnapshot(() => {
     const state = rows.orgState(orgId)
     if (state === undefined) throw new Error('The organisation is missing')
-    catchUp(index, rows, orgId, state, () => false)
-    const { connections, ...answer } = retrieveFrom(index.texts, rows, orgId, question)
+    catchUp(index, rows, orgId, state, languageOf, () => false)
+    const { connections, ...answer } = retrieveFrom(index.texts, rows, languageOf, orgId, question)
     return { ...answer, connections: connections.map(toGraphEdge) }
   })
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ANALYZER_VERSION } from '../../../index/search/analyzer.ts'
 import { addSegment, liveCountOf, mergeFrom, seal } from '../../../index/search/corpus.ts'
+import type { LanguageOf } from '../../../index/search/languages.ts'
 import { catchUp, createOrgIndex, isLarge, memoryOfIndex, type OrgIndex } from '../../../index/search/org-index.ts'
 import type { OrgState, SearchRows } from '../../../index/search/rows.ts'
 import type { Snapshots } from '../../../index/search/snapshots.ts'
@@ -41,6 +42,7 @@ export function openIndexes(
   snapshots: Snapshots,
   folder: string,
   memoryBytes: number,
+  languageOf: LanguageOf,
   report: (error: unknown) => void,
 ): OpenIndexes {
   /** The least recently used first. */
@@ -62,7 +64,7 @@ export function openIndexes(
   const answerNow = async <T>(orgId: string, answer: (index: OrgIndex, rows: SearchRows) => T) => {
     for (;;) {
       const known = open.get(orgId)
-      const step = snapshots.read((rows) => stepOf(known, rows, orgId, answer))
+      const step = snapshots.read((rows) => stepOf(known, rows, languageOf, orgId, answer))
       if (step.kind === 'missing') {
         open.delete(orgId)
         return undefined
@@ -168,6 +170,7 @@ type Step<T> =
 function stepOf<T>(
   open: OpenIndex | undefined,
   rows: SearchRows,
+  languageOf: LanguageOf,
   orgId: string,
   answer: (index: OrgIndex, rows: SearchRows) => T,
 ): Step<T> {
@@ -176,7 +179,7 @@ function stepOf<T>(
   if (open?.index.epoch !== state.epoch || open.index.nodes > state.version) return { kind: 'stale', state }
   const endsAt = performance.now() + sliceMs
   const isOver = () => isLarge(open.index) || performance.now() > endsAt
-  if (!catchUp(open.index, rows, orgId, state, isOver)) return { kind: 'behind' }
+  if (!catchUp(open.index, rows, orgId, state, languageOf, isOver)) return { kind: 'behind' }
   return { kind: 'answered', answer: answer(open.index, rows) }
 }
 

@@ -1,0 +1,165 @@
+/** The search thread of this process, as seen from the main thread: started by the first question, started anew when it dies. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import type { Retrieved, SearchQuestion } from '../../../index/search/retrieve.ts'
+import { DatabaseFault } from '../../../index/sqlite/database-fault.ts'
+import { Refusal } from '../../errors.ts'
+import type { toGraphEdge } from '../graph/graph-drawing.ts'
+import type { Gauges } from './open-indexes.ts'
+
+export interface ThreadOptions {
+  /** The path of `index.sqlite`. */
+  readonly file: string
+  /** Of the segments of all organisations. */
+  readonly folder: string
+  /** Of all indexes together; one that is larger stays alone. */
+  readonly memoryBytes: number
+}
+
+export interface SearchOrder {
+  readonly number: number
+  readonly orgId: string
+  readonly question: SearchQuestion
+}
+
+export interface SearchAnswer extends Omit<Retrieved, 'nodes' | 'connections'> {
+  readonly nodes: (Retrieved['nodes'][number] & { readonly org_id: string })[]
+  readonly connections: ReturnType<typeof toGraphEdge>[]
+}
+
+/** The thread's answer to an order. */
+export type Outcome =
+  | { readonly kind: 'answered'; readonly answer: SearchAnswer }
+  /** There is no such organisation any more. */
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'fault'; readonly code: DatabaseFault['code']; readonly message: string }
+  | { readonly kind: 'error'; readonly message: string }
+
+export type FromThread =
+  | { readonly kind: 'outcome'; readonly number: number; readonly outcome: Outcome; readonly gauges: Gauges }
+  /** Files of segments could not be read or written; the answers do not depend on them. */
+  | { readonly kind: 'warning'; readonly code: string | undefined; readonly message: string }
+
+export interface SearchThread {
+  /** Undefined: there is no such organisation. @throws DatabaseFault; Refusal search_unavailable: the thread died twice */
+  ask(orgId: string, question: SearchQuestion): Promise<SearchAnswer | undefined>
+  gauges(): Gauges
+  /** Ends the thread; nothing is lost. */
+  close(): Promise<void>
+}
+
+/** Is told of what goes wrong in the thread. */
+interface ThreadObserver {
+  warned(message: string, code: string | undefined): void
+  died(error: Error): void
+}
+
+interface Asked {
+  readonly order: SearchOrder
+  /** Times that the thread died over it. */
+  deaths: number
+  resolve(outcome: Outcome): void
+  reject(error: unknown): void
+}
+
+/** Milliseconds before a thread that died is started anew; doubled for each death in a row. */
+const pausesMs = { shortest: 100, longest: 10_000 } as const
+
+/** The worker's bundle, beside this module's bundle; a run from source uses the same file. */
+const bundle = new URL(
+  import.meta.url.endsWith('.ts')
+    ? '../../../dist/domain/search/search-worker.js'
+    : './domain/search/search-worker.js',
+  import.meta.url,
+)
+
+export function openSearchThread(options: ThreadOptions, observer: ThreadObserver): SearchThread {
+  const asked = new Map<number, Asked>()
+  let worker: Worker | undefined
+  let starting: Promise<unknown> | undefined
+  let numbers = 0
+  let deathsInARow = 0
+  let known: Gauges = { documents: 0, bytes: 0, opened: 0 }
+  let openedBefore = 0
+  let isClosed = false
+
+  const start = (): Worker => {
+    // Without this process's options: the bundle needs no loader.
+    const started = new Worker(bundle, { execArgv: [], workerData: options })
+    started.unref()
+    started.on('message', (message: FromThread) => {
+      if (message.kind === 'warning') observer.warned(message.message, message.code)
+      else {
+        known = message.gauges
+        deathsInARow = 0
+        settle(message.number, (one) => one.resolve(message.outcome))
+      }
+    })
+    let cause = new Error('The search thread ended')
+    started.on('error', (error: Error) => {
+      cause = error
+    })
+    started.on('exit', () => {
+      if (worker === started) worker = undefined
+      openedBefore += known.opened
+      known = { documents: 0, bytes: 0, opened: 0 }
+      if (!isClosed) observer.died(cause)
+      again()
+    })
+    return started
+  }
+
+  /** Asks again what the dead thread was asked, once. */
+  const again = () => {
+    deathsInARow++
+    for (const [number, one] of [...asked]) {
+      if (++one.deaths > 1 || isClosed) settle(number, ({ reject }) => reject(unavailable()))
+    }
+    if (asked.size > 0) startSoon()
+  }
+
+  const startSoon = () => {
+    const pause = Math.min(pausesMs.shortest * 2 ** (deathsInARow - 1), pausesMs.longest)
+    starting ??= sleep(pause).then(() => {
+      starting = undefined
+      for (const { order } of asked.values()) send(order)
+    })
+  }
+
+  const send = (order: SearchOrder) => {
+    worker ??= start()
+    worker.postMessage(order)
+  }
+
+  const settle = (number: number, how: (one: Asked) => void) => {
+    const one = asked.get(number)
+    if (!one) return
+    asked.delete(number)
+    how(one)
+  }
+
+  return {
+    ask: async (orgId, question) => {
+      if (isClosed) throw unavailable()
+      const order = { number: ++numbers, orgId, question }
+      const outcome = await new Promise<Outcome>((resolve, reject) => {
+        asked.set(order.number, { order, deaths: 0, resolve, reject })
+        if (worker === undefined && deathsInARow > 0) startSoon()
+        else send(order)
+      })
+      if (outcome.kind === 'answered') return outcome.answer
+      if (outcome.kind === 'missing') return undefined
+      if (outcome.kind === 'fault') throw new DatabaseFault(outcome.code, outcome.message)
+      throw new Error(`The search failed: ${outcome.message}`)
+    },
+    gauges: () => ({ ...known, opened: openedBefore + known.opened }),
+    close: async () => {
+      isClosed = true
+      await worker?.terminate()
+    },
+  }
+}
+
+function unavailable(): Refusal {
+  return new Refusal('search_unavailable', 'The search could not answer; nothing is lost, try again')
+}

@@ -1,0 +1,38 @@
+/** The search thread: owns the indexes of its process, takes questions, returns answers. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { GitError } from '../../../gitstore/errors.ts'
+import { loadLanguages } from '../../../index/search/languages.ts'
+import { retrieve } from '../../../index/search/retrieve.ts'
+import { openSnapshots } from '../../../index/search/snapshots.ts'
+import { DatabaseFault } from '../../../index/sqlite/database-fault.ts'
+import { toGraphEdge } from '../graph/graph-drawing.ts'
+import { openIndexes } from './open-indexes.ts'
+import type { FromThread, Outcome, SearchOrder, ThreadOptions } from './search-thread.ts'
+
+const { file, folder, memoryBytes } = workerData as ThreadOptions // as search-thread.ts gives it
+const post = (message: FromThread) => parentPort?.postMessage(message)
+const report = (error: unknown) => {
+  const code = error instanceof GitError ? error.code : undefined
+  post({ kind: 'warning', code, message: error instanceof Error ? error.message : String(error) })
+}
+const languageOf = await loadLanguages()
+const indexes = openIndexes(openSnapshots(file), folder, memoryBytes, languageOf, report)
+
+parentPort?.on('message', (order: SearchOrder) => {
+  void answer(order)
+    .catch(toFault)
+    .then((outcome) => post({ kind: 'outcome', number: order.number, outcome, gauges: indexes.gauges() }))
+})
+
+async function answer({ orgId, question }: SearchOrder): Promise<Outcome> {
+  const found = await indexes.ask(orgId, ({ texts }, rows) => retrieve(texts, rows, languageOf, orgId, question))
+  if (found === undefined) return { kind: 'missing' }
+  const nodes = found.nodes.map((node) => ({ ...node, org_id: orgId }))
+  return { kind: 'answered', answer: { ...found, nodes, connections: found.connections.map(toGraphEdge) } }
+}
+
+/** Errors lose their class between threads. */
+function toFault(error: unknown): Outcome {
+  if (error instanceof DatabaseFault) return { kind: 'fault', code: error.code, message: error.message }
+  return { kind: 'error', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+}
