@@ -25,8 +25,13 @@ const LONGEST_TERM = 64
 /** Words in the cache of a language, which is emptied when it is full. About 20 MB of heap. */
 const MEMO_SIZE = 100_000
 
-/** By language, then by word. */
-const memo = new Map<Language, Map<string, readonly Word[]>>()
+/** What the words of a language are, by word. */
+interface Memo {
+  language: Language
+  readings: Map<string, readonly Word[]>
+}
+
+const memos = new Map<Language, Memo>()
 
 /** The terms of `text` without stop words, in order, with repetitions. */
 export function contentTerms(text: string, language: Language = 'en'): string[] {
@@ -46,49 +51,53 @@ export function allTerms(text: string, language: Language = 'en'): string[] {
  * @param language whose stems the terms are
  */
 export function* wordsOf(text: string, language: Language = 'en'): Generator<Word> {
-  const read = readerFor(language)
+  const memo = memoOf(language)
   for (const { 0: run, index } of text.matchAll(WORD)) {
-    if (isUnspaced(run)) yield* unspacedWords(run, index, read)
-    else yield* moved(read(run), index)
+    const known = memo.readings.get(run)
+    if (!known && isUnspaced(run)) yield* unspacedWords(run, index, memo)
+    else for (const word of known ?? readingsOf(run, memo)) yield moved(word, index)
   }
 }
 
-type Reader = (word: string) => readonly Word[]
-
-function* unspacedWords(run: string, offset: number, read: Reader): Generator<Word> {
+function* unspacedWords(run: string, offset: number, memo: Memo): Generator<Word> {
   for (const { start, end, isWhole } of piecesOf(run)) {
     const piece = run.slice(start, end)
     if (isWhole) yield { term: wholeTerm(piece), isStopWord: false, start: offset + start, end: offset + end }
-    else yield* moved(read(piece), offset + start)
+    else for (const word of readingsOf(piece, memo)) yield moved(word, offset + start)
   }
 }
 
-function* moved(words: readonly Word[], offset: number): Generator<Word> {
-  for (const { term, isStopWord, start, end } of words) {
-    yield { term, isStopWord, start: offset + start, end: offset + end }
-  }
+function moved({ term, isStopWord, start, end }: Word, offset: number): Word {
+  return { term, isStopWord, start: offset + start, end: offset + end }
 }
 
-/** Reads a word: itself and the parts of it that are words, with offsets within it. */
-function readerFor(language: Language): Reader {
-  const known = memo.get(language) ?? new Map<string, readonly Word[]>()
-  memo.set(language, known)
-  return (word) => {
-    const words = known.get(word) ?? readingsOf(word, language)
-    if (known.size >= MEMO_SIZE) known.clear()
-    if (word.length <= LONGEST_TERM && !known.has(word)) known.set(unshared(word), words)
-    return words
-  }
+function memoOf(language: Language): Memo {
+  const known = memos.get(language)
+  if (known) return known
+  const memo: Memo = { language, readings: new Map() }
+  memos.set(language, memo)
+  return memo
 }
 
-function readingsOf(word: string, language: Language): readonly Word[] {
+/** The word itself and the parts of it that are words, with offsets within it. */
+function readingsOf(word: string, { language, readings }: Memo): readonly Word[] {
+  const known = readings.get(word)
+  if (known) return known
   const begun = unshared(word.slice(0, LONGEST_TERM))
-  const meaning = (part: string): Meaning => {
-    const folded = fold(part)
-    return { term: stemOf(folded, language), isStopWord: isStopWord(folded, language) }
-  }
-  const parts = partsOf(begun).map(({ start, end }) => ({ ...meaning(begun.slice(start, end)), start, end }))
-  return [{ ...meaning(begun), start: 0, end: word.length }, ...parts]
+  const parts = partsOf(begun).map(({ start, end }) => ({
+    ...meaningOf(begun.slice(start, end), language),
+    start,
+    end,
+  }))
+  const words = [{ ...meaningOf(begun, language), start: 0, end: word.length }, ...parts]
+  if (readings.size >= MEMO_SIZE) readings.clear()
+  if (word.length <= LONGEST_TERM) readings.set(unshared(word), words)
+  return words
+}
+
+function meaningOf(word: string, language: Language): Meaning {
+  const folded = fold(word)
+  return { term: stemOf(folded, language), isStopWord: isStopWord(folded, language) }
 }
 
 /** Full-width and half-width forms are one. */

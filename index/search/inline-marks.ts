@@ -1,0 +1,203 @@
+/** Marks what is no prose within a line of Markdown: emphasis, addresses of links and images, HTML, comments. */
+
+/** What becomes of a UTF-16 unit of Markdown. */
+export const FATE = { kept: 0, dropped: 1, space: 2 } as const
+
+/** A document whose units are marked; `fates` has one of FATE for each unit of `source`. */
+export interface Marked {
+  source: string
+  fates: Uint8Array
+}
+
+/** What is open in a block; blank lines close it. */
+interface Open {
+  /** `[` and `![` that no `]` has closed, the innermost last. */
+  brackets: { at: number; isImage: boolean }[]
+  /** Where the last opening run of each kind of emphasis stands. */
+  emphasis: Map<string, number>
+}
+
+/** More than so many open brackets are text: what a bracket closes is marked, so the work stays linear. */
+const DEEPEST = 8
+
+/** Tags that divide no words. */
+const WITHIN_WORDS = /^<\/?(?:abbr|a|b|code|del|em|i|ins|kbd|mark|q|s|small|span|strong|sub|sup|u|var)[\s/>]/i
+
+const TAG = /<\/?[a-z][a-z0-9-]*(?:\s[^<>]*)?\/?>/iy
+const AUTOLINK = /<(?:[a-z][a-z0-9+.-]*:[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>/iy
+const ADDRESS = /\]\([ \t]*(?:<[^<>\n]*>|[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/y
+const REFERENCE = /\]\[([^[\]\n]*)\]/y
+const EMPHASIS = /\*{1,3}|_{1,3}|~~/y
+const ESCAPED = /\\[!-/:-@[-`{-~]/y
+const BACKTICKS = /`+/g
+const SPECIAL = /[\\`<![\]*_~]/g
+const BLANK_LINE = /\n[ \t]*(?:\r?\n|$)/g
+
+/** A reader of one document, from its beginning to its end. */
+export interface InlineReader {
+  /** Marks the units from `from` to `to`, a line or a part of one; answers where it stopped, beyond `to` after a comment. */
+  read(from: number, to: number): number
+  /** Closes whatever is open: the block ends. */
+  endBlock(): void
+}
+
+/**
+ * @param references labels of link definitions, in lower case
+ */
+export function inlineReader({ source, fates }: Marked, references: ReadonlySet<string>): InlineReader {
+  const open: Open = { brackets: [], emphasis: new Map() }
+  const nextComment = ascending((from) => source.indexOf('-->', from))
+  const nextSpecial = ascending((from) => searchFrom(SPECIAL, source, from))
+  const nextBlank = ascending((from) => searchFrom(BLANK_LINE, source, from))
+  const closingTicks = backtickRuns(source)
+  const drop = (from: number, to: number, fate: number = FATE.dropped) => fates.fill(fate, from, to)
+
+  /** Marks what starts at `at`; answers where to go on, or `at` if nothing does. */
+  function mark(at: number): number {
+    switch (source[at]) {
+      case '\\':
+        if (matchAt(ESCAPED, source, at) === undefined) return at
+        drop(at, at + 1)
+        return at + 2
+      case '`':
+        return markCode(at)
+      case '<':
+        return markTag(at)
+      case '!':
+        return source[at + 1] === '[' ? push(at, true) : at
+      case '[':
+        return push(at, false)
+      case ']':
+        return closeBracket(at)
+      default:
+        return markEmphasis(at)
+    }
+  }
+
+  function push(at: number, isImage: boolean): number {
+    if (open.brackets.length === DEEPEST) open.brackets.shift()
+    open.brackets.push({ at, isImage })
+    return at + (isImage ? 2 : 1)
+  }
+
+  function markCode(at: number): number {
+    const { length, closing } = closingTicks(at)
+    if (closing < 0 || (nextBlank(at) >= 0 && closing > nextBlank(at))) return at + length
+    drop(at, at + length)
+    drop(closing, closing + length)
+    return closing + length
+  }
+
+  function markTag(at: number): number {
+    if (source.startsWith('<!--', at)) {
+      const end = nextComment(at + 4)
+      if (end < 0) return at + 4
+      drop(at, end + 3)
+      return end + 3
+    }
+    const link = matchAt(AUTOLINK, source, at)
+    if (link !== undefined) {
+      drop(at, at + 1)
+      drop(at + link.length - 1, at + link.length)
+      return at + link.length
+    }
+    const tag = matchAt(TAG, source, at)
+    if (tag === undefined) return at
+    drop(at, at + tag.length, WITHIN_WORDS.test(tag) ? FATE.dropped : FATE.space)
+    return at + tag.length
+  }
+
+  function closeBracket(at: number): number {
+    const opening = open.brackets.pop()
+    if (!opening) return at
+    const tail = matchAt(ADDRESS, source, at) ?? referenceAt(at)
+    if (tail === undefined) return at
+    const isBadge = opening.isImage && open.brackets.length > 0
+    drop(opening.at, isBadge ? at : opening.at + (opening.isImage ? 2 : 1))
+    drop(at, at + tail.length)
+    return at + tail.length
+  }
+
+  function referenceAt(at: number): string | undefined {
+    const found = matchAt(REFERENCE, source, at)
+    return found !== undefined && references.has(found.slice(2, -1).toLowerCase()) ? found : undefined
+  }
+
+  /** Both runs stand at the border of a word: a*b, snake_case and 2 * 3 have none. */
+  function markEmphasis(at: number): number {
+    const run = matchAt(EMPHASIS, source, at)
+    if (run === undefined) return at
+    const end = at + run.length
+    const [before, after] = [kindOf(source[at - 1]), kindOf(source[end])]
+    const opening = open.emphasis.get(run)
+    if (opening !== undefined && before !== 'space' && after !== 'letter') {
+      drop(opening, opening + run.length)
+      drop(at, end)
+      open.emphasis.delete(run)
+    } else if (before !== 'letter' && after !== 'space') open.emphasis.set(run, at)
+    return end
+  }
+
+  return {
+    read(from, to) {
+      let at = from
+      for (;;) {
+        const special = nextSpecial(at)
+        if (special < 0 || special >= to) return Math.max(at, to)
+        at = Math.max(special + 1, mark(special))
+        if (at >= to) return at
+      }
+    },
+    endBlock() {
+      open.brackets.length = 0
+      open.emphasis.clear()
+    },
+  }
+}
+
+/** Searches that start at ascending places and find ascending ones are made once for each place found; -1: none. */
+function ascending(search: (from: number) => number): (from: number) => number {
+  let found = -2
+  return (from) => {
+    if (found !== -1 && found < from) found = search(from)
+    return found
+  }
+}
+
+/** The length of the run of backticks at a place, and where the next of that length stands (-1: none). Places ascend. */
+function backtickRuns(source: string): (at: number) => { length: number; closing: number } {
+  const starts = new Map<number, number[]>()
+  for (const { 0: run, index } of source.matchAll(BACKTICKS)) {
+    const known = starts.get(run.length)
+    if (known) known.push(index)
+    else starts.set(run.length, [index])
+  }
+  const passed = new Map<number, number>()
+  return (at) => {
+    let end = at
+    while (source[end] === '`') end++
+    const length = end - at
+    const places = starts.get(length) ?? []
+    let next = passed.get(length) ?? 0
+    while (next < places.length && (places[next] ?? 0) <= at) next++
+    passed.set(length, next)
+    return { length, closing: places[next] ?? -1 }
+  }
+}
+
+function kindOf(unit: string | undefined): 'space' | 'letter' | 'mark' {
+  if (unit === undefined || /\s/.test(unit)) return 'space'
+  return /[\p{L}\p{N}_]/u.test(unit) ? 'letter' : 'mark'
+}
+
+/** The match of a sticky expression at `at`. */
+function matchAt(expression: RegExp, text: string, at: number): string | undefined {
+  expression.lastIndex = at
+  return expression.exec(text)?.[0]
+}
+
+/** Where the next match of a global expression begins; -1: none. */
+function searchFrom(expression: RegExp, text: string, from: number): number {
+  expression.lastIndex = from
+  return expression.exec(text)?.index ?? -1
+}
