@@ -16,7 +16,12 @@ const mainOutside = {
 }
 
 const { metafile, outputFiles } = await build({
-  entryPoints: ['server/main.ts', 'server/cli.ts', 'server/domain/graph/graph-worker.ts', 'server/domain/search/search-worker.ts'],
+  entryPoints: [
+    'server/main.ts',
+    'server/cli.ts',
+    'server/domain/graph/graph-worker.ts',
+    'server/domain/search/search-worker.ts',
+  ],
   outdir: 'dist',
   outbase: 'server',
   bundle: true,

@@ -3,7 +3,7 @@ import { allTerms, contentTerms } from './analyzer.ts'
 import { type Corpus, idf } from './corpus.ts'
 import type { Query } from './query.ts'
 import type { Scores } from './scores.ts'
-import { FIELD } from './terms.ts'
+import { FIELD, languageIn } from './terms.ts'
 
 /** A query and the documents' scores; `concepts` caches results by node id. */
 export interface Coverage {
@@ -13,11 +13,12 @@ export interface Coverage {
   readonly concepts: Map<string, ReadonlySet<number>>
 }
 
-/** Share, by rarity, of the distinct words of a title that are in the query: 0 to 1. */
-export function titleShare({ corpus, query }: Coverage, title: string): number {
+/** Share, by rarity, of the distinct words of a node's title that are in the query: 0 to 1. */
+export function titleShare({ corpus, query }: Coverage, id: string, title: string): number {
+  const language = languageIn(corpus, id)
   let asked = 0
   let all = 0
-  for (const term of new Set(query.searched === 'title' ? allTerms(title) : contentTerms(title))) {
+  for (const term of new Set(query.searched === 'title' ? allTerms(title, language) : contentTerms(title, language))) {
     const rarity = idf(corpus, FIELD[query.searched], term)
     all += rarity
     if (query.conceptOf.has(term)) asked += rarity

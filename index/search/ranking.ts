@@ -103,7 +103,7 @@ function seedsOf(
 ): Source[] {
   return matches.map(({ id, score }, rank) => {
     if (rank >= SEEDS) return { id, strength: 0 }
-    const share = titleShare(coverage, rows.describe(id)?.title ?? '')
+    const share = titleShare(coverage, id, rows.describe(id)?.title ?? '')
     return { id, strength: (strength * score * (0.2 + 0.8 * share)) / top }
   })
 }

@@ -5,13 +5,14 @@ import type { Expansion, FollowedEdges } from './expansion.ts'
 import type { LanguageOf } from './languages.ts'
 import { type ExpansionDepth, LEVELS, type Level } from './levels.ts'
 import { withinLimits } from './limits.ts'
+import { proseOf } from './prose.ts'
 import { parseQuery, type Query } from './query.ts'
 import { type Match, type RankedNode, rankNodes } from './ranking.ts'
 import { type DescribedNode, INDEXED_BYTES, type SearchRows } from './rows.ts'
 import { admissionOf, type Scope } from './scope.ts'
 import { roundScore, type ScoredHit, scoreTerms } from './scores.ts'
 import { snippetOf } from './snippet.ts'
-import { SEARCHED } from './terms.ts'
+import { languageIn, SEARCHED } from './terms.ts'
 
 /** As in spec/openapi.yaml; the caller has checked its shape. */
 export interface SearchQuestion {
@@ -102,7 +103,7 @@ export function retrieve(
   const among = level.hops === 0 ? { edges: [], cut: false } : edgesAmong(rows, orgId, ids)
   return {
     query: question.query,
-    matches: describeMatches(rows, described, query, hits),
+    matches: describeMatches(corpus, rows, described, query, hits),
     nodes: limited.nodes.map(({ node, hasText }) => describeNode(rows, described(node.id), node, hasText)),
     connections: among.edges,
     truncated: ranked.cut || limited.truncated || among.cut,
@@ -126,6 +127,7 @@ function describer(rows: SearchRows): Describer {
 }
 
 function describeMatches(
+  corpus: Corpus,
   rows: SearchRows,
   described: Describer,
   query: Query,
@@ -134,14 +136,14 @@ function describeMatches(
   let unread = SNIPPET_READING
   return hits.map(({ id, score, terms }, i) => {
     const node = described(id)
-    const text = rows.textStartOf(id).slice(0, Math.max(unread, LEAST_READING))
-    unread -= text.length
+    const source = rows.textStartOf(id).slice(0, Math.max(unread, LEAST_READING))
+    unread -= source.length
     return {
       node_id: id,
       title: node?.title ?? '',
       score: roundScore(score),
       rank: i + 1,
-      snippet: snippetOf(query, text),
+      snippet: snippetOf(query, proseOf(source).text, languageIn(corpus, id)),
       matched_terms: matchedWords(query, terms),
       ...commitOf(node),
     }

@@ -1,6 +1,7 @@
 /** Finds the part of a text that shows best why it matched. */
 import { wordsOf } from './analyzer.ts'
 import type { Query } from './query.ts'
+import type { Language } from './stems.ts'
 
 const WINDOW = 40
 
@@ -14,11 +15,11 @@ const UNITS = 2 ** 20
  * The 40 words of `text` that cover most of the query: the first window with the greatest sum of idf over the distinct words
  * of the query in it, its hits in the middle, white space collapsed. Without a hit, the beginning. Linear in `text`.
  */
-export function snippetOf(query: Query, text: string): string {
+export function snippetOf(query: Query, text: string, language: Language): string {
   const starts: number[] = []
   const ends: number[] = []
   const window = openWindow(query)
-  for (const { term, start, end } of wordsOf(text)) {
+  for (const { term, start, end } of wordsOf(text, language)) {
     const concept = query.conceptOf.get(term)
     if (concept !== undefined) window.take(starts.length, concept)
     starts.push(start)

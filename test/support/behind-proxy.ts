@@ -20,6 +20,7 @@ export async function startBehindProxy({ now, rateLimit = true }: BehindProxyOpt
     logRequests: 'all' as const,
     rateLimit,
     workers: 1,
+    searchMemory: 256 * 1_048_576,
     signup: 'open' as const,
   }
   const service = await startService(
