@@ -15,6 +15,18 @@ const longest = [
   'test/operator/',
   'test/index/',
   'test/damage/',
+  'test/upgrade/',
+  'test/import/refused',
+  'test/readme/tables',
+  'test/contents/history-beside-git',
+  'test/git/damaged',
+  'test/git/silence',
+  'test/git/hostile',
+  'test/search/',
+  'test/layers',
+  'test/permissions/operations',
+  'test/accounts/sign-in-limits',
+  'test/input/invented',
 ]
 
 const rank = (file) => {
@@ -34,6 +46,7 @@ module.exports = {
   timeout: 600_000,
   slow: 5_000,
   parallel: true,
-  jobs: 2,
+  // One more than cores that two quiet ones are: some files mostly wait, for locks, pauses and other processes.
+  jobs: 3,
   spec: process.argv.some((word) => word.endsWith('.test.ts')) ? [] : files,
 }

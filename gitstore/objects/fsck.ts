@@ -1,5 +1,7 @@
 /** Runs git fsck on a repository. */
+import { lstat } from 'node:fs/promises'
 import { longestGitMs, runGit } from '../native.ts'
+import { isAbsent } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 
 /**
@@ -14,9 +16,23 @@ export async function findDamage(
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   const how = depth === 'full' ? ['--full', '--strict'] : ['--connectivity-only']
-  const args = ['fsck', ...how, '--no-dangling', '--no-reflogs', '--no-progress']
+  const args = [...(await withoutAbsentIndexes(repo)), 'fsck', ...how, '--no-dangling', '--no-reflogs', '--no-progress']
   const { code, stdout, stderr } = await runGit(repo, args, { timeoutMs: longestGitMs, ...(signal && { signal }) })
   return code === 0 ? undefined : `git fsck: ${sentenceOf(`${stderr}\n${stdout}`.replaceAll(`${repo.dir}/`, ''))}`
+}
+
+/** git fsck starts a git for the commit-graph and one for the multi-pack-index, also where there are none: most of its time in a small repository. */
+async function withoutAbsentIndexes({ dir }: Repo): Promise<string[]> {
+  const areAbsent = async (...names: string[]) =>
+    (await Promise.all(names.map((name) => lstat(`${dir}/objects/${name}`).then(() => false, isAbsent)))).every(Boolean)
+  const [noGraph, noMultiPack] = await Promise.all([
+    areAbsent('info/commit-graph', 'info/commit-graphs'),
+    areAbsent('pack/multi-pack-index', 'pack/multi-pack-index.d'),
+  ])
+  return [
+    ...(noGraph ? ['-c', 'core.commitGraph=false'] : []),
+    ...(noMultiPack ? ['-c', 'core.multiPackIndex=false'] : []),
+  ]
 }
 
 /** The first complaints of git, in one line. */

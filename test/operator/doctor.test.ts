@@ -93,6 +93,29 @@ describe('the operator', () => {
       expect((await cli(grove.dataDir, 'doctor')).stdout).to.match(/\nNothing is wrong\n$/)
     })
 
+    it('hears that a commit-graph or a multi-pack-index is damaged', async () => {
+      const [graphed, packed] = [await newNode(grove, ann), await newNode(grove, ann)]
+      graphed.git.say('commit-graph', 'write', '--reachable')
+      packed.git.say('repack', '-a', '-d', '-q')
+      packed.git.say('multi-pack-index', 'write')
+      const [graph, index] = [
+        join(graphed.git.dir, 'objects/info/commit-graph'),
+        join(packed.git.dir, 'objects/pack/multi-pack-index'),
+      ]
+      for (const file of [graph, index]) {
+        const bytes = await readFile(file)
+        bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 0xff, bytes.length - 1)
+        await rm(file)
+        await writeFile(file, bytes)
+      }
+      const { findings } = JSON.parse((await cli(grove.dataDir, 'doctor', '--json')).stdout)
+      for (const file of [graph, index]) await rm(file)
+      expect(findings.map(({ path }: { path: string }) => path)).to.have.members([
+        `${graphed.org}/${graphed.id}.git`,
+        `${packed.org}/${packed.id}.git`,
+      ])
+    })
+
     it('hears where the index says otherwise than the repositories, row by row, until it is made again', async () => {
       const node = await newNode(grove, ann, { title: 'Drifting', tags: ['sea'] })
       const kelp = await newNode(grove, ann, { title: 'Kelp' })

@@ -5,7 +5,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { environment } from './git.ts'
+import { environment, fsckWords } from './git.ts'
 import { until } from './until.ts'
 
 const run = promisify(execFile)
@@ -42,7 +42,7 @@ export async function repositoriesIn(dataDir: string): Promise<string[]> {
 /** Git finds nothing wrong in any repository, and nobody has left a lock, an empty ref or a transaction. */
 export async function expectSound(dataDir: string): Promise<void> {
   for (const repo of await repositoriesIn(dataDir)) {
-    expect(await git(repo, 'fsck', '--full', '--strict', '--no-dangling', '--no-progress'), repo).to.equal('')
+    expect(await git(repo, ...fsckWords(repo)), repo).to.equal('')
     expect(await emptyRefs(repo)).to.deep.equal([])
   }
   await expectSettled(dataDir)

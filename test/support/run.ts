@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, symlinkSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endAll } from './processes.ts'
-import { leavePreloadsToThisProcess, preloadVfork } from './vfork.ts'
+import { preloadVfork } from './vfork.ts'
 
 const memory = '/dev/shm'
 /** What the largest files of tests take at the same time, doubled. */
@@ -30,8 +30,6 @@ export function mochaGlobalSetup(this: ParallelRunner): void {
   // However the run ends; where it is killed, the next run removes the folder.
   process.once('exit', () => remove(folder))
 }
-
-leavePreloadsToThisProcess()
 
 export const mochaHooks = { afterAll: endAll }
 

@@ -9,6 +9,11 @@
 
 namespace {
 
+// What this process starts is preloaded nothing: git and shells go on in the child of a fork.
+__attribute__((constructor)) void preloadThisProcessAlone() {
+  unsetenv("LD_PRELOAD");
+}
+
 // The frame of uv_spawn has 560 bytes in Node 20; what of its callers lies above does not change meanwhile.
 struct Kept {
   char **environment;

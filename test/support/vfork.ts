@@ -5,13 +5,5 @@ import { compiled } from './faults.ts'
 /** For the processes that this one will start with its environment: mocha's workers. */
 export function preloadVfork(): void {
   if (process.platform !== 'linux' || process.arch !== 'x64') return
-  process.env.GROVE_TEST_VFORK = compiled('vfork.cc', '-shared', '-fPIC')
-  process.env.LD_PRELOAD = process.env.GROVE_TEST_VFORK
-}
-
-/** In a worker: what it starts is preloaded nothing. */
-export function leavePreloadsToThisProcess(): void {
-  if (process.env.GROVE_TEST_VFORK === undefined) return
-  delete process.env.LD_PRELOAD
-  delete process.env.GROVE_TEST_VFORK
+  process.env.LD_PRELOAD = compiled('vfork.cc', '-shared', '-fPIC')
 }
