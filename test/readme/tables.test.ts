@@ -27,9 +27,19 @@ describe('the README', () => {
     it('name each variable of the environment, with its default', async () => {
       const source = await readFile('server/config.ts', 'utf8')
       const variables = [...source.matchAll(/^ {2}([A-Z_]+): z\b/gm)].map((match) => match[1])
-      const { port, host, dataDir, logLevel, logRequests, rateLimit, hideEmail, workers, signup, ...rest } = readConfig(
-        {},
-      )
+      const {
+        port,
+        host,
+        dataDir,
+        logLevel,
+        logRequests,
+        rateLimit,
+        hideEmail,
+        workers,
+        signup,
+        searchMemory,
+        ...rest
+      } = readConfig({})
       expect([dataDir, rest]).to.deep.equal([resolve('./repos'), {}])
       const defaults = [
         String(port),
@@ -44,6 +54,7 @@ describe('the README', () => {
         hideEmail ? 'default' : 'off',
         String(workers),
         signup,
+        String(searchMemory / 1_048_576),
       ]
       expect(rows(readme, 'Configuration').map(([name, value]) => [name, value])).to.deep.equal(
         variables.map((name, at) => [`\`${name}\``, defaults[at]]),

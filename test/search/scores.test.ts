@@ -87,7 +87,7 @@ describe('search: snippets', () => {
       note('x', { title: 'zebra', text: '# Some  *other*\nwords.' }),
       note('y', { title: 'quagga' }),
     ])
-    expect(ask(index, 'zebra').matches[0]?.snippet).to.equal('Some *other* words')
+    expect(ask(index, 'zebra').matches[0]?.snippet).to.equal('Some other words')
     expect(ask(index, 'quagga').matches[0]?.snippet).to.equal('')
   })
 

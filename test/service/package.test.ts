@@ -44,6 +44,8 @@ describe('the package', () => {
       'dist/cli.js.map',
       'dist/domain/graph/graph-worker.js',
       'dist/domain/graph/graph-worker.js.map',
+      'dist/domain/search/search-worker.js',
+      'dist/domain/search/search-worker.js.map',
       'dist/main.js',
       'dist/main.js.map',
       'gitstore/transfer/hooks/pre-receive',
