@@ -1442,6 +1442,11 @@ export interface paths {
          *     Of each text the first 256 KiB (UTF-8) are searched; a longer one is `partly_indexed`, and its `text_content` is whole
          *     all the same. Of a query the 64 rarest words count that occur in the organisation. An expansion looks at 4,000 edges
          *     a hop, from the best nodes on; where there are more, `truncated` is true.
+         *
+         *     Matches can be bound: `title:word` and `title:"some words"` must be in the title, `tag:name` and `tag:"a name"` are
+         *     tags that a match has, no match has `-word` or `-"a phrase"`. `"A phrase"` stands in each match word for word, among
+         *     the 200 that fit best, unless more than three words are beside it: a sentence that quotes demands nothing. What is
+         *     reached from the matches is not bound by these, but by `scope`.
          */
         post: operations["searchNodes"];
         delete?: never;
@@ -2789,7 +2794,7 @@ export interface components {
         };
         /** @description What to search for. Members that are not named here are ignored, but within `scope`. */
         SearchRequest: {
-            /** @description Words, not blank; at most 16 KiB as UTF-8. */
+            /** @description Words, not blank; at most 16 KiB as UTF-8. `"a phrase"`, `-word`, `title:word`, `tag:word` bound the matches. */
             query: string;
             /**
              * @description How many matches.
@@ -2809,6 +2814,13 @@ export interface components {
              * @default false
              */
             include_raw_text: boolean | null;
+            /**
+             * @description How many `nodes`; the matches are among them, and all of them stay.
+             * @default 500
+             */
+            max_nodes: number | null;
+            /** @description How many characters (UTF-16) all `text_content` together may have; by rank, the last one ends with a passage. */
+            max_chars?: number | null;
         };
         /** @description Bounds matches and expansion alike; what is given holds together. */
         SearchScope: {
@@ -2872,6 +2884,8 @@ export interface components {
             partly_indexed?: boolean;
             /** @description With `include_raw_text`. */
             text_content?: string;
+            /** @description Whether `text_content` ends early, or is missing, for `max_chars`; absent where it is whole. */
+            text_truncated?: boolean;
         };
         /** @description What a search found. */
         SearchAnswer: {
@@ -2885,6 +2899,11 @@ export interface components {
             connections: components["schemas"]["GraphEdge"][];
             /** @description Whether some of `nodes` were left out. */
             truncated: boolean;
+            /**
+             * @description Why there is no match, where that can be told; absent where there is one.
+             * @enum {string}
+             */
+            hint?: "scope_is_empty" | "only_stop_words" | "no_term_known";
         };
         /**
          * @description The codes of this version, by status; see the table of codes.

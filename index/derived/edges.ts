@@ -1,11 +1,6 @@
 /** Queries on edges. */
 import { sql } from 'kysely'
-import type { EdgeTable, IndexDb } from './schema.ts'
-
-/** The edges in the node's repository. */
-export function listEdgesHeldBy(db: IndexDb, holder: string): Promise<EdgeTable[]> {
-  return db.selectFrom('edge').selectAll().where('holder', '=', holder).execute()
-}
+import type { IndexDb } from './schema.ts'
 
 /** Parent to child, both in one organisation. */
 export function listParentEdges(db: IndexDb) {

@@ -243,7 +243,7 @@ export function ranksOf({ frozen }: Corpus, term: string): readonly number[] {
 }
 
 /** The living documents of the segment that have the term of this rank in the field. */
-export function frequencyIn(part: Frozen, field: number, rank: number): number {
+function frequencyIn(part: Frozen, field: number, rank: number): number {
   const postings = part.segment.fields[field]
   if (rank < 0 || !postings) return 0
   const from = postings.starts[rank] ?? 0

@@ -43,7 +43,7 @@ const OTHERWISE = 0.25
 const MOST_EDGES_A_KIND = 500
 
 /** Whether the node is there, and admitted. */
-export function isAdmitted(expansion: Expansion, id: string): boolean {
+function isAdmitted(expansion: Expansion, id: string): boolean {
   const { corpus, admission, places } = expansion
   const place = places.has(id) ? places.get(id) : placeOf(corpus, id)
   places.set(id, place)

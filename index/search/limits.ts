@@ -1,5 +1,5 @@
 /** Limits the nodes and the text of one answer. */
-import { MOST_NODES, type RankedNode } from './ranking.ts'
+import type { RankedNode } from './ranking.ts'
 
 /** UTF-8 bytes of text in one answer. */
 const MOST_TEXT = 16 * 1024 * 1024
@@ -11,10 +11,10 @@ export interface Limited {
 }
 
 /**
- * At most 500 of `nodes` (best first) and, if `bytesOf` is given, 16 MiB of their text. Drops expanded nodes
+ * At most `mostNodes` of `nodes` (best first) and, if `bytesOf` is given, 16 MiB of their text. Drops expanded nodes
  * from the first one whose text does not fit. Keeps every match; a match whose text does not fit has no text.
  */
-export function withinLimits(nodes: RankedNode[], bytesOf?: (id: string) => number): Limited {
+export function withinLimits(nodes: RankedNode[], mostNodes: number, bytesOf?: (id: string) => number): Limited {
   const matches = nodes.filter(({ relation }) => relation === 'match')
   const others = nodes.filter(({ relation }) => relation !== 'match')
   const withText = new Set<string>()
@@ -28,7 +28,7 @@ export function withinLimits(nodes: RankedNode[], bytesOf?: (id: string) => numb
     return true
   }
   const whole = matches.filter(({ id }) => fits(id)).length === matches.length
-  const affordable = others.slice(0, MOST_NODES - matches.length)
+  const affordable = others.slice(0, Math.max(0, mostNodes - matches.length))
   const end = affordable.findIndex(({ id }) => !fits(id))
   const gone = new Set(others.slice(end < 0 ? affordable.length : end).map(({ id }) => id))
   const kept = nodes.filter(({ id }) => !gone.has(id))

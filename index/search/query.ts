@@ -9,6 +9,8 @@ import { FIELD, languageShares, type SearchedIn } from './terms.ts'
 /** A parsed query for one state of the index. Its concepts are its distinct words that the index has, by number. */
 export interface Query {
   searched: SearchedIn
+  /** Whether it has words at all. */
+  isWordy: boolean
   /** Distinct. */
   terms: WeightedTerm[]
   conceptOf: Map<string, number>
@@ -42,7 +44,14 @@ export function parseQuery(corpus: Corpus, languageOf: LanguageOf, text: string)
   const content = all.filter((word) => !word.isStopWord)
   const [searched, words]: [SearchedIn, QuestionWord[]] = content.length > 0 ? ['all', content] : ['title', all]
   const field = FIELD[searched]
-  const query: Query = { searched, terms: [], conceptOf: new Map(), rarity: [], words: new Map() }
+  const query: Query = {
+    searched,
+    isWordy: all.length > 0,
+    terms: [],
+    conceptOf: new Map(),
+    rarity: [],
+    words: new Map(),
+  }
 
   const counts = new Map<string, number>()
   for (const { term } of words) counts.set(term, (counts.get(term) ?? 0) + 1)

@@ -90,7 +90,7 @@ export function rankNodes(
 }
 
 /** Best first, equals by id. */
-export function byScore(a: { id: string; score: number }, b: { id: string; score: number }): number {
+function byScore(a: { id: string; score: number }, b: { id: string; score: number }): number {
   return b.score - a.score || (a.id < b.id ? -1 : 1)
 }
 

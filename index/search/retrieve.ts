@@ -1,16 +1,19 @@
 /** Answers a question from an organisation's index and rows: matches, ranked nodes, and the connections among them. */
 import type { EdgeTable } from '../derived/schema.ts'
-import type { Corpus } from './corpus.ts'
+import { conditionsOf, excludedPhrases, hasPhrases, READ_FOR_PHRASES, strictPhrases } from './conditions.ts'
+import { type Corpus, documentCount } from './corpus.ts'
 import type { Expansion, FollowedEdges } from './expansion.ts'
 import type { LanguageOf } from './languages.ts'
 import { type ExpansionDepth, LEVELS, type Level } from './levels.ts'
 import { withinLimits } from './limits.ts'
+import { passageEnds } from './passages.ts'
 import { proseOf } from './prose.ts'
 import { parseQuery, type Query } from './query.ts'
-import { type Match, type RankedNode, rankNodes } from './ranking.ts'
+import { parseQuestion, type QuestionParts } from './query-syntax.ts'
+import { type Match, MOST_NODES, type RankedNode, rankNodes } from './ranking.ts'
 import { type DescribedNode, INDEXED_BYTES, type SearchRows } from './rows.ts'
-import { admissionOf, type Scope } from './scope.ts'
-import { roundScore, type ScoredHit, scoreTerms } from './scores.ts'
+import { admissionOf, both, type Scope } from './scope.ts'
+import { type Admission, roundScore, type ScoredHit, type Scores, scoreTerms } from './scores.ts'
 import { snippetOf } from './snippet.ts'
 import { languageIn, SEARCHED } from './terms.ts'
 
@@ -20,8 +23,15 @@ export interface SearchQuestion {
   top_k: number
   expansion_depth: ExpansionDepth
   include_raw_text: boolean
+  /** Of the answer; matches count and stay. 500 unless said. */
+  max_nodes?: number
+  /** UTF-16 units of all `text_content` together. */
+  max_chars?: number
   scope?: Scope
 }
+
+/** Why there is no match. */
+type Hint = 'scope_is_empty' | 'only_stop_words' | 'no_term_known'
 
 interface RetrievedMatch {
   node_id: string
@@ -43,6 +53,8 @@ interface RetrievedNode extends RankedNode {
   /** Only the beginning of its text is searched. */
   partly_indexed?: boolean
   text_content?: string
+  /** `text_content` ends early, or is missing, for `max_chars`. */
+  text_truncated?: boolean
 }
 
 export interface Retrieved {
@@ -51,6 +63,7 @@ export interface Retrieved {
   nodes: RetrievedNode[]
   connections: EdgeTable[]
   truncated: boolean
+  hint?: Hint
 }
 
 /** UTF-16 units that are read for the snippets of one answer, in the order of rank, and the least for each match. */
@@ -81,9 +94,10 @@ export function retrieve(
   const level = LEVELS[question.expansion_depth]
   const scope = question.scope ?? {}
   const admission = admissionOf(corpus, rows, scope)
-  const query = parseQuery(corpus, languageOf, question.query)
+  const parts = parseQuestion(question.query)
+  const query = parseQuery(corpus, languageOf, parts.text === '' ? parts.titles.join(' ') : parts.text)
   const scores = scoreTerms(corpus, SEARCHED[query.searched], query.terms)
-  const best = scores.best(level.hops === 0 ? question.top_k : BEST_FOR_HUBS, admission)
+  const best = bestHits(corpus, rows, scores, parts, admission, level.hops === 0 ? question.top_k : BEST_FOR_HUBS)
   const hits = best.slice(0, question.top_k)
   const matches = hits.map(({ id, score }): Match => ({ id, score: roundScore(score) }))
   const expansion: Expansion = {
@@ -98,16 +112,70 @@ export function retrieve(
   const ranked = rankNodes(expansion, { corpus, query, scores, concepts: new Map() }, matches, level)
   const described = describer(rows)
   const bytesOf = (id: string) => described(id)?.bytes ?? 0
-  const limited = withinLimits(ranked.nodes, question.include_raw_text ? bytesOf : undefined)
+  const limited = withinLimits(
+    ranked.nodes,
+    question.max_nodes ?? MOST_NODES,
+    question.include_raw_text ? bytesOf : undefined,
+  )
+  const cutText = textCutter(rows, question.max_chars)
+  const hint = hits.length === 0 ? hintOf(corpus, query, admission) : undefined
   const ids = new Set(limited.nodes.map(({ node }) => node.id))
   const among = level.hops === 0 ? { edges: [], cut: false } : edgesAmong(rows, orgId, ids)
   return {
     query: question.query,
     matches: describeMatches(corpus, rows, described, query, hits),
-    nodes: limited.nodes.map(({ node, hasText }) => describeNode(rows, described(node.id), node, hasText)),
+    nodes: limited.nodes.map(({ node, hasText }) => describeNode(cutText, described(node.id), node, hasText)),
     connections: among.edges,
     truncated: ranked.cut || limited.truncated || among.cut,
+    ...(hint === undefined ? {} : { hint }),
   }
+}
+
+/** The conditions of the question's syntax bound the matches, not what is reached from them. */
+function bestHits(
+  corpus: Corpus,
+  rows: SearchRows,
+  scores: Scores,
+  parts: QuestionParts,
+  admission: Admission | undefined,
+  limit: number,
+): readonly ScoredHit[] {
+  const conditions = conditionsOf(corpus, parts)
+  const admitted = admission && conditions ? both(admission, conditions) : (admission ?? conditions)
+  const [wanted, excluded] = [strictPhrases(parts), excludedPhrases(parts)]
+  if (wanted.length === 0 && excluded.length === 0) return scores.best(limit, admitted)
+  const best = scores.best(Math.max(limit, READ_FOR_PHRASES), admitted)
+  return best.filter(({ id }) => hasPhrases(rows, id, wanted, excluded)).slice(0, limit)
+}
+
+function hintOf(corpus: Corpus, query: Query, admission: Admission | undefined): Hint | undefined {
+  const isEmpty = admission?.live.size === 0 && !admission.masks.some((mask) => mask.includes(1))
+  if (isEmpty || documentCount(corpus) === 0) return 'scope_is_empty'
+  if (query.searched === 'title' && query.isWordy) return 'only_stop_words'
+  return query.terms.length === 0 ? 'no_term_known' : undefined
+}
+
+/** Texts in the order in which they are asked for, as long as there is room; the last one ends with a passage. */
+function textCutter(rows: SearchRows, mostChars: number | undefined) {
+  let left = mostChars ?? Number.POSITIVE_INFINITY
+  return (id: string): Pick<RetrievedNode, 'text_content' | 'text_truncated'> => {
+    const text = rows.textOf(id)
+    if (text.length <= left) {
+      left -= text.length
+      return { text_content: text }
+    }
+    const room = left
+    left = 0
+    // The last passage of what is cut is not whole.
+    const end = passageEnds(text.slice(0, room + 1)).at(-2) ?? room
+    const kept = wholeCharacters(text.slice(0, end))
+    return { ...(kept === '' ? {} : { text_content: kept }), text_truncated: true }
+  }
+}
+
+/** Never ends between the halves of a surrogate pair. */
+function wholeCharacters(text: string): string {
+  return text.replace(/[\uD800-\uDBFF]$/, '')
 }
 
 function followOf(level: Level, { connection_types }: Scope): FollowedEdges {
@@ -160,7 +228,7 @@ function matchedWords(query: Query, terms: readonly string[]): string[] {
 }
 
 function describeNode(
-  rows: SearchRows,
+  cutText: (id: string) => Pick<RetrievedNode, 'text_content' | 'text_truncated'>,
   described: DescribedNode | undefined,
   node: RankedNode,
   hasText: boolean,
@@ -175,7 +243,7 @@ function describeNode(
     tags: described === undefined ? [] : (JSON.parse(described.tags) as string[]), // written by index-node.ts
     ...commitOf(described),
     ...((described?.bytes ?? 0) > INDEXED_BYTES ? { partly_indexed: true } : {}),
-    ...(hasText ? { text_content: rows.textOf(node.id) } : {}),
+    ...(hasText ? cutText(node.id) : {}),
   }
 }
 

@@ -35,7 +35,7 @@ export function admitsAt(admission: Admission | undefined, { i, number }: Place)
   return i < 0 ? admission.live.has(number) : admission.masks[i]?.[number] === 1
 }
 
-function both(one: Admission, other: Admission): Admission {
+export function both(one: Admission, other: Admission): Admission {
   const masks = one.masks.map((mask, i) => mask.map((mark, number) => mark & (other.masks[i]?.[number] ?? 0)))
   return { masks, live: new Set([...one.live].filter((number) => other.live.has(number))) }
 }
@@ -53,7 +53,7 @@ function listed(corpus: Corpus, ids: readonly string[]): Admission {
   return { masks, live }
 }
 
-function tagged(corpus: Corpus, tag: string): Admission {
+export function tagged(corpus: Corpus, tag: string): Admission {
   const ranks = ranksOf(corpus, tag)
   const masks = corpus.frozen.map(({ segment }, i) => {
     const mask = new Uint8Array(sizeOf(segment.ids))
@@ -76,7 +76,7 @@ function changedWithin(corpus: Corpus, { updated_after, updated_before }: Scope)
   return { masks, live: liveOf(corpus, ({ time }) => isWithin(time)) }
 }
 
-function liveOf({ live }: Corpus, admits: (document: CorpusDocument) => boolean): Set<number> {
+export function liveOf({ live }: Corpus, admits: (document: CorpusDocument) => boolean): Set<number> {
   const admitted = [...live.documents.values()].filter(admits)
   return new Set(admitted.map(({ id }) => shortIdOf(live, id)))
 }

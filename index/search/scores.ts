@@ -22,7 +22,7 @@ export interface WeightedTerm {
 }
 
 /** `terms`: those of the question that occur in the document. */
-export interface Hit {
+interface Hit {
   readonly score: number
   readonly terms: readonly string[]
 }

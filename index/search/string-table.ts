@@ -27,7 +27,7 @@ export function tableOf(sorted: readonly Uint8Array[]): StringTable {
 }
 
 /** The bytes of the string with this rank; a view. */
-export function bytesAt({ bytes, starts }: StringTable, rank: number): Uint8Array {
+function bytesAt({ bytes, starts }: StringTable, rank: number): Uint8Array {
   return bytes.subarray(starts[rank], starts[rank + 1])
 }
 
@@ -48,18 +48,6 @@ export function rankOf(table: StringTable, string: string | Uint8Array): number 
     else high = middle - 1
   }
   return -1 - low
-}
-
-/** The ranks `[from, to)` of the strings that begin with `prefix`. */
-export function prefixRange(table: StringTable, prefix: string): readonly [from: number, to: number] {
-  const bytes = Buffer.from(prefix)
-  // No UTF-8 has the byte 0xff.
-  return [placeOf(table, bytes), placeOf(table, Buffer.concat([bytes, Buffer.of(0xff)]))]
-}
-
-function placeOf(table: StringTable, bytes: Uint8Array): number {
-  const rank = rankOf(table, bytes)
-  return rank < 0 ? -1 - rank : rank
 }
 
 /** Negative where the string with this rank comes before `other[from..to)`. */

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { isDamage } from '../../../gitstore/errors.ts'
-import { namesIn } from '../../../gitstore/presence.ts'
+import { isThere, namesIn } from '../../../gitstore/presence.ts'
 import { recoverAll } from '../../../gitstore/refs/ref-transaction.ts'
 import { isUnfinished } from '../../../gitstore/temporary-names.ts'
 import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'
@@ -14,7 +14,8 @@ import { finishMemberships, forgetInvitations } from '../accounts/memberships.ts
 import { updateMembersBehind } from '../accounts/profile.ts'
 import { type IndexOne, indexAll, indexOne, type UnreadableRepository } from '../indexing/reindex.ts'
 import { listStoredRepositories } from '../indexing/stored-repositories.ts'
-import { isId, orgFolder } from '../layout.ts'
+import { isId, orgFolder, searchFolder } from '../layout.ts'
+import { removeUnusedSegments } from '../search/segment-files.ts'
 import { repairRepository } from './repair.ts'
 
 /** A recurring job; jobs run one after the other. */
@@ -86,6 +87,13 @@ function jobsOf(report: Report): readonly Job[] {
       everyMs: minuteMs,
       work: forgetGone,
       failed: 'histories of deleted nodes could not be removed',
+    },
+    {
+      chore: 'search',
+      everyMs: 60 * minuteMs,
+      work: ({ store }) =>
+        removeUnusedSegments(searchFolder(store.root), async (id) => isId(id) && isThere(orgFolder(store, id))),
+      failed: 'unused files of search indexes could not be removed',
     },
   ]
 }

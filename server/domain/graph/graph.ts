@@ -10,7 +10,6 @@ import { versionOf } from './graph-drawing.ts'
 import { type Drawn, drawInThread } from './graph-thread.ts'
 
 // Search shows the same edges.
-export { toGraphEdge } from './graph-drawing.ts'
 
 interface GzippedGraph {
   /** Identifies this state of the graph among all organisations; the same in every process. */

@@ -74,7 +74,7 @@ const bundle = new URL(
 export function openSearchThread(options: ThreadOptions, observer: ThreadObserver): SearchThread {
   const asked = new Map<number, Asked>()
   let worker: Worker | undefined
-  let starting: Promise<unknown> | undefined
+  let isStarting = false
   let numbers = 0
   let deathsInARow = 0
   let known: Gauges = { documents: 0, bytes: 0, opened: 0 }
@@ -118,8 +118,11 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
 
   const startSoon = () => {
     const pause = Math.min(pausesMs.shortest * 2 ** (deathsInARow - 1), pausesMs.longest)
-    starting ??= sleep(pause).then(() => {
-      starting = undefined
+    if (isStarting) return
+    isStarting = true
+    void sleep(pause).then(() => {
+      isStarting = false
+      if (isClosed) return
       for (const { order } of asked.values()) send(order)
     })
   }
@@ -153,6 +156,7 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
     gauges: () => ({ ...known, opened: openedBefore + known.opened }),
     close: async () => {
       isClosed = true
+      for (const number of [...asked.keys()]) settle(number, ({ reject }) => reject(unavailable()))
       await worker?.terminate()
     },
   }

@@ -1,0 +1,93 @@
+/** What a question demands of its matches beside the words that rank them: phrases, titles, tags, and words left out. */
+import { allTerms, wordsOf } from './analyzer.ts'
+import { type Corpus, ranksOf } from './corpus.ts'
+import { proseOf } from './prose.ts'
+import type { QuestionParts } from './query-syntax.ts'
+import type { SearchRows } from './rows.ts'
+import { both, liveOf, tagged } from './scope.ts'
+import type { Admission } from './scores.ts'
+import { isUnspaced } from './scripts.ts'
+import { fold, LANGUAGES } from './stems.ts'
+import { sizeOf } from './string-table.ts'
+import { FIELD } from './terms.ts'
+
+/** Words beside the phrases up to which a question is one of syntax: a longer sentence quotes, and demands nothing. */
+const MOST_FREE_WORDS = 3
+
+/** The best hits whose texts are read for phrases. */
+export const READ_FOR_PHRASES = 200
+
+/** The phrases that matches must have, folded. */
+export function strictPhrases({ text, phrases }: QuestionParts): readonly string[] {
+  const words = (part: string) => [...wordsOf(part)].length
+  const free = words(text) - phrases.reduce((sum, phrase) => sum + words(phrase), 0)
+  return free > MOST_FREE_WORDS ? [] : phrases.map(phraseOf)
+}
+
+export function excludedPhrases({ excluded }: QuestionParts): readonly string[] {
+  return excluded.filter(isPhrase).map(phraseOf)
+}
+
+function isPhrase(part: string): boolean {
+  return /\s/.test(part)
+}
+
+/** What can be told from the postings alone; undefined: every node is admitted. */
+export function conditionsOf(corpus: Corpus, { titles, tags, excluded }: QuestionParts): Admission | undefined {
+  const excludedWords = excluded.filter((part) => !isPhrase(part))
+  const [first, ...others] = [
+    ...tags.map((tag) => tagged(corpus, tag)),
+    ...titles.flatMap((title) =>
+      [...new Set(allTerms(title))].map((_, at) => withWord(corpus, FIELD.title, title, at)),
+    ),
+    ...excludedWords.map((word) => negated(corpus, withWord(corpus, FIELD.all, word, 0))),
+  ]
+  return first && others.reduce(both, first)
+}
+
+/** The documents that have the word at this place of `text` in the field, by its stem in any language. */
+function withWord(corpus: Corpus, field: number, text: string, at: number): Admission {
+  const stems = new Set(LANGUAGES.map((language) => [...new Set(allTerms(text, language))][at]))
+  const masks = corpus.frozen.map(({ segment }) => new Uint8Array(sizeOf(segment.ids)))
+  for (const stem of stems) {
+    if (stem === undefined) continue
+    for (const [i, rank] of ranksOf(corpus, stem).entries()) {
+      const { starts, documents } = corpus.frozen[i]?.segment.fields[field] ?? {}
+      const mask = masks[i]
+      if (rank < 0 || !mask || !starts || !documents) continue
+      for (const document of documents.subarray(starts[rank], starts[rank + 1])) mask[document] = 1
+    }
+  }
+  return { masks, live: liveOf(corpus, ({ terms }) => terms[field]?.some((term) => stems.has(term)) === true) }
+}
+
+function negated(corpus: Corpus, { masks, live }: Admission): Admission {
+  const all = liveOf(corpus, () => true)
+  return {
+    masks: masks.map((mask) => mask.map((mark) => 1 - mark)),
+    live: new Set([...all].filter((n) => !live.has(n))),
+  }
+}
+
+/** Whether the node's title or the indexed part of its text has all of the phrases, and none that is left out. */
+export function hasPhrases(
+  rows: SearchRows,
+  id: string,
+  wanted: readonly string[],
+  excluded: readonly string[],
+): boolean {
+  if (wanted.length === 0 && excluded.length === 0) return true
+  const text = ` ${folded(`${rows.describe(id)?.title ?? ''}\n${proseOf(rows.textStartOf(id)).text}`)} `
+  return wanted.every((phrase) => text.includes(phrase)) && !excluded.some((phrase) => text.includes(phrase))
+}
+
+/** Whole words, where its script has spaces. */
+function phraseOf(text: string): string {
+  const words = folded(text)
+  return isUnspaced(words) ? words : ` ${words} `
+}
+
+/** Words without case and accents, with one space between them. */
+function folded(text: string): string {
+  return fold(text.replace(/[^\p{L}\p{N}\p{M}]+/gu, ' ').trim())
+}
