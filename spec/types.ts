@@ -2819,7 +2819,7 @@ export interface components {
              * @default 500
              */
             max_nodes: number | null;
-            /** @description How many characters (UTF-16) all `text_content` together may have; by rank, the last one ends with a passage. */
+            /** @description How many characters (UTF-16) all `text_content` together may have; by rank, the last one ends with a paragraph. */
             max_chars?: number | null;
         };
         /** @description Bounds matches and expansion alike; what is given holds together. */

@@ -52,14 +52,6 @@ export function passagesOf(title: string, source: string): Passage[] {
   return passages.length < 2 ? [] : passages
 }
 
-/** Offsets in `source`, ascending, at which a passage ends. */
-export function passageEnds(source: string): number[] {
-  const prose = proseOf(source)
-  return sectionsOf(prose).flatMap((section) =>
-    joined([...unitsIn(prose.text, section)]).map(({ end }) => sourceOffset(prose, end - 1) + 1),
-  )
-}
-
 /** What stands between two headings, with the first of them. */
 function sectionsOf({ text, headings }: Prose): (Span & { heading: string })[] {
   const beginnings = [{ start: 0, end: 0 }, ...headings]

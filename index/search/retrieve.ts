@@ -6,7 +6,6 @@ import type { Expansion, FollowedEdges } from './expansion.ts'
 import type { LanguageOf } from './languages.ts'
 import { type ExpansionDepth, LEVELS, type Level } from './levels.ts'
 import { withinLimits } from './limits.ts'
-import { passageEnds } from './passages.ts'
 import { proseOf } from './prose.ts'
 import { parseQuery, type Query } from './query.ts'
 import { parseQuestion, type QuestionParts } from './query-syntax.ts'
@@ -155,7 +154,7 @@ function hintOf(corpus: Corpus, query: Query, admission: Admission | undefined):
   return query.terms.length === 0 ? 'no_term_known' : undefined
 }
 
-/** Texts in the order in which they are asked for, as long as there is room; the last one ends with a passage. */
+/** Texts in the order in which they are asked for, as long as there is room; the last one ends with a paragraph. */
 function textCutter(rows: SearchRows, mostChars: number | undefined) {
   let left = mostChars ?? Number.POSITIVE_INFINITY
   return (id: string): Pick<RetrievedNode, 'text_content' | 'text_truncated'> => {
@@ -166,16 +165,15 @@ function textCutter(rows: SearchRows, mostChars: number | undefined) {
     }
     const room = left
     left = 0
-    // The last passage of what is cut is not whole.
-    const end = passageEnds(text.slice(0, room + 1)).at(-2) ?? room
-    const kept = wholeCharacters(text.slice(0, end))
+    const kept = beginningOf(text, room)
     return { ...(kept === '' ? {} : { text_content: kept }), text_truncated: true }
   }
 }
 
-/** Never ends between the halves of a surrogate pair. */
-function wholeCharacters(text: string): string {
-  return text.replace(/[\uD800-\uDBFF]$/, '')
+/** Ends with the last paragraph that has room, else with a line or a word; never between the halves of a surrogate pair. */
+function beginningOf(text: string, room: number): string {
+  const end = ['\n\n', '\n', ' '].map((border) => text.lastIndexOf(border, room)).find((at) => at > 0)
+  return text.slice(0, end ?? room).replace(/[\uD800-\uDBFF]$/, '')
 }
 
 function followOf(level: Level, { connection_types }: Scope): FollowedEdges {

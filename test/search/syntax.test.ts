@@ -92,7 +92,7 @@ describe('search: within a budget', () => {
     expect(ask(index, 'zebra', { expansion_depth: 'shallow', max_nodes: 3 }).truncated).to.equal(true)
   })
 
-  it('answers with max_chars of text, the best first, the last one up to the end of a passage', () => {
+  it('answers with max_chars of text, the best first, the last one up to the end of a paragraph', () => {
     const whole = nodes({ max_chars: 100_000 })
     expect(whole.map(({ text_truncated }) => text_truncated)).to.deep.equal([
       undefined,
