@@ -60,41 +60,41 @@ async function firstReadable(
 ): Promise<StoredSegments | undefined> {
   for (const range of ranges) {
     const path = join(folder, nameOf(range))
-    const content = await readFile(path).catch((error: unknown) => {
-      // Another process has merged it into a longer one.
-      if (codeOf(error) === 'ENOENT') return undefined
-      throw error
-    })
-    const found = content && decodeSegments(content)
-    const { analyzer, epoch, from, to } = found?.origin ?? {}
-    const isWanted = analyzer === wanted.analyzer && epoch === wanted.epoch && from === range.from && to === range.to
-    if (found && isWanted) return { ...range, segments: found.segments }
+    const content = await contentOf(path)
+    const segments = content && segmentsIn(content, { ...wanted, ...range })
+    if (segments) return { ...range, segments }
     if (content) await rm(path, { force: true })
   }
   return undefined
 }
 
-/** Writes the file, then removes those that it covers. @throws GitError storage_full, storage_readonly, storage_error */
+/** Undefined where there is none: another process may have merged it into a longer one. */
+async function contentOf(path: string): Promise<Buffer | undefined> {
+  return readFile(path).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  })
+}
+
+/** Undefined where the file is damaged, or of something else. */
+function segmentsIn(content: Buffer, { analyzer, epoch, from, to }: Origin): readonly Segment[] | undefined {
+  const { origin, segments } = decodeSegments(content) ?? {}
+  const isWanted = origin?.analyzer === analyzer && origin.epoch === epoch && origin.from === from && origin.to === to
+  return isWanted ? segments : undefined
+}
+
+/** Writes the file unless it is there already, then removes those that it covers. @throws system errors; GitError storage_full, storage_readonly, storage_error */
 export async function writeSegments(folder: string, segments: readonly Segment[], origin: Origin): Promise<void> {
   const { from, to } = origin
   await makeFolder(folder)
   const path = join(folder, nameOf(origin))
-  if (!(await isThere(path))) await replaceFile(path, Buffer.concat(encodeSegments(segments, origin)))
+  const content = await contentOf(path)
+  if (!content || !segmentsIn(content, origin)) await replaceFile(path, Buffer.concat(encodeSegments(segments, origin)))
   for (const name of await namesIn(folder)) {
     const range = rangeOf(name)
     if (range && name !== nameOf(origin) && range.from >= from && range.to <= to)
       await rm(join(folder, name), { force: true })
   }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: unknown) => {
-      if (codeOf(error) === 'ENOENT') return false
-      throw error
-    },
-  )
 }
 
 async function markUsed(folder: string): Promise<void> {
