@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { makeFolder, replaceFile } from '../../../gitstore/durable.ts'
 import { codeOf } from '../../../gitstore/errors.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
-import { isUnfinished } from '../../../gitstore/temporary-names.ts'
+import { isTemporary } from '../../../gitstore/temporary-names.ts'
 import type { Segment } from '../../../index/search/segment.ts'
 import { decodeSegments, encodeSegments, type Origin } from '../../../index/search/segment-file.ts'
 
@@ -111,7 +111,7 @@ export async function removeUnusedSegments(root: string, isOrg: (id: string) => 
       continue
     }
     for (const name of await readdir(folder).catch(() => []))
-      if (isUnfinished(name) && (await ageOf(join(folder, name))) > unfinishedMs)
+      if (isTemporary(name, false) && (await ageOf(join(folder, name))) > unfinishedMs)
         await rm(join(folder, name), { force: true })
   }
 }
