@@ -49,6 +49,11 @@ export async function readSegments(folder: string, wanted: Wanted, version: numb
     chain.push(found)
     at = found.to
   }
+  for (const range of ranges) {
+    const isOfChain = chain.some(({ from, to }) => from === range.from && to === range.to)
+    // Later ones may follow the chain one day, newer ones belong to a later state.
+    if (!isOfChain && range.from < at && range.to <= version) await rm(join(folder, nameOf(range)), { force: true })
+  }
   if (chain.length > 0) await markUsed(folder)
   return chain
 }
