@@ -1,4 +1,5 @@
-/** A search index over an `index.sqlite` in memory, whose rows tests write. */
+/** A search index over an `index.sqlite`, in memory or in a file, whose rows tests write. */
+import { writeFileSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { Kysely } from 'kysely'
 import { indexMigrations } from '../../index/derived/migrations.ts'
@@ -50,15 +51,29 @@ async function emptyDatabase(): Promise<Buffer> {
 }
 
 export function createSearchIndex(): SearchIndex {
-  const db = new Sqlite(template)
-  db.exec(`insert into org (id, name, published, require_pull_requests, created_at, updated_at, head, epoch)
-           values ('org', 'org', 0, 0, '', '', '', 'epoch')`)
-  return { db, rows: openRows(db), orgId: 'org', index: createOrgIndex('epoch') }
+  return addOrg(new Sqlite(template), 'org')
+}
+
+/** Over a new database at this path, which others may open. */
+export function createSearchIndexIn(file: string): SearchIndex {
+  writeFileSync(file, template)
+  const db = new Sqlite(file)
+  db.pragma('journal_mode = wal')
+  db.pragma('synchronous = off')
+  return addOrg(db, 'org')
+}
+
+export function addOrg(db: Sqlite.Database, orgId: string): SearchIndex {
+  db.prepare(
+    `insert into org (id, name, published, require_pull_requests, created_at, updated_at, head, epoch)
+     values (?, 'org', 0, 0, '', '', '', 'epoch')`,
+  ).run(orgId)
+  return { db, rows: openRows(db), orgId, index: createOrgIndex('epoch') }
 }
 
 /** The organisation's next version. */
-function nextVersion({ db }: SearchIndex): number {
-  return Number(db.prepare('update org set version = version + 1 returning version').pluck().get())
+function nextVersion({ db, orgId }: SearchIndex): number {
+  return Number(db.prepare('update org set version = version + 1 where id = ? returning version').pluck().get(orgId))
 }
 
 export function setDocument(index: SearchIndex, document: SearchDocument): void {
@@ -67,10 +82,10 @@ export function setDocument(index: SearchIndex, document: SearchDocument): void 
   db.prepare('delete from tombstone where node_id = ?').run(id)
   db.prepare(
     `insert into node (id, org_id, title, description, tags, properties, created_at, updated_at, head, ledger, version, changed)
-     values (?, 'org', ?, '', ?, '{}', '', ?, ?, '', 0, ?)
+     values (?, ?, ?, '', ?, '{}', '', ?, ?, '', 0, ?)
      on conflict do update set title = excluded.title, tags = excluded.tags, updated_at = excluded.updated_at,
        head = excluded.head, changed = excluded.changed`,
-  ).run(id, title, JSON.stringify(tags), updatedAt, commitId ?? null, nextVersion(index))
+  ).run(id, index.orgId, title, JSON.stringify(tags), updatedAt, commitId ?? null, nextVersion(index))
   db.prepare('insert into node_text values (?, ?) on conflict do update set text = excluded.text').run(id, text)
 }
 
@@ -80,16 +95,16 @@ export function setEdges(index: SearchIndex, holder: string, edges: readonly Sea
   if (db.prepare('update node set changed = ? where id = ?').run(nextVersion(index), holder).changes === 0) return
   db.prepare('delete from edge where holder = ?').run(holder)
   const insert = db.prepare(
-    `insert into edge (org_id, holder, key, edge_type, source, target, connection_type, label) values ('org', ?, ?, ?, ?, ?, ?, ?)`,
+    `insert into edge (org_id, holder, key, edge_type, source, target, connection_type, label) values (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   for (const { id, edge_type, source, target, connection_type, label } of edges)
-    insert.run(holder, id.split('/')[2], edge_type, source, target, connection_type, label)
+    insert.run(index.orgId, holder, id.split('/')[2], edge_type, source, target, connection_type, label)
 }
 
 export function removeNode(index: SearchIndex, id: string): void {
   const { db } = index
   if (db.prepare('delete from node where id = ?').run(id).changes > 0)
-    db.prepare(`insert into tombstone values (?, 'org', ?)`).run(id, nextVersion(index))
+    db.prepare('insert into tombstone values (?, ?, ?)').run(id, index.orgId, nextVersion(index))
 }
 
 /** Takes in what has changed, as the search thread does, and answers. */

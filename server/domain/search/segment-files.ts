@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { makeFolder, replaceFile } from '../../../gitstore/durable.ts'
 import { codeOf } from '../../../gitstore/errors.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
-import { isUnfinished } from '../../../gitstore/temporary-names.ts'
+import { isTemporary } from '../../../gitstore/temporary-names.ts'
 import type { Segment } from '../../../index/search/segment.ts'
 import { decodeSegments, encodeSegments, type Origin } from '../../../index/search/segment-file.ts'
 
@@ -49,6 +49,11 @@ export async function readSegments(folder: string, wanted: Wanted, version: numb
     chain.push(found)
     at = found.to
   }
+  for (const range of ranges) {
+    const isOfChain = chain.some(({ from, to }) => from === range.from && to === range.to)
+    // Later ones may follow the chain one day, newer ones belong to a later state.
+    if (!isOfChain && range.from < at && range.to <= version) await rm(join(folder, nameOf(range)), { force: true })
+  }
   if (chain.length > 0) await markUsed(folder)
   return chain
 }
@@ -60,41 +65,41 @@ async function firstReadable(
 ): Promise<StoredSegments | undefined> {
   for (const range of ranges) {
     const path = join(folder, nameOf(range))
-    const content = await readFile(path).catch((error: unknown) => {
-      // Another process has merged it into a longer one.
-      if (codeOf(error) === 'ENOENT') return undefined
-      throw error
-    })
-    const found = content && decodeSegments(content)
-    const { analyzer, epoch, from, to } = found?.origin ?? {}
-    const isWanted = analyzer === wanted.analyzer && epoch === wanted.epoch && from === range.from && to === range.to
-    if (found && isWanted) return { ...range, segments: found.segments }
+    const content = await contentOf(path)
+    const segments = content && segmentsIn(content, { ...wanted, ...range })
+    if (segments) return { ...range, segments }
     if (content) await rm(path, { force: true })
   }
   return undefined
 }
 
-/** Writes the file, then removes those that it covers. @throws GitError storage_full, storage_readonly, storage_error */
+/** Undefined where there is none: another process may have merged it into a longer one. */
+async function contentOf(path: string): Promise<Buffer | undefined> {
+  return readFile(path).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  })
+}
+
+/** Undefined where the file is damaged, or of something else. */
+function segmentsIn(content: Buffer, { analyzer, epoch, from, to }: Origin): readonly Segment[] | undefined {
+  const { origin, segments } = decodeSegments(content) ?? {}
+  const isWanted = origin?.analyzer === analyzer && origin.epoch === epoch && origin.from === from && origin.to === to
+  return isWanted ? segments : undefined
+}
+
+/** Writes the file unless it is there already, then removes those that it covers. @throws system errors; GitError storage_full, storage_readonly, storage_error */
 export async function writeSegments(folder: string, segments: readonly Segment[], origin: Origin): Promise<void> {
   const { from, to } = origin
   await makeFolder(folder)
   const path = join(folder, nameOf(origin))
-  if (!(await isThere(path))) await replaceFile(path, Buffer.concat(encodeSegments(segments, origin)))
+  const content = await contentOf(path)
+  if (!content || !segmentsIn(content, origin)) await replaceFile(path, Buffer.concat(encodeSegments(segments, origin)))
   for (const name of await namesIn(folder)) {
     const range = rangeOf(name)
     if (range && name !== nameOf(origin) && range.from >= from && range.to <= to)
       await rm(join(folder, name), { force: true })
   }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: unknown) => {
-      if (codeOf(error) === 'ENOENT') return false
-      throw error
-    },
-  )
 }
 
 async function markUsed(folder: string): Promise<void> {
@@ -111,7 +116,7 @@ export async function removeUnusedSegments(root: string, isOrg: (id: string) => 
       continue
     }
     for (const name of await readdir(folder).catch(() => []))
-      if (isUnfinished(name) && (await ageOf(join(folder, name))) > unfinishedMs)
+      if (isTemporary(name, false) && (await ageOf(join(folder, name))) > unfinishedMs)
         await rm(join(folder, name), { force: true })
   }
 }
