@@ -5,21 +5,14 @@ import MiniSearch from 'minisearch'
 import {
   createSearchIndex,
   type Retrieved,
-  retrieve as retrieveInSteps,
-  type SearchDocument,
-  type SearchEdge,
+  retrieve,
   type SearchIndex,
   type SearchQuestion,
-  setDocument as setDocumentInSteps,
-  setEdges,
-} from '../../index/search/retrieve.ts'
-import { finish } from '../../index/search/steps.ts'
-
-const retrieve = (index: SearchIndex, question: SearchQuestion) => finish(retrieveInSteps(index, question))
-const setDocument = (index: SearchIndex, document: SearchDocument) => finish(setDocumentInSteps(index, document))
+  setDocument,
+} from '../search/rows-in-memory.ts'
 
 /**
- * Quality and speed of the search on test collections: `node --import tsx test/bench/search.ts [FOLDER]`. FOLDER holds a
+ * Quality and speed of the search on test collections: `npm run bench:search FOLDER`. FOLDER holds a
  * folder per collection with corpus.jsonl, queries.jsonl, qrels.tsv and, where there are links, edges.tsv.
  *
  * nDCG@10 of the matches (linear gain, as trec_eval), recall@5 of `nodes` at depth deep with top_k 50, each times 100 and
@@ -39,9 +32,12 @@ interface Asked {
   gains: Map<string, number>
 }
 
+/** A row of edges.tsv: source, target, type. */
+type Link = readonly [string, string, string]
+
 interface Collection {
   corpus: Text[]
-  edges: SearchEdge[]
+  edges: Link[]
   /** Only those with a relevant document. */
   queries: Asked[]
 }
@@ -95,12 +91,20 @@ function measure({ corpus, edges, queries }: Collection): Record<string, string 
   }
 }
 
-function buildIndex(corpus: Text[], edges: SearchEdge[]): SearchIndex {
+/** With all documents indexed: a first question reads them. */
+function buildIndex(corpus: Text[], edges: Link[]): SearchIndex {
   const index = createSearchIndex()
-  for (const { _id, title, text } of corpus) {
-    setDocument(index, { id: _id, title: title ?? '', text, tags: [], updatedAt: '2026-01-01T00:00:00Z', commitId: '' })
-  }
-  for (const [holder, held] of groupBy(edges, (edge) => edge.holder)) setEdges(index, holder, held)
+  const { db } = index
+  const insert = db.prepare(
+    `insert into edge (org_id, holder, key, edge_type, source, target, connection_type, label)
+     select 'org', id, ?, 'connection', id, ?, ?, '' from node where id = ?`,
+  )
+  db.transaction(() => {
+    for (const { _id, title, text } of corpus)
+      setDocument(index, { id: _id, title: title ?? '', text, tags: [], updatedAt: '2026-01-01T00:00:00Z' })
+    for (const [n, [source, target, type]] of edges.entries()) insert.run(String(n), target, type, source)
+  })()
+  retrieve(index, { query: '', top_k: 1, expansion_depth: 'none', include_raw_text: false })
   return index
 }
 
@@ -138,7 +142,7 @@ function percent(
   judge: (ranked: string[], gains: Map<string, number>) => number,
 ): string {
   const sum = queries.reduce((total, { gains }, i) => total + judge(ranked[i] ?? [], gains), 0)
-  return ((100 * sum) / queries.length).toFixed(1)
+  return ((100 * sum) / queries.length).toFixed(2)
 }
 
 /** The ids of each answer, and the median of the times it took to get it, in milliseconds. */
@@ -166,21 +170,10 @@ function readCollection(path: string): Collection {
     return judged ? [{ text, gains: judged }] : []
   })
   const edgesFile = join(path, 'edges.tsv')
-  const edges = existsSync(edgesFile) ? readTable(edgesFile).map(connection) : []
+  const edges = existsSync(edgesFile)
+    ? readTable(edgesFile).map(([source = '', target = '', type = '']): Link => [source, target, type])
+    : []
   return { corpus: readTexts(join(path, 'corpus.jsonl')), edges, queries }
-}
-
-function connection([source = '', target = '', type = '']: string[]): SearchEdge {
-  return {
-    id: `${source}-${target}-${type}`,
-    source,
-    target,
-    edge_type: 'connection',
-    connection_type: type,
-    label: '',
-    parent_node_id: source,
-    holder: source,
-  }
 }
 
 function readTexts(file: string): Text[] {
@@ -195,10 +188,4 @@ function readLines(file: string): string[] {
   return readFileSync(file, 'utf8')
     .split('\n')
     .filter((line) => line !== '')
-}
-
-function groupBy<T>(items: T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>()
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
-  return groups
 }
