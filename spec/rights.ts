@@ -64,7 +64,7 @@ export const rights = {
   listPullCommits: { authorization: 'required', token: 'read' },
   getPullChanges: { authorization: 'required', token: 'read' },
   getPublicGraph: { authorization: 'none', token: 'none' },
-  searchNodes: { authorization: 'required', token: 'read' },
+  searchNodes: { authorization: 'optional', token: 'read' },
   listAccounts: { authorization: 'required', token: 'none' },
   getAccount: { authorization: 'required', token: 'none' },
   updateAccount: { authorization: 'required', token: 'none' },

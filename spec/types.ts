@@ -1424,7 +1424,7 @@ export interface paths {
         put?: never;
         /**
          * Search, and follow the graph from what was found
-         * @description For members. Finds the `top_k` nodes that fit the query best (`matches`) and follows edges from them. `nodes` has
+         * @description For members, and for anyone once the organisation is published. Finds the `top_k` nodes that fit the query best (`matches`) and follows edges from them. `nodes` has
          *     the matches and what was reached, best first on one scale, so that a reader with room for k takes the first k.
          *     With any expansion, `connections` has every edge whose two ends are both in `nodes`.
          *

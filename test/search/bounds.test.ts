@@ -69,6 +69,19 @@ describe('search of long texts', () => {
     expect(refused[0]?.headers['retry-after']).to.match(/^\d+$/)
   })
 
+  it('leaves half of these places to members, where the public searches too', async () => {
+    const gus = await signUp(grove, 'Gus')
+    for (const letter of ['a', 'b', 'c'])
+      await write(gus, { title: letter, text_content: differentWords(32 * kib, letter) })
+    expect((await gus.patch(`/orgs/${gus.org}`, { published: true })).status).to.equal(200)
+    const path = `/orgs/${gus.org}/search/retrieve`
+    const asked = Array.from({ length: 40 }, () => client(grove).post(path, { query: 'zebra' }))
+    const answers = await Promise.all([...asked, gus.post(path, { query: 'zebra' })])
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 503).length).to.be.within(1, 8)
+    expect(statuses.at(-1)).to.equal(200)
+  })
+
   interface Found {
     title: string
     partly_indexed?: boolean

@@ -244,7 +244,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   getPullChanges: { need: 'reader', attempt: onPull },
 
   getPublicGraph: { need: 'published', attempt: () => ({}) },
-  searchNodes: { need: 'reader', attempt: () => ({ body: { query: 'whales' } }) },
+  searchNodes: { need: 'public', attempt: () => ({ body: { query: 'whales' } }) },
 
   listAccounts: { need: 'administrator', attempt: () => ({}) },
   getAccount: { need: 'administrator', attempt: onGuest },

@@ -3,25 +3,26 @@ import type { SearchQuestion } from '../../../index/search/retrieve.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { orgFor } from '../access.ts'
-import type { Person } from '../actor.ts'
+import type { Actor } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { refuseLongQuery } from '../format/limits.ts'
 import type { SearchAnswer } from './search-thread.ts'
 
-/** Questions of one organisation that wait in this process, and how long they wait. */
-const maxWaiting = 64
+/** Questions of one organisation that wait in this process, those of the public leaving room for members, and how long they wait. */
+const maxWaiting = { members: 64, public: 32 } as const
 const waitTimeoutMs = 120_000
 
 /** By organisation: the questions that wait or are answered. */
 const waiting = new Map<string, number>()
 
 /** @throws Refusal as orgFor; busy (too many questions, or the index takes long to make); search_unavailable */
-export async function retrieve(deps: Deps, actor: Person, at: OrgAt, question: SearchQuestion): Promise<SearchAnswer> {
+export async function retrieve(deps: Deps, actor: Actor, at: OrgAt, question: SearchQuestion): Promise<SearchAnswer> {
   const { orgId } = at
-  await orgFor(deps, actor, at, 'reader')
+  const { role } = await orgFor(deps, actor, at, 'public')
   refuseLongQuery(question.query)
   const asked = waiting.get(orgId) ?? 0
-  if (asked >= maxWaiting) throw new Refusal('busy', 'Too many searches of this organisation wait; try again')
+  if (asked >= maxWaiting[role === null ? 'public' : 'members'])
+    throw new Refusal('busy', 'Too many searches of this organisation wait; try again')
   waiting.set(orgId, asked + 1)
   const stop = deps.metrics.searchSeconds.startTimer({ expansion: question.expansion_depth })
   const answer = deps.search.ask(orgId, question).finally(() => {
