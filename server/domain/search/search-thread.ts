@@ -120,6 +120,7 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
     const pause = Math.min(pausesMs.shortest * 2 ** (deathsInARow - 1), pausesMs.longest)
     starting ??= sleep(pause).then(() => {
       starting = undefined
+      if (isClosed) return
       for (const { order } of asked.values()) send(order)
     })
   }
@@ -154,6 +155,8 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
     close: async () => {
       isClosed = true
       await worker?.terminate()
+      // What waited for a thread to be started anew.
+      for (const number of [...asked.keys()]) settle(number, ({ reject }) => reject(unavailable()))
     },
   }
 }
