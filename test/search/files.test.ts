@@ -7,9 +7,10 @@ import { ANALYZER_VERSION } from '../../index/search/analyzer.ts'
 import { decodeSegments, encodeSegments, type Origin } from '../../index/search/segment-file.ts'
 import { removeUnusedSegments, writeSegments } from '../../server/domain/search/segment-files.ts'
 import { until } from '../support/until.ts'
+import { openOver } from './over-files.ts'
 import { randomOf } from './random.ts'
 import { createSearchIndexIn, removeNode, type SearchIndex } from './rows-in-memory.ts'
-import { answersAnew, openOver, questionsOf, setNotes } from './stored-notes.ts'
+import { answersAnew, questionsOf, setNotes } from './stored-notes.ts'
 
 const written = ['0-4000.seg', '4000-5000.seg']
 const documents = 5_300

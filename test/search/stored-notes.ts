@@ -1,15 +1,9 @@
-/** Indexes over a database on disk: short documents, questions, what is answered with files of segments and without any. */
-import type { LanguageOf } from '../../index/search/languages.ts'
-import { catchUp, createOrgIndex, type OrgIndex } from '../../index/search/org-index.ts'
-import { type Retrieved, retrieve, type SearchQuestion } from '../../index/search/retrieve.ts'
-import type { SearchRows } from '../../index/search/rows.ts'
-import { openSnapshots } from '../../index/search/snapshots.ts'
-import { type OpenIndexes, openIndexes } from '../../server/domain/search/open-indexes.ts'
+/** Short documents and questions, and what an index of them that is made anew answers. */
+import { catchUp, createOrgIndex } from '../../index/search/org-index.ts'
+import { retrieve, type SearchQuestion } from '../../index/search/retrieve.ts'
+import { languageOf } from './over-files.ts'
 import type { Random } from './random.ts'
 import { type SearchIndex, setDocument } from './rows-in-memory.ts'
-
-/** Finding out the language costs more than all else, and does not matter here. */
-const languageOf: LanguageOf = () => 'en'
 
 const syllables = ['ka', 'lo', 'mi', 'ru', 'te', 'von', 'zar', 'pel', 'dug', 'fin']
 
@@ -69,42 +63,4 @@ export function answersAnew({ rows, orgId }: SearchIndex, questions: readonly Se
     catchUp(anew, rows, orgId, state, languageOf, () => false)
     return questions.map((question) => JSON.stringify(retrieve(anew.texts, rows, languageOf, orgId, question)))
   })
-}
-
-export interface OverFiles {
-  readonly indexes: OpenIndexes
-  /** Errors that were reported. */
-  readonly reports: unknown[]
-  /** How many documents were indexed from their rows. */
-  indexed(): number
-  /** The answers, as JSON. */
-  ask(questions: readonly SearchQuestion[], orgId?: string): Promise<string[]>
-}
-
-/** @param file of the database; @param folder of segments */
-export function openOver(file: string, folder: string, memoryBytes = 2 ** 28): OverFiles {
-  const reports: unknown[] = []
-  let indexed = 0
-  const counting = (text: string) => {
-    indexed++
-    return languageOf(text)
-  }
-  const indexes = openIndexes(openSnapshots(file), folder, memoryBytes, counting, (error) => reports.push(error))
-  const answer =
-    (orgId: string, question: SearchQuestion) =>
-    ({ texts }: OrgIndex, rows: SearchRows): Retrieved =>
-      retrieve(texts, rows, languageOf, orgId, question)
-  return {
-    indexes,
-    reports,
-    indexed: () => indexed,
-    ask: async (questions, orgId = 'org') => {
-      const answers: string[] = []
-      for (const question of questions) {
-        const found = await indexes.ask(orgId, answer(orgId, question))
-        answers.push(JSON.stringify(found))
-      }
-      return answers
-    },
-  }
 }

@@ -72,8 +72,7 @@ export function openIndexes(
       if (step.kind === 'stale') {
         open.set(orgId, await load(orgId, step.state))
         opened++
-      }
-      if (known) {
+      } else if (known) {
         open.delete(orgId)
         open.set(orgId, known)
         if (isLarge(known.index)) await sealAndTidy(orgId, known)

@@ -1,0 +1,48 @@
+/** Indexes over a database and a folder of segments, as the search thread has them. */
+import type { LanguageOf } from '../../index/search/languages.ts'
+import type { OrgIndex } from '../../index/search/org-index.ts'
+import { type Retrieved, retrieve, type SearchQuestion } from '../../index/search/retrieve.ts'
+import type { SearchRows } from '../../index/search/rows.ts'
+import { openSnapshots } from '../../index/search/snapshots.ts'
+import { type OpenIndexes, openIndexes } from '../../server/domain/search/open-indexes.ts'
+
+/** Finding out the language costs more than all else, and does not matter here. */
+export const languageOf: LanguageOf = () => 'en'
+
+export interface OverFiles {
+  readonly indexes: OpenIndexes
+  /** Errors that were reported. */
+  readonly reports: unknown[]
+  /** How many documents were indexed from their rows. */
+  indexed(): number
+  /** The answers, as JSON. */
+  ask(questions: readonly SearchQuestion[], orgId?: string): Promise<string[]>
+}
+
+/** @param file of the database; @param folder of segments */
+export function openOver(file: string, folder: string, memoryBytes = 2 ** 28): OverFiles {
+  const reports: unknown[] = []
+  let indexed = 0
+  const counting = (text: string) => {
+    indexed++
+    return languageOf(text)
+  }
+  const indexes = openIndexes(openSnapshots(file), folder, memoryBytes, counting, (error) => reports.push(error))
+  const answer =
+    (orgId: string, question: SearchQuestion) =>
+    ({ texts }: OrgIndex, rows: SearchRows): Retrieved =>
+      retrieve(texts, rows, languageOf, orgId, question)
+  return {
+    indexes,
+    reports,
+    indexed: () => indexed,
+    ask: async (questions, orgId = 'org') => {
+      const answers: string[] = []
+      for (const question of questions) {
+        const found = await indexes.ask(orgId, answer(orgId, question))
+        answers.push(JSON.stringify(found))
+      }
+      return answers
+    },
+  }
+}
