@@ -12,6 +12,11 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, history)
     },
   },
+  '003_edges_in_order': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, edgesInOrder)
+    },
+  },
 }
 
 async function run(db: Kysely<unknown>, statements: readonly string[]): Promise<void> {
@@ -80,4 +85,12 @@ const history = [
   'alter table branch add column pos integer',
   'create index branch_by_place on branch (chain, pos)',
   'delete from org',
+]
+
+/** A node's first edges by their other ends are read from an index alone, however many it has. */
+const edgesInOrder = [
+  'drop index edge_by_source',
+  'drop index edge_by_target',
+  'create index edge_by_source on edge (source, edge_type, target, connection_type)',
+  'create index edge_by_target on edge (target, edge_type, source, connection_type)',
 ]

@@ -4,8 +4,8 @@ import type { Span } from './scripts.ts'
 /** What identifiers show: a full stop inside, or a capital letter after a small one, or two before one. */
 const COMPOUND = /\.|\p{Ll}\p{M}*\p{Lu}|\p{Lu}{2}\p{Ll}/u
 
-/** Letters up to a digit, a full stop or the next capital; of XMLHttp, XML and Http. */
-const PART = /\p{Lu}{2,}(?!\p{Ll})|\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?(?:(?![\p{Lu}\p{Lt}])\p{L}|\p{M})+/gu
+/** Letters up to a digit, a full stop or the next capital; of XMLHttp, XML and Http; of mRNAs, RNAs. */
+const PART = /\p{Lu}{2,}s?(?!\p{Ll})|\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?(?:(?![\p{Lu}\p{Lt}])\p{L}|\p{M})+/gu
 
 const SHORTEST = 2
 

@@ -255,7 +255,10 @@ function edgesAmong(rows: SearchRows, orgId: string, ids: ReadonlySet<string>): 
     const seen = rows.edgesFrom(id, limit + 1)
     cut ||= seen.length > limit
     left -= Math.min(seen.length, limit)
-    edges.push(...seen.slice(0, limit).filter(({ org_id, target }) => org_id === orgId && ids.has(target)))
+    for (const { number, target } of seen.slice(0, limit)) {
+      const edge = ids.has(target) ? rows.edge(number) : undefined
+      if (edge?.org_id === orgId) edges.push(edge)
+    }
   }
   edges.sort((a, b) => compare(a.holder, b.holder) || compare(a.edge_type, b.edge_type) || compare(a.key, b.key))
   return { edges: edges.slice(0, MOST_EDGES), cut: cut || edges.length > MOST_EDGES }

@@ -45,6 +45,12 @@ type End = 'source' | 'target'
 /** An edge as it is followed: a tuple, since an expansion looks at thousands. */
 export type FollowedEdge = readonly [other: string, connectionType: string]
 
+export interface EdgeFrom {
+  /** Names the edge within one snapshot. */
+  readonly number: number
+  readonly target: string
+}
+
 export type SearchRows = ReturnType<typeof openRows>
 
 /** Of each text the first bytes are indexed. */
@@ -86,9 +92,10 @@ export function openRows(db: Sqlite.Database) {
             + (select count(*) from (select 1 from edge where target = ? limit ${MOST_DEGREE}))`,
     )
     .pluck()
-  const from = db.prepare<[string, number], EdgeTable>(
-    'select * from edge where source = ? order by edge_type, target limit ?',
+  const from = db.prepare<[string, number], EdgeFrom>(
+    'select rowid as number, target from edge where source = ? order by edge_type, target, connection_type, rowid limit ?',
   )
+  const edge = db.prepare<[number], EdgeTable>('select * from edge where rowid = ?')
   const descendants = db
     .prepare<[string], string>(
       `with recursive below (id) as (
@@ -118,7 +125,8 @@ export function openRows(db: Sqlite.Database) {
     /** How many edges a node has, up to MOST_DEGREE in either direction. */
     degreeOf: (id: string): number => degree.get(id, id) ?? 0,
     /** The first edges from the node, by their types and targets. */
-    edgesFrom: (id: string, limit: number): EdgeTable[] => from.all(id, limit),
+    edgesFrom: (id: string, limit: number): EdgeFrom[] => from.all(id, limit),
+    edge: (number: number): EdgeTable | undefined => edge.get(number),
     /** The node and all below it, in the organisation or not. */
     descendantsOf: (id: string): string[] => descendants.all(id),
   }

@@ -1,5 +1,5 @@
 /** Finds the part of a text that shows best why it matched. */
-import { wordsOf } from './analyzer.ts'
+import { visitWords } from './analyzer.ts'
 import type { Query } from './query.ts'
 import type { Language } from './stems.ts'
 
@@ -19,12 +19,12 @@ export function snippetOf(query: Query, text: string, language: Language): strin
   const starts: number[] = []
   const ends: number[] = []
   const window = openWindow(query)
-  for (const { term, start, end } of wordsOf(text, language)) {
+  visitWords(text, language, ({ term }, start, end) => {
     const concept = query.conceptOf.get(term)
     if (concept !== undefined) window.take(starts.length, concept)
     starts.push(start)
     ends.push(end)
-  }
+  })
   const { from, to } = window.best
   const slack = WINDOW - (to - from + 1)
   const first = Math.max(0, Math.min(from - Math.floor(slack / 2), starts.length - WINDOW))

@@ -13,6 +13,7 @@ import { startPeers } from './peers.ts'
 import { benchPushes } from './pushes.ts'
 import { createReport, machineLine } from './report.ts'
 import { benchRequests } from './requests.ts'
+import { benchSearch } from './search-scale.ts'
 
 /** Those over the two histories, then those that begin with an empty folder. */
 const overTwo = {
@@ -26,6 +27,7 @@ const others = {
   pushes: benchPushes,
   clones: benchClones,
   graph: benchGraph,
+  search: benchSearch,
   growth: benchGrowth,
   metrics: benchMetrics,
 }

@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import MiniSearch from 'minisearch'
 import {
   createSearchIndex,
@@ -10,6 +9,7 @@ import {
   type SearchQuestion,
   setDocument,
 } from '../search/rows-in-memory.ts'
+import { openFts } from './search-peers.ts'
 
 /**
  * Quality and speed of the search on test collections: `npm run bench:search FOLDER`. FOLDER holds a
@@ -69,7 +69,11 @@ function measure({ corpus, edges, queries }: Collection): Record<string, string 
     (query) => plain.search(query),
     (found) => found.slice(0, 10).map(({ id }) => String(id)),
   )
-  const fts = askAll(queries, openFts(corpus), (ids) => ids)
+  const fts = askAll(
+    queries,
+    openFts(corpus.map(({ _id, title = '', text }) => ({ id: _id, title, text }))),
+    (ids) => ids,
+  )
   const none = askAll(queries, (query) => ask(query, 'none'), matchesOf)
   const standard = askAll(queries, (query) => ask(query, 'standard'), nodesOf)
   const deep = askAll(queries, (query) => ask(query, 'deep'), nodesOf)
@@ -106,23 +110,6 @@ function buildIndex(corpus: Text[], edges: Link[]): SearchIndex {
   })()
   retrieve(index, { query: '', top_k: 1, expansion_depth: 'none', include_raw_text: false })
   return index
-}
-
-/** Any of the words, best 10 by bm25: the same freedom that the others have. */
-function openFts(corpus: Text[]): (query: string) => string[] {
-  const db = new Sqlite(':memory:')
-  db.exec("create virtual table document using fts5(id unindexed, title, text, tokenize = 'porter unicode61')")
-  const insert = db.prepare<[string, string, string]>('insert into document values (?, ?, ?)')
-  db.transaction(() => {
-    for (const { _id, title, text } of corpus) insert.run(_id, title ?? '', text)
-  })()
-  const search = db
-    .prepare<[string], string>('select id from document where document match ? order by rank limit 10')
-    .pluck()
-  return (query) => {
-    const words = query.match(/[\p{L}\p{N}]+/gu) ?? []
-    return words.length === 0 ? [] : search.all(words.map((word) => `"${word}"`).join(' OR '))
-  }
 }
 
 function ndcg(ranked: string[], gains: Map<string, number>): number {

@@ -1,0 +1,28 @@
+/** What the search is measured beside, over the same texts. */
+import Sqlite from 'better-sqlite3'
+import MiniSearch from 'minisearch'
+import type { Text } from './search-data.ts'
+
+/** MiniSearch as it comes. */
+export function openMiniSearch(texts: readonly Text[]): (query: string) => unknown[] {
+  const mini = new MiniSearch<Text>({ fields: ['title', 'text'] })
+  mini.addAll(texts)
+  return (query) => mini.search(query)
+}
+
+/** SQLite's full text index in memory: any of the words, best 10 by bm25. */
+export function openFts(texts: readonly Text[]): (query: string) => string[] {
+  const db = new Sqlite(':memory:')
+  db.exec("create virtual table document using fts5(id unindexed, title, text, tokenize = 'porter unicode61')")
+  const insert = db.prepare<[string, string, string]>('insert into document values (?, ?, ?)')
+  db.transaction(() => {
+    for (const { id, title, text } of texts) insert.run(id, title, text)
+  })()
+  const search = db
+    .prepare<[string], string>('select id from document where document match ? order by rank limit 10')
+    .pluck()
+  return (query) => {
+    const words = query.match(/[\p{L}\p{N}]+/gu) ?? []
+    return words.length === 0 ? [] : search.all(words.map((word) => `"${word}"`).join(' OR '))
+  }
+}
