@@ -91,6 +91,6 @@ const history = [
 const edgesInOrder = [
   'drop index edge_by_source',
   'drop index edge_by_target',
-  'create index edge_by_source on edge (source, edge_type, target, connection_type)',
+  'create index edge_by_source on edge (source, edge_type, target, connection_type, key)',
   'create index edge_by_target on edge (target, edge_type, source, connection_type)',
 ]

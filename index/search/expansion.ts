@@ -102,7 +102,7 @@ function lookAt(
   return { edges: [...edges.slice(0, limit), ...more], cut: true }
 }
 
-/** The edges of a node of any kind, up to 64 in either direction. */
+/** The nodes to which the edges of a node lead, of any kind, up to 64 in either direction. */
 export function degreeOf({ rows, degrees }: Expansion, id: string): number {
   const known = degrees.get(id) ?? rows.degreeOf(id)
   degrees.set(id, known)

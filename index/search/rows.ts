@@ -56,7 +56,7 @@ export type SearchRows = ReturnType<typeof openRows>
 /** Of each text the first bytes are indexed. */
 export const INDEXED_BYTES = 262_144
 
-/** An edge counts up to so many on either side: what is dense is dense. */
+/** Edges that are counted in either direction: what is dense is dense. */
 const MOST_DEGREE = 64
 
 /** Prepares the statements once. Every function may throw what better-sqlite3 throws. */
@@ -88,12 +88,14 @@ export function openRows(db: Sqlite.Database) {
   }
   const degree = db
     .prepare<[string, string], number>(
-      `select (select count(*) from (select 1 from edge where source = ? limit ${MOST_DEGREE}))
-            + (select count(*) from (select 1 from edge where target = ? limit ${MOST_DEGREE}))`,
+      `select count(*) from (
+         select target from (select target from edge where source = ? limit ${MOST_DEGREE})
+         union
+         select source from (select source from edge where target = ? limit ${MOST_DEGREE}))`,
     )
     .pluck()
   const from = db.prepare<[string, number], EdgeFrom>(
-    'select rowid as number, target from edge where source = ? order by edge_type, target, connection_type, rowid limit ?',
+    'select rowid as number, target from edge where source = ? order by edge_type, target, connection_type, key limit ?',
   )
   const edge = db.prepare<[number], EdgeTable>('select * from edge where rowid = ?')
   const descendants = db
@@ -122,7 +124,7 @@ export function openRows(db: Sqlite.Database) {
     /** Of these nodes those at the other end of such an edge. */
     edgesTo: (id: string, end: End, type: EdgeTable['edge_type'], others: readonly string[]): FollowedEdge[] =>
       among[end].all(id, type, JSON.stringify(others)),
-    /** How many edges a node has, up to MOST_DEGREE in either direction. */
+    /** How many nodes its first MOST_DEGREE edges in either direction lead to. */
     degreeOf: (id: string): number => degree.get(id, id) ?? 0,
     /** The first edges from the node, by their types and targets. */
     edgesFrom: (id: string, limit: number): EdgeFrom[] => from.all(id, limit),

@@ -206,6 +206,7 @@ describe('search: whatever is asked', () => {
       nodes: [],
       connections: [],
       truncated: false,
+      hint: 'scope_is_empty',
     })
   })
 })
