@@ -86,18 +86,23 @@ export function* textsOf(count: number): Generator<Text> {
   }
 }
 
-/** Questions of 2 to 8 distinct words of one document each, none of them a stop word. */
-export function questionsFor(texts: readonly Text[], count: number): string[] {
+/** How a question is made of a document: `words`, none of them a stop word; `phrase`, as they follow each other. */
+type QuestionKind = 'words' | 'phrase'
+
+/** Questions of 2 to 8 words of one document each. */
+export function questionsFor(texts: readonly Text[], count: number, kind: QuestionKind = 'words'): string[] {
   const random = randomFrom(texts.length + 1)
   const common = new Set(stopWords)
   return Array.from({ length: count }, (_, n) => {
     const { text } = texts[Math.floor(random() * texts.length)] ?? { text: '' }
-    const known = [...new Set(text.match(/[a-z0-9]+/g) ?? [])].filter((word) => !common.has(word))
+    const all = text.match(/[a-z0-9]+/g) ?? []
+    const length = 2 + (n % 7)
+    const from = Math.floor(random() * (all.length - length))
+    if (kind === 'phrase') return all.slice(from, from + length).join(' ')
+    const known = [...new Set(all)].filter((word) => !common.has(word))
     const shuffled = known.map((word) => [random(), word] as const).sort((a, b) => a[0] - b[0])
-    return shuffled
-      .slice(0, 2 + (n % 7))
-      .map(([, word]) => word)
-      .join(' ')
+    const chosen = shuffled.slice(0, length)
+    return chosen.map(([, word]) => word).join(' ')
   })
 }
 

@@ -11,7 +11,7 @@ import { openSnapshots } from '../../index/search/snapshots.ts'
 import { openIndexes } from '../../server/domain/search/open-indexes.ts'
 import { openSearchThread } from '../../server/domain/search/search-thread.ts'
 import { interleave, rowOf, timeOf, turns } from './measure.ts'
-import type { Report } from './report.ts'
+import type { Report, Row } from './report.ts'
 import {
   createIndexFile,
   fillOrg,
@@ -54,17 +54,25 @@ async function benchSize(report: Report, root: string, size: number): Promise<vo
   const ids = texts.map(({ id }) => id)
   await createIndexFile(place.file)
   fillOrg(place.file, place.orgId, texts, linksOf(ids, 3))
-  const questions = questionsFor(texts, questionCount)
-  if (size === largest) await benchThread(report, place, questions[0] ?? '')
-  await benchLoad(report, place, size, questions[0] ?? '')
-  await benchQuestions(report, place, texts, questions)
+  const [first = ''] = questionsFor(texts, 1)
+  if (size === largest) await benchThread(report, place, first)
+  await benchLoad(report, place, size, first)
+  await benchQuestions(report, place, texts)
   await benchChanges(report, place, ids)
 }
+
+/** As a person writes them, with stop words, which Grove drops; and without, the harder kind for it. */
+const kinds = [
+  ['phrase', 'words in a row'],
+  ['words', 'words without stop words'],
+] as const
+
+type Ask = (query: string, expansion_depth: ExpansionDepth) => Promise<Retrieved>
 
 /** Answers questions in this thread, as the search thread does. */
 function openAsker({ file, folder, orgId }: Place) {
   const indexes = openIndexes(openSnapshots(file), folder, memoryBytes, languageOf, (error) => console.error(error))
-  const ask = async (query: string, expansion_depth: ExpansionDepth): Promise<Retrieved> => {
+  const ask: Ask = async (query, expansion_depth) => {
     const question = { query, top_k: 10, expansion_depth, include_raw_text: false }
     const found = await indexes.ask(orgId, ({ texts }, rows) => retrieve(texts, rows, languageOf, orgId, question))
     if (!found) throw new Error('The organisation is missing')
@@ -117,38 +125,43 @@ async function settledBytes(folder: string): Promise<number> {
   }
 }
 
-async function benchQuestions(
-  report: Report,
-  place: Place,
-  texts: readonly Text[],
-  questions: readonly string[],
-): Promise<void> {
+async function benchQuestions(report: Report, place: Place, texts: readonly Text[]): Promise<void> {
   const nodes = nodesOf(texts.length)
   const { ask } = openAsker(place)
   const mini = openMiniSearch(texts)
   const fts = openFts(texts)
-  const each = () => turns(questions)
-  const [ours, minis, ftss, own, deep] = [each(), each(), each(), each(), each()]
-  const rows = await interleave(questionCount, [
-    ['Grove, none', () => ask(ours(), 'none')],
-    ['MiniSearch.search()', async () => mini(minis())],
-    ['FTS5', async () => fts(ftss())],
-  ])
-  const depths = await interleave(questionCount, [
-    ['none, without others between', () => ask(own(), 'none')],
-    ['deep', () => ask(deep(), 'deep')],
-  ])
-  report.rows(`${questionCount} questions of 2 to 8 words, ${nodes}`, 'ms', [...rows, ...depths])
-  const isLargest = texts.length === largest
-  const peers = [
-    { peer: 'MiniSearch.search()', of: rows[1], least: 25 },
-    { peer: 'FTS5', of: rows[2], least: 15 },
-  ]
-  for (const { peer, of, least } of peers) {
-    const wanted = isLargest ? { wanted: { atMost: 1 / least } } : {}
-    report.ratio({ what: `a question, p50, ${nodes}`, unit: 'ms', grove: rows[0]?.p50, peer, of: of?.p50, ...wanted })
+  for (const [kind, name] of kinds) {
+    const questions = questionsFor(texts, questionCount, kind)
+    const [ours, minis, ftss] = [turns(questions), turns(questions), turns(questions)]
+    const rows = await interleave(questionCount, [
+      ['Grove, none', () => ask(ours(), 'none')],
+      ['MiniSearch.search()', async () => mini(minis())],
+      ['FTS5', async () => fts(ftss())],
+    ])
+    report.rows(`${questionCount} questions of 2 to 8 ${name}, ${nodes}`, 'ms', rows)
+    for (const [at, peer, least] of [
+      [1, 'MiniSearch.search()', 25],
+      [2, 'FTS5', 15],
+    ] as const) {
+      const wanted = texts.length === largest && kind === 'phrase' ? { wanted: { atMost: 1 / least } } : {}
+      const what = `a question of ${name}, p50, ${nodes}`
+      report.ratio({ what, unit: 'ms', grove: rows[0]?.p50, peer, of: rows[at]?.p50, ...wanted })
+    }
   }
-  report.ratio({ what: `deep, p50, ${nodes}`, unit: 'ms', grove: depths[1]?.p50, peer: 'none', of: depths[0]?.p50 })
+  const [plain, deep] = await askBoth(ask, questionsFor(texts, questionCount))
+  report.rows(`expansion, ${nodes}`, 'ms', [plain, deep])
+  report.ratio({ what: `deep, p50, ${nodes}`, unit: 'ms', grove: deep.p50, peer: 'none', of: plain.p50 })
+}
+
+/** `none` and `deep` in turn. */
+async function askBoth(ask: Ask, questions: readonly string[]): Promise<readonly [Row, Row]> {
+  const [plainly, deeply] = [turns(questions), turns(questions)]
+  const [plain, deep] = await interleave(questionCount, [
+    ['none', () => ask(plainly(), 'none')],
+    ['deep', () => ask(deeply(), 'deep')],
+  ])
+  if (!plain || !deep) throw new Error('Nothing was measured')
+  return [plain, deep]
 }
 
 /** From the change of a text to the answer that finds it. */
@@ -241,19 +254,14 @@ async function compareDepths(report: Report, place: Place, what: string, questio
   const { ask } = openAsker(place)
   await ask(questions[0] ?? '', 'deep')
   await settledBytes(join(place.folder, place.orgId))
-  const [plain, deeply] = [turns(questions), turns(questions)]
-  const rows = await interleave(questionCount, [
-    ['none', () => ask(plain(), 'none')],
-    ['deep', () => ask(deeply(), 'deep')],
-  ])
-  report.rows(what, 'ms', rows)
+  const rows = await askBoth(ask, questions)
   const wanted = { atMost: 5 }
   report.ratio({
     what: `deep p99, ${what}`,
     unit: 'ms',
-    grove: rows[1]?.p99,
+    grove: rows[1].p99,
     peer: 'none p99',
-    of: rows[0]?.p99,
+    of: rows[0].p99,
     wanted,
   })
 }
