@@ -60,14 +60,13 @@ describe('a search of a dense graph', () => {
     // The first 500 of them end between the two to one node.
     const all = [...many.flat(), connection('n000000', idOf(1), 'is_a')]
     const question = { ...deep, top_k: 1, query: 'title0', scope: { connection_types: ['extends'] } }
-    const answers = [1, 2, 3].map((seed) => {
+    const answers = [1, 2, 3, 4, 5, 6].map((seed) => {
       const other = filled(600, randomOf(seed).shuffled(all))
       const [found] = ask(other, question)
       other.db.close()
       return JSON.stringify(found)
     })
-    expect(answers[1]).to.equal(answers[0])
-    expect(answers[2]).to.equal(answers[0])
+    expect(new Set(answers).size).to.equal(1)
   })
 })
 
