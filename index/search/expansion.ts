@@ -60,8 +60,8 @@ export interface Neighbours {
 
 /**
  * The distinct neighbours of `id` that are admitted, each by the edge that carries most; of equals the first by name of its
- * relation. Looks at `most` edges: a node with more of them leads to the first ones by id, and to those that fit the question
- * best.
+ * relation. Looks at `most` edges: a node with more of them leads to the first ones by id, and beyond that to those that fit
+ * the question best.
  */
 export function neighboursOf(expansion: Expansion, id: string, most: number): Neighbours {
   const best = new Map<string, Neighbour>()
@@ -71,9 +71,8 @@ export function neighboursOf(expansion: Expansion, id: string, most: number): Ne
   const take = (relation: Relation, end: 'source' | 'target') => {
     const type = relation === 'connection' ? 'connection' : 'parent_child'
     const weight = relation === 'connection' && end === 'source' ? ALONG_CONNECTION : OTHERWISE
-    const limit = Math.min(MOST_EDGES_A_KIND, most - looked)
-    const seen = lookAt(expansion, id, end, type, limit)
-    looked += Math.min(seen.edges.length, limit)
+    const seen = lookAt(expansion, id, end, type, Math.max(0, Math.min(MOST_EDGES_A_KIND, most - looked)))
+    looked += seen.edges.length
     cut ||= seen.cut
     for (const [other, connectionType] of seen.edges) {
       if (other === id || (relation === 'connection' && !follow.connection(connectionType))) continue

@@ -32,6 +32,8 @@ const SECOND_HOP = 0.7
 const MOST_EDGES_A_HOP = 4_000
 const MOST_EDGES_OF_A_SOURCE = 1_000
 const LEAST_EDGES_OF_A_SOURCE = 64
+/** Kept back of a hop: the last source may be a hub, which leads to the 100 best hits beyond its share, by each kind of edge. */
+const EDGES_OF_LAST_HUB = 400
 
 /** A node that was reached; `gain` is a share of the best match's score. */
 interface ReachedNode {
@@ -116,12 +118,12 @@ function expandOneHop(
   sources: readonly Source[],
   depth: number,
 ): boolean {
-  let left = MOST_EDGES_A_HOP
+  let left = MOST_EDGES_A_HOP - EDGES_OF_LAST_HUB
   let isCut = false
   for (const [place, source] of sources.entries()) {
     if (left <= 0) return true
     const forOthers = LEAST_EDGES_OF_A_SOURCE * (sources.length - place - 1)
-    const share = Math.min(MOST_EDGES_OF_A_SOURCE, Math.max(LEAST_EDGES_OF_A_SOURCE, left - forOthers))
+    const share = Math.min(MOST_EDGES_OF_A_SOURCE, left, Math.max(LEAST_EDGES_OF_A_SOURCE, left - forOthers))
     const { neighbours, looked, cut } = neighboursOf(expansion, source.id, share)
     left -= looked
     isCut ||= cut

@@ -135,12 +135,12 @@ export function openRows(db: Sqlite.Database) {
 }
 
 function edgesAt(here: End, there: End): string {
-  return `select ${there}, connection_type from edge where ${here} = ? and edge_type = ? order by ${there} limit ?`
+  return `select ${there}, connection_type from edge where ${here} = ? and edge_type = ? order by ${there}, connection_type limit ?`
 }
 
 function edgesAmong(here: End, there: End): string {
   return `select ${there}, connection_type from edge
-          where ${here} = ? and edge_type = ? and ${there} in (select value from json_each(?)) order by ${there}`
+          where ${here} = ? and edge_type = ? and ${there} in (select value from json_each(?)) order by ${there}, connection_type`
 }
 
 /** Decodes the bytes without an incomplete character at their end. */
