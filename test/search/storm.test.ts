@@ -11,7 +11,7 @@ import { type Random, randomOf } from './random.ts'
 import { createSearchIndexIn, removeNode, type SearchIndex, type SearchQuestion } from './rows-in-memory.ts'
 import { answersAnew, questionsOf, setNotes } from './stored-notes.ts'
 
-const seed = 1
+const seed = 4
 const rounds = 6
 const documents = 2_600
 
