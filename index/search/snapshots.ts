@@ -1,4 +1,5 @@
 /** A connection of the search thread to `index.sqlite`, which may be made again beside it. */
+import { open } from 'node:fs/promises'
 import Sqlite from 'better-sqlite3'
 import { busyTimeoutMs, identityOf } from '../sqlite/connection.ts'
 import { asDatabaseFault } from '../sqlite/database-fault.ts'
@@ -7,6 +8,11 @@ import { openRows, type SearchRows } from './rows.ts'
 export interface Snapshots {
   /** All that `read` asks is of one moment. Synchronous. @throws DatabaseFault; what `read` throws */
   read<T>(read: (rows: SearchRows) => T): T
+  /**
+   * Makes durable what has been read so far: commits of `index.sqlite` are not synced, and a power cut could take them back, after
+   * which versions are counted again. The log is the only file to sync: a checkpoint syncs the others. @throws system errors
+   */
+  sync(): Promise<void>
 }
 
 interface Connection {
@@ -40,6 +46,14 @@ export function openSnapshots(file: string): Snapshots {
       } catch (error) {
         throw asDatabaseFault(error, file)
       }
+    },
+    sync: async () => {
+      // No lock lies on the log: closing a descriptor of it drops none.
+      const log = await open(`${file}-wal`).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return undefined
+        throw error
+      })
+      await log?.sync().finally(() => log.close())
     },
   }
 }

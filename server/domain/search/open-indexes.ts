@@ -6,6 +6,7 @@ import { addSegment, liveCountOf, mergeFrom, seal } from '../../../index/search/
 import type { LanguageOf } from '../../../index/search/languages.ts'
 import { catchUp, createOrgIndex, isLarge, memoryOfIndex, type OrgIndex } from '../../../index/search/org-index.ts'
 import type { OrgState, SearchRows } from '../../../index/search/rows.ts'
+import type { Segment } from '../../../index/search/segment.ts'
 import type { Snapshots } from '../../../index/search/snapshots.ts'
 import { type Range, readSegments, writeSegments } from './segment-files.ts'
 
@@ -129,10 +130,16 @@ export function openIndexes(
     }
   }
 
-  const write = (orgId: string, { index }: OpenIndex, segments: Parameters<typeof writeSegments>[1], range: Range) =>
-    writeSegments(join(folder, orgId), segments, { analyzer: ANALYZER_VERSION, epoch: index.epoch, ...range }).catch(
-      report,
-    )
+  /** The rows first: a file must not outlive the versions that it is named by. */
+  const write = async (orgId: string, { index }: OpenIndex, segments: readonly Segment[], range: Range) => {
+    const origin = { analyzer: ANALYZER_VERSION, epoch: index.epoch, ...range }
+    try {
+      await snapshots.sync()
+      await writeSegments(join(folder, orgId), segments, origin)
+    } catch (error) {
+      report(error)
+    }
+  }
 
   /** Drops others than this one, the least recently used first; a file of it may be there, the rows are. */
   const makeRoom = (orgId: string): void => {
