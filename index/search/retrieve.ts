@@ -69,12 +69,9 @@ export interface Retrieved {
 const SNIPPET_READING = 1_048_576
 const LEAST_READING = 16_384
 
-/** Edges in one answer, those with the least ids: about 4 MB. */
-const MOST_EDGES = 10_000
-
-/** Edges that are looked at to find those between two nodes of the answer; of one node the first so many. */
-const MOST_LOOKED_AT = 20_000
-const MOST_LOOKED_AT_A_NODE = 2_000
+/** Edges that are looked at to find those between two nodes of the answer, from the best node on; of one node the first so many. */
+const MOST_LOOKED_AT = 4_000
+const MOST_LOOKED_AT_A_NODE = 1_000
 
 /** Hits that a hub's edges are looked up for. */
 const BEST_FOR_HUBS = 100
@@ -251,6 +248,7 @@ function edgesAmong(rows: SearchRows, orgId: string, ids: ReadonlySet<string>): 
   let left = MOST_LOOKED_AT
   let cut = false
   for (const id of ids) {
+    if (left === 0) return { edges: edges.sort(byName), cut: true }
     const limit = Math.min(left, MOST_LOOKED_AT_A_NODE)
     const seen = rows.edgesFrom(id, limit + 1)
     cut ||= seen.length > limit
@@ -260,8 +258,11 @@ function edgesAmong(rows: SearchRows, orgId: string, ids: ReadonlySet<string>): 
       if (edge?.org_id === orgId) edges.push(edge)
     }
   }
-  edges.sort((a, b) => compare(a.holder, b.holder) || compare(a.edge_type, b.edge_type) || compare(a.key, b.key))
-  return { edges: edges.slice(0, MOST_EDGES), cut: cut || edges.length > MOST_EDGES }
+  return { edges: edges.sort(byName), cut }
+}
+
+function byName(a: EdgeTable, b: EdgeTable): number {
+  return compare(a.holder, b.holder) || compare(a.edge_type, b.edge_type) || compare(a.key, b.key)
 }
 
 function compare(a: string, b: string): number {

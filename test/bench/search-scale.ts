@@ -255,6 +255,7 @@ async function compareDepths(report: Report, place: Place, what: string, questio
   await ask(questions[0] ?? '', 'deep')
   await settledBytes(join(place.folder, place.orgId))
   const rows = await askBoth(ask, questions)
+  report.rows(what, 'ms', rows)
   const wanted = { atMost: 5 }
   report.ratio({
     what: `deep p99, ${what}`,
