@@ -58,7 +58,7 @@ export function wordsOf(text: string, language: Language = 'en'): Word[] {
 
 /**
  * Calls `visit` with the words of `text` by their positions; an identifier comes before its parts. A known word makes no
- * objects: 0.5 µs.
+ * objects.
  */
 export function visitWords(
   text: string,

@@ -18,7 +18,7 @@ function wordsOf(random: Random, count: number): string {
 }
 
 /** Writes the document of this number, or changes it. */
-export function setNote(rows: SearchIndex, random: Random, n: number): void {
+function setNote(rows: SearchIndex, random: Random, n: number): void {
   setDocument(rows, {
     id: `n${n}`,
     title: wordsOf(random, 2),

@@ -122,7 +122,8 @@ async function damage(random: Random, folder: string): Promise<void> {
   else if (way === 1) await truncate(path, at).catch(() => {})
   else {
     // Behind the header.
-    for (let i = 1_024 + (at % 512); i < content.length; i += 512) content[i] = (content[i] ?? 0) ^ (1 << random.below(8))
+    for (let i = 1_024 + (at % 512); i < content.length; i += 512)
+      content[i] = (content[i] ?? 0) ^ (1 << random.below(8))
     await writeFile(path, content).catch(() => {})
   }
 }
