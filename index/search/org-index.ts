@@ -41,9 +41,12 @@ export function catchUp(
   return true
 }
 
+/** Bytes of an index without documents. */
+const EMPTY = 20_000
+
 /** Estimated bytes of memory. */
 export function memoryOfIndex({ texts }: OrgIndex): number {
-  return memoryOf(texts)
+  return EMPTY + memoryOf(texts)
 }
 
 /** Documents, and terms with repetitions, from which on what is live is sealed: about 20 MB of heap. */

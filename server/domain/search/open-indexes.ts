@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ANALYZER_VERSION } from '../../../index/search/analyzer.ts'
-import { addSegment, liveCountOf, mergeFrom, seal } from '../../../index/search/corpus.ts'
+import { addSegment, documentCount, liveCountOf, mergeFrom, seal } from '../../../index/search/corpus.ts'
 import type { LanguageOf } from '../../../index/search/languages.ts'
 import { catchUp, createOrgIndex, isLarge, memoryOfIndex, type OrgIndex } from '../../../index/search/org-index.ts'
 import type { OrgState, SearchRows } from '../../../index/search/rows.ts'
@@ -15,7 +15,13 @@ interface OpenIndex {
   /** Of its segments. */
   ranges: readonly Range[]
   isMerging: boolean
+  /** Its share of what is held, as last counted. */
+  held: Held
 }
+
+type Held = Omit<Gauges, 'opened'>
+
+const nothing: Held = { documents: 0, bytes: 0 }
 
 export interface OpenIndexes {
   /** What `answer` returns, called within one snapshot with an index that is up to it; undefined: there is no such organisation. */
@@ -50,6 +56,8 @@ export function openIndexes(
   const open = new Map<string, OpenIndex>()
   const turns = new Map<string, Promise<unknown>>()
   let opened = 0
+  /** By all. */
+  let held = nothing
 
   const ask = <T>(orgId: string, answer: (index: OrgIndex, rows: SearchRows) => T): Promise<T | undefined> => {
     const turn = (turns.get(orgId) ?? Promise.resolve()).then(() => answerNow(orgId, answer))
@@ -67,21 +75,36 @@ export function openIndexes(
       const known = open.get(orgId)
       const step = snapshots.read((rows) => stepOf(known, rows, languageOf, orgId, answer))
       if (step.kind === 'missing') {
-        open.delete(orgId)
+        drop(orgId)
         return undefined
       }
       if (step.kind === 'stale') {
-        open.set(orgId, await load(orgId, step.state))
+        const loaded = await load(orgId, step.state)
+        drop(orgId)
+        keep(orgId, loaded)
         opened++
       } else if (known) {
-        open.delete(orgId)
-        open.set(orgId, known)
         if (isLarge(known.index)) await sealAndTidy(orgId, known)
+        drop(orgId)
+        keep(orgId, known)
       }
       makeRoom(orgId)
       if (step.kind === 'answered') return step.answer
       await nextTurn()
     }
+  }
+
+  /** As the one that was used last. */
+  const keep = (orgId: string, one: OpenIndex) => {
+    one.held = heldBy(one.index)
+    held = { documents: held.documents + one.held.documents, bytes: held.bytes + one.held.bytes }
+    open.set(orgId, one)
+  }
+
+  const drop = (orgId: string) => {
+    const { documents, bytes } = open.get(orgId)?.held ?? nothing
+    held = { documents: held.documents - documents, bytes: held.bytes - bytes }
+    open.delete(orgId)
   }
 
   const load = async (orgId: string, { epoch, version }: OrgState): Promise<OpenIndex> => {
@@ -96,7 +119,7 @@ export function openIndexes(
       if (texts) addSegment(index.texts, texts)
       index.nodes = to
     }
-    return { index, ranges: stored.map(({ from, to }) => ({ from, to })), isMerging: false }
+    return { index, ranges: stored.map(({ from, to }) => ({ from, to })), isMerging: false, held: nothing }
   }
 
   const sealAndTidy = async (orgId: string, one: OpenIndex): Promise<void> => {
@@ -143,26 +166,18 @@ export function openIndexes(
 
   /** Drops others than this one, the least recently used first; a file of it may be there, the rows are. */
   const makeRoom = (orgId: string): void => {
-    let taken = [...open.values()].reduce((sum, { index }) => sum + memoryOfIndex(index), 0)
-    for (const [id, { index }] of open) {
-      if (taken <= memoryBytes) return
-      if (id === orgId || turns.has(id)) continue
-      taken -= memoryOfIndex(index)
-      open.delete(id)
+    for (const id of open.keys()) {
+      if (held.bytes <= memoryBytes) return
+      if (id !== orgId && !turns.has(id)) drop(id)
     }
   }
 
-  const gauges = (): Gauges => {
-    const indexes = [...open.values()].map(({ index }) => index)
-    const documentsOf = ({ texts }: OrgIndex) =>
-      texts.frozen.reduce((sum, part) => sum + liveCountOf(part), texts.live.documents.size)
-    return {
-      documents: indexes.reduce((sum, index) => sum + documentsOf(index), 0),
-      bytes: indexes.reduce((sum, index) => sum + memoryOfIndex(index), 0),
-      opened,
-    }
-  }
+  const gauges = (): Gauges => ({ ...held, opened })
   return { ask, gauges }
+}
+
+function heldBy(index: OrgIndex): Held {
+  return { documents: documentCount(index.texts), bytes: memoryOfIndex(index) }
 }
 
 type Step<T> =
