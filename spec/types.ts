@@ -39,7 +39,7 @@ export interface paths {
          *     addresses are unique, ignoring case. `Location` is `/auth/me`. Authorization is ignored.
          *
          *     With a good `invitation` of an organisation the new person joins it too: `user.orgs` says so. Where the operator has
-         *     set `SIGNUP=invite`, only those with a good one may sign up, and nobody where it is `closed`: see `GET /auth/config`.
+         *     set `SIGNUP=invite`, a good one is required; with `SIGNUP=closed` all sign-ups are refused: see `GET /auth/config`.
          *     503 `outcome_unknown`: there is an account, which joins the organisation when it signs in, or later by itself.
          */
         post: operations["signUp"];
@@ -151,7 +151,7 @@ export interface paths {
         post?: never;
         /**
          * Delete my account
-         * @description Leaves every organisation, by a commit of each one's repository; organisations in which there is nobody else go to the
+         * @description Leaves every organisation, by a commit of each one's repository; organisations without another member go to the
          *     trash, from where the operator may bring them back for a while. Then the account goes, with its sessions and tokens.
          *     What Git has stays: name and e-mail in commits, in pull requests, and in earlier versions of member files. History
          *     cannot be rewritten without breaking every clone; `hide_email` keeps an address out of it from the start.
@@ -546,7 +546,7 @@ export interface paths {
         put?: never;
         /**
          * Invite people
-         * @description For owners. Whoever has the `token` joins the organisation with that role: with `POST /auth/invitations/accept`, or by
+         * @description For owners. A person with the `token` joins the organisation with that role: with `POST /auth/invitations/accept`, or by
          *     signing up with it as `invitation`. With `email` only the person of that address does. The invitation ends when it is
          *     used up, when it expires, when it is revoked, and when its creator is no owner any more.
          *
@@ -584,7 +584,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke an invitation
-         * @description For owners. Nobody joins by it from then on; who has joined stays a member. One that has ended is 404.
+         * @description For owners. It can be accepted no longer; people who joined by it stay members. One that has ended is 404.
          */
         delete: operations["revokeInvitation"];
         options?: never;
@@ -1445,8 +1445,9 @@ export interface paths {
          *
          *     Matches can be bound: `title:word` and `title:"some words"` must be in the title, `tag:name` and `tag:"a name"` are
          *     tags that a match has, no match has `-word` or `-"a phrase"`. `"A phrase"` stands in each match word for word, among
-         *     the 200 that fit best, unless more than three words are beside it: a sentence that quotes demands nothing. What is
-         *     reached from the matches is not bound by these, but by `scope`.
+         *     the 200 that fit best (4 Mi characters of them), unless more than three words are beside it: a sentence that quotes
+         *     demands nothing. Of each kind the first 16 count; more are words. What is reached from the matches is not bound by
+         *     these, but by `scope`.
          */
         post: operations["searchNodes"];
         delete?: never;
@@ -1505,8 +1506,8 @@ export interface paths {
         /**
          * Disable an account, or make it an administrator
          * @description What a disabled account has open ends with the next request, in every process of the service: sessions, tokens, git.
-         *     Nobody signs in to it: 403 `account_disabled` with the right password. Its memberships stay, for the day on which it is
-         *     enabled. Nobody disables or dismisses themselves.
+         *     A sign-in with the right password is 403 `account_disabled`. Its memberships stay, for the day on which it is
+         *     enabled. An administrator cannot disable or dismiss themselves.
          */
         patch: operations["updateAccount"];
         trace?: never;

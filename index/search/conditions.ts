@@ -4,7 +4,7 @@ import { type Corpus, ranksOf } from './corpus.ts'
 import { proseOf } from './prose.ts'
 import type { QuestionParts } from './query-syntax.ts'
 import type { SearchRows } from './rows.ts'
-import { both, liveOf, tagged } from './scope.ts'
+import { both, liveOf, withTerms } from './scope.ts'
 import type { Admission } from './scores.ts'
 import { isUnspaced } from './scripts.ts'
 import { fold, LANGUAGES } from './stems.ts'
@@ -14,8 +14,9 @@ import { FIELD } from './terms.ts'
 /** Words beside the phrases up to which a question is one of syntax: a longer sentence quotes, and demands nothing. */
 const MOST_FREE_WORDS = 3
 
-/** The best hits whose texts are read for phrases. */
+/** The best hits whose texts are read for phrases, and UTF-16 units of all texts: half a second. */
 export const READ_FOR_PHRASES = 200
+const MOST_UNITS = 4_194_304
 
 /** The phrases that matches must have, folded. */
 export function strictPhrases({ text, phrases }: QuestionParts): readonly string[] {
@@ -36,7 +37,7 @@ function isPhrase(part: string): boolean {
 export function conditionsOf(corpus: Corpus, { titles, tags, excluded }: QuestionParts): Admission | undefined {
   const excludedWords = excluded.filter((part) => !isPhrase(part))
   const [first, ...others] = [
-    ...tags.map((tag) => tagged(corpus, tag)),
+    ...tags.map((tag) => withTerms(corpus, FIELD.tags, new Set([tag]))),
     ...titles.flatMap((title) =>
       [...new Set(allTerms(title))].map((_, at) => withWord(corpus, FIELD.title, title, at)),
     ),
@@ -47,18 +48,8 @@ export function conditionsOf(corpus: Corpus, { titles, tags, excluded }: Questio
 
 /** The documents that have the word at this place of `text` in the field, by its stem in any language. */
 function withWord(corpus: Corpus, field: number, text: string, at: number): Admission {
-  const stems = new Set(LANGUAGES.map((language) => [...new Set(allTerms(text, language))][at]))
-  const masks = corpus.frozen.map(({ segment }) => new Uint8Array(sizeOf(segment.ids)))
-  for (const stem of stems) {
-    if (stem === undefined) continue
-    for (const [i, rank] of ranksOf(corpus, stem).entries()) {
-      const { starts, documents } = corpus.frozen[i]?.segment.fields[field] ?? {}
-      const mask = masks[i]
-      if (rank < 0 || !mask || !starts || !documents) continue
-      for (const document of documents.subarray(starts[rank], starts[rank + 1])) mask[document] = 1
-    }
-  }
-  return { masks, live: liveOf(corpus, ({ terms }) => terms[field]?.some((term) => stems.has(term)) === true) }
+  const stems = LANGUAGES.flatMap((language) => [...new Set(allTerms(text, language))][at] ?? [])
+  return withTerms(corpus, field, new Set(stems))
 }
 
 function negated(corpus: Corpus, { masks, live }: Admission): Admission {
@@ -69,16 +60,19 @@ function negated(corpus: Corpus, { masks, live }: Admission): Admission {
   }
 }
 
-/** Whether the node's title or the indexed part of its text has all of the phrases, and none that is left out. */
-export function hasPhrases(
-  rows: SearchRows,
-  id: string,
-  wanted: readonly string[],
-  excluded: readonly string[],
-): boolean {
-  if (wanted.length === 0 && excluded.length === 0) return true
-  const text = ` ${folded(`${rows.describe(id)?.title ?? ''}\n${proseOf(rows.textStartOf(id)).text}`)} `
-  return wanted.every((phrase) => text.includes(phrase)) && !excluded.some((phrase) => text.includes(phrase))
+/**
+ * Whether the node's title or the indexed part of its text has all of the phrases, and none that is left out. Asked from the
+ * best hit on; false for those that are not read any more.
+ */
+export function phraseTest(rows: SearchRows, wanted: readonly string[], excluded: readonly string[]) {
+  let left = MOST_UNITS
+  return (id: string): boolean => {
+    if (left <= 0) return false
+    const source = rows.textStartOf(id)
+    left -= source.length
+    const text = ` ${folded(`${rows.describe(id)?.title ?? ''}\n${proseOf(source).text}`)} `
+    return wanted.every((phrase) => text.includes(phrase)) && !excluded.some((phrase) => text.includes(phrase))
+  }
 }
 
 /** Whole words, where its script has spaces. */

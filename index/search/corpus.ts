@@ -1,7 +1,7 @@
 /** Documents by their terms: segments, and a small MiniSearch index that takes the changes until it is sealed. */
 import MiniSearch from 'minisearch'
 import { bytesOf, freeze, type LivePostings, merge, numberIn, postingOf, type Segment } from './segment.ts'
-import { rankOf, sizeOf, stringAt } from './string-table.ts'
+import { bytesAt, rankOf, sizeOf, stringAt } from './string-table.ts'
 
 /** The terms of one document: by field, in their order, with repetitions. */
 export interface CorpusDocument {
@@ -91,9 +91,9 @@ function frozenOf(segment: Segment): Frozen {
   }
 }
 
-function killAll(frozen: Frozen, { ids: { bytes, starts } }: Segment): void {
-  for (let n = 0; n + 1 < starts.length; n++) {
-    const document = rankOf(frozen.segment.ids, bytes.subarray(starts[n], starts[n + 1]))
+function killAll(frozen: Frozen, { ids }: Segment): void {
+  for (let n = 0; n < sizeOf(ids); n++) {
+    const document = rankOf(frozen.segment.ids, bytesAt(ids, n))
     if (document >= 0) kill(frozen, document)
   }
 }
@@ -178,7 +178,7 @@ export function* mergeFrom(corpus: Corpus, from: number): Generator<undefined, S
     },
   ] of parts.entries()) {
     for (const document of deadList.slice(before[i])) {
-      const number = rankOf(segment.ids, ids.bytes.subarray(ids.starts[document], ids.starts[document + 1]))
+      const number = rankOf(segment.ids, bytesAt(ids, document))
       if (number >= 0) kill(merged, number)
     }
   }

@@ -25,6 +25,9 @@ const LISTS = { '': 'phrases', '-': 'excluded', 'title:': 'titles', 'tag:': 'tag
 /** A letter or digit makes it a word: `-`, `""` and `title:` alone are text. */
 const HAS_WORD = /[\p{L}\p{N}]/u
 
+/** Of each list the first count; what follows is words. */
+const MOST_OF_A_KIND = 16
+
 const PREFIXES = ['-', 'title:', 'tag:'] as const
 
 /**
@@ -42,8 +45,10 @@ export function parseQuestion(question: string): QuestionParts {
     const end = closing < 0 ? wordEnd(question, from) : closing + 1
     const value = closing < 0 ? question.slice(from, end) : question.slice(from + 1, closing).trim()
     const isWord = HAS_WORD.test(value)
-    const isSyntax = isWord && (closing >= 0 || (prefix !== '' && /^[\p{L}\p{N}]/u.test(value)))
-    if (isSyntax) parts[LISTS[prefix]].push(value)
+    const list = parts[LISTS[prefix]]
+    const hasRoom = list.length < MOST_OF_A_KIND
+    const isSyntax = hasRoom && isWord && (closing >= 0 || (prefix !== '' && /^[\p{L}\p{N}]/u.test(value)))
+    if (isSyntax) list.push(value)
     if (!isSyntax) free.push(question.slice(at, end))
     else if (prefix === '') free.push(value)
     at = end

@@ -1,6 +1,6 @@
 /** Answers a question from an organisation's index and rows: matches, ranked nodes, and the connections among them. */
 import type { EdgeTable } from '../derived/schema.ts'
-import { conditionsOf, excludedPhrases, hasPhrases, READ_FOR_PHRASES, strictPhrases } from './conditions.ts'
+import { conditionsOf, excludedPhrases, phraseTest, READ_FOR_PHRASES, strictPhrases } from './conditions.ts'
 import { type Corpus, documentCount } from './corpus.ts'
 import type { Expansion, FollowedEdges } from './expansion.ts'
 import type { LanguageOf } from './languages.ts'
@@ -141,7 +141,8 @@ function bestHits(
   const [wanted, excluded] = [strictPhrases(parts), excludedPhrases(parts)]
   if (wanted.length === 0 && excluded.length === 0) return scores.best(limit, admitted)
   const best = scores.best(Math.max(limit, READ_FOR_PHRASES), admitted)
-  return best.filter(({ id }) => hasPhrases(rows, id, wanted, excluded)).slice(0, limit)
+  const hasPhrases = phraseTest(rows, wanted, excluded)
+  return best.filter(({ id }) => hasPhrases(id)).slice(0, limit)
 }
 
 function hintOf(corpus: Corpus, query: Query, admission: Admission | undefined): Hint | undefined {

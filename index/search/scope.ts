@@ -23,7 +23,7 @@ export function admissionOf(corpus: Corpus, rows: SearchRows, scope: Scope): Adm
   const conditions = [
     ...(scope.node_ids === undefined ? [] : [listed(corpus, scope.node_ids)]),
     ...(scope.under === undefined ? [] : [listed(corpus, rows.descendantsOf(scope.under))]),
-    ...(scope.tags ?? []).map((tag) => tagged(corpus, tag)),
+    ...(scope.tags ?? []).map((tag) => withTerms(corpus, FIELD.tags, new Set([tag]))),
     ...(scope.updated_after === undefined && scope.updated_before === undefined ? [] : [changedWithin(corpus, scope)]),
   ]
   const [first, ...others] = conditions
@@ -53,17 +53,18 @@ function listed(corpus: Corpus, ids: readonly string[]): Admission {
   return { masks, live }
 }
 
-export function tagged(corpus: Corpus, tag: string): Admission {
-  const ranks = ranksOf(corpus, tag)
-  const masks = corpus.frozen.map(({ segment }, i) => {
-    const mask = new Uint8Array(sizeOf(segment.ids))
-    const rank = ranks[i] ?? -1
-    const { starts, documents } = segment.fields[FIELD.tags] ?? {}
-    if (rank < 0 || !starts || !documents) return mask
-    for (const document of documents.subarray(starts[rank], starts[rank + 1])) mask[document] = 1
-    return mask
-  })
-  return { masks, live: liveOf(corpus, ({ terms }) => terms[FIELD.tags]?.includes(tag) === true) }
+/** The documents that have one of the terms in the field. */
+export function withTerms(corpus: Corpus, field: number, wanted: ReadonlySet<string>): Admission {
+  const masks = corpus.frozen.map(({ segment }) => new Uint8Array(sizeOf(segment.ids)))
+  for (const term of wanted) {
+    for (const [i, rank] of ranksOf(corpus, term).entries()) {
+      const { starts, documents } = corpus.frozen[i]?.segment.fields[field] ?? {}
+      const mask = masks[i]
+      if (rank < 0 || !mask || !starts || !documents) continue
+      for (const document of documents.subarray(starts[rank], starts[rank + 1])) mask[document] = 1
+    }
+  }
+  return { masks, live: liveOf(corpus, ({ terms }) => terms[field]?.some((term) => wanted.has(term)) === true) }
 }
 
 function changedWithin(corpus: Corpus, { updated_after, updated_before }: Scope): Admission {

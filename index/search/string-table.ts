@@ -27,7 +27,7 @@ export function tableOf(sorted: readonly Uint8Array[]): StringTable {
 }
 
 /** The bytes of the string with this rank; a view. */
-function bytesAt({ bytes, starts }: StringTable, rank: number): Uint8Array {
+export function bytesAt({ bytes, starts }: StringTable, rank: number): Uint8Array {
   return bytes.subarray(starts[rank], starts[rank + 1])
 }
 

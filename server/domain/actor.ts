@@ -18,7 +18,7 @@ export interface Anonymous {
   readonly kind: 'anonymous'
 }
 
-/** Whoever runs a command on the data folder: has no account, and needs no role. */
+/** The operator, who runs a command on the data folder: has no account, and needs no role. */
 export interface Operator {
   readonly kind: 'operator'
   readonly name: string

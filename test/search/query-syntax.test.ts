@@ -93,4 +93,10 @@ describe('query syntax', () => {
       expect(growth(parseQuestion, part, 64 * 1_024)).to.be.below(10)
     })
   }
+
+  it('takes the first 16 of a kind; more are words', () => {
+    const { tags, text } = parseQuestion(Array.from({ length: 2_000 }, (_, n) => `tag:t${n}`).join(' '))
+    expect(tags).to.deep.equal(Array.from({ length: 16 }, (_, n) => `t${n}`))
+    expect(text.split(' ')[0]).to.equal('tag:t16')
+  })
 })

@@ -21,7 +21,7 @@ export interface StoredSegments extends Range {
 type Wanted = Pick<Origin, 'analyzer' | 'epoch'>
 
 const dayMs = 24 * 60 * 60_000
-/** Time after which a folder that nobody has read, and a file that nobody finished, are removed. */
+/** Age at which a folder is removed that no process has read since, and the age of an unfinished file. */
 const unusedMs = 30 * dayMs
 const unfinishedMs = dayMs / 24
 
@@ -107,7 +107,7 @@ async function markUsed(folder: string): Promise<void> {
   await utimes(folder, now, now).catch(() => {})
 }
 
-/** Removes what no organisation needs, and what nobody has used for 30 days or has not finished in an hour. @throws system errors */
+/** Removes folders of no organisation, folders unused for 30 days, and files unfinished for an hour. @throws system errors */
 export async function removeUnusedSegments(root: string, isOrg: (id: string) => Promise<boolean>): Promise<void> {
   for (const orgId of await namesIn(root)) {
     const folder = join(root, orgId)
