@@ -1,6 +1,6 @@
 /** What a question demands of its matches beside the words that rank them: phrases, titles, tags, and words left out. */
 import { allTerms, wordsOf } from './analyzer.ts'
-import { type Corpus, ranksOf } from './corpus.ts'
+import type { Corpus } from './corpus.ts'
 import { proseOf } from './prose.ts'
 import type { QuestionParts } from './query-syntax.ts'
 import type { SearchRows } from './rows.ts'
@@ -8,7 +8,6 @@ import { both, liveOf, withTerms } from './scope.ts'
 import type { Admission } from './scores.ts'
 import { isUnspaced } from './scripts.ts'
 import { fold, LANGUAGES } from './stems.ts'
-import { sizeOf } from './string-table.ts'
 import { FIELD } from './terms.ts'
 
 /** Words beside the phrases up to which a question is one of syntax: a longer sentence quotes, and demands nothing. */
