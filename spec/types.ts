@@ -1424,9 +1424,9 @@ export interface paths {
         put?: never;
         /**
          * Search, and follow the graph from what was found
-         * @description For members, and for anyone once the organisation is published. Finds the `top_k` nodes that fit the query best (`matches`) and follows edges from them. `nodes` has
-         *     the matches and what was reached, best first on one scale, so that a reader with room for k takes the first k.
-         *     With any expansion, `connections` has every edge whose two ends are both in `nodes`.
+         * @description For members, and for anyone once the organisation is published. Finds the `top_k` nodes that fit the query best
+         *     (`matches`) and follows edges from them. `nodes` has the matches and what was reached, best first on one scale, so that
+         *     a reader with room for k takes the first k. With any expansion, `connections` has every edge whose two ends are both in `nodes`.
          *
          *     | `expansion_depth` | follows, from the matches | hops |
          *     |---|---|---|
@@ -1434,6 +1434,11 @@ export interface paths {
          *     | `shallow` | children | 1 |
          *     | `standard` | children, parents | 1 |
          *     | `deep` | children, parents, connections in both directions | 2 |
+         *
+         *     With any expansion, names lead on too, for questions whose answer needs two texts: where the query has the title of one
+         *     of the 5 best matches, what it has beyond that match is asked again together with the match's rarest names (words with a
+         *     capital letter), and what is found gains up to half of the match's score, an eighth where edges lead on from it. Such a
+         *     match names its `bridge`.
          *
          *     The same data gives the same answer: scores have 6 significant digits, and ties go by node id. At most 500
          *     nodes and, with `include_raw_text`, 16 MiB are answered; beyond that what scores lowest goes, and `truncated`
@@ -2811,17 +2816,23 @@ export interface components {
             /** @description Bounds matches and expansion alike. */
             scope?: components["schemas"]["SearchScope"] | null;
             /**
-             * @description Whether `nodes` carry `text_content`.
+             * @description `true`: `nodes` carry `text_content`; `passages`: the best `passages` of it, without the marks of Markdown.
              * @default false
+             * @enum {boolean|string|null}
              */
-            include_raw_text: boolean | null;
+            include_raw_text: true | false | "passages" | null;
             /**
              * @description How many `nodes`; the matches are among them, and all of them stay.
              * @default 500
              */
             max_nodes: number | null;
-            /** @description How many characters (UTF-16) all `text_content` together may have; by rank, the last one ends with a paragraph. */
+            /** @description How many characters (UTF-16) all `text_content` or `passages` together may have; by rank, the last text ends with a paragraph, a passage is whole or left out. */
             max_chars?: number | null;
+            /**
+             * @description Whether `matches` and `nodes` carry an `explanation` of their scores.
+             * @default false
+             */
+            explain: boolean | null;
         };
         /** @description Bounds matches and expansion alike; what is given holds together. */
         SearchScope: {
@@ -2849,16 +2860,93 @@ export interface components {
             node_id: components["schemas"]["Uuid"];
             /** @description The title that was searched. */
             title: string;
-            /** @description How well it fits; comparable within one answer. */
+            /** @description How well it fits, by BM25, and with an expansion what the `bridge` adds; comparable within one answer. */
             score: number;
             /** @description 1 is the best. */
             rank: number;
             /** @description The passage of the text that fits best. */
             snippet: string;
-            /** @description Which words of the query were found. */
+            /** @description Which words of the query were found; none where only the `bridge` led here. */
             matched_terms: string[];
+            /** @description With an expansion, the match whose names led here or raised this one. */
+            bridge?: {
+                from: components["schemas"]["Uuid"];
+                /** @description Its names, in lower case, the rarest first. */
+                words: string[];
+            };
             /** @description The commit of `main` that was searched; absent while there is none. */
             commit_id?: components["schemas"]["Oid"];
+            explanation?: components["schemas"]["MatchExplanation"];
+        };
+        /** @description With `explain`. The scores of the terms, and of the bridge, add up to the score of the match. */
+        MatchExplanation: {
+            /** @description Those of the query that the node has, by field. */
+            terms: {
+                /** @description As it is indexed. */
+                term: string;
+                /** @description The word of the query; another word with the same term may stand for it. */
+                word?: string;
+                /**
+                 * @description `text` is the title with the text; what stands in the `title` counts 0.3 more.
+                 * @enum {string}
+                 */
+                field: "text" | "title";
+                /** @description How often it occurs. */
+                count: number;
+                /** @description How rare it is in the organisation. */
+                idf: number;
+                /** @description Of the field, and of the term: less than 1 for a word that is only similar, more for one that is repeated. */
+                weight: number;
+                /** @description How many different terms the field has. */
+                length: number;
+                /** @description The mean of that over the organisation. */
+                average_length: number;
+                /** @description What it adds. */
+                score: number;
+            }[];
+            /** @description What the names of another match add. */
+            bridge?: {
+                from: components["schemas"]["Uuid"];
+                /** @description Its names, in lower case, the rarest first. */
+                words: string[];
+                /** @description What they add. */
+                score: number;
+            };
+        };
+        /** @description With `explain`. `own` and `gained` add up to the score of the node. */
+        NodeExplanation: {
+            /** @description By its own words, and by the bridge. */
+            own: number;
+            /** @description From a neighbour. */
+            gained: number;
+            /**
+             * @description By which it gained: the best match's score times `strength · weight · dilution · novelty / (1 + ln(1 + degree))^¼`;
+             *     absent where nothing was gained.
+             */
+            edge?: {
+                from: components["schemas"]["Uuid"];
+                /** @description What that node passes on, by its score and by how much of its title the query has. */
+                strength: number;
+                /** @description 1 along a connection; 0.25 against one, or between parent and child. */
+                weight: number;
+                /** @description Less where that node has many neighbours. */
+                dilution: number;
+                /** @description 0.7 to 1: how much of the query it has that that node lacks. */
+                novelty: number;
+                /** @description How many edges it has itself, up to 16 in either direction. */
+                degree: number;
+            };
+        };
+        /** @description A part of a node's text, without the marks of Markdown. */
+        SearchPassage: {
+            /** @description The nearest heading above; empty if there is none. */
+            heading: string;
+            /** @description The line of the text in which it begins. */
+            line: number;
+            /** @description Some paragraphs of one section: 60 to 250 words where they can be had. */
+            text: string;
+            /** @description How well it fits; comparable within one answer, 0 where it has no word of the query. */
+            score: number;
         };
         /** @description A node that the query found or that was reached from one. */
         SearchNode: {
@@ -2885,8 +2973,11 @@ export interface components {
             partly_indexed?: boolean;
             /** @description With `include_raw_text`. */
             text_content?: string;
-            /** @description Whether `text_content` ends early, or is missing, for `max_chars`; absent where it is whole. */
+            /** @description With `include_raw_text: passages`, best first: those that have words of the query, else the first one. */
+            passages?: components["schemas"]["SearchPassage"][];
+            /** @description Whether text or passages are missing for want of room; absent where they are not. */
             text_truncated?: boolean;
+            explanation?: components["schemas"]["NodeExplanation"];
         };
         /** @description What a search found. */
         SearchAnswer: {

@@ -13,8 +13,14 @@ export interface Bridge {
   readonly gain: number
   /** The match whose names they are. */
   readonly from: string
-  /** The names, as terms, the rarest first. */
-  readonly terms: readonly string[]
+  /** The names in lower case, the rarest first. */
+  readonly words: readonly string[]
+}
+
+/** A word of a seed, and its term. */
+interface Name {
+  readonly term: string
+  readonly word: string
 }
 
 /** The best matches that are looked at, and the share by rarity of its title that the question must have. */
@@ -56,33 +62,34 @@ export function bridgesOf(
   for (const { id: from, score } of hits.slice(0, SEEDS)) {
     const title = expansion.rows.describe(from)?.title ?? ''
     if (coverage.query.searched !== 'all' || titleShare(coverage, from, title) < LEAST_TITLE_SHARE) continue
-    const terms = namesIn(expansion, coverage, from, title)
-    if (terms.length === 0) continue
+    const names = namesIn(expansion, coverage, from, title)
+    if (names.length === 0) continue
+    const words = names.map(({ word }) => word)
     const strength = ((hasEdges(expansion, from) ? STRENGTH_WITH_EDGES : STRENGTH) * score) / top
-    const reached = reachedBy(coverage, from, terms, admission)
+    const reached = reachedBy(coverage, from, names, admission)
     const best = reached[0]?.score ?? 0
     for (const { id, score: found } of reached) {
       const gain = strength * (found / best) ** 4
-      if (gain > (bridges.get(id)?.gain ?? 0)) bridges.set(id, { gain, from, terms })
+      if (gain > (bridges.get(id)?.gain ?? 0)) bridges.set(id, { gain, from, words })
     }
   }
   return bridges
 }
 
 /** The rarest terms of a node that begin with a capital letter and are not in the question. */
-function namesIn({ rows }: Expansion, { corpus, query }: Coverage, id: string, title: string): string[] {
+function namesIn({ rows }: Expansion, { corpus, query }: Coverage, id: string, title: string): Name[] {
   const text = `${title}\n${proseOf(rows.textStartOf(id).slice(0, READING)).text}`
   const most = MOST_DOCUMENTS * documentCount(corpus)
-  const documents = new Map<string, number>()
-  visitWords(text, languageIn(corpus, id), ({ term, isStopWord }, start) => {
-    if (isStopWord || documents.has(term) || query.conceptOf.has(term) || !isCapital(text.charAt(start))) return
-    documents.set(term, documentFrequency(corpus, FIELD.all, term))
+  const names = new Map<string, Name & { count: number }>()
+  visitWords(text, languageIn(corpus, id), ({ term, isStopWord }, start, end) => {
+    if (isStopWord || names.has(term) || query.conceptOf.has(term) || !isCapital(text.charAt(start))) return
+    const count = documentFrequency(corpus, FIELD.all, term)
+    names.set(term, { term, word: text.slice(start, end).toLowerCase(), count })
   })
-  return [...documents]
-    .filter(([, count]) => count >= LEAST_DOCUMENTS && count <= most)
-    .sort((a, b) => a[1] - b[1] || (a[0] < b[0] ? -1 : 1))
+  return [...names.values()]
+    .filter(({ count }) => count >= LEAST_DOCUMENTS && count <= most)
+    .sort((a, b) => a.count - b.count || (a.term < b.term ? -1 : 1))
     .slice(0, MOST_NAMES)
-    .map(([term]) => term)
 }
 
 function isCapital(letter: string): boolean {
@@ -93,14 +100,14 @@ function isCapital(letter: string): boolean {
 function reachedBy(
   coverage: Coverage,
   seed: string,
-  names: readonly string[],
+  names: readonly Name[],
   admission: Admission | undefined,
 ): readonly ScoredHit[] {
   const { corpus, query } = coverage
   const covered = conceptsIn(coverage, seed)
   const lacking = query.terms.filter(({ term }) => !covered.has(query.conceptOf.get(term) ?? -1))
   const weight = NAMES_WEIGHT / Math.sqrt(names.length)
-  const scores = scoreTerms(corpus, SEARCHED.all, [...lacking, ...names.map((term) => ({ term, weight }))])
+  const scores = scoreTerms(corpus, SEARCHED.all, [...lacking, ...names.map(({ term }) => ({ term, weight }))])
   return scores
     .best(MOST_REACHED + 1, admission)
     .filter(({ id }) => id !== seed)

@@ -22,6 +22,9 @@ export interface RankedNode {
   readonly depth: number
   /** The node one hop nearer from which most was gained; null for a match. */
   readonly via: string | null
+  /** Part of `score`, not rounded, and the edge by which it was gained. */
+  readonly gained: number
+  readonly edge: GainingEdge | undefined
 }
 
 /** The most nodes of one answer. Of one node, as many neighbours are considered. */
@@ -38,9 +41,19 @@ const LEAST_EDGES_OF_A_SOURCE = 40
 /** Kept back of a hop: the last source may be a hub, which leads to the 100 best hits beyond its share, by each kind of edge. */
 const EDGES_OF_LAST_HUB = 400
 
+/** The edge by which a node gained most: `strength · weight · dilution · novelty / (1 + ln(1 + degree))^¼`. */
+export interface GainingEdge {
+  readonly from: string
+  /** What the node at the other end passes on, as a share of the best match's score. */
+  readonly strength: number
+  readonly weight: number
+  readonly dilution: number
+}
+
 /** A node that was reached; `gain` is a share of the best match's score. */
 interface ReachedNode {
   gain: number
+  edge: GainingEdge | undefined
   depth: number
   via: string | null
   relation: 'match' | Relation
@@ -67,7 +80,7 @@ export function rankNodes(
 ): { nodes: RankedNode[]; cut: boolean } {
   const top = matches[0]?.score ?? 0
   const found = new Map<string, ReachedNode>(
-    matches.map(({ id }) => [id, { gain: 0, depth: 0, via: null, relation: 'match' }]),
+    matches.map(({ id }) => [id, { gain: 0, edge: undefined, depth: 0, via: null, relation: 'match' }]),
   )
   const scored = (id: string, step: ReachedNode): RankedNode => ({
     id,
@@ -75,6 +88,8 @@ export function rankNodes(
     relation: step.relation,
     depth: step.depth,
     via: step.via,
+    gained: top * step.gain,
+    edge: step.edge,
   })
   let cut = false
   if (level.hops > 0)
@@ -130,11 +145,11 @@ function expandOneHop(
       const known = found.get(neighbour.id)
       if (known && known.depth > 0 && known.depth < depth) continue
       const gain = source.strength === 0 ? 0 : dilution * gainOf(expansion, coverage, source, neighbour)
-      if (!known) found.set(neighbour.id, { gain, depth, via: source.id, relation: neighbour.relation })
-      else if (known.depth === 0 && depth === 1) known.gain = Math.max(known.gain, gain)
-      else if (known.depth === depth && gain > known.gain) {
-        found.set(neighbour.id, { gain, depth, via: source.id, relation: neighbour.relation })
-      }
+      if (known && gain <= known.gain) continue
+      const { id, weight, relation } = neighbour
+      const edge = gain === 0 ? undefined : { from: source.id, strength: source.strength, weight, dilution }
+      if (known?.depth !== 0) found.set(id, { gain, edge, depth, via: source.id, relation })
+      else if (depth === 1) found.set(id, { ...known, gain, edge })
     }
   }
   return reached.length < sources.length || reached.some(({ cut }) => cut)
@@ -163,6 +178,12 @@ function neighboursOfAll(expansion: Expansion, sources: readonly Source[]): Reac
 }
 
 function gainOf(expansion: Expansion, coverage: Coverage, { id, strength }: Source, to: Neighbour): number {
-  const novelty = 0.7 + 0.3 * newShare(coverage, id, to.id)
-  return (strength * to.weight * novelty) / (1 + Math.log(1 + degreeOf(expansion, to.id))) ** 0.25
+  return (
+    (strength * to.weight * noveltyOf(coverage, id, to.id)) / (1 + Math.log(1 + degreeOf(expansion, to.id))) ** 0.25
+  )
+}
+
+/** How much of what a node lacks of the query a neighbour has: 0.7 to 1. */
+export function noveltyOf(coverage: Coverage, from: string, to: string): number {
+  return 0.7 + 0.3 * newShare(coverage, from, to)
 }

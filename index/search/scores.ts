@@ -13,6 +13,7 @@ import {
   placeOf,
   ranksOf,
 } from './corpus.ts'
+import { heapOfBest } from './heap.ts'
 import { countAt, MANY, postingOf } from './segment.ts'
 import { sizeOf } from './string-table.ts'
 
@@ -39,7 +40,24 @@ export interface Admission {
   readonly live: ReadonlySet<number>
 }
 
+/** What a term adds to a score in a field. */
+export interface ScorePart {
+  readonly term: string
+  readonly field: number
+  /** Occurrences in the document. */
+  readonly count: number
+  /** Distinct terms of the document in the field, and their mean over all documents. */
+  readonly length: number
+  readonly averageLength: number
+  readonly idf: number
+  /** Of the term in the question, and of the field. */
+  readonly weight: number
+  readonly score: number
+}
+
 export interface Scores {
+  /** In the order of the terms; their scores add up to that of the document. */
+  explain(id: string): readonly ScorePart[]
   /** Undefined where no term occurs in the document, or there is none. */
   find(id: string): Hit | undefined
   /** The first `limit` by score, rounded to 6 digits, equals by id. */
@@ -83,21 +101,22 @@ interface List {
  */
 export function scoreTerms(corpus: Corpus, searched: readonly SearchedField[], terms: readonly WeightedTerm[]): Scores {
   const lists = listsOf(corpus, searched, terms)
-  const exact = (countOf: (list: List) => number, lengthOf: (field: number) => number) =>
-    scoreOf(lists, terms, countOf, lengthOf)
-  const ofFrozen = (part: Frozen, i: number, document: number) =>
-    exact(
-      (list) => countIn(part, list, i, document),
-      (field) => part.segment.lengths[field]?.[document] ?? 0,
-    )
-  const ofLive = (shortId: number) =>
-    exact(
-      (list) => list.live?.get(shortId) ?? 0,
-      (field) => liveLength(corpus.live, shortId, field),
-    )
-  const at = ({ i, number }: Place) => {
+  const ofFrozen = (part: Frozen, i: number, document: number): CountedTerms => ({
+    countOf: (list) => countIn(part, list, i, document),
+    lengthOf: (field) => part.segment.lengths[field]?.[document] ?? 0,
+  })
+  const ofLive = (shortId: number): CountedTerms => ({
+    countOf: (list) => list.live?.get(shortId) ?? 0,
+    lengthOf: (field) => liveLength(corpus.live, shortId, field),
+  })
+  const countedAt = ({ i, number }: Place) => {
     const part = corpus.frozen[i]
     return part === undefined ? ofLive(number) : ofFrozen(part, i, number)
+  }
+  const at = (place: Place) => scoreOf(lists, terms, countedAt(place))
+  const explain = (id: string): readonly ScorePart[] => {
+    const place = placeOf(corpus, id)
+    return place === undefined ? [] : partsOf(lists, terms, countedAt(place))
   }
   const find = (id: string): Hit | undefined => {
     const place = placeOf(corpus, id)
@@ -113,7 +132,7 @@ export function scoreTerms(corpus: Corpus, searched: readonly SearchedField[], t
     rounded.sort((a, b) => b.score - a.score || (a.hit.id < b.hit.id ? -1 : 1))
     return rounded.slice(0, limit).map(({ hit }) => hit)
   }
-  return { find, best }
+  return { explain, find, best }
 }
 
 /** By term, then by field: the order in which MiniSearch adds. */
@@ -141,23 +160,39 @@ function countIn({ segment }: Frozen, { ranks, searched: { field } }: List, i: n
   return at < 0 ? 0 : countAt(postings, at)
 }
 
+/** How often terms occur in one document. */
+interface CountedTerms {
+  readonly countOf: (list: List) => number
+  /** Distinct terms in the field. */
+  readonly lengthOf: (field: number) => number
+}
+
+function partsOf(lists: readonly List[], terms: readonly WeightedTerm[], document: CountedTerms): ScorePart[] {
+  return lists.flatMap((list): ScorePart[] => {
+    const { searched, idf, average: averageLength } = list
+    const { field, boost } = searched
+    const [count, length] = [document.countOf(list), document.lengthOf(field)]
+    if (count === 0) return []
+    const of = { term: terms[list.term]?.term ?? '', field, count, length, averageLength, idf }
+    return [{ ...of, weight: list.weight * boost, score: partOf(list, count, length) }]
+  })
+}
+
+function partOf({ searched, weight, idf, average }: List, count: number, length: number): number {
+  const norm = K * (1 - B + (B * length) / average)
+  return weight * searched.boost * (idf * ((count * (K + 1)) / (count + norm)))
+}
+
 /** The operations and their order are MiniSearch's (`calcBM25Score`, `termResults`, `combineResults`), since sums round. */
-function scoreOf(
-  lists: readonly List[],
-  terms: readonly WeightedTerm[],
-  countOf: (list: List) => number,
-  lengthOf: (field: number) => number,
-): Hit | undefined {
+function scoreOf(lists: readonly List[], terms: readonly WeightedTerm[], document: CountedTerms): Hit | undefined {
   const found: string[] = []
   let score = 0
   let ofTerm = 0
   let last = -1
   for (const list of lists) {
-    const count = countOf(list)
+    const count = document.countOf(list)
     if (count === 0) continue
-    const { searched, weight, idf, average } = list
-    const norm = K * (1 - B + (B * lengthOf(searched.field)) / average)
-    const part = weight * searched.boost * (idf * ((count * (K + 1)) / (count + norm)))
+    const part = partOf(list, count, document.lengthOf(list.searched.field))
     if (list.term === last) ofTerm += part
     else {
       if (last >= 0) score = found.length === 1 ? ofTerm : score + ofTerm
@@ -246,38 +281,4 @@ function sumFrozen({ segment, dead }: Frozen, lists: readonly List[], i: number,
     }
   }
   return { sums, touched, count }
-}
-
-/** Keeps the greatest numbers that it is given. */
-function heapOfBest(limit: number) {
-  const heap = new Float64Array(limit)
-  let size = 0
-  const rise = (from: number, value: number) => {
-    let at = from
-    for (let up = (at - 1) >> 1; at > 0 && (heap[up] ?? 0) > value; up = (at - 1) >> 1) {
-      heap[at] = heap[up] ?? 0
-      at = up
-    }
-    heap[at] = value
-  }
-  const sink = (value: number) => {
-    let at = 0
-    for (;;) {
-      let child = 2 * at + 1
-      if (child >= size) break
-      if (child + 1 < size && (heap[child + 1] ?? 0) < (heap[child] ?? 0)) child++
-      if ((heap[child] ?? 0) >= value) break
-      heap[at] = heap[child] ?? 0
-      at = child
-    }
-    heap[at] = value
-  }
-  return {
-    add(value: number): void {
-      if (size < limit) rise(size++, value)
-      else if (value > (heap[0] ?? 0)) sink(value)
-    },
-    /** The least of the greatest; 0 while there are fewer than `limit`. */
-    least: (): number => (size < limit ? 0 : (heap[0] ?? 0)),
-  }
 }

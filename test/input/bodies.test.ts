@@ -175,8 +175,19 @@ describe('input', () => {
       ],
       [
         'that are no booleans',
+        { query: 'x', explain: 'yes' },
+        { loc: ['body', 'explain'], msg: 'Input should be a valid boolean', type: 'bool_type', input: 'yes' },
+      ],
+      [
+        'out of a set that has booleans',
         { query: 'x', include_raw_text: 'yes' },
-        { loc: ['body', 'include_raw_text'], msg: 'Input should be a valid boolean', type: 'bool_type', input: 'yes' },
+        {
+          loc: ['body', 'include_raw_text'],
+          msg: 'Input should be true, false or passages',
+          type: 'enum',
+          ctx: { expected: 'true, false, passages' },
+          input: 'yes',
+        },
       ],
       [
         'unknown, with a slash',

@@ -142,7 +142,8 @@ const anEdit: fc.Arbitrary<Edit> = fc.oneof(
   { weight: 1, arbitrary: anId.map((id): Edit => ({ kind: 'removal', id })) },
 )
 
-export const edits = fc.array(anEdit, { minLength: 1, maxLength: 40 })
+/** As long as they may be: of a few edits hardly a question finds anything. */
+export const edits = fc.array(anEdit, { minLength: 1, maxLength: 40, size: 'max' })
 
 export const aScope = fc.record(
   {
@@ -165,8 +166,9 @@ export const aQuestion = fc
   .record({
     query: aQuery,
     top_k: fc.integer({ min: 1, max: 4 }),
-    scope: fc.option(aScope, { nil: undefined }),
-    include_raw_text: fc.boolean(),
+    scope: fc.option(aScope, { nil: undefined, freq: 2 }),
+    include_raw_text: fc.constantFrom<boolean | 'passages'>(false, true, 'passages'),
+    explain: fc.boolean(),
   })
   .map(({ scope, ...rest }) => (scope ? { ...rest, scope } : rest))
 

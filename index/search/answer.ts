@@ -1,0 +1,113 @@
+/** What an answer says of its matches and nodes. */
+import type { Coverage } from './coverage.ts'
+import type { Expansion } from './expansion.ts'
+import { explainMatch, explainNode, type MatchExplanation, type NodeExplanation } from './explanation.ts'
+import type { BridgedHits } from './matches.ts'
+import { proseOf } from './prose.ts'
+import type { Query } from './query.ts'
+import type { RankedNode } from './ranking.ts'
+import { type DescribedNode, INDEXED_BYTES, type SearchRows } from './rows.ts'
+import { roundScore, type ScoredHit } from './scores.ts'
+import type { ShownText, ShowText } from './shown-text.ts'
+import { snippetOf } from './snippet.ts'
+import { languageIn } from './terms.ts'
+
+export interface RetrievedMatch {
+  node_id: string
+  title: string
+  /** BM25, and what the bridge adds. */
+  score: number
+  /** From 1. */
+  rank: number
+  snippet: string
+  /** The query's own words, in lower case and in its order. */
+  matched_terms: string[]
+  /** The match whose names, in lower case, led here. */
+  bridge?: { from: string; words: string[] }
+  commit_id?: string
+  explanation?: MatchExplanation
+}
+
+export interface RetrievedNode extends Omit<RankedNode, 'gained' | 'edge'>, ShownText {
+  title: string
+  tags: string[]
+  commit_id?: string
+  /** Only the beginning of its text is searched. */
+  partly_indexed?: boolean
+  explanation?: NodeExplanation
+}
+
+/** UTF-16 units that are read for the snippets of one answer, in the order of rank, and the least for each match. */
+const SNIPPET_READING = 1_048_576
+const LEAST_READING = 16_384
+
+/** All that an answer is told from. */
+export interface Answering {
+  readonly expansion: Expansion
+  readonly coverage: Coverage
+  readonly bridged: BridgedHits
+  readonly described: Describer
+  readonly explains: boolean
+}
+
+type Describer = (id: string) => DescribedNode | undefined
+
+/** Reads each node once. */
+export function describer(rows: SearchRows): Describer {
+  const known = new Map<string, DescribedNode | undefined>()
+  return (id) => {
+    if (!known.has(id)) known.set(id, rows.describe(id))
+    return known.get(id)
+  }
+}
+
+export function describeMatches(answer: Answering, hits: readonly ScoredHit[]): RetrievedMatch[] {
+  const { expansion, coverage, bridged, described, explains } = answer
+  const { corpus, query, scores } = coverage
+  let unread = SNIPPET_READING
+  return hits.map(({ id, score, terms }, i): RetrievedMatch => {
+    const node = described(id)
+    const source = expansion.rows.textStartOf(id).slice(0, Math.max(unread, LEAST_READING))
+    unread -= source.length
+    const bridge = bridged.bridges.get(id)
+    return {
+      node_id: id,
+      title: node?.title ?? '',
+      score: roundScore(score),
+      rank: i + 1,
+      snippet: snippetOf(query, proseOf(source).text, languageIn(corpus, id)),
+      matched_terms: matchedWords(query, terms),
+      ...(bridge === undefined ? {} : { bridge: { from: bridge.from, words: [...bridge.words] } }),
+      ...commitOf(node),
+      ...(explains ? { explanation: explainMatch(scores, query, bridged.top, id, bridge) } : {}),
+    }
+  })
+}
+
+function commitOf(node: DescribedNode | undefined): { commit_id?: string } {
+  return typeof node?.head === 'string' ? { commit_id: node.head } : {}
+}
+
+function matchedWords(query: Query, terms: readonly string[]): string[] {
+  const concepts = new Set(terms.map((term) => query.conceptOf.get(term)))
+  return [...query.words].filter(([, concept]) => concepts.has(concept)).map(([word]) => word)
+}
+
+/** @param show what it shows of its text */
+export function describeNode(answer: Answering, node: RankedNode, show: ShowText | undefined): RetrievedNode {
+  const { expansion, coverage, bridged, described, explains } = answer
+  const found = described(node.id)
+  return {
+    id: node.id,
+    title: found?.title ?? '',
+    score: node.score,
+    relation: node.relation,
+    depth: node.depth,
+    via: node.via,
+    tags: found === undefined ? [] : (JSON.parse(found.tags) as string[]), // written by index-node.ts
+    ...commitOf(found),
+    ...((found?.bytes ?? 0) > INDEXED_BYTES ? { partly_indexed: true } : {}),
+    ...(show && found ? show(found) : {}),
+    ...(explains ? { explanation: explainNode(expansion, coverage, bridged.scoreOf(node.id), node) } : {}),
+  }
+}

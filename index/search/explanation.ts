@@ -1,0 +1,82 @@
+/** Says of what the scores of an answer are made. */
+import type { Bridge } from './bridge.ts'
+import type { Coverage } from './coverage.ts'
+import { degreeOf, type Expansion } from './expansion.ts'
+import type { Query } from './query.ts'
+import { noveltyOf, type RankedNode } from './ranking.ts'
+import { roundScore, type Scores } from './scores.ts'
+import { FIELD } from './terms.ts'
+
+/** What a term adds to a match: `weight · idf · count · 2.2 / (count + 1.2 · (0.25 + 0.75 · length / average_length))`. */
+interface ExplainedTerm {
+  /** As it is indexed. */
+  term: string
+  /** The word of the question; absent where the term is only similar to one. */
+  word?: string
+  field: 'text' | 'title'
+  count: number
+  idf: number
+  weight: number
+  /** Distinct terms of the node in the field, and their mean over the organisation. */
+  length: number
+  average_length: number
+  score: number
+}
+
+export interface MatchExplanation {
+  /** The scores of these, and what the bridge adds, are the match's score. */
+  terms: ExplainedTerm[]
+  /** What the names of another match add. */
+  bridge?: { from: string; words: string[]; score: number }
+}
+
+export interface NodeExplanation {
+  /** By the node's own words, and by the bridge. */
+  own: number
+  /** From neighbours; with `own` the node's score. */
+  gained: number
+  /** By which most was gained: `strength · weight · dilution · novelty / (1 + ln(1 + degree))^¼` of the best match's score. */
+  edge?: { from: string; strength: number; weight: number; dilution: number; novelty: number; degree: number }
+}
+
+export function explainMatch(scores: Scores, query: Query, top: number, id: string, bridge?: Bridge): MatchExplanation {
+  const wordOf = new Map([...query.words].map(([word, concept]) => [concept, word]))
+  const terms = scores.explain(id).map(({ term, field, averageLength, ...part }): ExplainedTerm => {
+    const word = wordOf.get(query.conceptOf.get(term) ?? -1)
+    return {
+      term,
+      ...(word === undefined ? {} : { word }),
+      field: field === FIELD.title ? 'title' : 'text',
+      count: part.count,
+      idf: roundScore(part.idf),
+      weight: roundScore(part.weight),
+      length: part.length,
+      average_length: roundScore(averageLength),
+      score: roundScore(part.score),
+    }
+  })
+  if (bridge === undefined) return { terms }
+  return { terms, bridge: { from: bridge.from, words: [...bridge.words], score: roundScore(top * bridge.gain) } }
+}
+
+/** @param own its score before the expansion */
+export function explainNode(
+  expansion: Expansion,
+  coverage: Coverage,
+  own: number,
+  { id, gained, edge }: RankedNode,
+): NodeExplanation {
+  const explained = { own: roundScore(own), gained: roundScore(gained) }
+  if (edge === undefined) return explained
+  return {
+    ...explained,
+    edge: {
+      from: edge.from,
+      strength: roundScore(edge.strength),
+      weight: edge.weight,
+      dilution: roundScore(edge.dilution),
+      novelty: roundScore(noveltyOf(coverage, edge.from, id)),
+      degree: degreeOf(expansion, id),
+    },
+  }
+}

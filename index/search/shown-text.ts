@@ -1,0 +1,119 @@
+/** The texts of an answer: whole ones or the best passages of each, as long as there is room. */
+import { contentTerms } from './analyzer.ts'
+import { type Corpus, idf } from './corpus.ts'
+import { passagesOf } from './passages.ts'
+import { proseOf } from './prose.ts'
+import type { Query } from './query.ts'
+import type { DescribedNode, SearchRows } from './rows.ts'
+import { roundScore } from './scores.ts'
+import { FIELD, languageIn } from './terms.ts'
+
+/** A part of a text, without the marks of Markdown. */
+export interface ShownPassage {
+  /** The nearest heading above, '' if there is none. */
+  heading: string
+  /** Of the text, from 1: where the passage begins. */
+  line: number
+  text: string
+  /** By the words of the question, comparable within one answer; 0 where it has none. */
+  score: number
+}
+
+export interface ShownText {
+  text_content?: string
+  /** Best first, equals as they stand in the text. */
+  passages?: ShownPassage[]
+  /** Text is missing for want of room. */
+  text_truncated?: boolean
+}
+
+/** Asked from the best node on. */
+export type ShowText = (node: DescribedNode) => ShownText
+
+/** Passages of one node. */
+const MOST_PASSAGES = 3
+
+/** UTF-16 units of all texts of which passages are looked for; where they end, nodes have none. */
+const PASSAGE_READING = 1_048_576
+
+/** As in scores.ts; the distinct terms of a passage of 100 words stand for the mean. */
+const K = 1.2
+const B = 0.75
+const USUAL_LENGTH = 50
+
+/** @param mostChars UTF-16 units of all texts together; the last one ends with a paragraph */
+export function wholeTexts(rows: SearchRows, mostChars = Number.POSITIVE_INFINITY): ShowText {
+  let left = mostChars
+  return ({ id }) => {
+    const text = rows.textOf(id)
+    if (text.length <= left) {
+      left -= text.length
+      return { text_content: text }
+    }
+    const kept = beginningOf(text, left)
+    left = 0
+    return { ...(kept === '' ? {} : { text_content: kept }), text_truncated: true }
+  }
+}
+
+/** @param mostChars UTF-16 units of all passages together; one that has no room is left out */
+export function bestPassages(
+  rows: SearchRows,
+  corpus: Corpus,
+  query: Query,
+  mostChars = Number.POSITIVE_INFINITY,
+): ShowText {
+  let left = mostChars
+  let unread = PASSAGE_READING
+  return ({ id, title }) => {
+    const source = unread > 0 && left > 0 ? rows.textStartOf(id) : ''
+    unread -= source.length
+    const best = rankedPassages(corpus, query, id, title, source)
+    const passages: ShownPassage[] = []
+    for (const passage of best) {
+      if (passage.text.length > left) break
+      left -= passage.text.length
+      passages.push(passage)
+    }
+    const isCut = passages.length < best.length || (source === '' && rows.textStartOf(id) !== '')
+    if (passages.length < best.length) left = 0
+    return { passages, ...(isCut ? { text_truncated: true } : {}) }
+  }
+}
+
+/** The best passages of a node that say anything of the question; its first one where none does. */
+function rankedPassages(corpus: Corpus, query: Query, id: string, title: string, source: string): ShownPassage[] {
+  const several = passagesOf(title, source)
+  const prose = proseOf(source).text
+  const language = languageIn(corpus, id)
+  const all =
+    several.length > 0
+      ? several.map(({ start, end, heading, line }) => ({ heading, line, text: prose.slice(start, end) }))
+      : [{ heading: '', line: 1, text: prose.trim() }]
+  const scored = all
+    .filter(({ text }) => text !== '')
+    .map((passage) => ({
+      ...passage,
+      score: roundScore(scoreOf(corpus, query, contentTerms(`${passage.heading}\n${passage.text}`, language))),
+    }))
+  const found = scored.filter(({ score }) => score > 0).sort((a, b) => b.score - a.score)
+  return (found.length > 0 ? found : scored.slice(0, 1)).slice(0, MOST_PASSAGES)
+}
+
+/** BM25 of a passage, by the rarity of terms among the nodes. */
+function scoreOf(corpus: Corpus, query: Query, terms: readonly string[]): number {
+  const counts = new Map<string, number>()
+  for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1)
+  const norm = K * (1 - B + (B * counts.size) / USUAL_LENGTH)
+  return query.terms.reduce((sum, { term, weight }) => {
+    const count = counts.get(term) ?? 0
+    if (count === 0) return sum
+    return sum + weight * idf(corpus, FIELD.all, term) * ((count * (K + 1)) / (count + norm))
+  }, 0)
+}
+
+/** Ends with the last paragraph that has room, else with a line or a word; never between the halves of a surrogate pair. */
+function beginningOf(text: string, room: number): string {
+  const end = ['\n\n', '\n', ' '].map((border) => text.lastIndexOf(border, room)).find((at) => at > 0)
+  return text.slice(0, end ?? room).replace(/[\uD800-\uDBFF]$/, '')
+}

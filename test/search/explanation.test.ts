@@ -1,0 +1,146 @@
+/** Of what scores are made, and names that lead from one match to another. */
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { roundScore } from '../../index/search/scores.ts'
+import { aQuestion, ask, child, DEPTHS, edits, indexOf, link, matchesIn, note, perform } from './notes.ts'
+import { createSearchIndex, type Retrieved, retrieve } from './rows-in-memory.ts'
+
+/** Scores have 6 digits, as have the parts that they are made of. */
+const isClose = (one: number, other: number) => Math.abs(one - other) <= 1e-5 * Math.max(Math.abs(one), 1)
+
+const sumOf = (parts: readonly { score: number }[]) => parts.reduce((sum, { score }) => sum + score, 0)
+
+/** Whoever knows the formulas can compute each score from what the answer says. */
+function expectExplained({ matches, nodes }: Retrieved): void {
+  for (const { score, explanation, bridge } of matches) {
+    if (explanation === undefined) throw new Error('A match is not explained')
+    const total = sumOf(explanation.terms) + (explanation.bridge?.score ?? 0)
+    expect(isClose(total, score), `${total} for ${score}`).to.equal(true)
+    expect(explanation.bridge && { from: explanation.bridge.from, words: explanation.bridge.words }).to.deep.equal(
+      bridge,
+    )
+    for (const { weight, idf, count, length, average_length, score: part } of explanation.terms) {
+      const said = (weight * idf * count * 2.2) / (count + 1.2 * (0.25 + (0.75 * length) / average_length))
+      expect(isClose(said, part), `${said} for ${part}`).to.equal(true)
+    }
+  }
+  const top = matches[0]?.score ?? 0
+  for (const { score, explanation } of nodes) {
+    if (explanation === undefined) throw new Error('A node is not explained')
+    const { own, gained, edge } = explanation
+    expect(isClose(own + gained, score), `${own} and ${gained} for ${score}`).to.equal(true)
+    const { strength, weight, dilution, novelty, degree } = edge ?? {
+      strength: 0,
+      weight: 0,
+      dilution: 0,
+      novelty: 0,
+      degree: 0,
+    }
+    const said = (top * strength * weight * dilution * novelty) / (1 + Math.log(1 + degree)) ** 0.25
+    expect(isClose(said, gained), `${said} for ${gained}`).to.equal(true)
+  }
+}
+
+describe('search: explanations', () => {
+  it('add up to each score, by the formulas of the document, whatever is asked', () => {
+    let gained = 0
+    fc.assert(
+      fc.property(edits, aQuestion, fc.constantFrom(...DEPTHS), (done, question, expansion_depth) => {
+        const answer = retrieve(perform(createSearchIndex(), done), { ...question, expansion_depth, explain: true })
+        expectExplained(answer)
+        gained += answer.nodes.filter(({ explanation }) => explanation?.edge).length
+      }),
+      { numRuns: 300 },
+    )
+    expect(gained, 'nodes that gained').to.be.above(50)
+  })
+
+  it('change nothing else, and are there only when they are asked for', () => {
+    fc.assert(
+      fc.property(edits, aQuestion, fc.constantFrom(...DEPTHS), (done, question, expansion_depth) => {
+        const index = perform(createSearchIndex(), done)
+        const plain = retrieve(index, { ...question, expansion_depth, explain: false })
+        const { matches, nodes, ...rest } = retrieve(index, { ...question, expansion_depth, explain: true })
+        const without = <T extends { explanation?: unknown }>({ explanation: _, ...more }: T) => more
+        expect({ ...rest, matches: matches.map(without), nodes: nodes.map(without) }).to.deep.equal(plain)
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  it('name the word, the field, the count and the weight', () => {
+    const index = indexOf([note('a', { title: 'Zebra', text: 'zebras and a zebra' }), note('b', { text: 'grass' })])
+    const [match] = ask(index, 'zebra zebra', { explain: true }).matches
+    expect(
+      match?.explanation?.terms.map(({ term, word, field, count, weight }) => [term, word, field, count, weight]),
+    ).to.deep.equal([
+      ['zebra', 'zebra', 'text', 3, roundScore(Math.SQRT2)],
+      ['zebra', 'zebra', 'title', 1, 0.424264],
+    ])
+  })
+})
+
+/** The question names Casablanca; who was born where stands in the text of another person. */
+describe('search: bridges', () => {
+  const fillers = Array.from({ length: 120 }, (_, n) => note(`filler${n}`, { text: `grass number ${n}` }))
+  const film = note('film', { title: 'Casablanca', text: 'A film of 1942 that was directed by Michael Kertesz.' })
+  const person = note('person', { title: 'Kertesz', text: 'Michael Kertesz was born in Budapest.' })
+  const other = note('other', { title: 'Birth', text: 'Where a director was born is in no film.' })
+  const question = 'Where was the director of Casablanca born?'
+  const notes = [film, person, other, ...fillers]
+
+  it('lead from the match that the question names to what its names stand in', () => {
+    const answer = ask(indexOf(notes), question, { expansion_depth: 'shallow', explain: true })
+    const found = answer.matches.find(({ node_id }) => node_id === 'person')
+    expect(found?.bridge).to.deep.equal({ from: 'film', words: ['kertesz', 'michael'] })
+    expect(found?.explanation?.bridge?.score).to.be.above(0)
+    expectExplained(answer)
+  })
+
+  it('find what has no word of the question', () => {
+    const [plain, bridged] = (['none', 'shallow'] as const).map((expansion_depth) =>
+      ask(indexOf([film, { ...person, text: 'Michael Kertesz came from Budapest.' }, ...fillers]), question, {
+        expansion_depth,
+      }),
+    )
+    expect(plain && matchesIn(plain)).to.deep.equal(['film'])
+    expect(bridged && matchesIn(bridged)).to.deep.equal(['film', 'person'])
+    expect(bridged?.matches[1]?.matched_terms).to.deep.equal([])
+  })
+
+  it('give a quarter where edges that are followed lead on', () => {
+    const scoreOf = (answer: Retrieved) =>
+      answer.matches.find(({ node_id }) => node_id === 'person')?.explanation?.bridge?.score ?? 0
+    const without = ask(indexOf(notes, [link('film', 'other')]), question, {
+      expansion_depth: 'standard',
+      explain: true,
+    })
+    const beside = ask(indexOf(notes, [child('other', 'film')]), question, {
+      expansion_depth: 'standard',
+      explain: true,
+    })
+    expect(scoreOf(beside) / scoreOf(without)).to.be.closeTo(0.25, 1e-4)
+  })
+
+  it('lead nowhere without expansion, out of the scope, past what the syntax forbids, and from a phrase', () => {
+    const index = indexOf(notes)
+    const bridged = (query: string, more: object = {}) =>
+      ask(index, query, { expansion_depth: 'shallow', ...more })
+        .matches.filter(({ bridge }) => bridge)
+        .map(({ node_id }) => node_id)
+    expect(bridged(question)).to.include('person')
+    expect(bridged(question, { expansion_depth: 'none' })).to.deep.equal([])
+    expect(bridged(question, { scope: { node_ids: ['film', 'other'] } })).to.not.include('person')
+    expect(bridged(`${question} -Budapest`)).to.not.include('person')
+    expect(bridged('Casablanca')).to.include('person')
+    expect(bridged('"Casablanca"')).to.deep.equal([])
+  })
+
+  it('take names from the first 16,384 characters, and none that is in every fiftieth node', () => {
+    const far = { ...film, text: `${'x '.repeat(8_192)}Michael Kertesz` }
+    const ids = (answer: Retrieved) => answer.matches.filter(({ bridge }) => bridge).map(({ node_id }) => node_id)
+    expect(ids(ask(indexOf([far, person, ...fillers]), question, { expansion_depth: 'shallow' }))).to.deep.equal([])
+    const common = fillers.map((filler) => ({ ...filler, text: `${filler.text} by Michael Kertesz` }))
+    expect(ids(ask(indexOf([film, person, ...common]), question, { expansion_depth: 'shallow' }))).to.deep.equal([])
+  })
+})
