@@ -34,7 +34,10 @@ function run() {
     lineOffset: -1,
     cachedData,
   })
-  if (cachedData === undefined || script.cachedDataRejected) keepLater(script, file, checksum)
+  // Another run may make the cache while this one starts.
+  const isMissing = () => script.cachedDataRejected === true || readCache(file, checksum) === undefined
+  if (cachedData === undefined || script.cachedDataRejected === true)
+    keepLater(() => isMissing() && writeCache(file, checksum, script.createCachedData()))
   script.runInThisContext()(exports, require, module, bundle, __dirname)
 }
 
@@ -55,15 +58,15 @@ function readCache(file, checksum) {
   }
 }
 
-/** The cache holds the functions that have run by then. */
-function keepLater(script, file, checksum) {
-  const keep = () => {
+/** Once, after the start: the cache holds the functions that have run by then. */
+function keepLater(keep) {
+  const keepNow = () => {
     clearTimeout(timer)
-    process.off('exit', keep)
-    writeCache(file, checksum, script.createCachedData())
+    process.off('exit', keepNow)
+    keep()
   }
-  const timer = setTimeout(keep, startMs).unref()
-  process.once('exit', keep)
+  const timer = setTimeout(keepNow, startMs).unref()
+  process.once('exit', keepNow)
 }
 
 /** In place by a rename, so that no run reads half of it. A folder that cannot be written, or a full disk, is no fault. */
