@@ -1,7 +1,7 @@
 /**
  * Runs the bundle of its own name beside it, `<name>.cjs`, with V8's code cache: what V8 compiled of the bundle in an earlier
- * run is read from a file, which halves the CPU time of a start. server/build.js copies this file into dist/, under the name
- * of each bundle. The first run makes the cache; where its folder cannot be written, every run compiles.
+ * run is read from a file, which takes a third off the CPU time of a start. server/build.js copies this file into dist/, under
+ * the name of each bundle. The first run makes the cache; where its folder cannot be written, every run compiles.
  */
 const { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs')
 const { basename, dirname, join } = require('node:path')
@@ -10,7 +10,7 @@ const { Script } = require('node:vm')
 const { isMainThread, threadId } = require('node:worker_threads')
 const { crc32 } = require('node:zlib')
 
-/** Milliseconds after which a service or a thread has started, so that the cache holds what a start needs. A command makes it when it ends. */
+/** Milliseconds after which a service or a thread has started. A command makes its cache when it ends. */
 const startMs = isMainThread ? 2_000 : 300
 /** Checksums of the bundle and of the cached data: V8 compares only the length of the one, and trusts the other. */
 const headerBytes = 8
