@@ -1,18 +1,34 @@
 /**
- * Bundles what runs into dist/: `main.js`, `cli.js` and the thread that draws graphs, each one file with all JavaScript that
- * it needs, but that `grove serve` loads main.js: no other command pays for loading the service. A service that opened the
+ * Bundles what runs into dist/: `main`, `cli` and the threads that draw graphs and search, each one file with all JavaScript
+ * that it needs, but that `grove serve` loads main: no other command pays for loading the service. A service that opened the
  * files of its packages one by one had 273 open at once. Packages stay outside that are compiled for the machine, or that are
- * served as files.
+ * served as files. `<name>.cjs` is the bundle, `<name>.js` what runs it: bundle-loader.cjs.
  */
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
+const temporaryPrefix = '.tmp-'
 const external = ['argon2', 'better-sqlite3', 'swagger-ui-dist']
 
 const mainOutside = {
   name: 'main.js stays outside cli.js',
   setup: ({ onResolve }) => onResolve({ filter: /^\.\/main\.ts$/ }, () => ({ path: './main.js', external: true })),
+}
+
+/** V8 reads JSON many times faster than the same data as an object of JavaScript. */
+const dataAsJson = {
+  name: 'data as JSON',
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /\/eld\/src\/ngrams\/extrasmall\.js$/ }, async ({ path }) => {
+      const { ngramsData } = await import(pathToFileURL(path))
+      return { contents: `export const ngramsData = ${parsed(ngramsData)}` }
+    })
+    onLoad({ filter: /\/(passwords|db)\.json$/ }, async ({ path }) => {
+      return { contents: `module.exports = ${parsed(JSON.parse(await readFile(path, 'utf8')))}`, loader: 'js' }
+    })
+  },
 }
 
 const { metafile, outputFiles } = await build({
@@ -26,12 +42,15 @@ const { metafile, outputFiles } = await build({
   outbase: 'server',
   bundle: true,
   external,
-  plugins: [mainOutside],
+  plugins: [mainOutside, dataAsJson],
   platform: 'node',
   target: 'node20',
-  format: 'esm',
-  // Bundled CommonJS asks for node's own modules by `require`.
-  banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+  // Modules have no code cache that a program could keep, scripts have, and they can `require` but not `import()`.
+  format: 'cjs',
+  supported: { 'dynamic-import': false },
+  outExtension: { '.js': '.cjs' },
+  banner: { js: "'use strict'; const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
+  define: { 'import.meta.url': 'bundleUrl' },
   // For `node --enable-source-maps`; the sources are not in it.
   sourcemap: 'linked',
   sourcesContent: false,
@@ -40,8 +59,20 @@ const { metafile, outputFiles } = await build({
   metafile: true,
   write: false,
 })
-for (const { path, text, contents } of outputFiles) await replace(path, path.endsWith('.js') ? inAscii(text) : contents)
-await replace('dist/LICENSES.txt', await licencesOf(packagesIn(Object.keys(metafile.inputs))))
+const loader = await readFile('server/bundle-loader.cjs')
+const made = outputFiles.flatMap(({ path, text, contents }) =>
+  path.endsWith('.cjs')
+    ? [
+        [path, inAscii(text)],
+        [path.replace(/cjs$/, 'js'), loader],
+      ]
+    : [[path, contents]],
+)
+// The project's own says that a file named .js is an ECMAScript module, which takes longer to load.
+made.push([resolve('dist/package.json'), '{ "type": "commonjs" }\n'])
+made.push([resolve('dist/LICENSES.txt'), await licencesOf(packagesIn(Object.keys(metafile.inputs)))])
+for (const [path, contents] of made) await replace(path, contents)
+await removeOthers(made.map(([path]) => path))
 
 /**
  * V8 reads a file of ASCII alone a tenth faster, for it holds one byte for each letter. esbuild leaves other letters in
@@ -51,12 +82,25 @@ function inAscii(text) {
   return text.replace(/[^\x00-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
+function parsed(data) {
+  return `JSON.parse(${JSON.stringify(JSON.stringify(data))})`
+}
+
 /** A service that runs may read the file at any moment. */
 async function replace(path, contents) {
   await mkdir(dirname(path), { recursive: true })
-  const temporary = join(dirname(path), `.tmp-${process.pid}`)
+  const temporary = join(dirname(path), `${temporaryPrefix}${process.pid}`)
   await writeFile(temporary, contents)
   await rename(temporary, path)
+}
+
+/** What another version of this file has made. Not code caches, nor what another build is writing. */
+async function removeOthers(paths) {
+  for (const entry of await readdir('dist', { recursive: true, withFileTypes: true })) {
+    const path = resolve(entry.parentPath, entry.name)
+    const isKept = path.includes('code-cache') || entry.name.startsWith(temporaryPrefix) || paths.includes(path)
+    if (entry.isFile() && !isKept) await rm(path, { force: true })
+  }
 }
 
 /** The folders of the packages that are in the bundle. */

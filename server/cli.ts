@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** The command `grove`: reads the command line and calls one function. */
 import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
@@ -222,13 +221,17 @@ for (const stream of [process.stdout, process.stderr]) {
   })
 }
 
-try {
-  await program.parseAsync()
-} catch (thrown) {
-  // After a signal, any error is a consequence of the interruption.
-  const error: unknown = signal?.aborted ? signal.reason : thrown
-  process.exitCode = exitCodeOf(error)
-  if (!(error instanceof CommanderError)) process.stderr.write(`grove: ${explain(error)}\n`)
+void run()
+
+async function run(): Promise<void> {
+  try {
+    await program.parseAsync()
+  } catch (thrown) {
+    // After a signal, any error is a consequence of the interruption.
+    const error: unknown = signal?.aborted ? signal.reason : thrown
+    process.exitCode = exitCodeOf(error)
+    if (!(error instanceof CommanderError)) process.stderr.write(`grove: ${explain(error)}\n`)
+  }
 }
 
 /** 2: the caller can correct it; 1: it failed; after a signal, 128 plus its number. */

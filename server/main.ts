@@ -15,22 +15,26 @@ import { startWorkers, WorkerFailed } from './workers.ts'
 /** Milliseconds after which the process ends in any case; it must tolerate being killed at any moment anyway. */
 const stopTimeoutMs = 14_000
 
-try {
-  const config = readConfig()
-  if (cluster.isWorker) {
-    // A message to a first process that has just died; 'disconnect' comes next.
-    cluster.worker?.on('error', () => {})
-    stopWhenAsked(await startService(config, { sweeps: isSweeper(), sharedLimits: true }))
-  } else {
-    const service = await (config.workers > 1 ? startWorkers(config) : startService(config))
-    stopWhenAsked(service)
-    process.stdout.write(`Grove is listening on ${service.url}\n`)
-    const log = createLog(config.logLevel)
-    for (const found of await checkConfig(config)) log.warn(`configuration: ${found}`)
+void start()
+
+async function start(): Promise<void> {
+  try {
+    const config = readConfig()
+    if (cluster.isWorker) {
+      // A message to a first process that has just died; 'disconnect' comes next.
+      cluster.worker?.on('error', () => {})
+      stopWhenAsked(await startService(config, { sweeps: isSweeper(), sharedLimits: true }))
+    } else {
+      const service = await (config.workers > 1 ? startWorkers(config) : startService(config))
+      stopWhenAsked(service)
+      process.stdout.write(`Grove is listening on ${service.url}\n`)
+      const log = createLog(config.logLevel)
+      for (const found of await checkConfig(config)) log.warn(`configuration: ${found}`)
+    }
+  } catch (error) {
+    process.stderr.write(explain(error))
+    process.exit(1)
   }
-} catch (error) {
-  process.stderr.write(explain(error))
-  process.exit(1)
 }
 
 /** A worker is stopped by signals or when the process that started it ends. */

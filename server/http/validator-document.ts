@@ -39,9 +39,26 @@ function readItem(item: object, answersOf: OperationId | undefined): Record<stri
     const { operationId, parameters, requestBody, responses } = value
     if (answersOf !== undefined && answersOf !== operationId) return []
     const asked = { ...(parameters && { parameters }), ...(requestBody && { requestBody }) }
-    return [[key, lean({ ...asked, responses: answersOf === undefined ? {} : responses })]]
+    return [
+      [
+        key,
+        { ...asRecord(lean(asked)), responses: answersOf === undefined ? {} : distinct(asRecord(lean(responses))) },
+      ],
+    ]
   })
   return Object.fromEntries(entries)
+}
+
+/** Without what `default` says too: each response is a schema to compile, and most are the same problem with another status. */
+function distinct(responses: Record<string, unknown>): Record<string, unknown> {
+  const others = JSON.stringify(responses.default)
+  return Object.fromEntries(
+    Object.entries(responses).filter(([status, one]) => status === 'default' || JSON.stringify(one) !== others),
+  )
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value ?? {}))
 }
 
 /** Words for people, and what is not validated. */

@@ -63,8 +63,20 @@ export function createSearchIndexIn(file: string): SearchIndex {
   return addOrg(db, 'org')
 }
 
+const statements = new WeakMap<Sqlite.Database, Map<string, Sqlite.Statement>>()
+
+/** Compiling a statement takes longer than running it. */
+function prepared(db: Sqlite.Database, sql: string): Sqlite.Statement {
+  const known = statements.get(db) ?? new Map<string, Sqlite.Statement>()
+  statements.set(db, known)
+  const statement = known.get(sql) ?? db.prepare(sql)
+  known.set(sql, statement)
+  return statement
+}
+
 export function addOrg(db: Sqlite.Database, orgId: string): SearchIndex {
-  db.prepare(
+  prepared(
+    db,
     `insert into org (id, name, published, require_pull_requests, created_at, updated_at, head, epoch)
      values (?, 'org', 0, 0, '', '', '', 'epoch')`,
   ).run(orgId)
@@ -73,28 +85,30 @@ export function addOrg(db: Sqlite.Database, orgId: string): SearchIndex {
 
 /** The organisation's next version. */
 function nextVersion({ db, orgId }: SearchIndex): number {
-  return Number(db.prepare('update org set version = version + 1 where id = ? returning version').pluck().get(orgId))
+  return Number(prepared(db, 'update org set version = version + 1 where id = ? returning version').pluck().get(orgId))
 }
 
 export function setDocument(index: SearchIndex, document: SearchDocument): void {
   const { id, title, text, tags, updatedAt, commitId } = document
   const { db } = index
-  db.prepare('delete from tombstone where node_id = ?').run(id)
-  db.prepare(
+  prepared(db, 'delete from tombstone where node_id = ?').run(id)
+  prepared(
+    db,
     `insert into node (id, org_id, title, description, tags, properties, created_at, updated_at, head, ledger, version, changed)
      values (?, ?, ?, '', ?, '{}', '', ?, ?, '', 0, ?)
      on conflict do update set title = excluded.title, tags = excluded.tags, updated_at = excluded.updated_at,
        head = excluded.head, changed = excluded.changed`,
   ).run(id, index.orgId, title, JSON.stringify(tags), updatedAt, commitId ?? null, nextVersion(index))
-  db.prepare('insert into node_text values (?, ?) on conflict do update set text = excluded.text').run(id, text)
+  prepared(db, 'insert into node_text values (?, ?) on conflict do update set text = excluded.text').run(id, text)
 }
 
 /** Replaces all edges that `holder` holds; nothing where there is no such node. */
 export function setEdges(index: SearchIndex, holder: string, edges: readonly SearchEdge[]): void {
   const { db } = index
-  if (db.prepare('update node set changed = ? where id = ?').run(nextVersion(index), holder).changes === 0) return
-  db.prepare('delete from edge where holder = ?').run(holder)
-  const insert = db.prepare(
+  if (prepared(db, 'update node set changed = ? where id = ?').run(nextVersion(index), holder).changes === 0) return
+  prepared(db, 'delete from edge where holder = ?').run(holder)
+  const insert = prepared(
+    db,
     `insert into edge (org_id, holder, key, edge_type, source, target, connection_type, label) values (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   for (const { id, edge_type, source, target, connection_type, label } of edges)
@@ -103,8 +117,8 @@ export function setEdges(index: SearchIndex, holder: string, edges: readonly Sea
 
 export function removeNode(index: SearchIndex, id: string): void {
   const { db } = index
-  if (db.prepare('delete from node where id = ?').run(id).changes > 0)
-    db.prepare('insert into tombstone values (?, ?, ?)').run(id, index.orgId, nextVersion(index))
+  if (prepared(db, 'delete from node where id = ?').run(id).changes > 0)
+    prepared(db, 'insert into tombstone values (?, ?, ?)').run(id, index.orgId, nextVersion(index))
 }
 
 /** Takes in what has changed, as the search thread does, and answers. */

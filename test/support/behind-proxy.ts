@@ -3,7 +3,7 @@
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
 import { startService } from '../../server/service.ts'
-import { type Answer, client, type Grove, newDataDir, password } from './grove.ts'
+import { type Answer, client, type Grove, newDataDir, password, passwordCost } from './grove.ts'
 
 export interface BehindProxyOptions {
   readonly now?: () => Date
@@ -22,6 +22,7 @@ export async function startBehindProxy({ now, rateLimit = true }: BehindProxyOpt
     workers: 1,
     searchMemory: 256 * 1_048_576,
     signup: 'open' as const,
+    passwordCost,
   }
   const service = await startService(
     { ...config, trustProxy: ['loopback'] },

@@ -41,7 +41,7 @@ export interface GroveOptions {
 }
 
 /** The least that argon2 takes. */
-const passwordCost = { memoryKib: 1024, passes: 2 }
+export const passwordCost = { memoryKib: 1024, passes: 2 }
 
 /** Takes 20 ms, where a child takes a second. Answers are checked against the spec. */
 export async function startGrove(options: GroveOptions = {}): Promise<Grove> {

@@ -15,20 +15,24 @@ const report = (error: unknown) => {
   const code = error instanceof GitError ? error.code : undefined
   post({ kind: 'warning', code, message: error instanceof Error ? error.message : String(error) })
 }
-const languageOf = await loadLanguages()
-const indexes = openIndexes(openSnapshots(file), folder, memoryBytes, languageOf, report)
+void start()
 
-parentPort?.on('message', (order: SearchOrder) => {
-  void answer(order)
-    .catch(toFault)
-    .then((outcome) => post({ kind: 'outcome', number: order.number, outcome, gauges: indexes.gauges() }))
-})
+async function start(): Promise<void> {
+  const languageOf = await loadLanguages()
+  const indexes = openIndexes(openSnapshots(file), folder, memoryBytes, languageOf, report)
 
-async function answer({ orgId, question }: SearchOrder): Promise<Outcome> {
-  const found = await indexes.ask(orgId, ({ texts }, rows) => retrieve(texts, rows, languageOf, orgId, question))
-  if (found === undefined) return { kind: 'missing' }
-  const nodes = found.nodes.map((node) => ({ ...node, org_id: orgId }))
-  return { kind: 'answered', answer: { ...found, nodes, connections: found.connections.map(toGraphEdge) } }
+  const answer = async ({ orgId, question }: SearchOrder): Promise<Outcome> => {
+    const found = await indexes.ask(orgId, ({ texts }, rows) => retrieve(texts, rows, languageOf, orgId, question))
+    if (found === undefined) return { kind: 'missing' }
+    const nodes = found.nodes.map((node) => ({ ...node, org_id: orgId }))
+    return { kind: 'answered', answer: { ...found, nodes, connections: found.connections.map(toGraphEdge) } }
+  }
+
+  parentPort?.on('message', (order: SearchOrder) => {
+    void answer(order)
+      .catch(toFault)
+      .then((outcome) => post({ kind: 'outcome', number: order.number, outcome, gauges: indexes.gauges() }))
+  })
 }
 
 /** Errors lose their class between threads. */
