@@ -42,7 +42,7 @@ const LEAST_EDGES_OF_A_SOURCE = 40
 const EDGES_OF_LAST_HUB = 400
 
 /** The edge by which a node gained most: `strength · weight · dilution · novelty / (1 + ln(1 + degree))^¼`. */
-export interface GainingEdge {
+interface GainingEdge {
   readonly from: string
   /** What the node at the other end passes on, as a share of the best match's score. */
   readonly strength: number

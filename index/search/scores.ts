@@ -41,7 +41,7 @@ export interface Admission {
 }
 
 /** What a term adds to a score in a field. */
-export interface ScorePart {
+interface ScorePart {
   readonly term: string
   readonly field: number
   /** Occurrences in the document. */

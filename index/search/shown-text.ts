@@ -9,7 +9,7 @@ import { roundScore } from './scores.ts'
 import { FIELD, languageIn } from './terms.ts'
 
 /** A part of a text, without the marks of Markdown. */
-export interface ShownPassage {
+interface ShownPassage {
   /** The nearest heading above, '' if there is none. */
   heading: string
   /** Of the text, from 1: where the passage begins. */
