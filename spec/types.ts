@@ -1456,6 +1456,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/suggest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Suggest titles while one is typed
+         * @description For members, and for anyone once the organisation is published. Finds the nodes in whose titles each word of `q` is the
+         *     beginning of a word, whole words included, in any order; case and accents do not matter, and words are not reduced to
+         *     stems. A space at the end changes nothing: the last word may still go on. Where no title has them all so, words of 4 to
+         *     32 letters, the first 8 of them, may differ from the beginning of a word by one letter (one too many, one missing, another one).
+         *
+         *     Han and kana match wherever they stand in a title; Thai, Lao, Khmer and Burmese by the words that they divide into.
+         *     `searchIndex` is found by `index`, too.
+         *
+         *     In order: the title that `q` is; fewer errors; more edges (up to 64 in either direction count); the shorter title; node id. Where over 100
+         *     titles match, those with the fewest words are ordered so, equals by node id. The same data gives the same answer. Where `q` has no
+         *     word, nothing is suggested.
+         */
+        get: operations["suggestTitles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/accounts": {
         parameters: {
             query?: never;
@@ -2906,6 +2942,19 @@ export interface components {
              */
             hint?: "scope_is_empty" | "only_stop_words" | "no_term_known";
         };
+        /** @description A node whose title fits what is typed. */
+        Suggestion: {
+            node_id: components["schemas"]["Uuid"];
+            /** @description The title on `main`. */
+            title: string;
+        };
+        /** @description Titles that fit what is typed. */
+        Suggestions: {
+            /** @description As it was asked. */
+            query: string;
+            /** @description Best first. */
+            suggestions: components["schemas"]["Suggestion"][];
+        };
         /**
          * @description The codes of this version, by status; see the table of codes.
          * @enum {string}
@@ -3295,6 +3344,13 @@ export interface components {
          * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
          */
         account_id: components["schemas"]["AnyId"];
+        /**
+         * @description What is typed so far.
+         * @example wha
+         */
+        suggest_q: string;
+        /** @description How many titles. */
+        suggest_limit: number;
         /**
          * @description Part of the e-mail or the name; the case of ASCII letters does not matter.
          * @example ann
@@ -6339,6 +6395,59 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    suggestTitles: {
+        parameters: {
+            query: {
+                /**
+                 * @description What is typed so far.
+                 * @example wha
+                 */
+                q: components["parameters"]["suggest_q"];
+                /** @description How many titles. */
+                limit?: components["parameters"]["suggest_limit"];
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer.
+                 * @example W/"42"
+                 */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The titles. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Suggestions"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];

@@ -51,6 +51,13 @@ export interface EdgeFrom {
   readonly target: string
 }
 
+/** A node as it is suggested. */
+export interface TitledNode {
+  readonly title: string
+  /** Edges in either direction, of each the first MOST_DEGREE. */
+  readonly edges: number
+}
+
 export type SearchRows = ReturnType<typeof openRows>
 
 /** Of each text the first bytes are indexed. */
@@ -75,6 +82,12 @@ export function openRows(db: Sqlite.Database) {
   const described = db.prepare<[string], DescribedNode>(
     `select node.id, node.title, node.tags, node.head, octet_length(node_text.text) as bytes
      from node join node_text on node_text.node_id = node.id where node.id = ?`,
+  )
+  const titled = db.prepare<[string], TitledNode>(
+    `select title,
+       (select count(*) from (select 1 from edge where source = node.id limit ${MOST_DEGREE})) +
+       (select count(*) from (select 1 from edge where target = node.id limit ${MOST_DEGREE})) as edges
+     from node where id = ?`,
   )
   const text = db.prepare<[string], string>('select text from node_text where node_id = ?').pluck()
   const textStart = db.prepare<[string], Buffer>(`select ${beginning} from node_text where node_id = ?`).pluck()
@@ -115,6 +128,7 @@ export function openRows(db: Sqlite.Database) {
     changedAfter: (orgId: string, version: number): IterableIterator<ChangedNode> => changed.iterate(orgId, version),
     tombstonesAfter: (orgId: string, version: number): Tombstone[] => tombstones.all(orgId, version),
     describe: (id: string): DescribedNode | undefined => described.get(id),
+    titleOf: (id: string): TitledNode | undefined => titled.get(id),
     textOf: (id: string): string => text.get(id) ?? '',
     /** The indexed part of a text. */
     textStartOf: (id: string): string => wholeLetters(textStart.get(id) ?? Buffer.alloc(0)),

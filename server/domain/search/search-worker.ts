@@ -4,6 +4,7 @@ import { GitError } from '../../../gitstore/errors.ts'
 import { loadLanguages } from '../../../index/search/languages.ts'
 import { retrieve } from '../../../index/search/retrieve.ts'
 import { openSnapshots } from '../../../index/search/snapshots.ts'
+import { suggest } from '../../../index/search/suggest.ts'
 import { DatabaseFault } from '../../../index/sqlite/database-fault.ts'
 import { toGraphEdge } from '../graph/graph-drawing.ts'
 import { openIndexes } from './open-indexes.ts'
@@ -24,11 +25,16 @@ parentPort?.on('message', (order: SearchOrder) => {
     .then((outcome) => post({ kind: 'outcome', number: order.number, outcome, gauges: indexes.gauges() }))
 })
 
-async function answer({ orgId, question }: SearchOrder): Promise<Outcome> {
+async function answer({ orgId, asking }: SearchOrder): Promise<Outcome> {
+  if (asking.kind === 'suggest') {
+    const suggested = await indexes.ask(orgId, ({ texts }, rows) => suggest(texts, rows, asking.question))
+    return suggested === undefined ? { kind: 'missing' } : { kind: 'suggested', answer: suggested }
+  }
+  const { question } = asking
   const found = await indexes.ask(orgId, ({ texts }, rows) => retrieve(texts, rows, languageOf, orgId, question))
   if (found === undefined) return { kind: 'missing' }
   const nodes = found.nodes.map((node) => ({ ...node, org_id: orgId }))
-  return { kind: 'answered', answer: { ...found, nodes, connections: found.connections.map(toGraphEdge) } }
+  return { kind: 'found', answer: { ...found, nodes, connections: found.connections.map(toGraphEdge) } }
 }
 
 /** Errors lose their class between threads. */
