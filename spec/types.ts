@@ -1448,6 +1448,13 @@ export interface paths {
          *     the 200 that fit best (4 Mi characters of them), unless more than three words are beside it: a sentence that quotes
          *     demands nothing. Of each kind the first 16 count; more are words. What is reached from the matches is not bound by
          *     these, but by `scope`.
+         *
+         *     Members search other states than that of `main`: with `scope.branch` the nodes that have this branch count with their
+         *     titles, texts, tags and times there; with `scope.at` each node counts as `main` was at that time, by the dates of its commits:
+         *     at the newest one of its first-parent history that is not dated later. Nodes that were created later are left out, nodes that were
+         *     deleted since are missing. Scores are those of an index of that state; edges are those of `main` today. At most 200
+         *     nodes may differ from `main`, with 16 MiB of text, and of a time 10,000 may be newer, or as many commits; beyond that it is 422 with a problem
+         *     of type `scope_too_large`. A branch that no node has is 422, too.
          */
         post: operations["searchNodes"];
         delete?: never;
@@ -2879,6 +2886,13 @@ export interface components {
             updated_before?: string;
             /** @description Which connections `deep` follows; all if left out. */
             connection_types?: components["schemas"]["ConnectionType"][];
+            /** @description Nodes that have this branch are searched and answered as they are on it, all others as on `main`. For members, but for `main`. */
+            branch?: components["schemas"]["BranchName"];
+            /**
+             * Format: date-time
+             * @description Nodes are searched and answered as they were on `main` at this time. For members. Not together with `branch`.
+             */
+            at?: string;
         };
         /** @description A node that the query found. */
         SearchMatch: {
@@ -2893,7 +2907,7 @@ export interface components {
             snippet: string;
             /** @description Which words of the query were found. */
             matched_terms: string[];
-            /** @description The commit of `main` that was searched; absent while there is none. */
+            /** @description The commit that was searched, of `main` unless `scope` says otherwise; absent while there is none. */
             commit_id?: components["schemas"]["Oid"];
         };
         /** @description A node that the query found or that was reached from one. */
@@ -2915,7 +2929,7 @@ export interface components {
             via: string | null;
             /** @description The tags that were searched. */
             tags: string[];
-            /** @description The commit of `main` that was searched; absent while there is none. */
+            /** @description The commit that was searched, of `main` unless `scope` says otherwise; absent while there is none. */
             commit_id?: components["schemas"]["Oid"];
             /** @description Whether only the beginning of its text is searched; absent where all of it is. */
             partly_indexed?: boolean;
@@ -2993,10 +3007,10 @@ export interface components {
             /** @description A sentence for people. */
             msg: string;
             /**
-             * @description What kind of problem it is, in the words of pydantic.
+             * @description What kind of problem it is, in the words of pydantic; `scope_too_large` is our own.
              * @enum {string}
              */
-            type: "missing" | "extra_forbidden" | "json_invalid" | "string_type" | "string_too_short" | "string_too_long" | "string_pattern_mismatch" | "int_type" | "int_parsing" | "bool_type" | "list_type" | "dict_type" | "too_short" | "too_long" | "less_than_equal" | "greater_than_equal" | "enum" | "uuid_parsing" | "datetime_parsing" | "value_error";
+            type: "missing" | "extra_forbidden" | "json_invalid" | "string_type" | "string_too_short" | "string_too_long" | "string_pattern_mismatch" | "int_type" | "int_parsing" | "bool_type" | "list_type" | "dict_type" | "too_short" | "too_long" | "less_than_equal" | "greater_than_equal" | "enum" | "uuid_parsing" | "datetime_parsing" | "scope_too_large" | "value_error";
             /** @description The value itself; never what encloses it, nor a password or a token. */
             input?: unknown;
             /** @description The bound that was broken, such as `{"le": 50}`. */

@@ -89,6 +89,10 @@ export function openRows(db: Sqlite.Database) {
        (select count(*) from (select 1 from edge where target = node.id limit ${MOST_DEGREE})) as edges
      from node where id = ?`,
   )
+  const changedIds = db
+    .prepare<[string, number], string>('select id from node where org_id = ? and changed > ?')
+    .pluck()
+  const branch = db.prepare<[string, string], unknown>('select 1 from branch where node_id = ? and name = ?')
   const text = db.prepare<[string], string>('select text from node_text where node_id = ?').pluck()
   const textStart = db.prepare<[string], Buffer>(`select ${beginning} from node_text where node_id = ?`).pluck()
   const edges = {
@@ -129,6 +133,9 @@ export function openRows(db: Sqlite.Database) {
     tombstonesAfter: (orgId: string, version: number): Tombstone[] => tombstones.all(orgId, version),
     describe: (id: string): DescribedNode | undefined => described.get(id),
     titleOf: (id: string): TitledNode | undefined => titled.get(id),
+    /** Nodes that have changed since this version of the organisation. */
+    changedIds: (orgId: string, version: number): string[] => changedIds.all(orgId, version),
+    hasBranch: (id: string, name: string): boolean => branch.get(id, name) !== undefined,
     textOf: (id: string): string => text.get(id) ?? '',
     /** The indexed part of a text. */
     textStartOf: (id: string): string => wholeLetters(textStart.get(id) ?? Buffer.alloc(0)),

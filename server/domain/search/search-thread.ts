@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { Retrieved, SearchQuestion } from '../../../index/search/retrieve.ts'
 import type { Suggestions, SuggestQuestion } from '../../../index/search/suggest.ts'
+import type { View } from '../../../index/search/view.ts'
 import { DatabaseFault } from '../../../index/sqlite/database-fault.ts'
 import { Refusal } from '../../errors.ts'
 import type { toGraphEdge } from '../graph/graph-drawing.ts'
@@ -19,7 +20,8 @@ export interface ThreadOptions {
 
 /** What the thread is asked. */
 type Asking =
-  | { readonly kind: 'search'; readonly question: SearchQuestion }
+  /** `view`: instead of main. */
+  | { readonly kind: 'search'; readonly question: SearchQuestion; readonly view?: View }
   | { readonly kind: 'suggest'; readonly question: SuggestQuestion }
 
 export interface SearchOrder {
@@ -37,12 +39,14 @@ export interface SearchAnswer extends Omit<Retrieved, 'nodes' | 'connections'> {
 export type Outcome =
   | { readonly kind: 'found'; readonly answer: SearchAnswer }
   | { readonly kind: 'suggested'; readonly answer: Suggestions }
+  /** Nodes have changed since the view was read. */
+  | { readonly kind: 'moved' }
   /** There is no such organisation any more. */
   | { readonly kind: 'missing' }
   | { readonly kind: 'fault'; readonly code: DatabaseFault['code']; readonly message: string }
   | { readonly kind: 'error'; readonly message: string }
 
-type Answered = Extract<Outcome, { readonly answer: unknown }>
+type Answered = Extract<Outcome, { readonly answer: unknown } | { readonly kind: 'moved' }>
 
 export type FromThread =
   | { readonly kind: 'outcome'; readonly number: number; readonly outcome: Outcome; readonly gauges: Gauges }
@@ -52,6 +56,8 @@ export type FromThread =
 export interface SearchThread {
   /** Undefined: there is no such organisation. @throws DatabaseFault; Refusal search_unavailable: the thread died twice */
   ask(orgId: string, question: SearchQuestion): Promise<SearchAnswer | undefined>
+  /** As ask; 'moved': nodes have changed since the view was read. */
+  askIn(view: View, orgId: string, question: SearchQuestion): Promise<SearchAnswer | 'moved' | undefined>
   /** As ask. */
   suggest(orgId: string, question: SuggestQuestion): Promise<Suggestions | undefined>
   gauges(): Gauges
@@ -168,6 +174,11 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
   return {
     ask: async (orgId, question) => {
       const outcome = await outcomeOf(orgId, { kind: 'search', question })
+      return outcome?.kind === 'found' ? outcome.answer : undefined
+    },
+    askIn: async (view, orgId, question) => {
+      const outcome = await outcomeOf(orgId, { kind: 'search', question, view })
+      if (outcome?.kind === 'moved') return 'moved'
       return outcome?.kind === 'found' ? outcome.answer : undefined
     },
     suggest: async (orgId, question) => {

@@ -1,22 +1,82 @@
 /** Retrieval and suggestions within one organisation. */
 import type { SearchQuestion } from '../../../index/search/retrieve.ts'
+import type { Scope } from '../../../index/search/scope.ts'
 import type { Suggestions, SuggestQuestion } from '../../../index/search/suggest.ts'
 import type { Deps } from '../../deps.ts'
-import { orgFor } from '../access.ts'
+import { invalid, Refusal } from '../../errors.ts'
+import { type OrgAccess, orgFor, requireRole } from '../access.ts'
 import type { Actor } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { refuseLongQuery } from '../format/limits.ts'
+import { openSlots } from '../slots.ts'
 import { inPlace } from './places.ts'
 import type { SearchAnswer } from './search-thread.ts'
+import { type Elsewhere, readView } from './views.ts'
 
-/** @throws Refusal as orgFor and inPlace; search_unavailable */
-export async function retrieve(deps: Deps, actor: Actor, at: OrgAt, question: SearchQuestion): Promise<SearchAnswer> {
-  const access = await orgFor(deps, actor, at, 'public')
-  refuseLongQuery(question.query)
-  return inPlace(deps, access, question.expansion_depth, () => deps.search.ask(at.orgId, question))
+/** As in spec/openapi.yaml. */
+interface Question extends SearchQuestion {
+  scope?: Scope & { branch?: string; at?: string }
 }
 
-/** @throws as retrieve */
+/** Views that a process reads and searches at a time, each with up to 16 MiB of texts. */
+const inSlot = openSlots({
+  running: 2,
+  runningForOne: 1,
+  waiting: 32,
+  waitingForOne: 16,
+  waitTimeoutMs: 30_000,
+  refusal: 'Too many searches of branches or of times wait; try again',
+})
+
+/** Rounds of reading a view while nodes change that belong to it. */
+const rounds = 5
+
+/**
+ * @throws Refusal as orgFor, requireRole (another branch or a time) and inPlace; search_unavailable; Invalid as readView; the
+ *   reason of `signal`
+ */
+export async function retrieve(
+  deps: Deps,
+  actor: Actor,
+  at: OrgAt,
+  question: Question,
+  signal: AbortSignal,
+): Promise<SearchAnswer> {
+  const { orgId } = at
+  const access = await orgFor(deps, actor, at, 'public')
+  refuseLongQuery(question.query)
+  const elsewhere = elsewhereOf(question)
+  if (elsewhere !== undefined) requireMember(actor, access)
+  return inPlace(deps, access, question.expansion_depth, () => {
+    if (elsewhere === undefined) return deps.search.ask(orgId, question)
+    return inSlot(orgId, signal, () => askElsewhere(deps, orgId, elsewhere, question))
+  })
+}
+
+/** Undefined: main is searched. @throws Invalid value_error */
+function elsewhereOf({ scope: { branch, at } = {} }: Question): Elsewhere | undefined {
+  if (branch !== undefined && at !== undefined)
+    throw invalid(['body', 'scope', 'at'], 'Value error, `branch` and `at` exclude each other', at)
+  if (at !== undefined) return { at }
+  return branch === undefined || branch === 'main' ? undefined : { branch }
+}
+
+/** The public reads main alone. @throws Refusal unauthenticated, forbidden */
+function requireMember(actor: Actor, access: OrgAccess): void {
+  if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to search a branch or a time')
+  requireRole(access, 'reader')
+}
+
+/** @throws Refusal busy */
+async function askElsewhere(deps: Deps, orgId: string, elsewhere: Elsewhere, question: SearchQuestion) {
+  for (let round = 0; round < rounds; round++) {
+    const found = await deps.search.askIn(await readView(deps, orgId, elsewhere), orgId, question)
+    if (found !== 'moved') return found
+  }
+  throw new Refusal('busy', 'The nodes change faster than they can be read; try again')
+}
+
+/** @throws Refusal as orgFor and inPlace; search_unavailable */
 export async function suggest(deps: Deps, actor: Actor, at: OrgAt, question: SuggestQuestion): Promise<Suggestions> {
   const access = await orgFor(deps, actor, at, 'public')
   return inPlace(deps, access, 'suggest', () => deps.search.suggest(at.orgId, question))
