@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { distance } from 'fastest-levenshtein'
 import { mergeFrom, seal } from '../../index/search/corpus.ts'
 import { titleWords, typedWords } from '../../index/search/title-words.ts'
-import { indexOf, link, note } from './notes.ts'
+import { ask, indexOf, link, note } from './notes.ts'
 import { type Random, randomOf } from './random.ts'
 import { createSearchIndex, removeNode, type SearchIndex, setDocument, setEdges, suggest } from './rows-in-memory.ts'
 
@@ -58,6 +58,19 @@ describe('suggestions: what finds a title', () => {
     it(`${rule}: ${JSON.stringify(query)}`, () => {
       expect(titlesFor(index, query)).to.deep.equal(expected)
     })
+})
+
+describe('the words of titles as they stand', () => {
+  it('take no part in a search, and in no correction of a typing error', () => {
+    const index = indexOf([note('a', { title: '深水 crocodiles' }), note('b', { text: 'crocodiles' })])
+    expect(titlesFor(index, '水')).to.deep.equal(['深水 crocodiles'])
+    expect(ask(index, '水')).to.include({ hint: 'no_term_known' })
+    // One edit from the word of the title, two from the stem of both.
+    const without = indexOf([note('a', { text: '深水 crocodiles' }), note('b', { text: 'crocodiles' })])
+    const scoreOfB = (of: SearchIndex) => ask(of, 'crocodilex').matches.find(({ node_id }) => node_id === 'b')?.score
+    expect(scoreOfB(index)).to.be.above(0)
+    expect(scoreOfB(index)).to.equal(scoreOfB(without))
+  })
 })
 
 describe('suggestions: the order', () => {
