@@ -118,6 +118,23 @@ describe('suggestions', () => {
       expect(body.suggestions.length).to.be.at.most(10)
     })
 
+  it('wait in the places of searches: 32 of the public together, and room is left for members', async () => {
+    const gus = await signUp(grove, 'Gus')
+    const words = Array.from({ length: 6_000 }, (_, n) => `w${(n * 7_919).toString(36)}`).join(' ')
+    for (const title of ['Sea a', 'Sea b', 'Sea c']) await write(gus, title, { text_content: `${title} ${words}` })
+    expect((await gus.patch(`/orgs/${gus.org}`, { published: true })).status).to.equal(200)
+    const publicly = (n: number) =>
+      n % 2 === 0
+        ? client(grove).get(pathOf(gus.org, 'sea'))
+        : client(grove).post(`/orgs/${gus.org}/search/retrieve`, { query: 'sea' })
+    const asked = Array.from({ length: 40 }, (_, n) => publicly(n))
+    const answers = await Promise.all([...asked, gus.get(pathOf(gus.org, 'sea'))])
+    const statuses = answers.map(({ status }) => status)
+    // The member may have been before the last of the public, and taken one of the 32.
+    expect(statuses.filter((status) => status === 503).length).to.be.within(1, 9)
+    expect(statuses.at(-1)).to.equal(200)
+  })
+
   it('are the same after a restart, and from an index that is made again', async () => {
     const dataDir = await newDataDir()
     const first = await startGrove({ dataDir })
