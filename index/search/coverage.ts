@@ -40,7 +40,8 @@ export function newShare(coverage: Coverage, from: string, to: string): number {
   return lacking > 0 ? found / lacking : 0
 }
 
-function conceptsIn({ query, scores, concepts }: Coverage, id: string): ReadonlySet<number> {
+/** The concepts of the query that a node has. */
+export function conceptsIn({ query, scores, concepts }: Coverage, id: string): ReadonlySet<number> {
   const known = concepts.get(id)
   if (known) return known
   const found = new Set<number>()

@@ -1,6 +1,6 @@
 /** The edges of nodes, and which of them an expansion of matches follows, within a budget of edges that are looked at. */
 import { type Corpus, type Place, placeOf } from './corpus.ts'
-import type { FollowedEdge, SearchRows } from './rows.ts'
+import { type FollowedEdges, MOST_EDGES_AT, type SearchRows } from './rows.ts'
 import { admitsAt } from './scope.ts'
 import type { Admission } from './scores.ts'
 
@@ -14,7 +14,7 @@ export interface Neighbour {
 }
 
 /** Which edges are followed; a connection is followed in both directions. */
-export interface FollowedEdges {
+export interface Following {
   readonly children: boolean
   readonly parents: boolean
   readonly connections: boolean
@@ -26,7 +26,7 @@ export interface FollowedEdges {
 export interface Expansion {
   readonly corpus: Corpus
   readonly rows: SearchRows
-  readonly follow: FollowedEdges
+  readonly follow: Following
   readonly admission: Admission | undefined
   /** Those that fit the question best: a hub's edges to them are looked up, whichever come first. */
   readonly best: readonly string[]
@@ -39,8 +39,8 @@ export interface Expansion {
 const ALONG_CONNECTION = 1
 const OTHERWISE = 0.25
 
-/** Of each node, by direction and kind. */
-const MOST_EDGES_A_KIND = 500
+/** Of each node, by direction and kind; one more says that there are more. */
+const MOST_EDGES_A_KIND = MOST_EDGES_AT - 1
 
 /** Whether the node is there, and admitted. */
 function isAdmitted(expansion: Expansion, id: string): boolean {
@@ -72,10 +72,10 @@ export function neighboursOf(expansion: Expansion, id: string, most: number): Ne
     const type = relation === 'connection' ? 'connection' : 'parent_child'
     const weight = relation === 'connection' && end === 'source' ? ALONG_CONNECTION : OTHERWISE
     const seen = lookAt(expansion, id, end, type, Math.max(0, Math.min(MOST_EDGES_A_KIND, most - looked)))
-    looked += seen.edges.length
+    looked += seen.others.length
     cut ||= seen.cut
-    for (const [other, connectionType] of seen.edges) {
-      if (other === id || (relation === 'connection' && !follow.connection(connectionType))) continue
+    for (const [n, other] of seen.others.entries()) {
+      if (other === id || (relation === 'connection' && !follow.connection(seen.connectionTypes[n] ?? ''))) continue
       const known = best.get(other)
       if (known && (known.weight > weight || (known.weight === weight && known.relation <= relation))) continue
       if (known || isAdmitted(expansion, other)) best.set(other, { id: other, weight, relation })
@@ -88,20 +88,35 @@ export function neighboursOf(expansion: Expansion, id: string, most: number): Ne
   return { neighbours: [...best.values()], looked, cut }
 }
 
+/** Whether the node has edges that are followed, wherever they lead. */
+export function hasEdges({ rows, follow }: Expansion, id: string): boolean {
+  const has = (end: 'source' | 'target', type: 'parent_child' | 'connection') =>
+    rows.edgesAt(id, end, type, 1).others.length > 0
+  return (
+    (follow.connections && (has('source', 'connection') || has('target', 'connection'))) ||
+    (follow.children && has('source', 'parent_child')) ||
+    (follow.parents && has('target', 'parent_child'))
+  )
+}
+
 function lookAt(
   { rows, best }: Expansion,
   id: string,
   end: 'source' | 'target',
   type: 'parent_child' | 'connection',
   limit: number,
-): { edges: readonly FollowedEdge[]; cut: boolean } {
-  const edges = rows.edgesAt(id, end, type, limit + 1)
-  if (edges.length <= limit) return { edges, cut: false }
+): FollowedEdges & { cut: boolean } {
+  const { others, connectionTypes } = rows.edgesAt(id, end, type, limit + 1)
+  if (others.length <= limit) return { others, connectionTypes, cut: false }
   const more = rows.edgesTo(id, end, type, best)
-  return { edges: [...edges.slice(0, limit), ...more], cut: true }
+  return {
+    others: [...others.slice(0, limit), ...more.others],
+    connectionTypes: [...connectionTypes.slice(0, limit), ...more.connectionTypes],
+    cut: true,
+  }
 }
 
-/** The nodes to which the edges of a node lead, of any kind, up to 64 in either direction. */
+/** How many edges of any kind a node has, up to 16 in either direction. */
 export function degreeOf({ rows, degrees }: Expansion, id: string): number {
   const known = degrees.get(id) ?? rows.degreeOf(id)
   degrees.set(id, known)

@@ -1,16 +1,19 @@
 /** Orders matches and the nodes that an expansion reaches from them, by one score. */
 import { type Coverage, newShare, titleShare } from './coverage.ts'
-import { degreeOf, type Expansion, type Neighbour, neighboursOf, type Relation } from './expansion.ts'
+import { degreeOf, type Expansion, type Neighbour, type Neighbours, neighboursOf, type Relation } from './expansion.ts'
 import type { Level } from './levels.ts'
 import { roundScore } from './scores.ts'
 
 export interface Match {
   readonly id: string
-  /** BM25. */
+  /** As `scoreOf` gives it. */
   readonly score: number
 }
 
-/** A node of the answer; `score` is BM25's plus what it gained from its neighbours, in the same unit. */
+/** The score of a node by its words; 0 where it has none of the question. */
+export type ScoreOf = (id: string) => number
+
+/** A node of the answer; `score` is that of its words plus what it gained from its neighbours, in the same unit. */
 export interface RankedNode {
   readonly id: string
   readonly score: number
@@ -28,10 +31,10 @@ const SEEDS = 8
 const FRONTIER = 20
 const SECOND_HOP = 0.7
 
-/** Edges that one hop looks at: of a source, while so many are left for each that follows. */
-const MOST_EDGES_A_HOP = 4_000
-const MOST_EDGES_OF_A_SOURCE = 1_000
-const LEAST_EDGES_OF_A_SOURCE = 64
+/** Edges that one hop looks at: of each source the least, while there are so many, and more of the first ones. */
+const MOST_EDGES_A_HOP = 2_500
+const MOST_EDGES_OF_A_SOURCE = 600
+const LEAST_EDGES_OF_A_SOURCE = 40
 /** Kept back of a hop: the last source may be a hub, which leads to the 100 best hits beyond its share, by each kind of edge. */
 const EDGES_OF_LAST_HUB = 400
 
@@ -51,7 +54,7 @@ interface Source {
 /**
  * Ranks the matches (given best first) and the nodes reached from them, best first; `cut` if not all could be considered.
  * Every match and every reached node leads on, but scores spread only from the best 8 matches and the best 20 nodes of the first
- * hop. A second hop adds nodes and raises none that was reached before. A hop looks at 4,000 edges at most, from the best on.
+ * hop. A second hop adds nodes and raises none that was reached before. A hop looks at 2,500 edges at most, from the best on.
  *
  * Formula and figures: index/README.md. Spreading one hop lifts recall@5 of multi-hop questions from 69 to 94 % (2Wiki).
  */
@@ -59,6 +62,7 @@ export function rankNodes(
   expansion: Expansion,
   coverage: Coverage,
   matches: readonly Match[],
+  scoreOf: ScoreOf,
   level: Level,
 ): { nodes: RankedNode[]; cut: boolean } {
   const top = matches[0]?.score ?? 0
@@ -67,7 +71,7 @@ export function rankNodes(
   )
   const scored = (id: string, step: ReachedNode): RankedNode => ({
     id,
-    score: roundScore((coverage.scores.find(id)?.score ?? 0) + top * step.gain),
+    score: roundScore(scoreOf(id) + top * step.gain),
     relation: step.relation,
     depth: step.depth,
     via: step.via,
@@ -118,15 +122,8 @@ function expandOneHop(
   sources: readonly Source[],
   depth: number,
 ): boolean {
-  let left = MOST_EDGES_A_HOP - EDGES_OF_LAST_HUB
-  let isCut = false
-  for (const [place, source] of sources.entries()) {
-    if (left <= 0) return true
-    const forOthers = LEAST_EDGES_OF_A_SOURCE * (sources.length - place - 1)
-    const share = Math.min(MOST_EDGES_OF_A_SOURCE, left, Math.max(LEAST_EDGES_OF_A_SOURCE, left - forOthers))
-    const { neighbours, looked, cut } = neighboursOf(expansion, source.id, share)
-    left -= looked
-    isCut ||= cut
+  const reached = neighboursOfAll(expansion, sources)
+  for (const { source, neighbours } of reached) {
     const total = neighbours.reduce((sum, { weight }) => sum + weight, 0)
     const dilution = Math.max(1, total) ** -0.25
     for (const neighbour of neighbours) {
@@ -140,7 +137,29 @@ function expandOneHop(
       }
     }
   }
-  return isCut
+  return reached.length < sources.length || reached.some(({ cut }) => cut)
+}
+
+interface Reached extends Neighbours {
+  readonly source: Source
+}
+
+/** Those of the first sources that there is room for: a few edges of each, then more of those that have more. */
+function neighboursOfAll(expansion: Expansion, sources: readonly Source[]): Reached[] {
+  let left = MOST_EDGES_A_HOP - EDGES_OF_LAST_HUB
+  const reached: Reached[] = []
+  for (const source of sources) {
+    if (left <= 0) break
+    const few = neighboursOf(expansion, source.id, Math.min(left, LEAST_EDGES_OF_A_SOURCE))
+    left -= few.looked
+    reached.push({ source, ...few })
+  }
+  return reached.map((few) => {
+    if (!few.cut || left <= 0) return few
+    const more = neighboursOf(expansion, few.source.id, Math.min(MOST_EDGES_OF_A_SOURCE, few.looked + left))
+    left -= more.looked - few.looked
+    return { source: few.source, ...more }
+  })
 }
 
 function gainOf(expansion: Expansion, coverage: Coverage, { id, strength }: Source, to: Neighbour): number {

@@ -1,16 +1,18 @@
 /** Answers a question from an organisation's index and rows: matches, ranked nodes, and the connections among them. */
 import type { EdgeTable } from '../derived/schema.ts'
+import { type Bridge, bridgesOf } from './bridge.ts'
 import { conditionsOf, excludedPhrases, phraseTest, READ_FOR_PHRASES, strictPhrases } from './conditions.ts'
 import { type Corpus, documentCount } from './corpus.ts'
-import type { Expansion, FollowedEdges } from './expansion.ts'
+import type { Coverage } from './coverage.ts'
+import type { Expansion, Following } from './expansion.ts'
 import type { LanguageOf } from './languages.ts'
 import { type ExpansionDepth, LEVELS, type Level } from './levels.ts'
 import { withinLimits } from './limits.ts'
 import { proseOf } from './prose.ts'
 import { parseQuery, type Query } from './query.ts'
 import { parseQuestion, type QuestionParts } from './query-syntax.ts'
-import { type Match, MOST_NODES, type RankedNode, rankNodes } from './ranking.ts'
-import { type DescribedNode, INDEXED_BYTES, type SearchRows } from './rows.ts'
+import { type Match, MOST_NODES, type RankedNode, rankNodes, type ScoreOf } from './ranking.ts'
+import { type DescribedNode, INDEXED_BYTES, MOST_EDGES_FROM, type SearchRows } from './rows.ts'
 import { admissionOf, both, type Scope } from './scope.ts'
 import { type Admission, roundScore, type ScoredHit, type Scores, scoreTerms } from './scores.ts'
 import { snippetOf } from './snippet.ts'
@@ -70,8 +72,8 @@ const SNIPPET_READING = 1_048_576
 const LEAST_READING = 16_384
 
 /** Edges that are looked at to find those between two nodes of the answer, from the best node on; of one node the first so many. */
-const MOST_LOOKED_AT = 4_000
-const MOST_LOOKED_AT_A_NODE = 1_000
+const MOST_LOOKED_AT = 2_500
+const MOST_LOOKED_AT_A_NODE = MOST_EDGES_FROM - 1
 
 /** Hits that a hub's edges are looked up for. */
 const BEST_FOR_HUBS = 100
@@ -93,19 +95,24 @@ export function retrieve(
   const parts = parseQuestion(question.query)
   const query = parseQuery(corpus, languageOf, parts.text === '' ? parts.titles.join(' ') : parts.text)
   const scores = scoreTerms(corpus, SEARCHED[query.searched], query.terms)
-  const best = bestHits(corpus, rows, scores, parts, admission, level.hops === 0 ? question.top_k : BEST_FOR_HUBS)
-  const hits = best.slice(0, question.top_k)
-  const matches = hits.map(({ id, score }): Match => ({ id, score: roundScore(score) }))
+  const coverage: Coverage = { corpus, query, scores, concepts: new Map() }
+  const found = bestHits(corpus, rows, scores, parts, admission, level.hops === 0 ? question.top_k : BEST_FOR_HUBS)
   const expansion: Expansion = {
     corpus,
     rows,
     follow: followOf(level, scope),
     admission,
-    best: best.map(({ id }) => id),
+    best: found.hits.map(({ id }) => id),
     places: new Map(),
     degrees: new Map(),
   }
-  const ranked = rankNodes(expansion, { corpus, query, scores, concepts: new Map() }, matches, level)
+  const bridges =
+    level.hops === 0 || found.isByPhrase ? new Map() : bridgesOf(expansion, coverage, found.hits, found.admission)
+  const top = found.hits[0]?.score ?? 0
+  const scoreOf = (id: string) => (scores.find(id)?.score ?? 0) + top * (bridges.get(id)?.gain ?? 0)
+  const hits = withBridges(scores, found.hits, bridges, scoreOf).slice(0, question.top_k)
+  const matches = hits.map(({ id, score }): Match => ({ id, score: roundScore(score) }))
+  const ranked = rankNodes(expansion, coverage, matches, scoreOf, level)
   const described = describer(rows)
   const bytesOf = (id: string) => described(id)?.bytes ?? 0
   const limited = withinLimits(
@@ -127,6 +134,13 @@ export function retrieve(
   }
 }
 
+interface BestHits {
+  readonly hits: readonly ScoredHit[]
+  /** Of a match, but for phrases. */
+  readonly admission: Admission | undefined
+  readonly isByPhrase: boolean
+}
+
 /** The conditions of the question's syntax bound the matches, not what is reached from them. */
 function bestHits(
   corpus: Corpus,
@@ -135,14 +149,30 @@ function bestHits(
   parts: QuestionParts,
   admission: Admission | undefined,
   limit: number,
-): readonly ScoredHit[] {
+): BestHits {
   const conditions = conditionsOf(corpus, parts)
   const admitted = admission && conditions ? both(admission, conditions) : (admission ?? conditions)
   const [wanted, excluded] = [strictPhrases(parts), excludedPhrases(parts)]
-  if (wanted.length === 0 && excluded.length === 0) return scores.best(limit, admitted)
+  const isByPhrase = wanted.length > 0 || excluded.length > 0
+  if (!isByPhrase) return { hits: scores.best(limit, admitted), admission: admitted, isByPhrase }
   const best = scores.best(Math.max(limit, READ_FOR_PHRASES), admitted)
   const hasPhrases = phraseTest(rows, wanted, excluded)
-  return best.filter(({ id }) => hasPhrases(id)).slice(0, limit)
+  return { hits: best.filter(({ id }) => hasPhrases(id)).slice(0, limit), admission: admitted, isByPhrase }
+}
+
+/** The hits with what they gain, and those that only the names of others lead to; best first, equals by id. */
+function withBridges(
+  scores: Scores,
+  hits: readonly ScoredHit[],
+  bridges: ReadonlyMap<string, Bridge>,
+  scoreOf: ScoreOf,
+): readonly ScoredHit[] {
+  if (bridges.size === 0) return hits
+  const ids = new Set([...hits.map(({ id }) => id), ...bridges.keys()])
+  const all = [...ids].map((id) => ({ id, score: scoreOf(id), terms: scores.find(id)?.terms ?? [] }))
+  const rounded = all.map((hit) => ({ hit, score: roundScore(hit.score) }))
+  rounded.sort((a, b) => b.score - a.score || (a.hit.id < b.hit.id ? -1 : 1))
+  return rounded.map(({ hit }) => hit)
 }
 
 function hintOf(corpus: Corpus, query: Query, admission: Admission | undefined): Hint | undefined {
@@ -174,7 +204,7 @@ function beginningOf(text: string, room: number): string {
   return text.slice(0, end ?? room).replace(/[\uD800-\uDBFF]$/, '')
 }
 
-function followOf(level: Level, { connection_types }: Scope): FollowedEdges {
+function followOf(level: Level, { connection_types }: Scope): Following {
   const { children, parents, connections } = level
   return { children, parents, connections, connection: (type) => connection_types?.includes(type) !== false }
 }
@@ -251,11 +281,11 @@ function edgesAmong(rows: SearchRows, orgId: string, ids: ReadonlySet<string>): 
   for (const id of ids) {
     if (left === 0) return { edges: edges.sort(byName), cut: true }
     const limit = Math.min(left, MOST_LOOKED_AT_A_NODE)
-    const seen = rows.edgesFrom(id, limit + 1)
-    cut ||= seen.length > limit
-    left -= Math.min(seen.length, limit)
-    for (const { number, target } of seen.slice(0, limit)) {
-      const edge = ids.has(target) ? rows.edge(number) : undefined
+    const { targets, numbers } = rows.edgesFrom(id)
+    cut ||= targets.length > limit
+    left -= Math.min(targets.length, limit)
+    for (const [n, target] of targets.slice(0, limit).entries()) {
+      const edge = ids.has(target) ? rows.edge(numbers[n] ?? '') : undefined
       if (edge?.org_id === orgId) edges.push(edge)
     }
   }

@@ -42,19 +42,24 @@ export interface DescribedNode {
 
 type End = 'source' | 'target'
 
-/** An edge as it is followed: a tuple, since an expansion looks at thousands. */
-export type FollowedEdge = readonly [other: string, connectionType: string]
+/** Edges as they are followed: lists of one length, since an expansion looks at thousands. */
+export interface FollowedEdges {
+  readonly others: readonly string[]
+  /** Empty strings where they are no connections. */
+  readonly connectionTypes: readonly string[]
+}
 
-export interface EdgeFrom {
-  /** Names the edge within one snapshot. */
-  readonly number: number
-  readonly target: string
+/** Lists of one length. */
+export interface EdgesFrom {
+  readonly targets: readonly string[]
+  /** Each names the edge within one snapshot. */
+  readonly numbers: readonly string[]
 }
 
 /** A node as it is suggested. */
 export interface TitledNode {
   readonly title: string
-  /** Edges in either direction, of each the first MOST_DEGREE. */
+  /** Edges in either direction, of each the first MOST_COUNTED. */
   readonly edges: number
 }
 
@@ -63,8 +68,19 @@ export type SearchRows = ReturnType<typeof openRows>
 /** Of each text the first bytes are indexed. */
 export const INDEXED_BYTES = 262_144
 
+/**
+ * Edges of one kind at one end of a node that can be asked for, and of any kind from a node. In the text of statements: SQLite
+ * compiles a statement again whose limit is bound, which takes longer than reading a few edges.
+ */
+const FEW_EDGES = 41
+export const MOST_EDGES_AT = 501
+export const MOST_EDGES_FROM = 1_001
+
 /** Edges that are counted in either direction: what is dense is dense. */
-const MOST_DEGREE = 64
+const MOST_DEGREE = 16
+
+/** Edges in either direction that order suggestions. */
+const MOST_COUNTED = 64
 
 /** Prepares the statements once. Every function may throw what better-sqlite3 throws. */
 export function openRows(db: Sqlite.Database) {
@@ -85,8 +101,8 @@ export function openRows(db: Sqlite.Database) {
   )
   const titled = db.prepare<[string], TitledNode>(
     `select title,
-       (select count(*) from (select 1 from edge where source = node.id limit ${MOST_DEGREE})) +
-       (select count(*) from (select 1 from edge where target = node.id limit ${MOST_DEGREE})) as edges
+       (select count(*) from (select 1 from edge where source = node.id limit ${MOST_COUNTED})) +
+       (select count(*) from (select 1 from edge where target = node.id limit ${MOST_COUNTED})) as edges
      from node where id = ?`,
   )
   const changedIds = db
@@ -95,26 +111,29 @@ export function openRows(db: Sqlite.Database) {
   const branch = db.prepare<[string, string], unknown>('select 1 from branch where node_id = ? and name = ?')
   const text = db.prepare<[string], string>('select text from node_text where node_id = ?').pluck()
   const textStart = db.prepare<[string], Buffer>(`select ${beginning} from node_text where node_id = ?`).pluck()
-  const edges = {
-    source: db.prepare<[string, string, number], FollowedEdge>(edgesAt('source', 'target')).raw(),
-    target: db.prepare<[string, string, number], FollowedEdge>(edgesAt('target', 'source')).raw(),
-  }
+  const firstEdges = [FEW_EDGES, MOST_EDGES_AT].map((most) => ({
+    most,
+    source: db.prepare<[string, string], Joined>(edgesAt('source', 'target', most)).raw(),
+    target: db.prepare<[string, string], Joined>(edgesAt('target', 'source', most)).raw(),
+  }))
   const among = {
-    source: db.prepare<[string, string, string], FollowedEdge>(edgesAmong('source', 'target')).raw(),
-    target: db.prepare<[string, string, string], FollowedEdge>(edgesAmong('target', 'source')).raw(),
+    source: db.prepare<[string, string, string], Joined>(edgesAmong('source', 'target')).raw(),
+    target: db.prepare<[string, string, string], Joined>(edgesAmong('target', 'source')).raw(),
   }
   const degree = db
     .prepare<[string, string], number>(
-      `select count(*) from (
-         select target from (select target from edge where source = ? limit ${MOST_DEGREE})
-         union
-         select source from (select source from edge where target = ? limit ${MOST_DEGREE}))`,
+      `select (select count(*) from (select 1 from edge where source = ? limit ${MOST_DEGREE}))
+            + (select count(*) from (select 1 from edge where target = ? limit ${MOST_DEGREE}))`,
     )
     .pluck()
-  const from = db.prepare<[string, number], EdgeFrom>(
-    'select rowid as number, target from edge where source = ? order by edge_type, target, connection_type, key limit ?',
-  )
-  const edge = db.prepare<[number], EdgeTable>('select * from edge where rowid = ?')
+  const from = db
+    .prepare<[string], Joined>(
+      `select ${joined('target')}, ${joined('rowid')} from (
+         select target, rowid from edge where source = ?
+         order by edge_type, target, connection_type, key limit ${MOST_EDGES_FROM})`,
+    )
+    .raw()
+  const edge = db.prepare<[string], EdgeTable>('select * from edge where rowid = ?')
   const descendants = db
     .prepare<[string], string>(
       `with recursive below (id) as (
@@ -139,29 +158,56 @@ export function openRows(db: Sqlite.Database) {
     textOf: (id: string): string => text.get(id) ?? '',
     /** The indexed part of a text. */
     textStartOf: (id: string): string => wholeLetters(textStart.get(id) ?? Buffer.alloc(0)),
-    /** The first edges of this type at this end of the node, by their other ends. */
-    edgesAt: (id: string, end: End, type: EdgeTable['edge_type'], limit: number): FollowedEdge[] =>
-      edges[end].all(id, type, limit),
+    /** The first edges of this type at this end of the node, by their other ends. @param limit up to MOST_EDGES_AT */
+    edgesAt: (id: string, end: End, type: EdgeTable['edge_type'], limit: number): FollowedEdges => {
+      const statement = firstEdges.find(({ most }) => limit <= most)?.[end]
+      return followed(statement?.get(id, type), limit)
+    },
     /** Of these nodes those at the other end of such an edge. */
-    edgesTo: (id: string, end: End, type: EdgeTable['edge_type'], others: readonly string[]): FollowedEdge[] =>
-      among[end].all(id, type, JSON.stringify(others)),
-    /** How many nodes its first MOST_DEGREE edges in either direction lead to. */
+    edgesTo: (id: string, end: End, type: EdgeTable['edge_type'], others: readonly string[]): FollowedEdges =>
+      followed(among[end].get(id, type, JSON.stringify(others)), others.length * MOST_EDGES_AT),
+    /** How many edges it has, of those in either direction MOST_DEGREE at most. */
     degreeOf: (id: string): number => degree.get(id, id) ?? 0,
-    /** The first edges from the node, by their types and targets. */
-    edgesFrom: (id: string, limit: number): EdgeFrom[] => from.all(id, limit),
-    edge: (number: number): EdgeTable | undefined => edge.get(number),
+    /** The first MOST_EDGES_FROM edges from the node, by their types and targets. */
+    edgesFrom: (id: string): EdgesFrom => {
+      const [targets, numbers] = apart(from.get(id))
+      return { targets, numbers }
+    },
+    edge: (number: string): EdgeTable | undefined => edge.get(number),
     /** The node and all below it, in the organisation or not. */
     descendantsOf: (id: string): string[] => descendants.all(id),
   }
 }
 
-function edgesAt(here: End, there: End): string {
-  return `select ${there}, connection_type from edge where ${here} = ? and edge_type = ? order by ${there}, connection_type limit ?`
+function edgesAt(here: End, there: End, most: number): string {
+  return inOrder(there, `${here} = ? and edge_type = ? order by ${there}, connection_type limit ${most}`)
 }
 
 function edgesAmong(here: End, there: End): string {
-  return `select ${there}, connection_type from edge
-          where ${here} = ? and edge_type = ? and ${there} in (select value from json_each(?)) order by ${there}, connection_type`
+  const isAmong = `${there} in (select value from json_each(?))`
+  return inOrder(there, `${here} = ? and edge_type = ? and ${isAmong} order by ${there}, connection_type`)
+}
+
+function inOrder(there: End, condition: string): string {
+  return `select ${joined('other')}, ${joined('connection_type')}
+          from (select ${there} as other, connection_type from edge where ${condition})`
+}
+
+/** Two columns of rows, each as one string; null where there is no row. */
+type Joined = readonly [string | null, string | null]
+
+/** One long string is read faster than many rows. A line break is in no id and no type of a connection. */
+function joined(column: string): string {
+  return `group_concat(${column}, char(10))`
+}
+
+function apart([one, other]: Joined = [null, null]): [string[], string[]] {
+  return [one?.split('\n') ?? [], other?.split('\n') ?? []]
+}
+
+function followed(rows: Joined | undefined, limit: number): FollowedEdges {
+  const [others, connectionTypes] = apart(rows)
+  return { others: others.slice(0, limit), connectionTypes: connectionTypes.slice(0, limit) }
 }
 
 /** Decodes the bytes without an incomplete character at their end. */

@@ -75,6 +75,7 @@ function measure({ corpus, edges, queries }: Collection): Record<string, string 
     (ids) => ids,
   )
   const none = askAll(queries, (query) => ask(query, 'none'), matchesOf)
+  const shallow = askAll(queries, (query) => ask(query, 'shallow', 50), nodesOf)
   const standard = askAll(queries, (query) => ask(query, 'standard'), nodesOf)
   const deep = askAll(queries, (query) => ask(query, 'deep'), nodesOf)
   const deepAt50 = () => askAll(queries, (query) => ask(query, 'deep', 50), nodesOf).ranked
@@ -86,6 +87,9 @@ function measure({ corpus, edges, queries }: Collection): Record<string, string 
     'FTS5 nDCG@10': percent(queries, fts.ranked, ndcg),
     'nDCG@10': percent(queries, none.ranked, ndcg),
     'recall@5': percent(queries, none.ranked, recall),
+    'shallow nDCG@10': percent(queries, shallow.ranked, ndcg),
+    'shallow recall@5': percent(queries, shallow.ranked, recall),
+    'deep nDCG@10': edges.length > 0 ? percent(queries, deepAt50(), ndcg) : '',
     'deep recall@5': edges.length > 0 ? percent(queries, deepAt50(), recall) : '',
     'plain ms': plainly.median.toFixed(2),
     'FTS5 ms': fts.median.toFixed(2),
