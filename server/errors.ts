@@ -115,6 +115,7 @@ type ProblemType =
   | 'enum'
   | 'uuid_parsing'
   | 'datetime_parsing'
+  | 'scope_too_large'
   | 'value_error'
 
 /** A rate limit is exceeded; retry after so many seconds. */

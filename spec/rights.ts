@@ -65,6 +65,7 @@ export const rights = {
   getPullChanges: { authorization: 'required', token: 'read' },
   getPublicGraph: { authorization: 'none', token: 'none' },
   searchNodes: { authorization: 'optional', token: 'read' },
+  suggestTitles: { authorization: 'optional', token: 'read' },
   listAccounts: { authorization: 'required', token: 'none' },
   getAccount: { authorization: 'required', token: 'none' },
   updateAccount: { authorization: 'required', token: 'none' },

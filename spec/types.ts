@@ -1453,8 +1453,51 @@ export interface paths {
          *     the 200 that fit best (4 Mi characters of them), unless more than three words are beside it: a sentence that quotes
          *     demands nothing. Of each kind the first 16 count; more are words. What is reached from the matches is not bound by
          *     these, but by `scope`.
+         *
+         *     Members search other states than that of `main`: with `scope.branch` the nodes that have this branch count with their
+         *     titles, texts, tags and times there; with `scope.at` each node counts as `main` was at that time, by the dates of its commits:
+         *     at the newest one of its first-parent history that is not dated later. Nodes that were created later are left out, nodes that were
+         *     deleted since are missing. Scores are those of an index of that state; edges are those of `main` today. At most 200
+         *     nodes may differ from `main`, with 16 MiB of text, and of a time 10,000 may be newer, or as many commits; beyond that it is 422 with a problem
+         *     of type `scope_too_large`. A branch that no node has is 422, too.
          */
         post: operations["searchNodes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/suggest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Suggest titles while one is typed
+         * @description For members, and for anyone once the organisation is published. Finds the nodes in whose titles each word of `q` is the
+         *     beginning of a word, whole words included, in any order; case and accents do not matter, and words are not reduced to
+         *     stems. A space at the end changes nothing: the last word may still go on. Where no title has them all so, words of 4 to
+         *     32 letters, the first 8 of them, may differ from the beginning of a word by one letter (one too many, one missing, another one).
+         *
+         *     Han and kana match wherever they stand in a title; Thai, Lao, Khmer and Burmese by the words that they divide into.
+         *     `searchIndex` is found by `index`, too.
+         *
+         *     In order: the title that `q` is; fewer errors; more edges (up to 64 in either direction count); the shorter title; node id. Where over 100
+         *     titles match, those with the fewest words are ordered so, equals by node id. The same data gives the same answer. Where `q` has no
+         *     word, nothing is suggested.
+         */
+        get: operations["suggestTitles"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2854,6 +2897,13 @@ export interface components {
             updated_before?: string;
             /** @description Which connections `deep` follows; all if left out. */
             connection_types?: components["schemas"]["ConnectionType"][];
+            /** @description Nodes that have this branch are searched and answered as they are on it, all others as on `main`. For members, but for `main`. */
+            branch?: components["schemas"]["BranchName"];
+            /**
+             * Format: date-time
+             * @description Nodes are searched and answered as they were on `main` at this time. For members. Not together with `branch`.
+             */
+            at?: string;
         };
         /** @description A node that the query found. */
         SearchMatch: {
@@ -2874,7 +2924,7 @@ export interface components {
                 /** @description Its names, in lower case, the rarest first. */
                 words: string[];
             };
-            /** @description The commit of `main` that was searched; absent while there is none. */
+            /** @description The commit that was searched, of `main` unless `scope` says otherwise; absent while there is none. */
             commit_id?: components["schemas"]["Oid"];
             explanation?: components["schemas"]["MatchExplanation"];
         };
@@ -2967,7 +3017,7 @@ export interface components {
             via: string | null;
             /** @description The tags that were searched. */
             tags: string[];
-            /** @description The commit of `main` that was searched; absent while there is none. */
+            /** @description The commit that was searched, of `main` unless `scope` says otherwise; absent while there is none. */
             commit_id?: components["schemas"]["Oid"];
             /** @description Whether only the beginning of its text is searched; absent where all of it is. */
             partly_indexed?: boolean;
@@ -2996,6 +3046,19 @@ export interface components {
              * @enum {string}
              */
             hint?: "scope_is_empty" | "only_stop_words" | "no_term_known";
+        };
+        /** @description A node whose title fits what is typed. */
+        Suggestion: {
+            node_id: components["schemas"]["Uuid"];
+            /** @description The title on `main`. */
+            title: string;
+        };
+        /** @description Titles that fit what is typed. */
+        Suggestions: {
+            /** @description As it was asked. */
+            query: string;
+            /** @description Best first. */
+            suggestions: components["schemas"]["Suggestion"][];
         };
         /**
          * @description The codes of this version, by status; see the table of codes.
@@ -3035,10 +3098,10 @@ export interface components {
             /** @description A sentence for people. */
             msg: string;
             /**
-             * @description What kind of problem it is, in the words of pydantic.
+             * @description What kind of problem it is, in the words of pydantic; `scope_too_large` is our own.
              * @enum {string}
              */
-            type: "missing" | "extra_forbidden" | "json_invalid" | "string_type" | "string_too_short" | "string_too_long" | "string_pattern_mismatch" | "int_type" | "int_parsing" | "bool_type" | "list_type" | "dict_type" | "too_short" | "too_long" | "less_than_equal" | "greater_than_equal" | "enum" | "uuid_parsing" | "datetime_parsing" | "value_error";
+            type: "missing" | "extra_forbidden" | "json_invalid" | "string_type" | "string_too_short" | "string_too_long" | "string_pattern_mismatch" | "int_type" | "int_parsing" | "bool_type" | "list_type" | "dict_type" | "too_short" | "too_long" | "less_than_equal" | "greater_than_equal" | "enum" | "uuid_parsing" | "datetime_parsing" | "scope_too_large" | "value_error";
             /** @description The value itself; never what encloses it, nor a password or a token. */
             input?: unknown;
             /** @description The bound that was broken, such as `{"le": 50}`. */
@@ -3386,6 +3449,13 @@ export interface components {
          * @example 01980a5e-7c40-7b1e-9f5e-3a1f6c0d9a01
          */
         account_id: components["schemas"]["AnyId"];
+        /**
+         * @description What is typed so far.
+         * @example wha
+         */
+        suggest_q: string;
+        /** @description How many titles. */
+        suggest_limit: number;
         /**
          * @description Part of the e-mail or the name; the case of ASCII letters does not matter.
          * @example ann
@@ -6430,6 +6500,59 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    suggestTitles: {
+        parameters: {
+            query: {
+                /**
+                 * @description What is typed so far.
+                 * @example wha
+                 */
+                q: components["parameters"]["suggest_q"];
+                /** @description How many titles. */
+                limit?: components["parameters"]["suggest_limit"];
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer.
+                 * @example W/"42"
+                 */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The titles. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Suggestions"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];

@@ -1,5 +1,5 @@
 /** The branches of a node as last indexed. */
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { IndexSchema } from './schema.ts'
 
 /** Full ref names to object ids. */
@@ -44,4 +44,37 @@ export async function findBranchHead(
 ): Promise<string | undefined> {
   const row = db.selectFrom('branch').select('head').where('node_id', '=', nodeId).where('name', '=', name)
   return (await row.executeTakeFirst())?.head
+}
+
+/** A node with what a search at another of its commits needs. */
+export interface StateNode {
+  readonly id: string
+  /** The head of main, or null. */
+  readonly head: string | null
+  readonly ledger: string
+  readonly created_at: string
+}
+
+/** The first nodes of the organisation by id, after `after`, that have this branch, which is not main. */
+export function listNodesWithBranch(
+  db: Kysely<IndexSchema>,
+  orgId: string,
+  name: string,
+  after: string,
+  limit: number,
+): Promise<(StateNode & { readonly branch_head: string })[]> {
+  return (
+    db
+      .selectFrom('branch')
+      .innerJoin('node', 'node.id', 'branch.node_id')
+      .select(['node.id', 'node.head', 'node.ledger', 'node.created_at', 'branch.head as branch_head'])
+      .where('branch.org_id', '=', orgId)
+      .where('branch.name', '=', name)
+      // As the index has it.
+      .where(sql<boolean>`branch.name <> 'main'`)
+      .where('branch.node_id', '>', after)
+      .orderBy('branch.node_id')
+      .limit(limit)
+      .execute()
+  )
 }

@@ -17,6 +17,11 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, edgesInOrder)
     },
   },
+  '004_states': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, states)
+    },
+  },
 }
 
 async function run(db: Kysely<unknown>, statements: readonly string[]): Promise<void> {
@@ -93,4 +98,12 @@ const edgesInOrder = [
   'drop index edge_by_target',
   'create index edge_by_source on edge (source, edge_type, target, connection_type, key)',
   'create index edge_by_target on edge (target, edge_type, source, connection_type)',
+]
+
+/** The nodes of an organisation that have a branch, or were updated after a time, are read from an index. */
+const states = [
+  "alter table branch add column org_id text not null default ''",
+  'update branch set org_id = (select org_id from node where id = node_id)',
+  "create index branch_by_name on branch (org_id, name, node_id) where name <> 'main'",
+  'create index node_by_update on node (org_id, updated_at, id)',
 ]

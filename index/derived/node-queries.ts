@@ -2,6 +2,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Slice } from '../slice.ts'
 import { compiledOnce } from '../sqlite/compiled.ts'
+import type { StateNode } from './branches.ts'
 import type { IndexDb, NodeTable } from './schema.ts'
 
 export type NodeRow = Selectable<NodeTable>
@@ -45,6 +46,29 @@ export function listNodeStates(db: IndexDb, nodeIds: readonly string[]) {
 export async function listNodeIds(db: IndexDb, orgId: string): Promise<string[]> {
   return (await db.selectFrom('node').select('id').where('org_id', '=', orgId).execute()).map(({ id }) => id)
 }
+
+/** The first nodes of the organisation that were updated after `time`, by time and id, beyond those that end with `last`. */
+export function listNodesUpdatedAfter(
+  db: IndexDb,
+  orgId: string,
+  time: string,
+  last: Pick<NodeRow, 'id' | 'updated_at'> | undefined,
+  limit: number,
+): Promise<(StateNode & Pick<NodeRow, 'updated_at'>)[]> {
+  const from = last ?? { updated_at: time, id: beyondIds }
+  return db
+    .selectFrom('node')
+    .select(['id', 'head', 'ledger', 'created_at', 'updated_at'])
+    .where('org_id', '=', orgId)
+    .where(sql<boolean>`(updated_at, id) > (${from.updated_at}, ${from.id})`)
+    .orderBy('updated_at')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
+/** After all ids. */
+const beyondIds = '\uffff'
 
 /** `properties` as JSON. */
 export function listNodeProperties(db: IndexDb, orgId: string) {

@@ -125,7 +125,7 @@ const rowsAtOnce = 200
 
 async function replaceBranches(
   trx: Transaction<IndexSchema>,
-  { nodeId, branches, indexed }: NodeChange,
+  { orgId, nodeId, branches, indexed }: NodeChange,
 ): Promise<void> {
   const left = new Set<number>()
   const moved = [...indexed.keys()].filter((ref) => branches.get(ref) !== indexed.get(ref))
@@ -147,6 +147,7 @@ async function replaceBranches(
   for (const some of inParts(changed)) {
     const none = { chain: null, pos: null }
     const rows = some.map(([ref, head]) => ({
+      org_id: orgId,
       node_id: nodeId,
       name: shortName(ref),
       head,

@@ -73,6 +73,8 @@ interface TombstoneTable {
 
 /** A branch as last indexed; its present head is read from Git. */
 interface BranchTable {
+  /** That of the node. */
+  org_id: string
   node_id: string
   name: string
   head: string

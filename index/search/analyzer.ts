@@ -4,7 +4,7 @@ import { isUnspaced, piecesOf, type Span } from './scripts.ts'
 import { fold, isStopWord, type Language, stemOf } from './stems.ts'
 
 /** Names what the terms of a text are. Raise the number with any change of them; ICU brings dictionaries and letters. */
-export const ANALYZER_VERSION: string = `6-icu${process.versions.icu ?? ''}`
+export const ANALYZER_VERSION: string = `7-icu${process.versions.icu ?? ''}`
 
 /** A word as the index sees it. */
 interface Meaning {
@@ -71,7 +71,7 @@ export function visitWords(
   }
   // By `match` and a search from the last end: `matchAll` makes an object for each.
   let at = 0
-  for (const run of text.match(WORD) ?? []) {
+  for (const run of runsOf(text)) {
     const offset = text.indexOf(run, at)
     at = offset + run.length
     const known = memo.readings.get(run)
@@ -83,6 +83,11 @@ export function visitWords(
         else take(readingsOf(piece, memo), offset + start)
       }
   }
+}
+
+/** Runs of letters and digits, in order: words of scripts with spaces, or texts without spaces. */
+export function runsOf(text: string): readonly string[] {
+  return text.match(WORD) ?? []
 }
 
 function memoOf(language: Language): Memo {
@@ -97,7 +102,7 @@ function memoOf(language: Language): Memo {
 function readingsOf(word: string, { language, readings }: Memo): readonly Word[] {
   const known = readings.get(word)
   if (known) return known
-  const begun = unshared(word.slice(0, LONGEST_TERM))
+  const begun = countedPart(word)
   const parts = partsOf(begun).map(({ start, end }) => ({
     ...meaningOf(begun.slice(start, end), language),
     start,
@@ -114,9 +119,14 @@ function meaningOf(word: string, language: Language): Meaning {
   return { term: stemOf(folded, language), isStopWord: isStopWord(folded, language) }
 }
 
-/** Full-width and half-width forms are one. */
-function wholeTerm(piece: string): string {
-  return unshared(piece.slice(0, LONGEST_TERM)).normalize('NFKC').toLowerCase()
+/** The characters of a word that count. */
+export function countedPart(word: string): string {
+  return unshared(word.slice(0, LONGEST_TERM))
+}
+
+/** The term of a piece of a script without spaces. Full-width and half-width forms are one. */
+export function wholeTerm(piece: string): string {
+  return countedPart(piece).normalize('NFKC').toLowerCase()
 }
 
 /** Copies the string: V8's slice of a text would keep the whole text in memory. It copies shorter ones itself. */

@@ -153,11 +153,15 @@ export function similarLive({ mini }: Live, term: string, distance: number): [st
   return [...mini[POSTINGS].fuzzyGet(term, distance)].map(([similar, [, edits]]): [string, number] => [similar, edits])
 }
 
+/** What is live as a segment. */
+export function frozenLive({ live, fieldCount }: Corpus): Segment {
+  return freeze(live.mini, fieldCount, (id) => live.documents.get(id)?.time ?? 0)
+}
+
 /** Makes a segment of what is live. */
 export function seal(corpus: Corpus): Segment {
-  const { live, fieldCount } = corpus
-  const segment = freeze(live.mini, fieldCount, (id) => live.documents.get(id)?.time ?? 0)
-  corpus.live = createLive(fieldCount)
+  const segment = frozenLive(corpus)
+  corpus.live = createLive(corpus.fieldCount)
   // The documents are dead in the other segments already.
   corpus.frozen = [...corpus.frozen, frozenOf(segment)]
   return segment

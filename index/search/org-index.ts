@@ -29,9 +29,8 @@ export function catchUp(
   isOver: () => boolean,
 ): boolean {
   if (index.nodes === state.version && index.tombstones === state.version) return true
-  for (const { id, changed, title, tags, updated_at, beginning } of rows.changedAfter(orgId, index.nodes)) {
-    const terms = termsOf(languageOf, title, wholeLetters(beginning), JSON.parse(tags) as string[]) // written by index-node.ts
-    setDocument(index.texts, { id, terms, time: Date.parse(updated_at) })
+  for (const { changed, beginning, ...node } of rows.changedAfter(orgId, index.nodes)) {
+    setNode(index, { ...node, beginning: wholeLetters(beginning) }, languageOf)
     index.nodes = changed
     if (isOver()) return false
   }
@@ -39,6 +38,25 @@ export function catchUp(
   index.nodes = state.version
   index.tombstones = state.version
   return true
+}
+
+/** A node as it is indexed. */
+export interface IndexedNode {
+  readonly id: string
+  readonly title: string
+  /** JSON array of strings. */
+  readonly tags: string
+  /** ISO 8601. */
+  readonly updated_at: string
+  /** The indexed part of its text. */
+  readonly beginning: string
+}
+
+/** Adds the node or replaces it. */
+export function setNode(index: OrgIndex, node: IndexedNode, languageOf: LanguageOf): void {
+  const { id, title, tags, updated_at, beginning } = node
+  const terms = termsOf(languageOf, title, beginning, JSON.parse(tags) as string[]) // written by index-node.ts
+  setDocument(index.texts, { id, terms, time: Date.parse(updated_at) })
 }
 
 /** Bytes of an index without documents. */

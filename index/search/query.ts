@@ -2,6 +2,7 @@
 import { type Corpus, documentFrequency, idf, similarLive } from './corpus.ts'
 import { type LanguageOf, type QuestionWord, questionTerms } from './languages.ts'
 import type { WeightedTerm } from './scores.ts'
+import { inField } from './segment.ts'
 import { similarIn } from './similar.ts'
 import { stringAt } from './string-table.ts'
 import { FIELD, languageShares, type SearchedIn } from './terms.ts'
@@ -121,7 +122,7 @@ function corrections(corpus: Corpus, field: number, term: string, weight: number
   const most = term.length < 8 ? 1 : 2
   const found = new Map(similarLive(corpus.live, term, most))
   for (const { segment } of corpus.frozen)
-    for (const { rank, edits } of similarIn(segment.terms, term, most, 'whole'))
+    for (const { rank, edits } of similarIn(segment.terms, term, most, 'whole', inField(segment, field)))
       found.set(stringAt(segment.terms, rank), edits)
   return [...found]
     .filter(([similar]) => documentFrequency(corpus, field, similar) > 0)

@@ -56,6 +56,13 @@ export interface EdgesFrom {
   readonly numbers: readonly string[]
 }
 
+/** A node as it is suggested. */
+export interface TitledNode {
+  readonly title: string
+  /** Edges in either direction, of each the first MOST_COUNTED. */
+  readonly edges: number
+}
+
 export type SearchRows = ReturnType<typeof openRows>
 
 /** Of each text the first bytes are indexed. */
@@ -71,6 +78,9 @@ export const MOST_EDGES_FROM = 1_001
 
 /** Edges that are counted in either direction: what is dense is dense. */
 const MOST_DEGREE = 16
+
+/** Edges in either direction that order suggestions. */
+const MOST_COUNTED = 64
 
 /** Prepares the statements once. Every function may throw what better-sqlite3 throws. */
 export function openRows(db: Sqlite.Database) {
@@ -89,6 +99,16 @@ export function openRows(db: Sqlite.Database) {
     `select node.id, node.title, node.tags, node.head, octet_length(node_text.text) as bytes
      from node join node_text on node_text.node_id = node.id where node.id = ?`,
   )
+  const titled = db.prepare<[string], TitledNode>(
+    `select title,
+       (select count(*) from (select 1 from edge where source = node.id limit ${MOST_COUNTED})) +
+       (select count(*) from (select 1 from edge where target = node.id limit ${MOST_COUNTED})) as edges
+     from node where id = ?`,
+  )
+  const changedIds = db
+    .prepare<[string, number], string>('select id from node where org_id = ? and changed > ?')
+    .pluck()
+  const branch = db.prepare<[string, string], unknown>('select 1 from branch where node_id = ? and name = ?')
   const text = db.prepare<[string], string>('select text from node_text where node_id = ?').pluck()
   const textStart = db.prepare<[string], Buffer>(`select ${beginning} from node_text where node_id = ?`).pluck()
   const firstEdges = [FEW_EDGES, MOST_EDGES_AT].map((most) => ({
@@ -131,6 +151,10 @@ export function openRows(db: Sqlite.Database) {
     changedAfter: (orgId: string, version: number): IterableIterator<ChangedNode> => changed.iterate(orgId, version),
     tombstonesAfter: (orgId: string, version: number): Tombstone[] => tombstones.all(orgId, version),
     describe: (id: string): DescribedNode | undefined => described.get(id),
+    titleOf: (id: string): TitledNode | undefined => titled.get(id),
+    /** Nodes that have changed since this version of the organisation. */
+    changedIds: (orgId: string, version: number): string[] => changedIds.all(orgId, version),
+    hasBranch: (id: string, name: string): boolean => branch.get(id, name) !== undefined,
     textOf: (id: string): string => text.get(id) ?? '',
     /** The indexed part of a text. */
     textStartOf: (id: string): string => wholeLetters(textStart.get(id) ?? Buffer.alloc(0)),

@@ -30,12 +30,20 @@ const PART = new RegExp(
   'gu',
 )
 
+/** The last character of a pair. */
+const PAIR_END = new RegExp(`(?<=[${PAIRED}][\\p{M}\\uff9e\\uff9f]*)[${PAIRED}][\\p{M}\\uff9e\\uff9f]*$`, 'u')
+
 /** One for all segmented scripts: ICU chooses the dictionary by the script. */
 const segmenter = new Intl.Segmenter('th', { granularity: 'word' })
 
 /** True if some part of `word` belongs to a script without spaces. */
 export function isUnspaced(word: string): boolean {
   return UNSPACED.test(word)
+}
+
+/** The second character of a piece that is a pair. */
+export function pairEndOf(piece: string): string | undefined {
+  return PAIR_END.exec(piece)?.[0]
 }
 
 /**

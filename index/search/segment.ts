@@ -41,6 +41,12 @@ export function countAt({ counts, many }: Postings, posting: number): number {
   return count === MANY ? (many.get(posting) ?? MANY) : count
 }
 
+/** Whether the term with this rank has postings in the field. */
+export function inField({ fields }: Segment, field: number): (rank: number) => boolean {
+  const starts = fields[field]?.starts
+  return (rank) => starts !== undefined && (starts[rank] ?? 0) < (starts[rank + 1] ?? 0)
+}
+
 /** Where the document stands among the postings `[from, to)`; -1 if it has none. */
 export function postingOf(documents: Uint32Array, from: number, to: number, document: number): number {
   let low = from

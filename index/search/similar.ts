@@ -13,14 +13,21 @@ export interface Similar {
 const NEVER = 0xff
 
 /**
- * Ascending by rank. Edits are insertions, deletions and replacements of code points (Levenshtein). A row of the table of
+ * Of the terms that `isSought`, ascending by rank. Edits are insertions, deletions and replacements of code points (Levenshtein). A row of the table of
  * distances belongs to a beginning of terms, so that neighbours in the table share the rows of what they have in common.
  */
-export function similarIn(table: StringTable, word: string, most: number, extent: Extent): Similar[] {
+export function similarIn(
+  table: StringTable,
+  word: string,
+  most: number,
+  extent: Extent,
+  isSought: (rank: number) => boolean = () => true,
+): Similar[] {
   const sought = Uint32Array.from([...word].slice(0, NEVER - 2), (letter) => letter.codePointAt(0) ?? 0)
   const walk = walkOf(sought, most)
   const found: Similar[] = []
   for (let rank = 0; rank < sizeOf(table); rank++) {
+    if (!isSought(rank)) continue
     const edits = extent === 'whole' ? walk.whole(table, rank) : walk.beginning(table, rank)
     if (edits <= most) found.push({ rank, edits })
   }

@@ -50,6 +50,20 @@ export function rankOf(table: StringTable, string: string | Uint8Array): number 
   return -1 - low
 }
 
+/** The ranks `[from, to)` of the strings that begin with `beginning`, which is not empty. */
+export function ranksBeginning(table: StringTable, beginning: string): { from: number; to: number } {
+  const bytes = Buffer.from(beginning)
+  const place = (sought: Uint8Array) => {
+    const rank = rankOf(table, sought)
+    return rank < 0 ? -1 - rank : rank
+  }
+  const from = place(bytes)
+  // The last byte of a UTF-8 text is less than 0xc0.
+  const next = Buffer.from(bytes)
+  next[next.length - 1] = (next.at(-1) ?? 0) + 1
+  return { from, to: place(next) }
+}
+
 /** Negative where the string with this rank comes before `other[from..to)`. */
 function compareAt({ bytes, starts }: StringTable, rank: number, other: Uint8Array, from: number, to: number): number {
   const start = starts[rank] ?? 0

@@ -7,13 +7,14 @@ import type { SearchedField } from './scores.ts'
 import { postingOf } from './segment.ts'
 import { LANGUAGES, type Language } from './stems.ts'
 import { rankOf } from './string-table.ts'
+import { titleWords } from './title-words.ts'
 
 /**
  * By number: title and text without stop words; the title with them, for questions of stop words alone; tags as they are; the
- * code of the language.
+ * code of the language; the distinct words of the title as they stand, for suggestions alone.
  */
-export const FIELD = { all: 0, title: 1, tags: 2, language: 3 } as const
-export const FIELD_COUNT = 4
+export const FIELD = { all: 0, title: 1, tags: 2, language: 3, words: 4 } as const
+export const FIELD_COUNT = 5
 
 /** `title`: a question of stop words alone, which only titles keep. */
 export type SearchedIn = 'all' | 'title'
@@ -29,7 +30,7 @@ export const SEARCHED: Readonly<Record<SearchedIn, readonly SearchedField[]>> = 
 export function termsOf(languageOf: LanguageOf, title: string, text: string, tags: readonly string[]): string[][] {
   const all = `${title}\n${proseOf(text).text}`
   const language = languageOf(all)
-  return [contentTerms(all, language), allTerms(title, language), [...tags], [language]]
+  return [contentTerms(all, language), allTerms(title, language), [...tags], [language], titleWords(title)]
 }
 
 /** The language in which the document was indexed; English where there is none. */

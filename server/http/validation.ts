@@ -126,7 +126,7 @@ function queryProblems({ querySchema }: Operation, query: object): Problem[] {
     }
     if (typeof value !== 'string') return [{ loc, msg: 'Value error, given more than once', type: 'value_error' }]
     if (schemaOf(schema).type === 'integer' && !isWhole(value)) return [unparsable(loc, value)]
-    if (value === '') {
+    if (value === '' && schemaOf(schema).minLength !== 0) {
       const msg = 'String should have at least 1 character'
       return [{ loc, msg, type: 'string_too_short', input: value, ctx: { min_length: 1 } }]
     }

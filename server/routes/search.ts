@@ -1,8 +1,10 @@
-/** Retrieval. */
-import { retrieve } from '../domain/search/search.ts'
+/** Retrieval and suggestions. */
+import { retrieve, suggest } from '../domain/search/search.ts'
 import type { HandlersOf } from '../http/operations.ts'
 import { orgAt } from './at.ts'
 
-export const searchRoutes: HandlersOf<'searchNodes'> = {
-  searchNodes: (deps, actor, { path, body }) => retrieve(deps, actor, orgAt(path), body),
+export const searchRoutes: HandlersOf<'searchNodes' | 'suggestTitles'> = {
+  searchNodes: (deps, actor, { path, body, signal }) => retrieve(deps, actor, orgAt(path), body, signal),
+  suggestTitles: (deps, actor, { path, query }) =>
+    suggest(deps, actor, orgAt(path), { query: query.q, limit: query.limit }),
 }

@@ -18,6 +18,15 @@ export interface Link {
   readonly type: 'parent_child' | 'connection'
 }
 
+/** Where an organisation lies. */
+export interface Place {
+  /** `index.sqlite`. */
+  readonly file: string
+  /** Of the segments. */
+  readonly folder: string
+  readonly orgId: string
+}
+
 /** The most frequent words of the texts, as in English; a question has none of them. */
 const stopWords =
   'the of and to in a is that for it as was with be by on not he i this are or his from at which but have an had they you were there one all we can her has their been if more when will would who so no'.split(

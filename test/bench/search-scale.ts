@@ -18,11 +18,13 @@ import {
   type Link,
   linksOf,
   openChanges,
+  type Place,
   questionsFor,
   type Text,
   textsOf,
 } from './search-data.ts'
 import { openFts, openMiniSearch } from './search-peers.ts'
+import { benchHanTitles, benchTitles } from './suggestions.ts'
 
 const sizes = [1_000, 10_000, 100_000]
 const largest = 100_000
@@ -30,18 +32,11 @@ const memoryBytes = 2 ** 30
 const questionCount = 200
 const languageOf = await loadLanguages()
 
-interface Place {
-  /** `index.sqlite`. */
-  readonly file: string
-  /** Of the segments. */
-  readonly folder: string
-  readonly orgId: string
-}
-
 export async function benchSearch(report: Report): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'grove-bench-search-'))
   try {
     for (const size of sizes) await benchSize(report, folder, size)
+    await benchHanTitles(report, { file: join(folder, 'han.sqlite'), folder: join(folder, 'han'), orgId: 'han' })
     await benchDense(report, folder)
   } finally {
     await rm(folder, { recursive: true })
@@ -58,6 +53,7 @@ async function benchSize(report: Report, root: string, size: number): Promise<vo
   if (size === largest) await benchThread(report, place, first)
   await benchLoad(report, place, size, first)
   await benchQuestions(report, place, texts)
+  if (size === largest) await benchTitles(report, place, texts)
   await benchChanges(report, place, ids)
 }
 

@@ -8,6 +8,7 @@ import { loadLanguages } from '../../index/search/languages.ts'
 import { catchUp, createOrgIndex, type OrgIndex } from '../../index/search/org-index.ts'
 import { type Retrieved as Answer, retrieve as retrieveFrom, type SearchQuestion } from '../../index/search/retrieve.ts'
 import { openRows, type SearchRows } from '../../index/search/rows.ts'
+import { type Suggestions, type SuggestQuestion, suggest as suggestFrom } from '../../index/search/suggest.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
 import { migrate } from '../../index/sqlite/migrate.ts'
 import { toGraphEdge } from '../../server/domain/graph/graph-drawing.ts'
@@ -122,12 +123,24 @@ export function removeNode(index: SearchIndex, id: string): void {
 }
 
 /** Takes in what has changed, as the search thread does, and answers. */
-export function retrieve({ rows, orgId, index }: SearchIndex, question: SearchQuestion): Retrieved {
+export function retrieve(index: SearchIndex, question: SearchQuestion): Retrieved {
+  return whenCaughtUp(index, ({ rows, orgId, index: { texts } }) => {
+    const { connections, ...answer } = retrieveFrom(texts, rows, languageOf, orgId, question)
+    return { ...answer, connections: connections.map(toGraphEdge) }
+  })
+}
+
+/** As `retrieve`. */
+export function suggest(index: SearchIndex, question: SuggestQuestion): Suggestions['suggestions'] {
+  return whenCaughtUp(index, ({ rows, index: { texts } }) => suggestFrom(texts, rows, question).suggestions)
+}
+
+function whenCaughtUp<T>(searched: SearchIndex, answer: (searched: SearchIndex) => T): T {
+  const { rows, orgId, index } = searched
   return rows.inSnapshot(() => {
     const state = rows.orgState(orgId)
     if (state === undefined) throw new Error('The organisation is missing')
     catchUp(index, rows, orgId, state, languageOf, () => false)
-    const { connections, ...answer } = retrieveFrom(index.texts, rows, languageOf, orgId, question)
-    return { ...answer, connections: connections.map(toGraphEdge) }
+    return answer(searched)
   })
 }

@@ -245,6 +245,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
 
   getPublicGraph: { need: 'published', attempt: () => ({}) },
   searchNodes: { need: 'public', attempt: () => ({ body: { query: 'whales' } }) },
+  suggestTitles: { need: 'public', attempt: () => ({ query: '?q=wha' }) },
 
   listAccounts: { need: 'administrator', attempt: () => ({}) },
   getAccount: { need: 'administrator', attempt: onGuest },

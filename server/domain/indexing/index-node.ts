@@ -137,23 +137,33 @@ async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
 
 async function nodeFields(repo: Repo, row: NodeRow | undefined, ledger: Oid, head: Oid | null) {
   if (row && row.head === head) return { node: undefined }
-  const record = await readNodeRecord(repo, ledger)
-  const commit = head === null ? null : await readCommit(repo, head)
-  const content = await readContent(repo, commit?.tree ?? null)
-  const text = await readText(repo, content)
+  const { id, content, text, ...state } = await readState(repo, ledger, head)
   return {
     node: {
-      title: content.title ?? record.title,
+      ...state,
       description: descriptionOf(content, text),
-      tags: JSON.stringify(content.tags),
       properties: JSON.stringify(content.properties),
-      created_at: record.created_at,
-      updated_at: commit ? laterOf(timeOf(commit.committer), record.created_at) : record.created_at,
       head,
     },
     text,
     tags: content.tags,
-    ...((await hasEdgesOf(repo, row?.head, content)) ? {} : { edges: edgesOf(record.id, content) }),
+    ...((await hasEdgesOf(repo, row?.head, content)) ? {} : { edges: edgesOf(id, content) }),
+  }
+}
+
+/** What a node is at a commit; null: it has none yet. `tags` as JSON. @throws GitError as readCommit */
+export async function readState(repo: Repo, ledger: Oid, head: Oid | null) {
+  const { id, title, created_at } = await readNodeRecord(repo, ledger)
+  const commit = head === null ? null : await readCommit(repo, head)
+  const content = await readContent(repo, commit?.tree ?? null)
+  return {
+    id,
+    title: content.title ?? title,
+    tags: JSON.stringify(content.tags),
+    created_at,
+    updated_at: commit ? laterOf(timeOf(commit.committer), created_at) : created_at,
+    content,
+    text: await readText(repo, content),
   }
 }
 

@@ -136,17 +136,11 @@ export function openIndexes(
     try {
       for (let from = firstToMerge(one); from !== undefined; from = firstToMerge(one)) {
         const { frozen } = one.index.texts
-        const merging = mergeFrom(one.index.texts, from)
-        let step = merging.next()
-        for (let since = performance.now(); !step.done; step = merging.next()) {
-          if (performance.now() - since < sliceMs) continue
-          await nextTurn()
-          if (open.get(orgId) !== one) return
-          since = performance.now()
-        }
+        const merged = await inSlices(mergeFrom(one.index.texts, from), () => open.get(orgId) === one)
+        if (merged === undefined) return
         const range = { from: one.ranges[from]?.from ?? 0, to: one.ranges[frozen.length - 1]?.to ?? 0 }
         one.ranges = [...one.ranges.slice(0, from), range, ...one.ranges.slice(frozen.length)]
-        await write(orgId, one, [step.value], range)
+        await write(orgId, one, [merged], range)
       }
     } finally {
       one.isMerging = false
@@ -174,6 +168,21 @@ export function openIndexes(
 
   const gauges = (): Gauges => ({ ...held, opened })
   return { ask, gauges }
+}
+
+/** Runs the work with turns in between; undefined once it is not wanted any more. */
+export async function inSlices<T>(
+  work: Generator<undefined, T, undefined>,
+  isWanted: () => boolean = () => true,
+): Promise<T | undefined> {
+  let step = work.next()
+  for (let since = performance.now(); !step.done; step = work.next()) {
+    if (performance.now() - since < sliceMs) continue
+    await nextTurn()
+    if (!isWanted()) return undefined
+    since = performance.now()
+  }
+  return step.value
 }
 
 function heldBy(index: OrgIndex): Held {

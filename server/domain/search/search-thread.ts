@@ -2,6 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { Retrieved, SearchQuestion } from '../../../index/search/retrieve.ts'
+import type { Suggestions, SuggestQuestion } from '../../../index/search/suggest.ts'
+import type { View } from '../../../index/search/view.ts'
 import { DatabaseFault } from '../../../index/sqlite/database-fault.ts'
 import { Refusal } from '../../errors.ts'
 import type { toGraphEdge } from '../graph/graph-drawing.ts'
@@ -16,10 +18,16 @@ export interface ThreadOptions {
   readonly memoryBytes: number
 }
 
+/** What the thread is asked. */
+type Asking =
+  /** `view`: instead of main. */
+  | { readonly kind: 'search'; readonly question: SearchQuestion; readonly view?: View }
+  | { readonly kind: 'suggest'; readonly question: SuggestQuestion }
+
 export interface SearchOrder {
   readonly number: number
   readonly orgId: string
-  readonly question: SearchQuestion
+  readonly asking: Asking
 }
 
 export interface SearchAnswer extends Omit<Retrieved, 'nodes' | 'connections'> {
@@ -29,11 +37,16 @@ export interface SearchAnswer extends Omit<Retrieved, 'nodes' | 'connections'> {
 
 /** The thread's answer to an order. */
 export type Outcome =
-  | { readonly kind: 'answered'; readonly answer: SearchAnswer }
+  | { readonly kind: 'found'; readonly answer: SearchAnswer }
+  | { readonly kind: 'suggested'; readonly answer: Suggestions }
+  /** Nodes have changed since the view was read. */
+  | { readonly kind: 'moved' }
   /** There is no such organisation any more. */
   | { readonly kind: 'missing' }
   | { readonly kind: 'fault'; readonly code: DatabaseFault['code']; readonly message: string }
   | { readonly kind: 'error'; readonly message: string }
+
+type Answered = Extract<Outcome, { readonly answer: unknown } | { readonly kind: 'moved' }>
 
 export type FromThread =
   | { readonly kind: 'outcome'; readonly number: number; readonly outcome: Outcome; readonly gauges: Gauges }
@@ -43,6 +56,10 @@ export type FromThread =
 export interface SearchThread {
   /** Undefined: there is no such organisation. @throws DatabaseFault; Refusal search_unavailable: the thread died twice */
   ask(orgId: string, question: SearchQuestion): Promise<SearchAnswer | undefined>
+  /** As ask; 'moved': nodes have changed since the view was read. */
+  askIn(view: View, orgId: string, question: SearchQuestion): Promise<SearchAnswer | 'moved' | undefined>
+  /** As ask. */
+  suggest(orgId: string, question: SuggestQuestion): Promise<Suggestions | undefined>
   gauges(): Gauges
   /** Ends the thread; nothing is lost. */
   close(): Promise<void>
@@ -139,19 +156,34 @@ export function openSearchThread(options: ThreadOptions, observer: ThreadObserve
     how(one)
   }
 
+  /** @throws as ask */
+  const outcomeOf = async (orgId: string, asking: Asking): Promise<Answered | undefined> => {
+    if (isClosed) throw unavailable()
+    const order = { number: ++numbers, orgId, asking }
+    const outcome = await new Promise<Outcome>((resolve, reject) => {
+      asked.set(order.number, { order, deaths: 0, resolve, reject })
+      if (worker === undefined && deathsInARow > 0) startSoon()
+      else send(order)
+    })
+    if (outcome.kind === 'missing') return undefined
+    if (outcome.kind === 'fault') throw new DatabaseFault(outcome.code, outcome.message)
+    if (outcome.kind === 'error') throw new Error(`The search failed: ${outcome.message}`)
+    return outcome
+  }
+
   return {
     ask: async (orgId, question) => {
-      if (isClosed) throw unavailable()
-      const order = { number: ++numbers, orgId, question }
-      const outcome = await new Promise<Outcome>((resolve, reject) => {
-        asked.set(order.number, { order, deaths: 0, resolve, reject })
-        if (worker === undefined && deathsInARow > 0) startSoon()
-        else send(order)
-      })
-      if (outcome.kind === 'answered') return outcome.answer
-      if (outcome.kind === 'missing') return undefined
-      if (outcome.kind === 'fault') throw new DatabaseFault(outcome.code, outcome.message)
-      throw new Error(`The search failed: ${outcome.message}`)
+      const outcome = await outcomeOf(orgId, { kind: 'search', question })
+      return outcome?.kind === 'found' ? outcome.answer : undefined
+    },
+    askIn: async (view, orgId, question) => {
+      const outcome = await outcomeOf(orgId, { kind: 'search', question, view })
+      if (outcome?.kind === 'moved') return 'moved'
+      return outcome?.kind === 'found' ? outcome.answer : undefined
+    },
+    suggest: async (orgId, question) => {
+      const outcome = await outcomeOf(orgId, { kind: 'suggest', question })
+      return outcome?.kind === 'suggested' ? outcome.answer : undefined
     },
     gauges: () => ({ ...known, opened: openedBefore + known.opened }),
     close: async () => {

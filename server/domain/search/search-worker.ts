@@ -4,9 +4,11 @@ import { GitError } from '../../../gitstore/errors.ts'
 import { loadLanguages } from '../../../index/search/languages.ts'
 import { retrieve } from '../../../index/search/retrieve.ts'
 import { openSnapshots } from '../../../index/search/snapshots.ts'
+import { suggest } from '../../../index/search/suggest.ts'
+import { prepareView, viewOf } from '../../../index/search/view.ts'
 import { DatabaseFault } from '../../../index/sqlite/database-fault.ts'
 import { toGraphEdge } from '../graph/graph-drawing.ts'
-import { openIndexes } from './open-indexes.ts'
+import { inSlices, openIndexes } from './open-indexes.ts'
 import type { FromThread, Outcome, SearchOrder, ThreadOptions } from './search-thread.ts'
 
 const { file, folder, memoryBytes } = workerData as ThreadOptions // as search-thread.ts gives it
@@ -21,11 +23,21 @@ async function start(): Promise<void> {
   const languageOf = await loadLanguages()
   const indexes = openIndexes(openSnapshots(file), folder, memoryBytes, languageOf, report)
 
-  const answer = async ({ orgId, question }: SearchOrder): Promise<Outcome> => {
-    const found = await indexes.ask(orgId, ({ texts }, rows) => retrieve(texts, rows, languageOf, orgId, question))
+  const answer = async ({ orgId, asking }: SearchOrder): Promise<Outcome> => {
+    if (asking.kind === 'suggest') {
+      const suggested = await indexes.ask(orgId, ({ texts }, rows) => suggest(texts, rows, asking.question))
+      return suggested === undefined ? { kind: 'missing' } : { kind: 'suggested', answer: suggested }
+    }
+    const { question, view } = asking
+    const prepared = view && (await inSlices(prepareView(view, languageOf)))
+    const found = await indexes.ask(orgId, (index, rows) => {
+      const searched = prepared === undefined ? { index, rows } : viewOf(index, rows, orgId, prepared)
+      return searched ? retrieve(searched.index.texts, searched.rows, languageOf, orgId, question) : 'moved'
+    })
     if (found === undefined) return { kind: 'missing' }
+    if (found === 'moved') return { kind: 'moved' }
     const nodes = found.nodes.map((node) => ({ ...node, org_id: orgId }))
-    return { kind: 'answered', answer: { ...found, nodes, connections: found.connections.map(toGraphEdge) } }
+    return { kind: 'found', answer: { ...found, nodes, connections: found.connections.map(toGraphEdge) } }
   }
 
   parentPort?.on('message', (order: SearchOrder) => {

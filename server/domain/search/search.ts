@@ -1,50 +1,83 @@
-/** Retrieval within one organisation. */
+/** Retrieval and suggestions within one organisation. */
 import type { SearchQuestion } from '../../../index/search/retrieve.ts'
+import type { Scope } from '../../../index/search/scope.ts'
+import type { Suggestions, SuggestQuestion } from '../../../index/search/suggest.ts'
 import type { Deps } from '../../deps.ts'
-import { Refusal } from '../../errors.ts'
-import { orgFor } from '../access.ts'
+import { invalid, Refusal } from '../../errors.ts'
+import { type OrgAccess, orgFor, requireRole } from '../access.ts'
 import type { Actor } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { refuseLongQuery } from '../format/limits.ts'
+import { openSlots } from '../slots.ts'
+import { inPlace } from './places.ts'
 import type { SearchAnswer } from './search-thread.ts'
+import { type Elsewhere, readView } from './views.ts'
 
-/** Questions of one organisation that wait in this process, those of the public leaving room for members, and how long they wait. */
-const maxWaiting = { members: 64, public: 32 } as const
-const waitTimeoutMs = 120_000
-
-/** By organisation: the questions that wait or are answered. */
-const waiting = new Map<string, number>()
-
-/** @throws Refusal as orgFor; busy (too many questions, or the index takes long to make); search_unavailable */
-export async function retrieve(deps: Deps, actor: Actor, at: OrgAt, question: SearchQuestion): Promise<SearchAnswer> {
-  const { orgId } = at
-  const { role } = await orgFor(deps, actor, at, 'public')
-  refuseLongQuery(question.query)
-  const asked = waiting.get(orgId) ?? 0
-  if (asked >= maxWaiting[role === null ? 'public' : 'members'])
-    throw new Refusal('busy', 'Too many searches of this organisation wait; try again')
-  waiting.set(orgId, asked + 1)
-  const stop = deps.metrics.searchSeconds.startTimer({ expansion: question.expansion_depth })
-  const answer = deps.search.ask(orgId, question).finally(() => {
-    const left = (waiting.get(orgId) ?? 1) - 1
-    if (left > 0) waiting.set(orgId, left)
-    else waiting.delete(orgId)
-  })
-  const found = await withinTime(answer).finally(stop)
-  if (found === undefined) throw new Refusal('org_not_found', 'The organisation was deleted meanwhile')
-  return found
+/** As in spec/openapi.yaml. */
+interface Question extends SearchQuestion {
+  scope?: Scope & { branch?: string; at?: string }
 }
 
-/** The thread goes on with what takes longer, for the next question. @throws Refusal busy */
-async function withinTime<T>(answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const clock = new Promise<never>((_, reject) => {
-    const late = new Refusal('busy', 'The search index of this organisation is being made; try again')
-    timer = setTimeout(() => reject(late), waitTimeoutMs)
+/** Views that a process reads and searches at a time, each with up to 16 MiB of texts. */
+const inSlot = openSlots({
+  running: 2,
+  runningForOne: 1,
+  waiting: 32,
+  waitingForOne: 16,
+  waitTimeoutMs: 30_000,
+  refusal: 'Too many searches of branches or of times wait; try again',
+})
+
+/** Rounds of reading a view while nodes change that belong to it. */
+const rounds = 5
+
+/**
+ * @throws Refusal as orgFor, requireRole (another branch or a time) and inPlace; search_unavailable; Invalid as readView; the
+ *   reason of `signal`
+ */
+export async function retrieve(
+  deps: Deps,
+  actor: Actor,
+  at: OrgAt,
+  question: Question,
+  signal: AbortSignal,
+): Promise<SearchAnswer> {
+  const { orgId } = at
+  const access = await orgFor(deps, actor, at, 'public')
+  refuseLongQuery(question.query)
+  const elsewhere = elsewhereOf(question)
+  if (elsewhere !== undefined) requireMember(actor, access)
+  return inPlace(deps, access, question.expansion_depth, () => {
+    if (elsewhere === undefined) return deps.search.ask(orgId, question)
+    return inSlot(orgId, signal, () => askElsewhere(deps, orgId, elsewhere, question))
   })
-  try {
-    return await Promise.race([answer, clock])
-  } finally {
-    clearTimeout(timer)
+}
+
+/** Undefined: main is searched. @throws Invalid value_error */
+function elsewhereOf({ scope: { branch, at } = {} }: Question): Elsewhere | undefined {
+  if (branch !== undefined && at !== undefined)
+    throw invalid(['body', 'scope', 'at'], 'Value error, `branch` and `at` exclude each other', at)
+  if (at !== undefined) return { at }
+  return branch === undefined || branch === 'main' ? undefined : { branch }
+}
+
+/** The public reads main alone. @throws Refusal unauthenticated, forbidden */
+function requireMember(actor: Actor, access: OrgAccess): void {
+  if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to search a branch or a time')
+  requireRole(access, 'reader')
+}
+
+/** @throws Refusal busy */
+async function askElsewhere(deps: Deps, orgId: string, elsewhere: Elsewhere, question: SearchQuestion) {
+  for (let round = 0; round < rounds; round++) {
+    const found = await deps.search.askIn(await readView(deps, orgId, elsewhere), orgId, question)
+    if (found !== 'moved') return found
   }
+  throw new Refusal('busy', 'The nodes change faster than they can be read; try again')
+}
+
+/** @throws Refusal as orgFor and inPlace; search_unavailable */
+export async function suggest(deps: Deps, actor: Actor, at: OrgAt, question: SuggestQuestion): Promise<Suggestions> {
+  const access = await orgFor(deps, actor, at, 'public')
+  return inPlace(deps, access, 'suggest', () => deps.search.suggest(at.orgId, question))
 }

@@ -1,0 +1,122 @@
+/** An organisation's index as if some nodes had other contents: for one question, and without a change of the index. */
+import { addSegment, type Corpus, createCorpus, type Frozen, frozenLive, removeDocument, seal } from './corpus.ts'
+import type { LanguageOf } from './languages.ts'
+import { createOrgIndex, isLarge, type OrgIndex, setNode } from './org-index.ts'
+import { type DescribedNode, INDEXED_BYTES, type SearchRows, wholeLetters } from './rows.ts'
+import type { Segment } from './segment.ts'
+import { sizeOf, stringAt } from './string-table.ts'
+
+/** A node as it is somewhere else than on main. */
+export interface ViewNode {
+  readonly id: string
+  readonly title: string
+  /** JSON array of strings. */
+  readonly tags: string
+  /** ISO 8601. */
+  readonly updated_at: string
+  /** The commit, or null. */
+  readonly head: string | null
+  readonly text: string
+}
+
+/** What differs from main. */
+export interface View {
+  /** Of the organisation's row, before the nodes were looked up. */
+  readonly epoch: string
+  readonly version: number
+  /** The nodes are as they are on this branch; absent: as they were at some time. */
+  readonly branch?: string
+  readonly nodes: readonly ViewNode[]
+  /** Nodes that are not there. */
+  readonly gone: readonly string[]
+}
+
+/** The nodes of a view, indexed. */
+export interface PreparedView {
+  readonly view: View
+  readonly segments: readonly Segment[]
+}
+
+/** Indexes the nodes; others may run at each `yield`. */
+export function* prepareView(view: View, languageOf: LanguageOf): Generator<undefined, PreparedView, undefined> {
+  const index = createOrgIndex(view.epoch)
+  const segments: Segment[] = []
+  for (const node of view.nodes) {
+    setNode(index, { ...node, beginning: beginningOf(node.text) }, languageOf)
+    if (isLarge(index)) segments.push(seal(index.texts))
+    yield
+  }
+  segments.push(seal(index.texts))
+  return { view, segments }
+}
+
+function beginningOf(text: string): string {
+  return wholeLetters(Buffer.from(text).subarray(0, INDEXED_BYTES))
+}
+
+/**
+ * The index and rows of the view, valid until one of them changes; undefined where nodes have changed since the view was read
+ * whose state in it is not known. Edges are those of main. Copies the marks of the dead, and freezes what is live if some of
+ * it differs: 0.1 ms, and up to 0.2 s.
+ */
+export function viewOf(
+  index: OrgIndex,
+  rows: SearchRows,
+  orgId: string,
+  { view, segments }: PreparedView,
+): { index: OrgIndex; rows: SearchRows } | undefined {
+  const state = rows.orgState(orgId)
+  if (state?.epoch !== view.epoch || hasMoved(rows, orgId, view)) return undefined
+  const deleted = view.nodes.map(({ id }) => id).filter((id) => rows.describe(id) === undefined)
+  const texts = corpusOf(index.texts, segments, [...view.gone, ...deleted])
+  return { index: { ...index, texts }, rows: rowsOf(rows, view.nodes) }
+}
+
+function hasMoved(rows: SearchRows, orgId: string, { version, branch, nodes, gone }: View): boolean {
+  const changed = rows.changedIds(orgId, version)
+  if (changed.length === 0) return false
+  const known = new Set([...nodes.map(({ id }) => id), ...gone])
+  return changed.some((id) => !known.has(id) && (branch === undefined || rows.hasBranch(id, branch)))
+}
+
+function corpusOf(corpus: Corpus, segments: readonly Segment[], gone: readonly string[]): Corpus {
+  const { fieldCount, frozen, live } = corpus
+  const replaced = segments.flatMap(({ ids }) => Array.from({ length: sizeOf(ids) }, (_, n) => stringAt(ids, n)))
+  const isLiveKept = ![...replaced, ...gone].some((id) => live.documents.has(id))
+  const view = { ...createCorpus(fieldCount), frozen: frozen.map(copyOf), ...(isLiveKept ? { live } : {}) }
+  if (!isLiveKept) addSegment(view, frozenLive(corpus))
+  for (const segment of segments) addSegment(view, segment)
+  for (const id of gone) removeDocument(view, id)
+  return view
+}
+
+/** With marks of its own. */
+function copyOf({ segment, dead, deadList, totalLengths, deadLengths }: Frozen): Frozen {
+  return {
+    segment,
+    dead: dead.slice(),
+    deadList: [...deadList],
+    totalLengths,
+    deadLengths: [...deadLengths],
+    deadCounts: new Map(),
+  }
+}
+
+function rowsOf(rows: SearchRows, nodes: readonly ViewNode[]): SearchRows {
+  const texts = new Map(nodes.map(({ id, text }) => [id, text]))
+  const described = new Map(
+    nodes.map(({ id, title, tags, head, text }): [string, DescribedNode] => [
+      id,
+      { id, title, tags, head, bytes: Buffer.byteLength(text) },
+    ]),
+  )
+  return {
+    ...rows,
+    describe: (id) => described.get(id) ?? rows.describe(id),
+    textOf: (id) => texts.get(id) ?? rows.textOf(id),
+    textStartOf: (id) => {
+      const text = texts.get(id)
+      return text === undefined ? rows.textStartOf(id) : beginningOf(text)
+    },
+  }
+}

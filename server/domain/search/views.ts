@@ -1,0 +1,163 @@
+/** Which nodes differ from main on another branch, or differed at a time, and what they hold there: read from Git. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import pLimit from 'p-limit'
+import { isGitError } from '../../../gitstore/errors.ts'
+import { asBranchName } from '../../../gitstore/names.ts'
+import { readCommit } from '../../../gitstore/objects/commits.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { listNodesWithBranch, type StateNode } from '../../../index/derived/branches.ts'
+import { listNodesUpdatedAfter } from '../../../index/derived/node-queries.ts'
+import { findOrgRow } from '../../../index/derived/org-queries.ts'
+import type { View, ViewNode } from '../../../index/search/view.ts'
+import type { Deps } from '../../deps.ts'
+import { Invalid, invalid, Refusal } from '../../errors.ts'
+import { timeOf } from '../format/signatures.ts'
+import { readState } from '../indexing/index-node.ts'
+import { nodeRepo } from '../layout.ts'
+
+/** What is searched instead of main. */
+export type Elsewhere = { readonly branch: string } | { readonly at: string }
+
+/** Nodes that are read, bytes of their texts, and commits that are looked at to find those of a time. */
+const mostNodes = 200
+const mostBytes = 16 * 1024 * 1024
+const mostCommits = 10_000
+/** Nodes that were made after a time, which are left out. */
+const mostGone = 10_000
+
+const rowsATurn = 2_000
+const readsAtOnce = 4
+
+/** A node, and the commit at which it is read. */
+interface Difference {
+  readonly node: StateNode
+  readonly repo: Repo
+  readonly head: Oid | null
+}
+
+/**
+ * The state of the organisation's nodes there. A node without the branch is as on main. At a time, a node is at the newest
+ * commit of main's first-parent history that is not dated later; one that was created later is gone.
+ *
+ * @throws Invalid value_error (no node has the branch), scope_too_large; Refusal org_not_found; GitError as readCommit
+ */
+export async function readView(deps: Deps, orgId: string, elsewhere: Elsewhere): Promise<View> {
+  const org = await findOrgRow(deps.index.read, orgId)
+  if (org === undefined) throw new Refusal('org_not_found', 'The organisation was deleted meanwhile')
+  const { differences, gone } =
+    'branch' in elsewhere
+      ? { differences: await onBranch(deps, orgId, elsewhere.branch), gone: [] }
+      : await atTime(deps, orgId, asTime(elsewhere.at))
+  const nodes = await readNodes(differences, elsewhere)
+  const branch = 'branch' in elsewhere ? { branch: elsewhere.branch } : {}
+  return { epoch: org.epoch, version: org.version, ...branch, nodes, gone }
+}
+
+/** In UTC with milliseconds, as the rows have times. @throws Invalid datetime_parsing, such as for a leap second */
+function asTime(at: string): string {
+  const time = new Date(at)
+  if (!Number.isNaN(time.getTime())) return time.toISOString()
+  const msg = 'Input should be a valid datetime'
+  throw new Invalid([{ loc: ['body', 'scope', 'at'], msg, type: 'datetime_parsing', input: at }])
+}
+
+async function onBranch(deps: Deps, orgId: string, name: string): Promise<Difference[]> {
+  const differences: Difference[] = []
+  let after: string | undefined = ''
+  for (let isKnown = false; after !== undefined; ) {
+    const nodes = await listNodesWithBranch(deps.index.read, orgId, name, after, rowsATurn)
+    isKnown ||= nodes.length > 0
+    if (!isKnown) throw invalid(['body', 'scope', 'branch'], 'Value error, no node has this branch', name)
+    for (const node of nodes.filter(({ head, branch_head }) => head !== branch_head)) {
+      const repo = nodeRepo(deps.store, orgId, node.id)
+      const head = headOf(repo, name)
+      if (head !== null && head !== node.head) differences.push({ node, repo, head })
+      if (differences.length > mostNodes) throw tooLarge({ branch: name })
+    }
+    after = nodes.length < rowsATurn ? undefined : nodes.at(-1)?.id
+    await nextTurn()
+  }
+  return differences
+}
+
+/** As Git has it now; null where the branch or the node is gone. */
+function headOf(repo: Repo, name: string): Oid | null {
+  const branch = asBranchName(name)
+  try {
+    return branch === undefined ? null : readRef(repo, `refs/heads/${branch}`)
+  } catch (error) {
+    if (isGitError(error, 'repo_missing')) return null
+    throw error
+  }
+}
+
+async function atTime(deps: Deps, orgId: string, at: string): Promise<{ differences: Difference[]; gone: string[] }> {
+  const gone: string[] = []
+  const older: StateNode[] = []
+  let last: Awaited<ReturnType<typeof listNodesUpdatedAfter>>[number] | undefined
+  do {
+    const nodes = await listNodesUpdatedAfter(deps.index.read, orgId, at, last, rowsATurn)
+    for (const node of nodes) {
+      if (node.created_at > at) gone.push(node.id)
+      else older.push(node)
+    }
+    if (older.length > mostNodes || gone.length > mostGone) throw tooLarge({ at })
+    last = nodes.length < rowsATurn ? undefined : nodes.at(-1)
+    await nextTurn()
+  } while (last !== undefined)
+  const differences: Difference[] = []
+  const budget = { commits: mostCommits }
+  for (const node of older) {
+    const repo = nodeRepo(deps.store, orgId, node.id)
+    const head = await unlessGone(() => headAt(repo, node.head, at, budget))
+    if (head !== undefined) differences.push({ node, repo, head })
+  }
+  return { differences, gone }
+}
+
+/** The newest commit of the first-parent history that is not dated after `at`; null where there is none. */
+async function headAt(repo: Repo, newest: Oid | null, at: string, budget: { commits: number }): Promise<Oid | null> {
+  for (let head = newest; head !== null; ) {
+    if (budget.commits-- === 0) throw tooLarge({ at })
+    const { committer, parents } = await readCommit(repo, head)
+    if (timeOf(committer) <= at) return head
+    head = parents[0] ?? null
+  }
+  return null
+}
+
+/** Undefined where the repository has been deleted meanwhile: the index will follow. */
+async function unlessGone<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read()
+  } catch (error) {
+    if (isGitError(error, 'repo_missing')) return undefined
+    throw error
+  }
+}
+
+async function readNodes(differences: readonly Difference[], elsewhere: Elsewhere): Promise<ViewNode[]> {
+  const turn = pLimit(readsAtOnce)
+  let bytes = 0
+  const read = async ({ node, repo, head }: Difference): Promise<ViewNode | undefined> => {
+    const state = await unlessGone(() => readState(repo, node.ledger, head))
+    if (state === undefined) return undefined
+    const { title, tags, updated_at, text } = state
+    bytes += Buffer.byteLength(text)
+    if (bytes > mostBytes) throw tooLarge(elsewhere)
+    return { id: node.id, title, tags, updated_at, head, text }
+  }
+  try {
+    const nodes = await Promise.all(differences.map((difference) => turn(() => read(difference))))
+    return nodes.filter((node) => node !== undefined)
+  } finally {
+    turn.clearQueue()
+  }
+}
+
+function tooLarge(elsewhere: Elsewhere): Invalid {
+  const loc = ['body', 'scope', 'branch' in elsewhere ? 'branch' : 'at']
+  const msg = `Over ${mostNodes} nodes differ there from main, or their texts have over 16 MiB, or ${mostCommits} commits or ${mostGone} nodes are newer`
+  return new Invalid([{ loc, msg, type: 'scope_too_large', ctx: { nodes: mostNodes, bytes: mostBytes } }])
+}
