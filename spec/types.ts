@@ -1110,6 +1110,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/nodes/{node_id}/commits/{commit}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description A commit by its whole id, a branch or a Git tag, with `/` written as `%2F`.
+                 * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
+                 */
+                commit: components["parameters"]["commit"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read what a commit changed, line by line
+         * @description Against the first parent, also of a merge; of a root commit everything is added. Hunks are those of `git diff -M`
+         *     with three lines of context: a renamed file whose bytes are half the same is one entity. What the limits leave out
+         *     is `truncated`: ask for that entity alone, `?path=<entity_key>`, and one file may take all of the limits, or for the
+         *     patch.
+         *
+         *     With `Accept: text/x-diff` the answer is a patch that `git apply` takes, with the bytes of binary files. It is never
+         *     cut: one that is too large is 413.
+         */
+        get: operations["getCommitDiff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/nodes/{node_id}/compare": {
         parameters: {
             query?: never;
@@ -1131,7 +1173,9 @@ export interface paths {
         /**
          * Compare two branches, tags or commits
          * @description How far `head` is ahead of and behind `base`, and what it changed since the two parted (`merge_base`). Without
-         *     a common ancestor `merge_base` is null and `changes` is everything in `head`, as `added`.
+         *     a common ancestor `merge_base` is null and `changes` is everything in `head`, as `added`. `text=true` adds the
+         *     hunks of each entity, as `…/commits/{commit}/diff` has them. With `Accept: text/x-diff` the answer is the patch that
+         *     makes `head` of the merge base.
          */
         get: operations["compareCommits"];
         put?: never;
@@ -1363,6 +1407,43 @@ export interface paths {
          *     the same after the end of the request.
          */
         get: operations["getPullChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. One that names nothing is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read what a pull request changes, line by line
+         * @description For members. From where source and target parted to `source_commit`, as `…/changes` tells it, with the hunks of each
+         *     entity as `…/commits/{commit}/diff` has them, or with `Accept: text/x-diff` as a patch.
+         */
+        get: operations["getPullDiff"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2589,6 +2670,102 @@ export interface components {
             /** @description The new blob, of `modified` only. */
             new_object_id: string | null;
         };
+        /**
+         * @description What is different in `target_commit_id`, line by line. An answer has at most 10,000 entities, 20,000 lines, 3,000 of
+         *     one entity (20,000 where `path` narrows it), 8 MiB of their text and 1 MiB of one entity (8 MiB).
+         */
+        TextDiff: {
+            node_id: components["schemas"]["Uuid"];
+            /** @description The commit compared with; null if there is none, and everything is `added`. */
+            base_commit_id: string | null;
+            target_commit_id: components["schemas"]["Oid"];
+            /** @description By path, byte by byte. */
+            entities: components["schemas"]["EntityDiff"][];
+            /** @description How many entities differ, also those that are not told. */
+            total: number;
+            /** @description Whether anything was left out. */
+            truncated: boolean;
+        };
+        /**
+         * @description A file that differs. It has either `hunks`, none where only its name or mode changes or it is empty; or `binary` or
+         *     `too_large` with sizes; or `truncated` alone, where the limits of the answer were reached before it.
+         */
+        EntityDiff: {
+            entity_type: components["schemas"]["EntityType"];
+            /** @description What the entity is called among those of its type. */
+            entity_id: string;
+            /** @description The path. */
+            entity_key: string;
+            /**
+             * @description `renamed` may be modified, too. A file that becomes a symbolic link, or the reverse, is `modified`.
+             * @enum {string}
+             */
+            change: "added" | "removed" | "modified" | "renamed";
+            /** @description Of `renamed`, the path before. */
+            old_entity_key?: string;
+            /** @description Of `renamed`, how much is the same, in per cent. */
+            similarity?: number;
+            /** @description The blob before; null of what is added. */
+            old_object_id: string | null;
+            /** @description The blob after; null of what is removed. */
+            new_object_id: string | null;
+            /** @description Git's mode before, such as `100644`. */
+            old_mode: string | null;
+            /** @description Git's mode after. */
+            new_mode: string | null;
+            /** @description What differs, in order. */
+            hunks?: components["schemas"]["Hunk"][];
+            /** @description Lines added, also those that were left out; absent where they are not counted. */
+            additions?: number;
+            /** @description Lines removed, also those that were left out; absent where they are not counted. */
+            deletions?: number;
+            /** @description True where lines hold U+FFFD in the place of bytes that are not UTF-8; the patch has the bytes. Else absent. */
+            not_utf8?: boolean;
+            /** @description True of what is no text: it has a NUL among its first 8,000 bytes. Else absent. */
+            binary?: boolean;
+            /** @description True of a file of over 8 MiB; else absent. */
+            too_large?: boolean;
+            /** @description Bytes before, of `binary` and `too_large`. */
+            old_size?: number | null;
+            /** @description Bytes after, of `binary` and `too_large`. */
+            new_size?: number | null;
+            /** @description True where lines were left out: ask with `path`. Else absent. */
+            truncated?: boolean;
+        };
+        /**
+         * @description Lines that differ, with up to three beside them that do not. Where the entity is `truncated`, the last hunk may have
+         *     fewer `lines` than it counts.
+         */
+        Hunk: {
+            /** @description Its first line before, counted from 1; without lines before, the line above. */
+            old_start: number;
+            /** @description Its lines before. */
+            old_lines: number;
+            /** @description Its first line after, counted from 1; without lines after, the line above. */
+            new_start: number;
+            /** @description Its lines after. */
+            new_lines: number;
+            /** @description The line above that git shows for orientation, or nothing. */
+            section: string;
+            /** @description In the order of a unified diff. */
+            lines: components["schemas"]["HunkLine"][];
+        };
+        /** @description A line of a hunk. */
+        HunkLine: {
+            /**
+             * @description Whether it stands on both sides.
+             * @enum {string}
+             */
+            kind: "context" | "added" | "removed";
+            /** @description Its number before; absent of an added line. */
+            old_line?: number;
+            /** @description Its number after; absent of a removed line. */
+            new_line?: number;
+            /** @description The line without its LF; a CR is part of it. */
+            text: string;
+            /** @description True where the file ends with this line and no LF; else absent. */
+            no_newline?: boolean;
+        };
         /** @description A page of the commits of a branch. */
         CommitHistory: {
             node_id: components["schemas"]["Uuid"];
@@ -2622,6 +2799,8 @@ export interface components {
             /** @description Commits that `base` has and `head` lacks. */
             commits_behind: number;
             changes: components["schemas"]["CommitDiff"];
+            /** @description The same as hunks; absent unless `text=true`. */
+            text?: components["schemas"]["TextDiff"];
         };
         /** @description What the request is about; at most 64 KiB as UTF-8. Of the control characters it may hold tabs and line ends. */
         PullDescription: string;
@@ -3338,6 +3517,16 @@ export interface components {
          * @example 9f2c4e6
          */
         commit_id: string;
+        /**
+         * @description A commit by its whole id, a branch or a Git tag, with `/` written as `%2F`.
+         * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
+         */
+        commit: string;
+        /**
+         * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
+         * @example content.md
+         */
+        diff_path: string;
         /**
          * @description The pull request's number. One that names nothing is 404.
          * @example 1
@@ -5765,6 +5954,75 @@ export interface operations {
             default: components["responses"]["InternalError"];
         };
     };
+    getCommitDiff: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
+                 * @example content.md
+                 */
+                path?: components["parameters"]["diff_path"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description A commit by its whole id, a branch or a Git tag, with `/` written as `%2F`.
+                 * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
+                 */
+                commit: components["parameters"]["commit"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it changed. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TextDiff"];
+                    /**
+                     * @example diff --git a/content.md b/content.md
+                     *     index 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81..b5c6d7e8f9102132435465768798a9bacbdceda4 100644
+                     *     --- a/content.md
+                     *     +++ b/content.md
+                     *     @@ -1,3 +1,4 @@
+                     *      # Whales
+                     *
+                     *      Whales are mammals that live in the sea.
+                     *     +Dolphins are toothed whales.
+                     */
+                    "text/x-diff": string;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `commit_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_large`: comparing takes longer than 10 seconds, or the patch has over 32 MiB; `path` narrows both. */
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
     compareCommits: {
         parameters: {
             query: {
@@ -5778,6 +6036,13 @@ export interface operations {
                  * @example feature/dolphins
                  */
                 head: string;
+                /** @description Whether the answer has `text`, the hunks. */
+                text?: "true" | "false";
+                /**
+                 * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
+                 * @example content.md
+                 */
+                path?: components["parameters"]["diff_path"];
             };
             header?: never;
             path: {
@@ -5804,6 +6069,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Comparison"];
+                    /**
+                     * @example diff --git a/content.md b/content.md
+                     *     index 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81..b5c6d7e8f9102132435465768798a9bacbdceda4 100644
+                     *     --- a/content.md
+                     *     +++ b/content.md
+                     *     @@ -1,3 +1,4 @@
+                     *      # Whales
+                     *
+                     *      Whales are mammals that live in the sea.
+                     *     +Dolphins are toothed whales.
+                     */
+                    "text/x-diff": string;
                 };
             };
             304: components["responses"]["NotModified"];
@@ -5813,7 +6090,10 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: more differs than one answer holds. */
+            /**
+             * @description `too_large`: more differs than one answer holds; with `text` or as a patch also what takes longer than 10 seconds
+             *     or has over 32 MiB, which `path` narrows.
+             */
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
@@ -6237,6 +6517,75 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /** @description `too_large`: more differs than one answer holds. */
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getPullDiff: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
+                 * @example content.md
+                 */
+                path?: components["parameters"]["diff_path"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. One that names nothing is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it changes. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TextDiff"];
+                    /**
+                     * @example diff --git a/content.md b/content.md
+                     *     index 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81..b5c6d7e8f9102132435465768798a9bacbdceda4 100644
+                     *     --- a/content.md
+                     *     +++ b/content.md
+                     *     @@ -1,3 +1,4 @@
+                     *      # Whales
+                     *
+                     *      Whales are mammals that live in the sea.
+                     *     +Dolphins are toothed whales.
+                     */
+                    "text/x-diff": string;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_large`: comparing takes longer than 10 seconds, or the patch has over 32 MiB; `path` narrows both. */
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

@@ -60,3 +60,8 @@ export function withHeaders<Body>(body: Body, headers: Headers): WithHeaders<Bod
 export function bytes(content: Buffer, contentType: string, headers: Headers = {}): Bytes {
   return new Bytes(content, { ...headers, 'Content-Type': contentType })
 }
+
+/** A patch. The bytes of files stand in it as they are, also those that are not UTF-8. */
+export function patch(content: Buffer): Bytes {
+  return bytes(content, 'text/x-diff; charset=utf-8')
+}

@@ -1,14 +1,23 @@
 /** Trees, files, objects, history, commits and comparison. */
+import * as comparing from '../domain/branches/comparing.ts'
 import * as contents from '../domain/branches/contents.ts'
+import * as diffs from '../domain/branches/text-diffs.ts'
 import type { HandlersOf } from '../http/operations.ts'
-import { bytes, created } from '../http/responses.ts'
+import { bytes, created, patch } from '../http/responses.ts'
 import { branchAt, commitAt, fileAt, nodeAt, objectAt } from './at.ts'
 
 /** An object id names its bytes for ever. */
 const immutable = { 'Cache-Control': 'private, max-age=31536000, immutable' }
 
 export const contentRoutes: HandlersOf<
-  'listEntities' | 'getFile' | 'getObject' | 'listCommits' | 'createCommit' | 'getCommit' | 'compareCommits'
+  | 'listEntities'
+  | 'getFile'
+  | 'getObject'
+  | 'listCommits'
+  | 'createCommit'
+  | 'getCommit'
+  | 'getCommitDiff'
+  | 'compareCommits'
 > = {
   listEntities: (deps, actor, { path, query }) => contents.listEntities(deps, actor, branchAt(path), query),
   getFile: (deps, actor, { path }) => contents.readFile(deps, actor, fileAt(path)),
@@ -21,5 +30,12 @@ export const contentRoutes: HandlersOf<
     return created(`${tree}/commits/${commit.id}`, commit)
   },
   getCommit: (deps, actor, { path }) => contents.readBranchCommit(deps, actor, commitAt(path)),
-  compareCommits: (deps, actor, { path, query }) => contents.compare(deps, actor, nodeAt(path), query),
+  getCommitDiff: async (deps, actor, { path, query, type, signal }) =>
+    type === 'application/json'
+      ? diffs.readCommitDiff(deps, { actor, signal }, nodeAt(path), path.commit, query)
+      : patch(await diffs.readCommitPatch(deps, { actor, signal }, nodeAt(path), path.commit, query)),
+  compareCommits: async (deps, actor, { path, query, type, signal }) =>
+    type === 'application/json'
+      ? comparing.compare(deps, { actor, signal }, nodeAt(path), query)
+      : patch(await comparing.comparePatch(deps, { actor, signal }, nodeAt(path), query)),
 }

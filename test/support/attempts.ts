@@ -210,6 +210,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     need: 'public',
     attempt: ({ node, head }) => ({ params: { node_id: node, branch: 'main', commit_id: head } }),
   },
+  getCommitDiff: { need: 'public', attempt: ({ node, head }) => ({ params: { node_id: node, commit: head } }) },
   compareCommits: {
     need: 'public',
     attempt: (world) => ({ ...onNode(world), query: `?base=main&head=${world.head}` }),
@@ -242,6 +243,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   },
   listPullCommits: { need: 'reader', attempt: onPull },
   getPullChanges: { need: 'reader', attempt: onPull },
+  getPullDiff: { need: 'reader', attempt: onPull },
 
   getPublicGraph: { need: 'published', attempt: () => ({}) },
   searchNodes: { need: 'public', attempt: () => ({ body: { query: 'whales' } }) },
