@@ -1048,6 +1048,11 @@ export interface paths {
          * List the commits of a branch
          * @description Every commit that the head of the branch contains, newest first, in the order of `git log`. `main` of an empty
          *     repository is 200 with `total` 0.
+         *
+         *     `path`, `author`, `since` and `until` narrow it, together if several are given; what matches nothing gives an empty
+         *     list. With `path` it is `git log -- <path>`: where a merge took the file or folder as one of its parents has it, the
+         *     history of that parent alone is told, and renames are not followed. `total` is exact; the first page of a head walks
+         *     the history, those after it do not.
          */
         get: operations["listCommits"];
         put?: never;
@@ -5768,6 +5773,26 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description How many to skip. */
                 offset?: components["parameters"]["offset"];
+                /**
+                 * @description Only commits that change this file, or something in this folder.
+                 * @example content.md
+                 */
+                path?: string;
+                /**
+                 * @description Only commits whose author, as `Name <e-mail>`, contains this; the case of ASCII letters does not matter.
+                 * @example ann@example.org
+                 */
+                author?: string;
+                /**
+                 * @description Only commits of this time or later, by `created_at`, wherever they stand in the history.
+                 * @example 2025-07-15T00:00:00Z
+                 */
+                since?: string;
+                /**
+                 * @description Only commits of this time or earlier, by `created_at`.
+                 * @example 2025-07-16T00:00:00Z
+                 */
+                until?: string;
             };
             header?: never;
             path: {
@@ -5810,6 +5835,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            /** @description `too_large`: a history that is narrowed takes longer than 30 seconds to be walked. */
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];

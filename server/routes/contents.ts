@@ -23,7 +23,8 @@ export const contentRoutes: HandlersOf<
   getFile: (deps, actor, { path }) => contents.readFile(deps, actor, fileAt(path)),
   getObject: async (deps, actor, { path }) =>
     bytes(await contents.readBytes(deps, actor, objectAt(path)), 'application/octet-stream', immutable),
-  listCommits: (deps, actor, { path, query }) => contents.listCommits(deps, actor, branchAt(path), query),
+  listCommits: (deps, actor, { path, query, signal }) =>
+    contents.listCommits(deps, { actor, signal }, branchAt(path), query),
   createCommit: async (deps, actor, { path, body }) => {
     const commit = await contents.createCommit(deps, actor, branchAt(path), body)
     const tree = `/orgs/${path.org_id}/nodes/${path.node_id}/tree/${encodeURIComponent(path.branch)}`

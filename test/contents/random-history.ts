@@ -67,7 +67,7 @@ const anyContent: fc.Arbitrary<Content> = fc.oneof(
   fc.record({ kind: fc.constant('module' as const), n: fc.nat(3) }),
   { weight: 2, arbitrary: fc.constant({ kind: 'gone' as const }) },
 )
-const anyPath = fc.constantFrom(...paths)
+export const anyPath = fc.constantFrom(...paths)
 
 /** `clock`: how far the clocks of committers may go back. */
 export function anyHistory(maxLength: number, clock: number): fc.Arbitrary<readonly Step[]> {

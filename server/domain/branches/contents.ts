@@ -16,8 +16,10 @@ import { commitToBranch } from './branch-moves.ts'
 import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
 import { readTree } from './commit-trees.ts'
 import { type CommitDetails, readCommits, readDetails } from './commit-views.ts'
+import type { Asker } from './git-reads.ts'
 import { type ImmutableAnswer, immutableAnswer, lengthOf } from './immutable-answers.ts'
 import { largeRead, readOfChange } from './large-reads.ts'
+import { type HistoryQuery, isNarrowed, narrowedPage } from './path-history.ts'
 import { isPublicBlob } from './public-blobs.ts'
 import { knownBranch, revisionFor } from './revisions.ts'
 import { visibleHeads } from './tags.ts'
@@ -91,17 +93,21 @@ export async function readBytes(deps: Deps, actor: Actor, at: ObjectAt): Promise
   })
 }
 
-/** History in `git log`'s order. */
-export async function listCommits(deps: Deps, actor: Actor, at: BranchAt, page: Page) {
+/** History in `git log`'s order. @throws as narrowedPage */
+export async function listCommits(deps: Deps, asker: Asker, at: BranchAt, query: HistoryQuery) {
   const { nodeId, branch } = at
-  const access = await nodeFor(deps, actor, at, 'public')
+  const access = await nodeFor(deps, asker.actor, at, 'public')
   const head = await revisionFor(access, branch)
+  const page = { limit: query.limit, offset: query.offset }
   if (head === null) return { node_id: nodeId, history: [], ...pageOf(page, 0) }
+  const narrowed = isNarrowed(query) ? JSON.stringify(query) : `${page.offset} ${page.limit}`
   return immutableAnswer(
-    `history ${nodeId} ${head} ${page.offset} ${page.limit}`,
+    `history ${nodeId} ${head} ${narrowed}`,
     ({ history }) => lengthOf(history),
     async () => {
-      const { total, oids } = await access.history.page(head, page.offset, page.limit)
+      const { total, oids } = isNarrowed(query)
+        ? await narrowedPage(deps, asker, access, head, query)
+        : await access.history.page(head, page.offset, page.limit)
       return { node_id: nodeId, history: await readCommits(access.repo, nodeId, oids), ...pageOf(page, total) }
     },
   )
