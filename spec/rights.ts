@@ -50,6 +50,7 @@ export const rights = {
   listTags: { authorization: 'optional', token: 'read' },
   listEntities: { authorization: 'optional', token: 'read' },
   getFile: { authorization: 'optional', token: 'read' },
+  getRaw: { authorization: 'optional', token: 'read' },
   getObject: { authorization: 'optional', token: 'read' },
   listCommits: { authorization: 'optional', token: 'read' },
   createCommit: { authorization: 'required', token: 'write' },

@@ -841,8 +841,9 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -916,8 +917,9 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -955,8 +957,9 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -974,6 +977,54 @@ export interface paths {
          *     else `base64`. For the bytes alone ask `…/objects/{object_id}`.
          */
         get: operations["getFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/tree/{branch}/raw/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
+                 * @example main
+                 */
+                branch: components["parameters"]["branch_in_path"];
+                /**
+                 * @description The file's path from the root of the repository, with `/` written as `%2F`.
+                 * @example content.md
+                 */
+                path: components["parameters"]["file_path"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the bytes of a file
+         * @description One file at a revision, as it is, of any size; of a symbolic link, the path to which it leads. The media type follows
+         *     from the first bytes and the name. HTML, XML, scripts and style sheets are `text/plain`; what browsers do not show is an
+         *     attachment; `Content-Security-Policy: default-src 'none'; sandbox` keeps everything else from running anything.
+         *
+         *     `ETag` is the id of the blob. One range of bytes is answered 206 with `Range`, and `If-Range`; several ranges are
+         *     answered as none. At a commit id the answer may be cached for ever.
+         */
+        get: operations["getRaw"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1036,8 +1087,9 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -1087,8 +1139,9 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -3094,7 +3147,7 @@ export interface components {
          * @description The codes of this version, by status; see the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable";
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable";
         /**
          * @description What happened, for programs. Later versions may have more codes; treat those by their status.
          * @example node_not_found
@@ -3502,8 +3555,9 @@ export interface components {
          */
         member_email: string;
         /**
-         * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-         *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+         * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+         *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+         *     What changes needs a branch.
          * @example main
          */
         branch_in_path: string;
@@ -3566,6 +3620,21 @@ export interface components {
          * @example W/"42"
          */
         ETag: string;
+        /**
+         * @description Ranges are counted in bytes.
+         * @example bytes
+         */
+        AcceptRanges: string;
+        /**
+         * @description Which bytes these are, or how many the file has.
+         * @example bytes 0-1023/4096
+         */
+        ContentRange: string;
+        /**
+         * @description Whether a browser shows it or saves it, and under which name.
+         * @example inline; filename="content.md"; filename*=UTF-8''content.md
+         */
+        ContentDisposition: string;
         /**
          * @description The methods of this path.
          * @example GET, POST, HEAD, OPTIONS
@@ -5461,8 +5530,9 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -5511,8 +5581,9 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -5608,8 +5679,9 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -5661,8 +5733,9 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -5695,6 +5768,111 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             /** @description `too_large`: the file is over 16 MiB. */
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getRaw: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description One range of bytes.
+                 * @example bytes=0-1023
+                 */
+                Range?: string;
+                /**
+                 * @description The `ETag` of which a range is wanted; of any other version the whole file comes.
+                 * @example "2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81"
+                 */
+                "If-Range"?: string;
+            };
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
+                 * @example main
+                 */
+                branch: components["parameters"]["branch_in_path"];
+                /**
+                 * @description The file's path from the root of the repository, with `/` written as `%2F`.
+                 * @example content.md
+                 */
+                path: components["parameters"]["file_path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example # Whales
+                     *
+                     *     Whales are mammals that live in the sea.
+                     */
+                    "*/*": string;
+                };
+            };
+            /** @description The range. */
+            206: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    "Content-Range": components["headers"]["ContentRange"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example Whales are mammals */
+                    "*/*": string;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `branch_not_found`, `file_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `range_not_satisfiable`: the range begins after the end. */
+            416: {
+                headers: {
+                    "Content-Range": components["headers"]["ContentRange"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "The file has 51 bytes",
+                     *       "code": "range_not_satisfiable",
+                     *       "request_id": "01980a92-0a00-7d99-a10b-2c3d4e5f6a09"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
@@ -5807,8 +5985,9 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -5860,8 +6039,9 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -5940,8 +6120,9 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];

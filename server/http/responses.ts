@@ -1,5 +1,7 @@
 /** Handler results that are more than a plain JSON body. */
 
+import type { RawFile } from '../domain/branches/raw-files.ts'
+
 export type Headers = Readonly<Record<string, string>>
 
 /** For answers that hold tokens. */
@@ -24,6 +26,15 @@ export class Bytes {
   constructor(content: Buffer, headers: Headers) {
     this.content = content
     this.headers = headers
+  }
+}
+
+/** A file that is streamed, whole or a range of it. */
+export class Download {
+  readonly file: RawFile
+
+  constructor(file: RawFile) {
+    this.file = file
   }
 }
 

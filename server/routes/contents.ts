@@ -1,9 +1,10 @@
 /** Trees, files, objects, history, commits and comparison. */
 import * as comparing from '../domain/branches/comparing.ts'
 import * as contents from '../domain/branches/contents.ts'
+import { readRaw } from '../domain/branches/raw-files.ts'
 import * as diffs from '../domain/branches/text-diffs.ts'
 import type { HandlersOf } from '../http/operations.ts'
-import { bytes, created, patch } from '../http/responses.ts'
+import { bytes, created, Download, patch } from '../http/responses.ts'
 import { branchAt, commitAt, fileAt, nodeAt, objectAt } from './at.ts'
 
 /** An object id names its bytes for ever. */
@@ -13,6 +14,7 @@ export const contentRoutes: HandlersOf<
   | 'listEntities'
   | 'getFile'
   | 'getObject'
+  | 'getRaw'
   | 'listCommits'
   | 'createCommit'
   | 'getCommit'
@@ -23,6 +25,7 @@ export const contentRoutes: HandlersOf<
   getFile: (deps, actor, { path }) => contents.readFile(deps, actor, fileAt(path)),
   getObject: async (deps, actor, { path }) =>
     bytes(await contents.readBytes(deps, actor, objectAt(path)), 'application/octet-stream', immutable),
+  getRaw: async (deps, actor, { path }) => new Download(await readRaw(deps, actor, fileAt(path))),
   listCommits: (deps, actor, { path, query, signal }) =>
     contents.listCommits(deps, { actor, signal }, branchAt(path), query),
   createCommit: async (deps, actor, { path, body }) => {

@@ -60,6 +60,7 @@ async function newRefreshToken({ owner, people }: World): Promise<string> {
 const onNode = ({ node }: World): Attempt => ({ params: { node_id: node } })
 const onGuest = ({ guest }: World): Attempt => ({ params: { account_id: guest.user.id } })
 const onMain = ({ node }: World): Attempt => ({ params: { node_id: node, branch: 'main' } })
+const onText = ({ node }: World): Attempt => ({ params: { node_id: node, branch: 'main', path: 'content.md' } })
 const onPull = ({ node }: World): Attempt => ({ params: { node_id: node, number: '1' } })
 
 export const table: Readonly<Record<keyof operations, Row>> = {
@@ -193,11 +194,9 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   listTags: { need: 'public', attempt: onNode },
 
   listEntities: { need: 'public', attempt: onMain },
-  getFile: {
-    need: 'public',
-    attempt: ({ node }) => ({ params: { node_id: node, branch: 'main', path: 'content.md' } }),
-  },
+  getFile: { need: 'public', attempt: onText },
   getObject: { need: 'public', attempt: ({ node, blob }) => ({ params: { node_id: node, object_id: blob } }) },
+  getRaw: { need: 'public', attempt: onText },
   listCommits: { need: 'public', attempt: onMain },
   createCommit: {
     need: 'editor',
