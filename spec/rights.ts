@@ -51,6 +51,7 @@ export const rights = {
   listEntities: { authorization: 'optional', token: 'read' },
   getFile: { authorization: 'optional', token: 'read' },
   getRaw: { authorization: 'optional', token: 'read' },
+  getBlame: { authorization: 'optional', token: 'read' },
   getObject: { authorization: 'optional', token: 'read' },
   listCommits: { authorization: 'optional', token: 'read' },
   createCommit: { authorization: 'required', token: 'write' },

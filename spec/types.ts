@@ -1033,6 +1033,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/nodes/{node_id}/tree/{branch}/blame/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
+                 * @example main
+                 */
+                branch: components["parameters"]["branch_in_path"];
+                /**
+                 * @description The file's path from the root of the repository, with `/` written as `%2F`.
+                 * @example content.md
+                 */
+                path: components["parameters"]["file_path"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read who wrote which lines of a text
+         * @description The commit of each line, as `git blame` tells it: through renames of the file, not of parts of it. `paragraphs` are runs
+         *     of lines that are not blank, each with the commits that wrote it. Members are also told the pull request that brought a
+         *     commit into `main`, where one did. A file that is no text (it has a NUL among its first 8,000 bytes) is 422.
+         */
+        get: operations["getBlame"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/nodes/{node_id}/objects/{object_id}": {
         parameters: {
             query?: never;
@@ -2823,6 +2868,63 @@ export interface components {
             text: string;
             /** @description True where the file ends with this line and no LF; else absent. */
             no_newline?: boolean;
+        };
+        /** @description Who wrote what in a text. */
+        Blame: {
+            node_id: components["schemas"]["Uuid"];
+            /** @description The commit at which the text is read. */
+            commit_id: components["schemas"]["Oid"];
+            /** @description The path from the root of the repository. */
+            path: string;
+            /** @description The blob of the text. */
+            object_id: components["schemas"]["Oid"];
+            /** @description Lines of the text. */
+            num_lines: number;
+            /** @description All lines, in order. */
+            ranges: components["schemas"]["BlamedRange"][];
+            /** @description All lines that are not blank, in order. */
+            paragraphs: components["schemas"]["BlamedParagraph"][];
+            /** @description The commits of all lines, in the order of the text. */
+            commits: components["schemas"]["BlamedCommit"][];
+        };
+        /** @description Lines, one after the other, that one commit wrote. */
+        BlamedRange: {
+            /** @description Counted from 1. */
+            first_line: number;
+            /** @description How many. */
+            num_lines: number;
+            commit_id: components["schemas"]["Oid"];
+            /** @description Where the first of them stood in that commit. */
+            original_line: number;
+            /** @description The path of the file in that commit. */
+            original_path: string;
+        };
+        /** @description Lines, one after the other, of which none is blank. */
+        BlamedParagraph: {
+            /** @description Counted from 1. */
+            first_line: number;
+            /** @description How many. */
+            num_lines: number;
+            /** @description The newest of its commits, by `created_at`. */
+            commit_id: components["schemas"]["Oid"];
+            /** @description All of its commits, in the order of its lines. */
+            commit_ids: components["schemas"]["Oid"][];
+            /** @description The lines, without the last LF; bytes that are not UTF-8 read as U+FFFD. */
+            text: string;
+        };
+        /** @description A commit that wrote lines. */
+        BlamedCommit: {
+            id: components["schemas"]["Oid"];
+            /** @description The name of its author. */
+            author: string;
+            /** @description Null if the commit has none. */
+            author_email: string | null;
+            /** @description When it was committed. */
+            created_at: components["schemas"]["UtcTime"];
+            /** @description The first line of its message; of a longer one the first 500 characters. */
+            summary: string;
+            /** @description The number of the request that brought it into `main`; absent where none is known. */
+            pull_request?: number;
         };
         /** @description A page of the commits of a branch. */
         CommitHistory: {
@@ -5873,6 +5975,64 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getBlame: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
+                 * @example main
+                 */
+                branch: components["parameters"]["branch_in_path"];
+                /**
+                 * @description The file's path from the root of the repository, with `/` written as `%2F`.
+                 * @example content.md
+                 */
+                path: components["parameters"]["file_path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Lines, paragraphs and their commits. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Blame"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `branch_not_found`, `file_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_large`: a text of over 1 MiB or 20,000 lines, or a history that takes longer than 10 seconds. */
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];

@@ -1,4 +1,5 @@
 /** Trees, files, objects, history, commits and comparison. */
+import { blameFile } from '../domain/branches/blame.ts'
 import * as comparing from '../domain/branches/comparing.ts'
 import * as contents from '../domain/branches/contents.ts'
 import { readRaw } from '../domain/branches/raw-files.ts'
@@ -15,6 +16,7 @@ export const contentRoutes: HandlersOf<
   | 'getFile'
   | 'getObject'
   | 'getRaw'
+  | 'getBlame'
   | 'listCommits'
   | 'createCommit'
   | 'getCommit'
@@ -26,6 +28,7 @@ export const contentRoutes: HandlersOf<
   getObject: async (deps, actor, { path }) =>
     bytes(await contents.readBytes(deps, actor, objectAt(path)), 'application/octet-stream', immutable),
   getRaw: async (deps, actor, { path }) => new Download(await readRaw(deps, actor, fileAt(path))),
+  getBlame: (deps, actor, { path, signal }) => blameFile(deps, { actor, signal }, fileAt(path)),
   listCommits: (deps, actor, { path, query, signal }) =>
     contents.listCommits(deps, { actor, signal }, branchAt(path), query),
   createCommit: async (deps, actor, { path, body }) => {

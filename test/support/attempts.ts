@@ -197,6 +197,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   getFile: { need: 'public', attempt: onText },
   getObject: { need: 'public', attempt: ({ node, blob }) => ({ params: { node_id: node, object_id: blob } }) },
   getRaw: { need: 'public', attempt: onText },
+  getBlame: { need: 'public', attempt: onText },
   listCommits: { need: 'public', attempt: onMain },
   createCommit: {
     need: 'editor',
