@@ -34,6 +34,7 @@ export const rights = {
   revokeInvitation: { authorization: 'required', token: 'none' },
   createNode: { authorization: 'required', token: 'write' },
   listNodes: { authorization: 'required', token: 'read' },
+  listTree: { authorization: 'optional', token: 'read' },
   getNode: { authorization: 'optional', token: 'read' },
   updateNode: { authorization: 'required', token: 'write' },
   deleteNode: { authorization: 'required', token: 'write' },

@@ -627,6 +627,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/tree": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List one level of the tree
+         * @description The children of the node `under`, or the nodes without a parent. Order is by `title`, then `id`. A node with several
+         *     parents stands under each of them. `under` that names no node of the organisation is 404.
+         */
+        get: operations["listTree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/nodes/{node_id}": {
         parameters: {
             query?: never;
@@ -2551,6 +2578,22 @@ export interface components {
         NodePage: {
             /** @description The nodes of this page. */
             nodes: components["schemas"]["NodeSummary"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
+        /** @description A node of the tree. */
+        TreeNode: {
+            id: components["schemas"]["Uuid"];
+            /** @description The title of the node. */
+            title: string;
+            /** @description How many children it has. */
+            num_children: number;
+        };
+        /** @description A page of one level of the tree. */
+        TreePage: {
+            /** @description The nodes of this page. */
+            nodes: components["schemas"]["TreeNode"][];
             total: components["schemas"]["Total"];
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
@@ -5066,6 +5109,56 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    listTree: {
+        parameters: {
+            query?: {
+                /** @description How many to answer at most. */
+                limit?: components["parameters"]["limit"];
+                /** @description How many to skip. */
+                offset?: components["parameters"]["offset"];
+                /**
+                 * @description The node whose children are wanted.
+                 * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
+                 */
+                under?: components["schemas"]["AnyId"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the level. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TreePage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];

@@ -145,6 +145,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     attempt: ({ node }) => ({ body: { id: randomUUID(), title: 'Dolphins', parents: [node] } }),
   },
   listNodes: { need: 'reader', attempt: () => ({}) },
+  listTree: { need: 'public', attempt: () => ({}) },
   getNode: { need: 'public', attempt: onNode },
   updateNode: {
     need: 'editor',

@@ -45,7 +45,7 @@ export interface DiffQuery {
 export type TextDiff = Awaited<ReturnType<typeof makeDiff>>
 
 /** A commit against its first parent. @throws Refusal commit_not_found; as textDiff */
-export async function commitPair(access: NodeAccess, commit: string): Promise<CommitPair> {
+async function commitPair(access: NodeAccess, commit: string): Promise<CommitPair> {
   const target = await commitNamed(access, commit, 'commit_not_found')
   const { parents } = await readCommit(access.repo, target)
   return { base: parents[0] ?? null, target }
