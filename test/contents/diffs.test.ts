@@ -1,7 +1,7 @@
 /** What a commit, a comparison or a request changed, line by line: shapes, names, bounds. */
 
 import { existsSync } from 'node:fs'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { client } from '../support/grove.ts'
@@ -254,18 +254,6 @@ describe('contents', () => {
       expect(body).to.match(/^diff --git "a\/gr\\303\\266\\303\\237e.md".*@@ -1,3 \+1,3 @@\n-a\n\+A\n \n b\n$/s)
       expect((await diffOf(at, 'dev')).entities[0]).to.include({ additions: 1, deletions: 1 })
       expect(existsSync(mark)).to.equal(false)
-    })
-
-    it('that lacks what is compared is damaged, and says so as elsewhere', async () => {
-      const { at, git } = await aNode()
-      git.point('dev', git.commit({ files: { lost: 'lost\n' }, parents: [git.head()] }))
-      const oid = git.say('rev-parse', 'dev:lost')
-      const lost = join(git.dir, 'objects', oid.slice(0, 2), oid.slice(2))
-      await rm(lost)
-      for (const headers of [{}, patchOnly])
-        expect((await ann.get(`${at}/commits/dev/diff`, headers)).body.code).to.equal('repo_damaged')
-      git.run(['hash-object', '-w', '--stdin'], { input: 'lost\n' })
-      expect((await diffOf(at, 'dev')).total).to.equal(1)
     })
   })
 
