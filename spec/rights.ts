@@ -59,6 +59,7 @@ export const rights = {
   getCommit: { authorization: 'optional', token: 'read' },
   getCommitDiff: { authorization: 'optional', token: 'read' },
   compareCommits: { authorization: 'optional', token: 'read' },
+  getPatch: { authorization: 'optional', token: 'read' },
   openPull: { authorization: 'required', token: 'write' },
   listPulls: { authorization: 'required', token: 'read' },
   getPull: { authorization: 'required', token: 'read' },

@@ -1259,7 +1259,7 @@ export interface paths {
                  * @description A commit by its whole id, a branch or a Git tag, with `/` written as `%2F`.
                  * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
                  */
-                commit: components["parameters"]["commit"];
+                commit: components["parameters"]["commit_revision"];
             };
             cookie?: never;
         };
@@ -1308,6 +1308,40 @@ export interface paths {
          *     makes `head` of the merge base.
          */
         get: operations["compareCommits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/patch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a patch
+         * @description A patch that `git apply` takes: what `head` has changed since it and `base` parted, or without `base` since its first
+         *     parent. It is what `…/compare` and `…/commits/{commit}/diff` answer to `Accept: text/x-diff`, for clients that were
+         *     generated and cannot ask so; of a pull request `base` and `head` are its `target_commit` and `source_commit`. It is
+         *     never cut: one that is too large is 413.
+         */
+        get: operations["getPatch"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3725,7 +3759,7 @@ export interface components {
          * @description A commit by its whole id, a branch or a Git tag, with `/` written as `%2F`.
          * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
          */
-        commit: string;
+        commit_revision: string;
         /**
          * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
          * @example content.md
@@ -6440,7 +6474,7 @@ export interface operations {
                  * @description A commit by its whole id, a branch or a Git tag, with `/` written as `%2F`.
                  * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
                  */
-                commit: components["parameters"]["commit"];
+                commit: components["parameters"]["commit_revision"];
             };
             cookie?: never;
         };
@@ -6555,6 +6589,79 @@ export interface operations {
              * @description `too_large`: more differs than one answer holds; with `text` or as a patch also what takes longer than 10 seconds
              *     or has over 32 MiB, which `path` narrows.
              */
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getPatch: {
+        parameters: {
+            query: {
+                /**
+                 * @description A branch, a Git tag or a commit id.
+                 * @example main
+                 */
+                base?: string;
+                /**
+                 * @description A branch, a Git tag or a commit id.
+                 * @example feature/dolphins
+                 */
+                head: string;
+                /**
+                 * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
+                 * @example content.md
+                 */
+                path?: components["parameters"]["diff_path"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The patch. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example diff --git a/content.md b/content.md
+                     *     index 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81..b5c6d7e8f9102132435465768798a9bacbdceda4 100644
+                     *     --- a/content.md
+                     *     +++ b/content.md
+                     *     @@ -1,3 +1,4 @@
+                     *      # Whales
+                     *
+                     *      Whales are mammals that live in the sea.
+                     *     +Dolphins are toothed whales.
+                     */
+                    "text/x-diff": string;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`; `branch_not_found`: `base` or `head` names no branch, tag or commit. */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_large`: comparing takes longer than 10 seconds, or the patch has over 32 MiB; `path` narrows both. */
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

@@ -22,6 +22,7 @@ export const contentRoutes: HandlersOf<
   | 'getCommit'
   | 'getCommitDiff'
   | 'compareCommits'
+  | 'getPatch'
 > = {
   listEntities: (deps, actor, { path, query }) => contents.listEntities(deps, actor, branchAt(path), query),
   getFile: (deps, actor, { path }) => contents.readFile(deps, actor, fileAt(path)),
@@ -45,4 +46,6 @@ export const contentRoutes: HandlersOf<
     type === 'application/json'
       ? comparing.compare(deps, { actor, signal }, nodeAt(path), query)
       : patch(await comparing.comparePatch(deps, { actor, signal }, nodeAt(path), query)),
+  getPatch: async (deps, actor, { path, query, signal }) =>
+    patch(await comparing.comparePatch(deps, { actor, signal }, nodeAt(path), query)),
 }

@@ -215,6 +215,28 @@ describe('contents', () => {
     })
   })
 
+  describe('a patch', () => {
+    it('by its own address is that of the comparison, of the commit, of the request', async () => {
+      const node = await aNode()
+      await node.proposal('draft')
+      const head = await node.commit('draft', { 'more.txt': 'more\n' })
+      const { source_commit, target_commit } = await node.open('draft')
+      const textOf = async (path: string) => (await ann.get(node.at + path, patchOnly).then(expecting(200))).body
+      const whole = await textOf('/patch?base=main&head=draft')
+      expect(whole).to.include('draft.txt').and.include('more.txt')
+      expect(await textOf('/compare?base=main&head=draft')).to.equal(whole)
+      expect(await textOf('/pull-requests/1/diff')).to.equal(whole)
+      expect(await textOf(`/patch?base=${target_commit}&head=${source_commit}`)).to.equal(whole)
+      const last = await textOf(`/patch?head=${head}`)
+      expect(last)
+        .to.equal(await textOf('/commits/draft/diff'))
+        .and.not.include('draft.txt')
+      expect(await textOf('/patch?base=main&head=draft&path=more.txt')).to.equal(last)
+      for (const query of ['?head=nope', '?base=nope&head=main'])
+        expect((await ann.get(`${node.at}/patch${query}`)).body.code, query).to.equal('branch_not_found')
+    })
+  })
+
   describe('a repository', () => {
     it('runs nothing of its own configuration for a diff', async () => {
       const { at, git } = await aNode()

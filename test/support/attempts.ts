@@ -216,6 +216,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     need: 'public',
     attempt: (world) => ({ ...onNode(world), query: `?base=main&head=${world.head}` }),
   },
+  getPatch: { need: 'public', attempt: (world) => ({ ...onNode(world), query: `?head=${world.head}` }) },
 
   openPull: {
     need: 'editor',

@@ -5,7 +5,7 @@ import type { NodeAt } from '../at.ts'
 import { readDiff } from './commit-views.ts'
 import type { Asker } from './git-reads.ts'
 import { commitNamed } from './revisions.ts'
-import { type CommitPair, type DiffQuery, patchOf, textDiff } from './text-diffs.ts'
+import { type CommitPair, commitPair, type DiffQuery, patchOf, textDiff } from './text-diffs.ts'
 
 export interface CompareQuery extends DiffQuery {
   readonly base: string
@@ -37,10 +37,17 @@ export async function compare(
   return { ...comparison, text: (await textDiff(deps, asker, access, { base: fork, target: head }, query)).body }
 }
 
-/** What `head` has changed since the merge base, as a patch. @throws as patchOf */
-export async function comparePatch(deps: Deps, asker: Asker, at: NodeAt, query: CompareQuery): Promise<Buffer> {
+/** What `head` has changed since the merge base, without `base` since its first parent, as a patch. @throws as patchOf */
+export async function comparePatch(
+  deps: Deps,
+  asker: Asker,
+  at: NodeAt,
+  query: DiffQuery & { readonly base?: string; readonly head: string },
+): Promise<Buffer> {
   const access = await nodeFor(deps, asker.actor, at, 'public')
-  const { head, fork } = await commitsOf(access, query)
+  if (query.base === undefined)
+    return patchOf(deps, asker, access, await commitPair(access, query.head, 'branch_not_found'), query)
+  const { head, fork } = await commitsOf(access, { base: query.base, head: query.head })
   const pair: CommitPair = { base: fork, target: head }
   return patchOf(deps, asker, access, pair, query)
 }

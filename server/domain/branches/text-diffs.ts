@@ -44,9 +44,13 @@ export interface DiffQuery {
 
 export type TextDiff = Awaited<ReturnType<typeof makeDiff>>
 
-/** A commit against its first parent. @throws Refusal commit_not_found; as textDiff */
-async function commitPair(access: NodeAccess, commit: string): Promise<CommitPair> {
-  const target = await commitNamed(access, commit, 'commit_not_found')
+/** A commit against its first parent. @throws Refusal `missing`; GitError as readCommit */
+export async function commitPair(
+  access: NodeAccess,
+  commit: string,
+  missing: 'branch_not_found' | 'commit_not_found' = 'commit_not_found',
+): Promise<CommitPair> {
+  const target = await commitNamed(access, commit, missing)
   const { parents } = await readCommit(access.repo, target)
   return { base: parents[0] ?? null, target }
 }
