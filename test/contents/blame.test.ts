@@ -1,6 +1,7 @@
 /** Who wrote which lines, as git blame tells it, and which request brought them. */
 
-import { writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -170,6 +171,19 @@ describe('contents', () => {
         expect((await ann.get(`${at}/tree/dev/blame/${encodeURIComponent(path)}`)).body.code, path).to.equal(
           'file_not_found',
         )
+    })
+
+    it('runs no program that the repository names', async () => {
+      const node = await aNode({ text_content: 'One.\n' })
+      const [mark, program] = [join(node.git.dir, 'ran'), join(node.git.dir, 'program')]
+      await writeFile(program, `#!/bin/sh\ntouch '${mark}'\ncat "$1"\n`, { mode: 0o755 })
+      await mkdir(join(node.git.dir, 'info'), { recursive: true })
+      await writeFile(join(node.git.dir, 'info', 'attributes'), '* diff=x\n')
+      for (const name of ['diff.x.textconv', 'diff.x.command', 'core.pager']) node.git.say('config', name, program)
+      expect((await blameOf(node, 'content.md')).num_lines).to.equal(1)
+      expect(existsSync(mark)).to.equal(false)
+      node.git.say('blame', 'main', '--', 'content.md')
+      expect(existsSync(mark)).to.equal(true)
     })
 
     it('ignores no commits that the repository lists', async () => {

@@ -79,6 +79,20 @@ describe('contents', () => {
       )
     })
 
+    it('shows what is in the time wherever it stands, also below what is not', async () => {
+      const node = await aNode()
+      const { git } = node
+      const at = (seconds: number, parents: string[]) =>
+        git.commit({ files: { 'a.txt': `${seconds}\n` }, parents, at: seconds })
+      const first = at(1_700_000_300, [])
+      const last = at(1_700_000_200, [at(1_700_000_100, [first])])
+      git.point('dev', last)
+      for (const query of ['', '&path=a.txt']) {
+        const { body } = await ann.get(`${node.at}/tree/dev/commits?since=2023-11-14T22:15:50Z${query}`)
+        expect(body.history.map(({ id }: { id: string }) => id)).to.deep.equal([last, first])
+      }
+    })
+
     it('walks once a head: what follows the first page is read without any tree', async () => {
       const node = await aNode()
       for (const n of [1, 2, 3, 4, 5]) await node.commit('main', { 'a.txt': `${n}\n` }, `Number ${n}`)
