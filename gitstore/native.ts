@@ -139,9 +139,12 @@ interface RunOptions extends Pick<SpawnOptions, 'env' | 'priority'> {
   readonly maxOutputBytes?: number
   /** Kills git when it is aborted. */
   readonly signal?: AbortSignal
+  /** Takes the output, piece by piece, in the place of `stdout`. False ends git: nothing more is wanted. */
+  readonly take?: (chunk: Buffer) => boolean
 }
 
 export interface GitRun {
+  /** 0 also where `take` has ended git. */
   readonly code: number
   readonly stdout: Buffer
   /** For the log only. */
@@ -152,19 +155,30 @@ export interface GitRun {
  * Runs git to its end and returns any exit code. Arguments from outside belong after `--end-of-options` or `--`.
  * Git sees what is on disk, never the pending objects of a batch.
  *
- * @throws GitError busy, native_failed (not started, killed, or out of time), limit_exceeded (output)
+ * @throws GitError busy, native_failed (not started, killed; facts.timedOut: out of time), limit_exceeded (output); what
+ *   `take` throws
  */
 export async function runGit(repo: Repo, args: readonly string[], options: RunOptions = {}): Promise<GitRun> {
-  const { input, env = {}, priority = 'request', signal } = options
+  const { input, env = {}, priority = 'request', signal, take } = options
   const { timeoutMs = defaultTimeoutMs, maxOutputBytes = defaultMaxOutputBytes } = options
   const child = spawnGit(repo, args, { env, priority, timeoutMs })
   const output: Buffer[] = []
   let size = 0
   let stderr = ''
-  let failure: GitError | undefined
-  const fail = (error: GitError) => {
+  let failure: unknown
+  let isEnough = false
+  const fail = (error: unknown) => {
     failure ??= error
     killGroup(child)
+  }
+  const hand = (chunk: Buffer) => {
+    if (isEnough || failure !== undefined) return
+    try {
+      isEnough = take?.(chunk) === false
+    } catch (error) {
+      fail(error)
+    }
+    if (isEnough) killGroup(child)
   }
   const cancel = () => fail(new GitError('native_failed', 'git was stopped', { args }))
   signal?.addEventListener('abort', cancel, { once: true })
@@ -172,6 +186,7 @@ export async function runGit(repo: Repo, args: readonly string[], options: RunOp
   child.stdout.on('data', (chunk: Buffer) => {
     size += chunk.length
     if (size > maxOutputBytes) fail(new GitError('limit_exceeded', `git wrote over ${maxOutputBytes} bytes`, { args }))
+    else if (take) hand(chunk)
     else output.push(chunk)
   })
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
@@ -182,8 +197,10 @@ export async function runGit(repo: Repo, args: readonly string[], options: RunOp
     return await new Promise((resolve, reject) => {
       child.once('error', (cause) => reject(startFault(cause)))
       child.once('close', (code, signal) => {
-        if (failure) reject(failure)
-        else if (timedOut.has(child)) reject(new GitError('native_failed', `git ran for ${timeoutMs} ms`, { args }))
+        if (failure !== undefined) reject(failure)
+        else if (isEnough) resolve({ code: 0, stdout: Buffer.alloc(0), stderr })
+        else if (timedOut.has(child))
+          reject(new GitError('native_failed', `git ran for ${timeoutMs} ms`, { args, timedOut: true }))
         else if (code === null) reject(new GitError('native_failed', `git ended by ${signal}`, { args, stderr }))
         else resolve({ code, stdout: Buffer.concat(output), stderr })
       })

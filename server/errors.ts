@@ -53,8 +53,9 @@ export type RefusalCode =
   | 'merged'
   | 'merge_conflict'
   | MergeRefusal
-  // 413, 415, 405, 429
+  // 413, 415, 416, 405, 429
   | 'too_large'
+  | 'range_not_satisfiable'
   | 'unsupported_media_type'
   | 'method_not_allowed'
   | 'rate_limited'

@@ -627,6 +627,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/tree": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List one level of the tree
+         * @description The children of the node `under`, or the nodes without a parent. Order is by `title`, then `id`. A node with several
+         *     parents stands under each of them. `under` that names no node of the organisation is 404.
+         */
+        get: operations["listTree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/nodes/{node_id}": {
         parameters: {
             query?: never;
@@ -841,8 +868,9 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -916,8 +944,9 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -955,8 +984,9 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -974,6 +1004,99 @@ export interface paths {
          *     else `base64`. For the bytes alone ask `…/objects/{object_id}`.
          */
         get: operations["getFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/tree/{branch}/raw/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
+                 * @example main
+                 */
+                branch: components["parameters"]["branch_in_path"];
+                /**
+                 * @description The file's path from the root of the repository, with `/` written as `%2F`.
+                 * @example content.md
+                 */
+                path: components["parameters"]["file_path"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the bytes of a file
+         * @description One file at a revision, as it is, of any size; of a symbolic link, the path to which it leads. The media type follows
+         *     from the first bytes and the name. HTML, XML, scripts and style sheets are `text/plain`; what browsers do not show is an
+         *     attachment; `Content-Security-Policy: default-src 'none'; sandbox` keeps everything else from running anything.
+         *
+         *     `ETag` is the id of the blob. One range of bytes is answered 206 with `Range`, and `If-Range`; several ranges are
+         *     answered as none. At a commit id the answer may be cached for ever.
+         */
+        get: operations["getRaw"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/tree/{branch}/blame/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
+                 * @example main
+                 */
+                branch: components["parameters"]["branch_in_path"];
+                /**
+                 * @description The file's path from the root of the repository, with `/` written as `%2F`.
+                 * @example content.md
+                 */
+                path: components["parameters"]["file_path"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read who wrote which lines of a text
+         * @description The commit of each line, as `git blame` tells it: through renames of the file, not of parts of it. `paragraphs` are runs
+         *     of lines that are not blank, each with the commits that wrote it. Members are also told the pull request that brought a
+         *     commit into `main`, where one did. A file that is no text (it has a NUL among its first 8,000 bytes) is 422.
+         */
+        get: operations["getBlame"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1036,8 +1159,9 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -1048,6 +1172,11 @@ export interface paths {
          * List the commits of a branch
          * @description Every commit that the head of the branch contains, newest first, in the order of `git log`. `main` of an empty
          *     repository is 200 with `total` 0.
+         *
+         *     `path`, `author`, `since` and `until` narrow it, together if several are given; what matches nothing gives an empty
+         *     list. With `path` it is `git log -- <path>`: where a merge took the file or folder as one of its parents has it, the
+         *     history of that parent alone is told, and renames are not followed. `total` is exact; the first page of a head walks
+         *     the history, those after it do not.
          */
         get: operations["listCommits"];
         put?: never;
@@ -1082,8 +1211,9 @@ export interface paths {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -1102,6 +1232,48 @@ export interface paths {
          *     branch does not contain is 404.
          */
         get: operations["getCommit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/commits/{commit}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description A commit by its whole id, a branch or a Git tag, with `/` written as `%2F`.
+                 * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
+                 */
+                commit: components["parameters"]["commit_revision"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read what a commit changed, line by line
+         * @description Against the first parent, also of a merge; of a root commit everything is added. Hunks are those of `git diff -M`
+         *     with three lines of context: a renamed file whose bytes are half the same is one entity. What the limits leave out
+         *     is `truncated`: ask for that entity alone, `?path=<entity_key>`, and one file may take all of the limits, or for the
+         *     patch.
+         *
+         *     With `Accept: text/x-diff` the answer is a patch that `git apply` takes, with the bytes of binary files. It is never
+         *     cut: one that is too large is 413.
+         */
+        get: operations["getCommitDiff"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1131,9 +1303,45 @@ export interface paths {
         /**
          * Compare two branches, tags or commits
          * @description How far `head` is ahead of and behind `base`, and what it changed since the two parted (`merge_base`). Without
-         *     a common ancestor `merge_base` is null and `changes` is everything in `head`, as `added`.
+         *     a common ancestor `merge_base` is null and `changes` is everything in `head`, as `added`. `text=true` adds the
+         *     hunks of each entity, as `…/commits/{commit}/diff` has them. With `Accept: text/x-diff` the answer is the patch that
+         *     makes `head` of the merge base.
          */
         get: operations["compareCommits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/patch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read a patch
+         * @description A patch that `git apply` takes: what `head` has changed since it and `base` parted, or without `base` since its first
+         *     parent. It is what `…/compare` and `…/commits/{commit}/diff` answer to `Accept: text/x-diff`, for clients that were
+         *     generated and cannot ask so; of a pull request `base` and `head` are its `target_commit` and `source_commit`. It is
+         *     never cut: one that is too large is 413.
+         */
+        get: operations["getPatch"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1363,6 +1571,43 @@ export interface paths {
          *     the same after the end of the request.
          */
         get: operations["getPullChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. One that names nothing is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read what a pull request changes, line by line
+         * @description For members. From where source and target parted to `source_commit`, as `…/changes` tells it, with the hunks of each
+         *     entity as `…/commits/{commit}/diff` has them, or with `Accept: text/x-diff` as a patch.
+         */
+        get: operations["getPullDiff"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2419,6 +2664,22 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
+        /** @description A node of the tree. */
+        TreeNode: {
+            id: components["schemas"]["Uuid"];
+            /** @description The title of the node. */
+            title: string;
+            /** @description How many children it has. */
+            num_children: number;
+        };
+        /** @description A page of one level of the tree. */
+        TreePage: {
+            /** @description The nodes of this page. */
+            nodes: components["schemas"]["TreeNode"][];
+            total: components["schemas"]["Total"];
+            limit: components["schemas"]["PageLimit"];
+            offset: components["schemas"]["PageOffset"];
+        };
         /** @description How a node lies under a parent. */
         ParentChange: {
             label?: components["schemas"]["EdgeLabel"];
@@ -2637,6 +2898,159 @@ export interface components {
             /** @description The new blob, of `modified` only. */
             new_object_id: string | null;
         };
+        /**
+         * @description What is different in `target_commit_id`, line by line. An answer has at most 10,000 entities, 20,000 lines, 3,000 of
+         *     one entity (20,000 where `path` narrows it), 8 MiB of their text and 1 MiB of one entity (8 MiB).
+         */
+        TextDiff: {
+            node_id: components["schemas"]["Uuid"];
+            /** @description The commit compared with; null if there is none, and everything is `added`. */
+            base_commit_id: string | null;
+            target_commit_id: components["schemas"]["Oid"];
+            /** @description By path, byte by byte. */
+            entities: components["schemas"]["EntityDiff"][];
+            /** @description How many entities differ, also those that are not told. */
+            total: number;
+            /** @description Whether anything was left out. */
+            truncated: boolean;
+        };
+        /**
+         * @description A file that differs. It has either `hunks`, none where only its name or mode changes or it is empty; or `binary` or
+         *     `too_large` with sizes; or `truncated` alone, where the limits of the answer were reached before it.
+         */
+        EntityDiff: {
+            entity_type: components["schemas"]["EntityType"];
+            /** @description What the entity is called among those of its type. */
+            entity_id: string;
+            /** @description The path. */
+            entity_key: string;
+            /**
+             * @description `renamed` may be modified, too. A file that becomes a symbolic link, or the reverse, is `modified`.
+             * @enum {string}
+             */
+            change: "added" | "removed" | "modified" | "renamed";
+            /** @description Of `renamed`, the path before. */
+            old_entity_key?: string;
+            /** @description Of `renamed`, how much is the same, in per cent. */
+            similarity?: number;
+            /** @description The blob before; null of what is added. */
+            old_object_id: string | null;
+            /** @description The blob after; null of what is removed. */
+            new_object_id: string | null;
+            /** @description Git's mode before, such as `100644`. */
+            old_mode: string | null;
+            /** @description Git's mode after. */
+            new_mode: string | null;
+            /** @description What differs, in order. */
+            hunks?: components["schemas"]["Hunk"][];
+            /** @description Lines added, also those that were left out; absent where they are not counted. */
+            additions?: number;
+            /** @description Lines removed, also those that were left out; absent where they are not counted. */
+            deletions?: number;
+            /** @description True where lines hold U+FFFD in the place of bytes that are not UTF-8; the patch has the bytes. Else absent. */
+            not_utf8?: boolean;
+            /** @description True of what is no text: it has a NUL among its first 8,000 bytes. Else absent. */
+            binary?: boolean;
+            /** @description True of a file of over 8 MiB; else absent. */
+            too_large?: boolean;
+            /** @description Bytes before, of `binary` and `too_large`. */
+            old_size?: number | null;
+            /** @description Bytes after, of `binary` and `too_large`. */
+            new_size?: number | null;
+            /** @description True where lines were left out: ask with `path`. Else absent. */
+            truncated?: boolean;
+        };
+        /**
+         * @description Lines that differ, with up to three beside them that do not. Where the entity is `truncated`, the last hunk may have
+         *     fewer `lines` than it counts.
+         */
+        Hunk: {
+            /** @description Its first line before, counted from 1; without lines before, the line above. */
+            old_start: number;
+            /** @description Its lines before. */
+            old_lines: number;
+            /** @description Its first line after, counted from 1; without lines after, the line above. */
+            new_start: number;
+            /** @description Its lines after. */
+            new_lines: number;
+            /** @description The line above that git shows for orientation, or nothing. */
+            section: string;
+            /** @description In the order of a unified diff. */
+            lines: components["schemas"]["HunkLine"][];
+        };
+        /** @description A line of a hunk. */
+        HunkLine: {
+            /**
+             * @description Whether it stands on both sides.
+             * @enum {string}
+             */
+            kind: "context" | "added" | "removed";
+            /** @description Its number before; absent of an added line. */
+            old_line?: number;
+            /** @description Its number after; absent of a removed line. */
+            new_line?: number;
+            /** @description The line without its LF; a CR is part of it. */
+            text: string;
+            /** @description True where the file ends with this line and no LF; else absent. */
+            no_newline?: boolean;
+        };
+        /** @description Who wrote what in a text. */
+        Blame: {
+            node_id: components["schemas"]["Uuid"];
+            /** @description The commit at which the text is read. */
+            commit_id: components["schemas"]["Oid"];
+            /** @description The path from the root of the repository. */
+            path: string;
+            /** @description The blob of the text. */
+            object_id: components["schemas"]["Oid"];
+            /** @description Lines of the text. */
+            num_lines: number;
+            /** @description All lines, in order. */
+            ranges: components["schemas"]["BlamedRange"][];
+            /** @description All lines that are not blank, in order. */
+            paragraphs: components["schemas"]["BlamedParagraph"][];
+            /** @description The commits of all lines, in the order of the text. */
+            commits: components["schemas"]["BlamedCommit"][];
+        };
+        /** @description Lines, one after the other, that one commit wrote. */
+        BlamedRange: {
+            /** @description Counted from 1. */
+            first_line: number;
+            /** @description How many. */
+            num_lines: number;
+            commit_id: components["schemas"]["Oid"];
+            /** @description Where the first of them stood in that commit. */
+            original_line: number;
+            /** @description The path of the file in that commit. */
+            original_path: string;
+        };
+        /** @description Lines, one after the other, of which none is blank. */
+        BlamedParagraph: {
+            /** @description Counted from 1. */
+            first_line: number;
+            /** @description How many. */
+            num_lines: number;
+            /** @description The newest of its commits, by `created_at`. */
+            commit_id: components["schemas"]["Oid"];
+            /** @description All of its commits, in the order of its lines. */
+            commit_ids: components["schemas"]["Oid"][];
+            /** @description The lines, without the last LF; bytes that are not UTF-8 read as U+FFFD. */
+            text: string;
+        };
+        /** @description A commit that wrote lines. */
+        BlamedCommit: {
+            id: components["schemas"]["Oid"];
+            /** @description The name of its author. */
+            author: string;
+            /** @description Null if the commit has none. */
+            author_email: string | null;
+            /** @description When it was committed. */
+            created_at: components["schemas"]["UtcTime"];
+            /** @description The first line of its message; of a longer one the first 500 characters. */
+            summary: string;
+            /** @description The number of the request that brought it into `main`; absent where none is known. */
+            pull_request?: number;
+        };
         /** @description A page of the commits of a branch. */
         CommitHistory: {
             node_id: components["schemas"]["Uuid"];
@@ -2670,6 +3084,8 @@ export interface components {
             /** @description Commits that `base` has and `head` lacks. */
             commits_behind: number;
             changes: components["schemas"]["CommitDiff"];
+            /** @description The same as hunks; absent unless `text=true`. */
+            text?: components["schemas"]["TextDiff"];
         };
         /** @description What the request is about; at most 64 KiB as UTF-8. Of the control characters it may hold tabs and line ends. */
         PullDescription: string;
@@ -3064,7 +3480,7 @@ export interface components {
          * @description The codes of this version, by status; see the table of codes.
          * @enum {string}
          */
-        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable";
+        KnownErrorCode: "bad_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "token_scope" | "account_disabled" | "signup_closed" | "org_not_found" | "node_not_found" | "branch_not_found" | "commit_not_found" | "file_not_found" | "object_not_found" | "pull_request_not_found" | "member_not_found" | "account_not_found" | "parent_not_found" | "connection_not_found" | "token_not_found" | "session_not_found" | "invitation_not_found" | "not_found" | "method_not_allowed" | "request_timeout" | "email_taken" | "head_moved" | "no_changes" | "node_exists" | "branch_exists" | "branch_name_taken" | "branch_protected" | "connection_exists" | "last_owner" | "own_account" | "too_many_tokens" | "too_many_invitations" | "too_many_branches" | "too_many_commits" | "too_many_members" | "pull_request_exists" | "pull_request_required" | "merged" | "merge_conflict" | "already_merged" | "closed" | "source_branch_missing" | "target_branch_missing" | "no_commits_ahead" | "diverged" | "invalid_content" | "draft" | "too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "rate_limited" | "headers_too_large" | "internal_error" | "busy" | "storage_full" | "storage_readonly" | "storage_error" | "repo_damaged" | "draining" | "outcome_unknown" | "search_unavailable";
         /**
          * @description What happened, for programs. Later versions may have more codes; treat those by their status.
          * @example node_not_found
@@ -3479,8 +3895,9 @@ export interface components {
          */
         member_email: string;
         /**
-         * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-         *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+         * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+         *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+         *     What changes needs a branch.
          * @example main
          */
         branch_in_path: string;
@@ -3499,6 +3916,16 @@ export interface components {
          * @example 9f2c4e6
          */
         commit_id: string;
+        /**
+         * @description A commit by its whole id, a branch or a Git tag, with `/` written as `%2F`.
+         * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
+         */
+        commit_revision: string;
+        /**
+         * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
+         * @example content.md
+         */
+        diff_path: string;
         /**
          * @description The pull request's number. One that names nothing is 404.
          * @example 1
@@ -3533,6 +3960,21 @@ export interface components {
          * @example W/"42"
          */
         ETag: string;
+        /**
+         * @description Ranges are counted in bytes.
+         * @example bytes
+         */
+        AcceptRanges: string;
+        /**
+         * @description Which bytes these are, or how many the file has.
+         * @example bytes 0-1023/4096
+         */
+        ContentRange: string;
+        /**
+         * @description Whether a browser shows it or saves it, and under which name.
+         * @example inline; filename="content.md"; filename*=UTF-8''content.md
+         */
+        ContentDisposition: string;
         /**
          * @description The methods of this path.
          * @example GET, POST, HEAD, OPTIONS
@@ -4869,6 +5311,56 @@ export interface operations {
             default: components["responses"]["InternalError"];
         };
     };
+    listTree: {
+        parameters: {
+            query?: {
+                /** @description How many to answer at most. */
+                limit?: components["parameters"]["limit"];
+                /** @description How many to skip. */
+                offset?: components["parameters"]["offset"];
+                /**
+                 * @description The node whose children are wanted.
+                 * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
+                 */
+                under?: components["schemas"]["AnyId"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the level. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TreePage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
     getNode: {
         parameters: {
             query?: never;
@@ -5428,8 +5920,9 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -5478,8 +5971,9 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -5575,8 +6069,9 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -5628,8 +6123,9 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -5661,6 +6157,169 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /** @description `too_large`: the file is over 16 MiB. */
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getRaw: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description One range of bytes.
+                 * @example bytes=0-1023
+                 */
+                Range?: string;
+                /**
+                 * @description The `ETag` of which a range is wanted; of any other version the whole file comes.
+                 * @example "2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81"
+                 */
+                "If-Range"?: string;
+            };
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
+                 * @example main
+                 */
+                branch: components["parameters"]["branch_in_path"];
+                /**
+                 * @description The file's path from the root of the repository, with `/` written as `%2F`.
+                 * @example content.md
+                 */
+                path: components["parameters"]["file_path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example # Whales
+                     *
+                     *     Whales are mammals that live in the sea.
+                     */
+                    "*/*": string;
+                };
+            };
+            /** @description The range. */
+            206: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    "Content-Range": components["headers"]["ContentRange"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example Whales are mammals */
+                    "*/*": string;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `branch_not_found`, `file_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `range_not_satisfiable`: the range begins after the end. */
+            416: {
+                headers: {
+                    "Content-Range": components["headers"]["ContentRange"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "detail": "The file has 51 bytes",
+                     *       "code": "range_not_satisfiable",
+                     *       "request_id": "01980a92-0a00-7d99-a10b-2c3d4e5f6a09"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getBlame: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
+                 * @example main
+                 */
+                branch: components["parameters"]["branch_in_path"];
+                /**
+                 * @description The file's path from the root of the repository, with `/` written as `%2F`.
+                 * @example content.md
+                 */
+                path: components["parameters"]["file_path"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Lines, paragraphs and their commits. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Blame"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `branch_not_found`, `file_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_large`: a text of over 1 MiB or 20,000 lines, or a history that takes longer than 10 seconds. */
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
@@ -5740,6 +6399,26 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description How many to skip. */
                 offset?: components["parameters"]["offset"];
+                /**
+                 * @description Only commits that change this file, or something in this folder.
+                 * @example content.md
+                 */
+                path?: string;
+                /**
+                 * @description Only commits whose author, as `Name <e-mail>`, contains this; the case of ASCII letters does not matter.
+                 * @example ann@example.org
+                 */
+                author?: string;
+                /**
+                 * @description Only commits of this time or later, by `created_at`, wherever they stand in the history.
+                 * @example 2025-07-15T00:00:00Z
+                 */
+                since?: string;
+                /**
+                 * @description Only commits of this time or earlier, by `created_at`.
+                 * @example 2025-07-16T00:00:00Z
+                 */
+                until?: string;
             };
             header?: never;
             path: {
@@ -5754,8 +6433,9 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -5782,6 +6462,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            /** @description `too_large`: a history that is narrowed takes longer than 30 seconds to be walked. */
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
@@ -5805,8 +6487,9 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -5885,8 +6568,9 @@ export interface operations {
                  */
                 node_id: components["parameters"]["node_id"];
                 /**
-                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag: a branch, if there is one of
-                 *     that name, else the tag. The public sees `main` and tags. What changes needs a branch.
+                 * @description The branch, with `/` written as `%2F`. What is read below `tree/` may also be a tag or a commit by its whole id: a
+                 *     branch, if there is one of that name, else the tag. The public sees `main`, tags, and the commits that these contain.
+                 *     What changes needs a branch.
                  * @example main
                  */
                 branch: components["parameters"]["branch_in_path"];
@@ -5926,6 +6610,75 @@ export interface operations {
             default: components["responses"]["InternalError"];
         };
     };
+    getCommitDiff: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
+                 * @example content.md
+                 */
+                path?: components["parameters"]["diff_path"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description A commit by its whole id, a branch or a Git tag, with `/` written as `%2F`.
+                 * @example 9f2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a
+                 */
+                commit: components["parameters"]["commit_revision"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it changed. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TextDiff"];
+                    /**
+                     * @example diff --git a/content.md b/content.md
+                     *     index 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81..b5c6d7e8f9102132435465768798a9bacbdceda4 100644
+                     *     --- a/content.md
+                     *     +++ b/content.md
+                     *     @@ -1,3 +1,4 @@
+                     *      # Whales
+                     *
+                     *      Whales are mammals that live in the sea.
+                     *     +Dolphins are toothed whales.
+                     */
+                    "text/x-diff": string;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `commit_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_large`: comparing takes longer than 10 seconds, or the patch has over 32 MiB; `path` narrows both. */
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
     compareCommits: {
         parameters: {
             query: {
@@ -5939,6 +6692,13 @@ export interface operations {
                  * @example feature/dolphins
                  */
                 head: string;
+                /** @description Whether the answer has `text`, the hunks. */
+                text?: "true" | "false";
+                /**
+                 * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
+                 * @example content.md
+                 */
+                path?: components["parameters"]["diff_path"];
             };
             header?: never;
             path: {
@@ -5965,6 +6725,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Comparison"];
+                    /**
+                     * @example diff --git a/content.md b/content.md
+                     *     index 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81..b5c6d7e8f9102132435465768798a9bacbdceda4 100644
+                     *     --- a/content.md
+                     *     +++ b/content.md
+                     *     @@ -1,3 +1,4 @@
+                     *      # Whales
+                     *
+                     *      Whales are mammals that live in the sea.
+                     *     +Dolphins are toothed whales.
+                     */
+                    "text/x-diff": string;
                 };
             };
             304: components["responses"]["NotModified"];
@@ -5974,7 +6746,83 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `too_large`: more differs than one answer holds. */
+            /**
+             * @description `too_large`: more differs than one answer holds; with `text` or as a patch also what takes longer than 10 seconds
+             *     or has over 32 MiB, which `path` narrows.
+             */
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getPatch: {
+        parameters: {
+            query: {
+                /**
+                 * @description A branch, a Git tag or a commit id.
+                 * @example main
+                 */
+                base?: string;
+                /**
+                 * @description A branch, a Git tag or a commit id.
+                 * @example feature/dolphins
+                 */
+                head: string;
+                /**
+                 * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
+                 * @example content.md
+                 */
+                path?: components["parameters"]["diff_path"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The patch. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example diff --git a/content.md b/content.md
+                     *     index 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81..b5c6d7e8f9102132435465768798a9bacbdceda4 100644
+                     *     --- a/content.md
+                     *     +++ b/content.md
+                     *     @@ -1,3 +1,4 @@
+                     *      # Whales
+                     *
+                     *      Whales are mammals that live in the sea.
+                     *     +Dolphins are toothed whales.
+                     */
+                    "text/x-diff": string;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`; `branch_not_found`: `base` or `head` names no branch, tag or commit. */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_large`: comparing takes longer than 10 seconds, or the patch has over 32 MiB; `path` narrows both. */
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
@@ -6398,6 +7246,75 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             /** @description `too_large`: more differs than one answer holds. */
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getPullDiff: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only this file, or what lies in this folder. A rename into it is told as an addition.
+                 * @example content.md
+                 */
+                path?: components["parameters"]["diff_path"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. One that names nothing is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it changes. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TextDiff"];
+                    /**
+                     * @example diff --git a/content.md b/content.md
+                     *     index 2c4e6a8b0d1f3a5c7e9b1d3f5a7c9e0b2d4f6a81..b5c6d7e8f9102132435465768798a9bacbdceda4 100644
+                     *     --- a/content.md
+                     *     +++ b/content.md
+                     *     @@ -1,3 +1,4 @@
+                     *      # Whales
+                     *
+                     *      Whales are mammals that live in the sea.
+                     *     +Dolphins are toothed whales.
+                     */
+                    "text/x-diff": string;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_large`: comparing takes longer than 10 seconds, or the patch has over 32 MiB; `path` narrows both. */
             413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

@@ -18,7 +18,7 @@ const maxErrorCharacters = 4_096
  * What a process holds in memory beside the object that it answers with: 32 MiB of packs, 8 MiB of the bases of deltas; it
  * maps the index of a pack whole. A blob of 1 MiB that is no delta is passed on as it is inflated.
  */
-const memory = [
+export const catFileMemory = [
   'core.packedGitWindowSize=1m',
   'core.packedGitLimit=32m',
   'core.deltaBaseCacheLimit=8m',
@@ -77,7 +77,7 @@ export class CatFile {
     this.identity = identity
     this.#listener = listener
     // Without --buffer, which would answer nothing before a flush.
-    this.#child = spawnGit(repo, [...memory, 'cat-file', '--batch-command'])
+    this.#child = spawnGit(repo, [...catFileMemory, 'cat-file', '--batch-command'])
     this.#timer = this.#idle()
     const answers = answerReader(this.#questions)
     this.#child.stdout.on('data', (chunk: Buffer) => {

@@ -39,3 +39,14 @@ export async function listPullNumbers(db: IndexDb, nodeId: string): Promise<numb
   const rows = await db.selectFrom('pull').select('number').where('node_id', '=', nodeId).execute()
   return rows.map(({ number }) => number)
 }
+
+/** The requests that were merged into a branch, with their heads then. */
+export function listMergedPulls(db: IndexDb, nodeId: string, targetBranch: string) {
+  return db
+    .selectFrom('pull')
+    .select(['number', 'source_commit', 'target_commit'])
+    .where('node_id', '=', nodeId)
+    .where('status', '=', 'merged')
+    .where('target_branch', '=', targetBranch)
+    .execute()
+}

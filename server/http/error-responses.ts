@@ -77,6 +77,7 @@ const statusOf = {
   draft: 409,
   too_large: 413,
   unsupported_media_type: 415,
+  range_not_satisfiable: 416,
   method_not_allowed: 405,
   rate_limited: 429,
   busy: 503,

@@ -6,7 +6,18 @@ import type { RequestHandler, Response } from 'express'
 import helmet from 'helmet'
 import { isPacked } from './gzipped.ts'
 
-const exposed = ['ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id']
+const exposed = [
+  'Accept-Ranges',
+  'Content-Disposition',
+  'Content-Range',
+  'ETag',
+  'Link',
+  'Location',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'X-Request-Id',
+]
 
 /** Helmet's headers are the same for each request, so they are computed once. */
 export function securityHeaders(publicUrl: string | undefined): RequestHandler {

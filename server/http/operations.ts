@@ -12,10 +12,11 @@ import { networkOf } from './addresses.ts'
 import { baseUrl, publicPath } from './base-url.ts'
 import { contextOf } from './context.ts'
 import { disconnectSignal } from './disconnect.ts'
+import { sendDownload } from './downloads.ts'
 import { sendGzipped } from './gzipped.ts'
 import { isLarge, sendPieces } from './json-pieces.ts'
 import { noteWait } from './request-notes.ts'
-import { Bytes, Gzipped, type Headers, WithHeaders } from './responses.ts'
+import { Bytes, Download, Gzipped, type Headers, WithHeaders } from './responses.ts'
 import { memberOf, type Schema, typesOf } from './schemas.ts'
 import { readBySchema } from './sent-values.ts'
 import type { OperationId } from './spec.ts'
@@ -79,7 +80,7 @@ type Success<K extends OperationId> = operations[K]['responses'] extends infer R
             | Gzipped<Sent<J>>
             | ImmutableAnswer<Sent<J> & object>
             | (Exclude<keyof C, 'application/json'> extends never ? never : Bytes)
-        : Bytes
+        : Bytes | Download
       : never
     : // biome-ignore lint/suspicious/noConfusingVoidType: 204, the handler answers nothing
       void
@@ -155,6 +156,8 @@ async function send(req: Request, res: Response, status: number, answer: unknown
     await sendGzipped(req, res, status, answer)
   } else if (answer instanceof ImmutableAnswer) {
     await sendImmutable(req, res, status, answer)
+  } else if (answer instanceof Download) {
+    await sendDownload(req, res, answer)
   } else if (answer instanceof Bytes) {
     res.status(status).set(answer.headers).send(answer.content)
   } else if (answer instanceof WithHeaders) {

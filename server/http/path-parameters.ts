@@ -11,7 +11,8 @@ export const pathParameters: RequestHandler = (req, _res, next) => {
 
 /**
  * `/orgs/o/nodes/n/tree/feature/x/commits` → `…/tree/feature%2Fx/commits`. Before `/commits` and `/commits/{id}` the
- * last such segment counts, otherwise the first `/files/`. A path that matches the spec as sent is not changed.
+ * last such segment counts, otherwise the first `/files/`, `/raw/` or `/blame/`. A path that matches the spec as sent is not
+ * changed.
  */
 export function encodeSlashes(path: string): string {
   const found = /^(\/orgs\/[^/]+\/nodes\/[^/]+\/)(tree|branches)\/(.+?)\/?$/.exec(path)
@@ -22,13 +23,16 @@ export function encodeSlashes(path: string): string {
   return `${before}${kind}/${pieces.map((piece) => piece.join('%2F')).join('/')}`
 }
 
+/** What stands between a revision and the path of a file. */
+const readers: readonly string[] = ['files', 'raw', 'blame']
+
 function treePieces(segments: readonly string[]): readonly (readonly string[])[] {
   const last = segments.length - 1
-  if (last === 2 && segments[1] === 'files') return segments.map((segment) => [segment])
+  if (last === 2 && readers.includes(segments[1] ?? '')) return segments.map((segment) => [segment])
   const commits = segments.lastIndexOf('commits')
   if (commits >= 1 && commits >= last - 1) return split(segments, commits)
-  const files = segments.indexOf('files', 1)
-  return files >= 1 && files < last ? split(segments, files) : [segments]
+  const reader = segments.findIndex((segment, at) => at >= 1 && readers.includes(segment))
+  return reader >= 1 && reader < last ? split(segments, reader) : [segments]
 }
 
 function split(segments: readonly string[], at: number): readonly (readonly string[])[] {

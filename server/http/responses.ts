@@ -1,5 +1,7 @@
 /** Handler results that are more than a plain JSON body. */
 
+import type { RawFile } from '../domain/branches/raw-files.ts'
+
 export type Headers = Readonly<Record<string, string>>
 
 /** For answers that hold tokens. */
@@ -24,6 +26,15 @@ export class Bytes {
   constructor(content: Buffer, headers: Headers) {
     this.content = content
     this.headers = headers
+  }
+}
+
+/** A file that is streamed, whole or a range of it. */
+export class Download {
+  readonly file: RawFile
+
+  constructor(file: RawFile) {
+    this.file = file
   }
 }
 
@@ -59,4 +70,9 @@ export function withHeaders<Body>(body: Body, headers: Headers): WithHeaders<Bod
 
 export function bytes(content: Buffer, contentType: string, headers: Headers = {}): Bytes {
   return new Bytes(content, { ...headers, 'Content-Type': contentType })
+}
+
+/** A patch. The bytes of files stand in it as they are, also those that are not UTF-8. */
+export function patch(content: Buffer): Bytes {
+  return bytes(content, 'text/x-diff; charset=utf-8')
 }

@@ -1,25 +1,51 @@
 /** Trees, files, objects, history, commits and comparison. */
+import { blameFile } from '../domain/branches/blame.ts'
+import * as comparing from '../domain/branches/comparing.ts'
 import * as contents from '../domain/branches/contents.ts'
+import { readRaw } from '../domain/branches/raw-files.ts'
+import * as diffs from '../domain/branches/text-diffs.ts'
 import type { HandlersOf } from '../http/operations.ts'
-import { bytes, created } from '../http/responses.ts'
+import { bytes, created, Download, patch } from '../http/responses.ts'
 import { branchAt, commitAt, fileAt, nodeAt, objectAt } from './at.ts'
 
 /** An object id names its bytes for ever. */
 const immutable = { 'Cache-Control': 'private, max-age=31536000, immutable' }
 
 export const contentRoutes: HandlersOf<
-  'listEntities' | 'getFile' | 'getObject' | 'listCommits' | 'createCommit' | 'getCommit' | 'compareCommits'
+  | 'listEntities'
+  | 'getFile'
+  | 'getObject'
+  | 'getRaw'
+  | 'getBlame'
+  | 'listCommits'
+  | 'createCommit'
+  | 'getCommit'
+  | 'getCommitDiff'
+  | 'compareCommits'
+  | 'getPatch'
 > = {
   listEntities: (deps, actor, { path, query }) => contents.listEntities(deps, actor, branchAt(path), query),
   getFile: (deps, actor, { path }) => contents.readFile(deps, actor, fileAt(path)),
   getObject: async (deps, actor, { path }) =>
     bytes(await contents.readBytes(deps, actor, objectAt(path)), 'application/octet-stream', immutable),
-  listCommits: (deps, actor, { path, query }) => contents.listCommits(deps, actor, branchAt(path), query),
+  getRaw: async (deps, actor, { path }) => new Download(await readRaw(deps, actor, fileAt(path))),
+  getBlame: (deps, actor, { path, signal }) => blameFile(deps, { actor, signal }, fileAt(path)),
+  listCommits: (deps, actor, { path, query, signal }) =>
+    contents.listCommits(deps, { actor, signal }, branchAt(path), query),
   createCommit: async (deps, actor, { path, body }) => {
     const commit = await contents.createCommit(deps, actor, branchAt(path), body)
     const tree = `/orgs/${path.org_id}/nodes/${path.node_id}/tree/${encodeURIComponent(path.branch)}`
     return created(`${tree}/commits/${commit.id}`, commit)
   },
   getCommit: (deps, actor, { path }) => contents.readBranchCommit(deps, actor, commitAt(path)),
-  compareCommits: (deps, actor, { path, query }) => contents.compare(deps, actor, nodeAt(path), query),
+  getCommitDiff: async (deps, actor, { path, query, type, signal }) =>
+    type === 'application/json'
+      ? diffs.readCommitDiff(deps, { actor, signal }, nodeAt(path), path.commit, query)
+      : patch(await diffs.readCommitPatch(deps, { actor, signal }, nodeAt(path), path.commit, query)),
+  compareCommits: async (deps, actor, { path, query, type, signal }) =>
+    type === 'application/json'
+      ? comparing.compare(deps, { actor, signal }, nodeAt(path), query)
+      : patch(await comparing.comparePatch(deps, { actor, signal }, nodeAt(path), query)),
+  getPatch: async (deps, actor, { path, query, signal }) =>
+    patch(await comparing.comparePatch(deps, { actor, signal }, nodeAt(path), query)),
 }

@@ -4,6 +4,7 @@ import { cloneUrl } from '../domain/layout.ts'
 import * as edges from '../domain/nodes/edges.ts'
 import { createNode } from '../domain/nodes/node-creation.ts'
 import * as nodes from '../domain/nodes/nodes.ts'
+import { listTree } from '../domain/nodes/tree.ts'
 import type { HandlersOf } from '../http/operations.ts'
 import { created } from '../http/responses.ts'
 import { connectionAt, nodeAt, orgAt, parentAt } from './at.ts'
@@ -11,6 +12,7 @@ import { connectionAt, nodeAt, orgAt, parentAt } from './at.ts'
 export const nodeRoutes: HandlersOf<
   | 'createNode'
   | 'listNodes'
+  | 'listTree'
   | 'getNode'
   | 'updateNode'
   | 'deleteNode'
@@ -26,6 +28,7 @@ export const nodeRoutes: HandlersOf<
     return created(`/orgs/${path.org_id}/nodes/${node.id}`, withCloneUrl(node, base))
   },
   listNodes: (deps, actor, { path, query }) => nodes.listNodes(deps, actor, orgAt(path), query),
+  listTree: (deps, actor, { path, query }) => listTree(deps, actor, orgAt(path), query),
   getNode: async (deps, actor, { path, base }) => withCloneUrl(await nodes.readNode(deps, actor, nodeAt(path)), base),
   updateNode: async (deps, actor, { path, body, base }) =>
     withCloneUrl(await nodes.updateNode(deps, actor, nodeAt(path), body), base),

@@ -1,9 +1,10 @@
 /** Pull requests. */
 import { updatePullBranch } from '../domain/pulls/branch-updates.ts'
 import { mergePull } from '../domain/pulls/merges.ts'
+import * as diffs from '../domain/pulls/pull-diffs.ts'
 import * as pulls from '../domain/pulls/pulls.ts'
 import type { HandlersOf } from '../http/operations.ts'
-import { created } from '../http/responses.ts'
+import { created, patch } from '../http/responses.ts'
 import { nodeAt, pullAt } from './at.ts'
 
 export const pullRoutes: HandlersOf<
@@ -15,6 +16,7 @@ export const pullRoutes: HandlersOf<
   | 'updatePullBranch'
   | 'listPullCommits'
   | 'getPullChanges'
+  | 'getPullDiff'
 > = {
   openPull: async (deps, actor, { path, body }) => {
     const pr = await pulls.openPull(deps, actor, nodeAt(path), body)
@@ -32,5 +34,9 @@ export const pullRoutes: HandlersOf<
     pr: await updatePullBranch(deps, actor, pullAt(path), { signal }),
   }),
   listPullCommits: (deps, actor, { path, query }) => pulls.listPullCommits(deps, actor, pullAt(path), query),
-  getPullChanges: (deps, actor, { path }) => pulls.readPullChanges(deps, actor, pullAt(path)),
+  getPullChanges: (deps, actor, { path }) => diffs.readPullChanges(deps, actor, pullAt(path)),
+  getPullDiff: async (deps, actor, { path, query, type, signal }) =>
+    type === 'application/json'
+      ? diffs.readPullDiff(deps, { actor, signal }, pullAt(path), query)
+      : patch(await diffs.readPullPatch(deps, { actor, signal }, pullAt(path), query)),
 }

@@ -53,18 +53,30 @@ describe('the README', () => {
       ])
     })
 
+    it('shows what it changed, who wrote it, and its bytes', () => {
+      const [, changed = '', patch = '', written = ''] =
+        /^(\{[\s\S]*?\n\}\n)(diff --git [\s\S]*?\n)(\{"summary"[\s\S]*)$/.exec(said[5] ?? '') ?? []
+      expect(jsonOf(changed)).to.deep.equal([{ entity_key: 'content.md', additions: 1, deletions: 0 }])
+      expect(patch).to.match(/^diff --git a\/content\.md b\/content\.md\n[\s\S]*\n\+Dolphins are toothed whales\.\n$/)
+      expect(written).to.equal(
+        '{"summary":"Create node","author":"Ann","pull_request":null}\n' +
+          '{"summary":"Dolphins too","author":"Ann","pull_request":1}\n' +
+          '2\nWhales are marine mammals.\nDolphins are toothed whales.\n',
+      )
+    })
+
     it('shows git the same history', () => {
-      expect(said[5]).to.match(/^[0-9a-f]{7} Dolphins too\n[0-9a-f]{7} Create node\n$/)
+      expect(said[6]).to.match(/^[0-9a-f]{7} Dolphins too\n[0-9a-f]{7} Create node\n$/)
     })
 
     it('pushes, merges by a push, and is told why another push is refused', () => {
-      expect(said[6]).to.match(
+      expect(said[7]).to.match(
         /^true\nremote: Pull request 2 is merged: And porpoises *\nremote: porpoises: node\.json: is not JSON: line 3: .*\nTo http.*\n ! \[remote rejected\] porpoises -> porpoises \(node\.json: is not JSON: line 3: .*\)\nerror: failed to push .*\n$/,
       )
     })
 
     it('searches, and takes in what is linked with the matches', () => {
-      const [type, { matches, nodes, connections }] = jsonOf(said[7])
+      const [type, { matches, nodes, connections }] = jsonOf(said[8])
       expect(type).to.equal('is_a')
       expect(matches).to.have.length(1)
       expect(matches[0]).to.include({ title: 'Blue whale' })
@@ -78,22 +90,22 @@ describe('the README', () => {
     })
 
     it('publishes the graph', () => {
-      expect(jsonOf(said[8])).to.deep.equal([true, { org_name: 'Ann', total_nodes: 2, total_edges: 2 }])
+      expect(jsonOf(said[9])).to.deep.equal([true, { org_name: 'Ann', total_nodes: 2, total_edges: 2 }])
     })
 
     it('imports a folder, and finds nothing to do the second time', () => {
       const summary = `notes \\(${uuid}\\): 4 nodes, 3 parent edges, 2 connections, 0 attachments\n`
-      expect(said[9]).to.match(
+      expect(said[10]).to.match(
         new RegExp(`^${summary}4 created, 0 updated, 0 unchanged\n${summary}0 created, 0 updated, 4 unchanged\n$`),
       )
     })
 
     it('makes the index again from Git alone', () => {
-      expect(said[10]).to.equal('2 organisations and 6 nodes indexed\n"merged"\n')
+      expect(said[11]).to.equal('2 organisations and 6 nodes indexed\n"merged"\n')
     })
 
     it('has no further step', () => {
-      expect(said).to.have.length(11)
+      expect(said).to.have.length(12)
     })
 
     it('survives that index.sqlite is deleted: the next start makes it again', async () => {

@@ -60,6 +60,7 @@ async function newRefreshToken({ owner, people }: World): Promise<string> {
 const onNode = ({ node }: World): Attempt => ({ params: { node_id: node } })
 const onGuest = ({ guest }: World): Attempt => ({ params: { account_id: guest.user.id } })
 const onMain = ({ node }: World): Attempt => ({ params: { node_id: node, branch: 'main' } })
+const onText = ({ node }: World): Attempt => ({ params: { node_id: node, branch: 'main', path: 'content.md' } })
 const onPull = ({ node }: World): Attempt => ({ params: { node_id: node, number: '1' } })
 
 export const table: Readonly<Record<keyof operations, Row>> = {
@@ -144,6 +145,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     attempt: ({ node }) => ({ body: { id: randomUUID(), title: 'Dolphins', parents: [node] } }),
   },
   listNodes: { need: 'reader', attempt: () => ({}) },
+  listTree: { need: 'public', attempt: () => ({}) },
   getNode: { need: 'public', attempt: onNode },
   updateNode: {
     need: 'editor',
@@ -193,11 +195,10 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   listTags: { need: 'public', attempt: onNode },
 
   listEntities: { need: 'public', attempt: onMain },
-  getFile: {
-    need: 'public',
-    attempt: ({ node }) => ({ params: { node_id: node, branch: 'main', path: 'content.md' } }),
-  },
+  getFile: { need: 'public', attempt: onText },
   getObject: { need: 'public', attempt: ({ node, blob }) => ({ params: { node_id: node, object_id: blob } }) },
+  getRaw: { need: 'public', attempt: onText },
+  getBlame: { need: 'public', attempt: onText },
   listCommits: { need: 'public', attempt: onMain },
   createCommit: {
     need: 'editor',
@@ -210,10 +211,12 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     need: 'public',
     attempt: ({ node, head }) => ({ params: { node_id: node, branch: 'main', commit_id: head } }),
   },
+  getCommitDiff: { need: 'public', attempt: ({ node, head }) => ({ params: { node_id: node, commit: head } }) },
   compareCommits: {
     need: 'public',
     attempt: (world) => ({ ...onNode(world), query: `?base=main&head=${world.head}` }),
   },
+  getPatch: { need: 'public', attempt: (world) => ({ ...onNode(world), query: `?head=${world.head}` }) },
 
   openPull: {
     need: 'editor',
@@ -242,6 +245,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   },
   listPullCommits: { need: 'reader', attempt: onPull },
   getPullChanges: { need: 'reader', attempt: onPull },
+  getPullDiff: { need: 'reader', attempt: onPull },
 
   getPublicGraph: { need: 'published', attempt: () => ({}) },
   searchNodes: { need: 'public', attempt: () => ({ body: { query: 'whales' } }) },

@@ -18,10 +18,10 @@ import { type Page, pageOf, slice } from '../pagination.ts'
 import { problemsOf, refuseProblems } from './branch-moves.ts'
 import { readTree } from './commit-trees.ts'
 import { shownMessage, withinPage } from './commit-views.ts'
-import { findNamedCommit, headFor } from './contents.ts'
 import { roomFor, tooMany } from './ref-limits.ts'
 import { moveRefs } from './ref-moves.ts'
 import { HasMoved } from './ref-rules.ts'
+import { findNamedCommit, headFor } from './revisions.ts'
 
 export interface Branch {
   readonly name: string

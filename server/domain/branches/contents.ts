@@ -1,18 +1,13 @@
-/** The contents of branches: trees, files, objects, history, commits, comparison. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+/** The contents of branches: trees, files, objects, history, commits. */
 import { isGitError } from '../../../gitstore/errors.ts'
-import { asBranchName, type BranchName } from '../../../gitstore/names.ts'
-import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { type FileEntry, findEntry, listFiles } from '../../../gitstore/objects/trees.ts'
-import { readRef } from '../../../gitstore/refs/refs.ts'
 import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
-import type { BranchAt, CommitAt, FileAt, NodeAt, ObjectAt } from '../at.ts'
-import { excerpt } from '../format/excerpt.ts'
+import type { BranchAt, CommitAt, FileAt, ObjectAt } from '../at.ts'
 import { entityAt } from '../format/node-format.ts'
 import { liesIn } from '../format/paths.ts'
 import { readBack } from '../indexing/index-node.ts'
@@ -20,42 +15,20 @@ import { type Page, pageOf, slice } from '../pagination.ts'
 import { commitToBranch } from './branch-moves.ts'
 import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
 import { readTree } from './commit-trees.ts'
-import { type CommitDetails, readCommits, readDetails, readDiff } from './commit-views.ts'
+import { type CommitDetails, readCommits, readDetails } from './commit-views.ts'
+import type { Asker } from './git-reads.ts'
 import { type ImmutableAnswer, immutableAnswer, lengthOf } from './immutable-answers.ts'
 import { largeRead, readOfChange } from './large-reads.ts'
+import { type HistoryQuery, isNarrowed, narrowedPage } from './path-history.ts'
 import { isPublicBlob } from './public-blobs.ts'
-import { commitOfTag, visibleHeads } from './tags.ts'
+import { knownBranch, revisionFor } from './revisions.ts'
+import { visibleHeads } from './tags.ts'
 
 /** Bytes of a file returned as JSON; building the response takes five times as much memory. */
 const fileLimit = 16 * 1_048_576
 
-/** Tips compared with a commit between two turns of the event loop. */
-const tipsPerTurn = 100
-
 const tooManyFiles =
   'This tree has more than 100,000 files and folders, more than 64 levels, or paths of over 16 MiB; clone the node and use git ls-tree'
-
-/** The head of a branch visible to the caller; null for main of a node without a commit. @throws Refusal branch_not_found */
-export function headFor(access: NodeAccess, branch: string): Oid | null {
-  const head = findHead(access, branch)
-  if (head || branch === 'main') return head
-  throw new Refusal('branch_not_found', 'Branch not found')
-}
-
-/** The head of a branch, else the commit of a tag. Otherwise as headFor. */
-async function revisionFor(access: NodeAccess, revision: string): Promise<Oid | null> {
-  const head = findHead(access, revision)
-  if (head || revision === 'main') return head
-  const name = asBranchName(revision)
-  const tagged = name && (await commitOfTag(access.repo, name))
-  if (tagged) return tagged
-  throw new Refusal('branch_not_found', 'Branch not found')
-}
-
-function findHead({ repo, role }: NodeAccess, branch: string): Oid | null {
-  const name = asBranchName(branch)
-  return name && (role !== null || name === 'main') ? readRef(repo, `refs/heads/${name}`) : null
-}
 
 export async function listEntities(deps: Deps, actor: Actor, at: BranchAt, page: Page) {
   const { nodeId, branch } = at
@@ -120,17 +93,21 @@ export async function readBytes(deps: Deps, actor: Actor, at: ObjectAt): Promise
   })
 }
 
-/** History in `git log`'s order. */
-export async function listCommits(deps: Deps, actor: Actor, at: BranchAt, page: Page) {
+/** History in `git log`'s order. @throws as narrowedPage */
+export async function listCommits(deps: Deps, asker: Asker, at: BranchAt, query: HistoryQuery) {
   const { nodeId, branch } = at
-  const access = await nodeFor(deps, actor, at, 'public')
+  const access = await nodeFor(deps, asker.actor, at, 'public')
   const head = await revisionFor(access, branch)
+  const page = { limit: query.limit, offset: query.offset }
   if (head === null) return { node_id: nodeId, history: [], ...pageOf(page, 0) }
+  const narrowed = isNarrowed(query) ? JSON.stringify(query) : `${page.offset} ${page.limit}`
   return immutableAnswer(
-    `history ${nodeId} ${head} ${page.offset} ${page.limit}`,
+    `history ${nodeId} ${head} ${narrowed}`,
     ({ history }) => lengthOf(history),
     async () => {
-      const { total, oids } = await access.history.page(head, page.offset, page.limit)
+      const { total, oids } = isNarrowed(query)
+        ? await narrowedPage(deps, asker, access, head, query)
+        : await access.history.page(head, page.offset, page.limit)
       return { node_id: nodeId, history: await readCommits(access.repo, nodeId, oids), ...pageOf(page, total) }
     },
   )
@@ -190,59 +167,6 @@ export async function createCommit(
     },
   })
   return readBack(deps, () => readDetails(access.repo, at.nodeId, oid, readOfChange))
-}
-
-/** Compares two branches, tags or commits: merge base, commits on each side, changes of `head` since the merge base. */
-export async function compare(deps: Deps, actor: Actor, at: NodeAt, input: { base: string; head: string }) {
-  const access = await nodeFor(deps, actor, at, 'public')
-  const base = await commitNamed(access, input.base)
-  const head = await commitNamed(access, input.head)
-  const fork = (await access.history.mergeBase(base, head)) ?? null
-  const { ahead, behind } = await access.history.divergence(base, head)
-  return {
-    node_id: at.nodeId,
-    base: input.base,
-    head: input.head,
-    base_commit: base,
-    head_commit: head,
-    merge_base: fork,
-    commits_ahead: ahead,
-    commits_behind: behind,
-    changes: await readDiff(access.repo, at.nodeId, fork, head),
-  }
-}
-
-/** The commit that a branch, tag or id names, if the caller may see it; undefined if there is none. */
-export async function findNamedCommit(access: NodeAccess, name: string): Promise<Oid | undefined> {
-  const { repo, role, history } = access
-  const head = findHead(access, name)
-  if (head) return head
-  const branch = asBranchName(name)
-  if (branch) {
-    const tagged = await commitOfTag(repo, branch)
-    if (tagged) return tagged
-  }
-  if (!isOid(name) || !(await findCommit(repo, name))) return undefined
-  const tips = await visibleHeads(repo, role !== null)
-  if (tips.includes(name)) return name
-  for (const [at, tip] of tips.entries()) {
-    if (at % tipsPerTurn === tipsPerTurn - 1) await nextTurn()
-    if (await history.contains(tip, name)) return name
-  }
-  return undefined
-}
-
-/** @throws Refusal branch_not_found for an invalid branch name */
-export function knownBranch(branch: string): BranchName {
-  const name = asBranchName(branch)
-  if (!name) throw new Refusal('branch_not_found', 'Branch not found')
-  return name
-}
-
-async function commitNamed(access: NodeAccess, name: string): Promise<Oid> {
-  const oid = await findNamedCommit(access, name)
-  if (!oid) throw new Refusal('branch_not_found', `There is no branch, tag or commit ${excerpt(name)}`)
-  return oid
 }
 
 function asText(bytes: Buffer): string | undefined {

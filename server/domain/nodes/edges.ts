@@ -12,7 +12,7 @@ import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { ConnectionAt, NodeAt, ParentAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-moves.ts'
-import { knownBranch } from '../branches/contents.ts'
+import { knownBranch } from '../branches/revisions.ts'
 import {
   type ConnectionEntity,
   defaultConnectionType,

@@ -17,7 +17,7 @@ import { type NodeAccess, nodeFor, orgFor, requireStill, reread } from '../acces
 import type { Actor, Person } from '../actor.ts'
 import type { NodeAt, OrgAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-moves.ts'
-import { knownBranch } from '../branches/contents.ts'
+import { knownBranch } from '../branches/revisions.ts'
 import { changedJson, type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { readContent } from '../format/node-format.ts'
 import { nodeFile, textFile } from '../format/paths.ts'

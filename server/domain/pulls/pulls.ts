@@ -11,7 +11,7 @@ import { Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor, requireStill, reread } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { NodeAt, PullAt } from '../at.ts'
-import { readCommits, readDiff } from '../branches/commit-views.ts'
+import { readCommits } from '../branches/commit-views.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { type Author, authorOf } from '../format/signatures.ts'
 import { readBack, tryIndexNode } from '../indexing/index-node.ts'
@@ -130,14 +130,6 @@ export async function listPullCommits(deps: Deps, actor: Person, at: PullAt, pag
   const pull = await toPull(deps, access, await rowFor(deps, at))
   const oids = await access.history.between(pull.target_commit, pull.source_commit)
   return { commits: await readCommits(access.repo, at.nodeId, slice(oids, page)), ...pageOf(page, oids.length) }
-}
-
-/** What the source changed since the merge base. */
-export async function readPullChanges(deps: Deps, actor: Person, at: PullAt) {
-  const access = await nodeFor(deps, actor, at, 'reader')
-  const pull = await toPull(deps, access, await rowFor(deps, at))
-  const fork = await access.history.mergeBase(pull.target_commit, pull.source_commit)
-  return readDiff(access.repo, at.nodeId, fork ?? null, pull.source_commit)
 }
 
 /** @throws Refusal pull_request_not_found */

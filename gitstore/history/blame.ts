@@ -1,0 +1,78 @@
+/** Which commit each line of a file comes from: git's own blame, whatever the repository's configuration. */
+
+import { GitError } from '../errors.ts'
+import { askGit, type GitReading } from '../git-reader.ts'
+import { decodeName } from '../objects/tree-names.ts'
+import type { Oid, Repo } from '../repo.ts'
+
+/** Consecutive lines that one commit has written. Lines count from 1. */
+export interface BlamedRange {
+  readonly first: number
+  readonly count: number
+  readonly oid: Oid
+  /** Where the first of them stood in that commit, and in which file. */
+  readonly originalFirst: number
+  readonly originalPath: string
+}
+
+const maxOutputBytes = 64 * 1024 * 1024
+
+/**
+ * The lines of the file at `path` in `head`, in order, as `git blame` tells them. Follows the file through renames of the whole
+ * of it. The file must exist.
+ *
+ * @throws GitError as askGit
+ */
+export async function readBlame(
+  repo: Repo,
+  head: Oid,
+  path: string,
+  bounds: Pick<GitReading, 'timeoutMs' | 'signal'>,
+): Promise<BlamedRange[]> {
+  const form = ['--incremental', '--no-textconv', '--no-progress', '--diff-algorithm=myers']
+  // Forgets the commits to ignore that the configuration lists.
+  const args = ['blame', ...form, '--ignore-revs-file=', head, '--', path]
+  const output = await askGit(repo, args, { ...bounds, maxOutputBytes })
+  const ranges: BlamedRange[] = []
+  let record: RegExpExecArray | undefined
+  for (let at = 0, end = output.indexOf(0x0a); end >= 0; at = end + 1, end = output.indexOf(0x0a, at)) {
+    const line = output.subarray(at, end)
+    if (!record) {
+      record = rangeHead.exec(line.toString('latin1')) ?? undefined
+      if (!record) throw malformed()
+    } else if (line.subarray(0, fileName.length).equals(fileName)) {
+      const [, oid = '', originalFirst, first, count] = record
+      const originalPath = decodeName(unquoted(line.subarray(fileName.length)))
+      ranges.push({
+        oid,
+        originalFirst: Number(originalFirst),
+        first: Number(first),
+        count: Number(count),
+        originalPath,
+      })
+      record = undefined
+    }
+  }
+  if (record) throw malformed()
+  return ranges.sort((a, b) => a.first - b.first)
+}
+
+/** Source: git-blame(1), "INCREMENTAL OUTPUT". */
+const rangeHead = /^([0-9a-f]{40}) (\d+) (\d+) (\d+)$/
+const fileName = Buffer.from('filename ')
+
+const escapes: Readonly<Record<string, number>> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13, '"': 34, '\\': 92 }
+
+/** Source: unquote_c_style, quote.c. */
+function unquoted(name: Buffer): Buffer {
+  if (name[0] !== 0x22) return name
+  const text = name.toString('latin1', 1, name.length - 1)
+  const plain = text.replace(/\\([0-3][0-7]{2}|.)/g, (_, code: string) =>
+    String.fromCharCode(code.length === 3 ? Number.parseInt(code, 8) : (escapes[code] ?? 0)),
+  )
+  return Buffer.from(plain, 'latin1')
+}
+
+function malformed(): GitError {
+  return new GitError('native_failed', 'git blame writes a line of another form')
+}

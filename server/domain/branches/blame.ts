@@ -1,0 +1,161 @@
+/** Who wrote which lines and paragraphs of a text, when, and in which pull request. */
+import { type BlamedRange, readBlame } from '../../../gitstore/history/blame.ts'
+import { readCommit } from '../../../gitstore/objects/commits.ts'
+import { readBlob } from '../../../gitstore/objects/objects.ts'
+import { findEntry } from '../../../gitstore/objects/trees.ts'
+import type { Oid } from '../../../gitstore/repo.ts'
+import type { Deps } from '../../deps.ts'
+import { invalid, Refusal } from '../../errors.ts'
+import { type NodeAccess, nodeFor } from '../access.ts'
+import type { FileAt } from '../at.ts'
+import { timeOf } from '../format/signatures.ts'
+import { readTree } from './commit-trees.ts'
+import { type Asker, gitRead } from './git-reads.ts'
+import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
+import { mergerOf } from './merged-by.ts'
+import { revisionFor } from './revisions.ts'
+
+/** Of a text of which lines are told. */
+const maxBytes = 1_048_576
+const maxLines = 20_000
+/** Bytes in which git looks for a NUL. */
+const sniffedBytes = 8_000
+/** Characters of a commit's first line that are told. */
+const summaryCharacters = 500
+
+const tooLarge =
+  'The text has over 1 MiB or 20,000 lines, or its history takes longer than 10 seconds; clone the node and use git blame'
+
+interface BlamedCommit {
+  readonly id: Oid
+  readonly author: string
+  readonly author_email: string | null
+  readonly created_at: string
+  readonly summary: string
+  readonly pull_request?: number
+}
+
+interface Paragraph {
+  readonly first_line: number
+  readonly num_lines: number
+  readonly commit_id: Oid
+  readonly commit_ids: Oid[]
+  readonly text: string
+}
+
+interface Blame {
+  readonly node_id: string
+  readonly commit_id: Oid
+  readonly path: string
+  readonly object_id: Oid
+  readonly num_lines: number
+  readonly ranges: {
+    first_line: number
+    num_lines: number
+    commit_id: Oid
+    original_line: number
+    original_path: string
+  }[]
+  readonly paragraphs: Paragraph[]
+  readonly commits: BlamedCommit[]
+}
+
+/** @throws Refusal branch_not_found, file_not_found, too_large, busy; Invalid: no text; GitError as readBlame */
+export async function blameFile(deps: Deps, asker: Asker, at: FileAt): Promise<ImmutableAnswer<Blame>> {
+  const { path } = at
+  const access = await nodeFor(deps, asker.actor, at, 'public')
+  const { repo, node } = access
+  const head = await revisionFor(access, at.branch)
+  const entry = head === null ? undefined : await findEntry(repo, await readTree(repo, head), path)
+  if (!head || !entry || entry.mode === '040000' || entry.mode === '160000')
+    throw new Refusal('file_not_found', 'File not found')
+  // Requests are merged after their commits were made.
+  const ledger = access.role === null ? 'public' : node.ledger
+  return immutableAnswer(`blame ${node.id} ${head} ${ledger} ${path}`, sizeOf, () =>
+    gitRead(deps, asker, tooLarge, async (bounds) => {
+      const lines = linesOf(await readBlob(repo, entry.oid, maxBytes), path)
+      const ranges = lines.length === 0 ? [] : await readBlame(repo, head, path, bounds)
+      const commits = await commitsOf(deps, access, ranges)
+      return {
+        ...{ node_id: node.id, commit_id: head, path, object_id: entry.oid, num_lines: lines.length },
+        ranges: ranges.map(({ first, count, oid, originalFirst, originalPath }) => ({
+          ...{ first_line: first, num_lines: count, commit_id: oid },
+          ...{ original_line: originalFirst, original_path: originalPath },
+        })),
+        paragraphs: paragraphsOf(lines, ranges, commits),
+        commits: [...commits.values()],
+      }
+    }),
+  )
+}
+
+/** Without the ends of lines. @throws Refusal too_large; Invalid */
+function linesOf(bytes: Buffer, path: string): string[] {
+  if (bytes.subarray(0, sniffedBytes).includes(0)) throw invalid(['path', 'path'], 'is no text', path)
+  const lines = bytes.toString('utf8').split('\n')
+  if (lines.at(-1) === '') lines.pop()
+  if (lines.length > maxLines) throw new Refusal('too_large', tooLarge)
+  return lines
+}
+
+/** In the order of the text. */
+async function commitsOf(
+  deps: Deps,
+  access: NodeAccess,
+  ranges: readonly BlamedRange[],
+): Promise<ReadonlyMap<Oid, BlamedCommit>> {
+  const findMerger = access.role === null ? undefined : await mergerOf(deps, access)
+  const commits = new Map<Oid, BlamedCommit>()
+  for (const { oid } of ranges) {
+    if (commits.has(oid)) continue
+    const { author, committer, message } = await readCommit(access.repo, oid)
+    const pull_request = await findMerger?.(oid)
+    commits.set(oid, {
+      id: oid,
+      author: author.name,
+      author_email: author.email || null,
+      created_at: timeOf(committer),
+      summary: (message.trimStart().split('\n', 1)[0] ?? '')
+        .slice(0, summaryCharacters)
+        .replace(/[\ud800-\udbff]$/, ''),
+      ...(pull_request === undefined ? {} : { pull_request }),
+    })
+  }
+  return commits
+}
+
+/** Runs of lines that are not blank. */
+function paragraphsOf(
+  lines: readonly string[],
+  ranges: readonly BlamedRange[],
+  commits: ReadonlyMap<Oid, BlamedCommit>,
+): Paragraph[] {
+  const authors = ranges.flatMap(({ oid, count }) => Array<Oid>(count).fill(oid))
+  const paragraphs: Paragraph[] = []
+  const add = (first: number, end: number) => {
+    const commit_ids = [...new Set(authors.slice(first, end))]
+    const newest = commit_ids.toSorted((a, b) => timeIn(commits, b).localeCompare(timeIn(commits, a)))[0]
+    if (newest === undefined) return
+    const text = lines.slice(first, end).join('\n')
+    paragraphs.push({ first_line: first + 1, num_lines: end - first, commit_id: newest, commit_ids, text })
+  }
+  let first: number | undefined
+  for (const [at, line] of lines.entries()) {
+    const isBlank = line.trim() === ''
+    if (isBlank && first !== undefined) add(first, at)
+    if (isBlank) first = undefined
+    else first ??= at
+  }
+  if (first !== undefined) add(first, lines.length)
+  return paragraphs
+}
+
+function timeIn(commits: ReadonlyMap<Oid, BlamedCommit>, oid: Oid): string {
+  return commits.get(oid)?.created_at ?? ''
+}
+
+/** Characters of its JSON, approximately. */
+function sizeOf({ ranges, paragraphs, commits }: Blame): number {
+  const texts = paragraphs.reduce((sum, { text, commit_ids }) => sum + 150 + text.length + 43 * commit_ids.length, 0)
+  return 400 + ranges.reduce((sum, one) => sum + 150 + one.original_path.length, 0) + 300 * commits.length + texts
+}

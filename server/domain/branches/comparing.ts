@@ -1,0 +1,59 @@
+/** Compares two branches, tags or commits. */
+import type { Deps } from '../../deps.ts'
+import { type NodeAccess, nodeFor } from '../access.ts'
+import type { NodeAt } from '../at.ts'
+import { readDiff } from './commit-views.ts'
+import type { Asker } from './git-reads.ts'
+import { commitNamed } from './revisions.ts'
+import { type CommitPair, commitPair, type DiffQuery, patchOf, textDiff } from './text-diffs.ts'
+
+export interface CompareQuery extends DiffQuery {
+  readonly base: string
+  readonly head: string
+}
+
+/** The merge base, commits on each side, changes of `head` since the merge base; with `text` their hunks. @throws as textDiff */
+export async function compare(
+  deps: Deps,
+  asker: Asker,
+  at: NodeAt,
+  query: CompareQuery & { readonly text?: 'true' | 'false' },
+) {
+  const access = await nodeFor(deps, asker.actor, at, 'public')
+  const { base, head, fork } = await commitsOf(access, query)
+  const { ahead, behind } = await access.history.divergence(base, head)
+  const comparison = {
+    node_id: at.nodeId,
+    base: query.base,
+    head: query.head,
+    base_commit: base,
+    head_commit: head,
+    merge_base: fork,
+    commits_ahead: ahead,
+    commits_behind: behind,
+    changes: await readDiff(access.repo, at.nodeId, fork, head),
+  }
+  if (query.text !== 'true') return comparison
+  return { ...comparison, text: (await textDiff(deps, asker, access, { base: fork, target: head }, query)).body }
+}
+
+/** What `head` has changed since the merge base, without `base` since its first parent, as a patch. @throws as patchOf */
+export async function comparePatch(
+  deps: Deps,
+  asker: Asker,
+  at: NodeAt,
+  query: DiffQuery & { readonly base?: string; readonly head: string },
+): Promise<Buffer> {
+  const access = await nodeFor(deps, asker.actor, at, 'public')
+  if (query.base === undefined)
+    return patchOf(deps, asker, access, await commitPair(access, query.head, 'branch_not_found'), query)
+  const { head, fork } = await commitsOf(access, { base: query.base, head: query.head })
+  const pair: CommitPair = { base: fork, target: head }
+  return patchOf(deps, asker, access, pair, query)
+}
+
+async function commitsOf(access: NodeAccess, names: CompareQuery) {
+  const base = await commitNamed(access, names.base)
+  const head = await commitNamed(access, names.head)
+  return { base, head, fork: (await access.history.mergeBase(base, head)) ?? null }
+}

@@ -1,0 +1,58 @@
+/** Questions that a git of their own answers: a few at a time, within a time limit, and refused above a size. */
+import { isGitError } from '../../../gitstore/errors.ts'
+import type { Deps } from '../../deps.ts'
+import { invalid, Refusal } from '../../errors.ts'
+import type { Actor } from '../actor.ts'
+import { openSlots } from '../slots.ts'
+
+/** Per process. Whoever is anonymous counts as one. */
+const inSlot = openSlots({
+  running: 4,
+  runningForOne: 2,
+  waiting: 64,
+  waitingForOne: 16,
+  waitTimeoutMs: 30_000,
+  refusal: 'Others read differences and histories just now; try again',
+})
+
+/** Milliseconds for one git. */
+const timeoutMs = 10_000
+
+export interface GitBounds {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** Who asks, and until when they wait. */
+export interface Asker {
+  readonly actor: Actor
+  readonly signal: AbortSignal
+}
+
+/** `tooLarge`: the message where it is too much, with the alternative. @throws Refusal too_large, busy; the signal's reason */
+export async function gitRead<T>(
+  { waited }: Pick<Deps, 'waited'>,
+  { actor, signal }: Asker,
+  tooLarge: string,
+  work: (bounds: GitBounds) => Promise<T>,
+): Promise<T> {
+  const asked = performance.now()
+  try {
+    return await inSlot(actor.kind === 'anonymous' ? 'public' : actor.id, signal, () => {
+      waited?.(performance.now() - asked)
+      return work({ timeoutMs, signal })
+    })
+  } catch (error) {
+    if (isGitError(error, 'limit_exceeded')) throw new Refusal('too_large', tooLarge, {}, { cause: error })
+    throw error
+  }
+}
+
+/** The path of a file or folder that a query names, without the slash at its end. @throws Invalid */
+export function pathIn(query: { readonly path?: string | undefined }): string | undefined {
+  const { path } = query
+  const names = path?.replace(/\/$/, '').split('/')
+  if (names?.some((name) => ['', '.', '..'].includes(name) || name.includes('\0')))
+    throw invalid(['query', 'path'], 'is no path from the root of the repository, such as folder/file.txt', path)
+  return names?.join('/')
+}

@@ -1,0 +1,77 @@
+/**
+ * The media type of a file, by its first bytes and its name. What a browser would run or style by is plain text: HTML, XML,
+ * scripts and style sheets. SVG has its own type, since images are shown by it.
+ */
+import { isUtf8 } from 'node:buffer'
+
+/** Bytes at the start of a file that are looked at, as git does to tell text from other bytes. */
+export const sniffedBytes = 8_000
+
+interface MediaType {
+  readonly type: string
+  /** Whether browsers may show it in place. */
+  readonly isShown: boolean
+}
+
+/** Bytes at a position, as Latin-1. */
+const signatures: readonly (readonly [at: number, bytes: string, type: string])[] = [
+  [0, '\x89PNG\r\n\x1a\n', 'image/png'],
+  [0, '\xff\xd8\xff', 'image/jpeg'],
+  [0, 'GIF87a', 'image/gif'],
+  [0, 'GIF89a', 'image/gif'],
+  [8, 'WEBP', 'image/webp'],
+  [4, 'ftypavif', 'image/avif'],
+  [4, 'ftypavis', 'image/avif'],
+  [0, '\0\0\x01\0', 'image/vnd.microsoft.icon'],
+  [0, '%PDF-', 'application/pdf'],
+  [0, 'PK\x03\x04', 'application/zip'],
+  [0, '\x1f\x8b', 'application/gzip'],
+  [0, 'ID3', 'audio/mpeg'],
+  [0, '\xff\xfb', 'audio/mpeg'],
+  [8, 'WAVE', 'audio/wav'],
+  [0, 'OggS', 'audio/ogg'],
+  [0, 'fLaC', 'audio/flac'],
+  [4, 'ftypM4A', 'audio/mp4'],
+  [4, 'ftyp', 'video/mp4'],
+  [0, '\x1aE\xdf\xa3', 'video/webm'],
+  [0, 'wOFF', 'font/woff'],
+  [0, 'wOF2', 'font/woff2'],
+]
+
+/** Of text, by the ending of the name; any other text is text/plain. */
+const textTypes: Readonly<Record<string, string>> = {
+  md: 'text/markdown',
+  markdown: 'text/markdown',
+  csv: 'text/csv',
+  tsv: 'text/tab-separated-values',
+  ics: 'text/calendar',
+  json: 'application/json',
+  geojson: 'application/geo+json',
+  canvas: 'application/json',
+  yaml: 'application/yaml',
+  yml: 'application/yaml',
+  svg: 'image/svg+xml',
+}
+
+const shown = /^(text|image|audio|video)\/|json$|yaml$/
+
+/** `start`: the first bytes, `sniffedBytes` of them if there are as many. */
+export function mediaTypeOf(name: string, start: Buffer): MediaType {
+  const latin1 = start.toString('latin1', 0, 32)
+  const signature = signatures.find(([at, bytes]) => latin1.startsWith(bytes, at))
+  const type = signature?.[2] ?? textType(name, start) ?? 'application/octet-stream'
+  return { type, isShown: shown.test(type) }
+}
+
+/** Undefined of what is no text: git's rule, a NUL. */
+function textType(name: string, start: Buffer): string | undefined {
+  if (start.includes(0)) return undefined
+  // A character may be cut at the end.
+  const isText = [0, 1, 2, 3].some((cut) =>
+    isUtf8(start.subarray(0, start.length < sniffedBytes ? start.length : -cut || undefined)),
+  )
+  if (!isText) return 'text/plain'
+  const ending = /\.([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
+  const type = (Object.hasOwn(textTypes, ending) && textTypes[ending]) || 'text/plain'
+  return /json$|svg/.test(type) ? type : `${type}; charset=utf-8`
+}

@@ -1,0 +1,52 @@
+/** History of a file or folder, of an author, of a time. */
+import { readFilteredLog } from '../../../gitstore/history/filtered-log.ts'
+import type { Oid } from '../../../gitstore/repo.ts'
+import type { Deps } from '../../deps.ts'
+import { invalid } from '../../errors.ts'
+import type { NodeAccess } from '../access.ts'
+import type { Page } from '../pagination.ts'
+import { type Asker, gitRead, pathIn } from './git-reads.ts'
+
+export interface HistoryQuery extends Page {
+  readonly path?: string
+  readonly author?: string
+  /** ISO 8601. */
+  readonly since?: string
+  readonly until?: string
+}
+
+/** Milliseconds: a million commits take 11 s of CPU. */
+const timeoutMs = 30_000
+
+const tooLong =
+  'The history is too long to be searched within 30 seconds, or more than 1,600,000 commits match; clone the node and use git log'
+
+export function isNarrowed({ path, author, since, until }: HistoryQuery): boolean {
+  return [path, author, since, until].some((one) => one !== undefined)
+}
+
+/** @throws Refusal too_large, busy; Invalid: the path, a time; GitError as readFilteredLog */
+export async function narrowedPage(
+  deps: Deps,
+  asker: Asker,
+  { repo }: NodeAccess,
+  head: Oid,
+  query: HistoryQuery,
+): Promise<{ total: number; oids: Oid[] }> {
+  const { author } = query
+  const filter = { path: pathIn(query), author, since: secondsOf(query, 'since'), until: secondsOf(query, 'until') }
+  if (filter.until !== undefined && filter.until < 0) return { total: 0, oids: [] }
+  const since = filter.since === undefined ? undefined : Math.max(0, filter.since)
+  return readFilteredLog(repo, head, { ...filter, since }, query, (walk) =>
+    gitRead(deps, asker, tooLong, ({ signal }) => walk({ timeoutMs, signal })),
+  )
+}
+
+/** Whole seconds, towards what lies between the two. */
+function secondsOf(query: HistoryQuery, name: 'since' | 'until'): number | undefined {
+  const text = query[name]
+  if (text === undefined) return undefined
+  const seconds = Date.parse(text) / 1000
+  if (Number.isNaN(seconds)) throw invalid(['query', name], 'is no time, such as 2026-01-31T12:00:00Z', text)
+  return name === 'since' ? Math.ceil(seconds) : Math.floor(seconds)
+}

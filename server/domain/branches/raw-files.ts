@@ -1,0 +1,79 @@
+/** The bytes of a file at a revision, of any size, with their media type. */
+import type { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { LRUCache } from 'lru-cache'
+import { type ByteRange, blobSize, streamBlob } from '../../../gitstore/objects/blob-stream.ts'
+import { findEntry } from '../../../gitstore/objects/trees.ts'
+import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
+import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
+import { nodeFor } from '../access.ts'
+import type { Actor } from '../actor.ts'
+import type { FileAt } from '../at.ts'
+import { openSlots } from '../slots.ts'
+import { readTree } from './commit-trees.ts'
+import { mediaTypeOf, sniffedBytes } from './media-types.ts'
+import { revisionFor } from './revisions.ts'
+
+/** Files that are sent at once; a slow client holds its slot. */
+const inSlot = openSlots({
+  running: 16,
+  runningForOne: 6,
+  waiting: 128,
+  waitingForOne: 32,
+  waitTimeoutMs: 30_000,
+  refusal: 'Others read files just now; try again',
+})
+
+/** The first bytes of blobs, by folder and id. */
+const starts = new LRUCache<string, Buffer>({ maxSize: 4_000_000, sizeCalculation: (start) => start.length + 300 })
+
+export interface RawFile {
+  /** The last part of the path. */
+  readonly name: string
+  readonly oid: Oid
+  /** Bytes. */
+  readonly size: number
+  readonly type: string
+  /** Whether browsers may show it in place. */
+  readonly isShown: boolean
+  /** Whether the address names these bytes for ever. */
+  readonly isImmutable: boolean
+  /**
+   * Writes the range and ends `sink`.
+   *
+   * @throws Refusal busy, before the first byte; GitError as streamBlob; the signal's reason
+   */
+  send(sink: Writable, range: ByteRange, signal: AbortSignal): Promise<void>
+}
+
+/** Of a symbolic link, the path to which it leads. @throws Refusal branch_not_found, file_not_found; GitError as readInfo */
+export async function readRaw(deps: Deps, actor: Actor, at: FileAt): Promise<RawFile> {
+  const access = await nodeFor(deps, actor, at, 'public')
+  const { repo } = access
+  const head = await revisionFor(access, at.branch)
+  const entry = head === null ? undefined : await findEntry(repo, await readTree(repo, head), at.path)
+  if (!entry || entry.mode === '040000' || entry.mode === '160000')
+    throw new Refusal('file_not_found', 'File not found')
+  const { oid, name } = entry
+  const size = await blobSize(repo, oid)
+  const key = actor.kind === 'anonymous' ? 'public' : actor.id
+  return {
+    ...{ name, oid, size, isImmutable: isOid(at.branch) },
+    ...mediaTypeOf(name, await startOf(repo, oid, size)),
+    send: (sink, range, signal) =>
+      inSlot(key, signal, () => pipeline(streamBlob(repo, oid, size, range, signal), sink, { signal })),
+  }
+}
+
+async function startOf(repo: Repo, oid: Oid, size: number): Promise<Buffer> {
+  const key = `${repo.dir}:${oid}`
+  const known = starts.get(key)
+  if (known) return known
+  const parts: Buffer[] = []
+  const range = { from: 0, to: Math.min(size, sniffedBytes) }
+  for await (const part of streamBlob(repo, oid, size, range, new AbortController().signal)) parts.push(part)
+  const start = Buffer.from(Buffer.concat(parts))
+  starts.set(key, start)
+  return start
+}

@@ -1,0 +1,71 @@
+/** What a caller names: a branch, a tag or a commit id, and the commit that it means. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { asBranchName, type BranchName } from '../../../gitstore/names.ts'
+import { findCommit } from '../../../gitstore/objects/commits.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import { isOid, type Oid } from '../../../gitstore/repo.ts'
+import { Refusal } from '../../errors.ts'
+import type { NodeAccess } from '../access.ts'
+import { excerpt } from '../format/excerpt.ts'
+import { commitOfTag, visibleHeads } from './tags.ts'
+
+/** Tips compared with a commit between two turns of the event loop. */
+const tipsPerTurn = 100
+
+/** The head of a branch visible to the caller; null for main of a node without a commit. @throws Refusal branch_not_found */
+export function headFor(access: NodeAccess, branch: string): Oid | null {
+  const head = findHead(access, branch)
+  if (head || branch === 'main') return head
+  throw new Refusal('branch_not_found', 'Branch not found')
+}
+
+/** The head of a branch, else the commit of a tag, else the commit of that id. Otherwise as headFor. */
+export async function revisionFor(access: NodeAccess, revision: string): Promise<Oid | null> {
+  if (revision === 'main') return findHead(access, revision)
+  const found = await findNamedCommit(access, revision)
+  if (found) return found
+  throw new Refusal('branch_not_found', 'Branch not found')
+}
+
+function findHead({ repo, role }: NodeAccess, branch: string): Oid | null {
+  const name = asBranchName(branch)
+  return name && (role !== null || name === 'main') ? readRef(repo, `refs/heads/${name}`) : null
+}
+
+/** The commit that a branch, tag or id names, if the caller may see it; undefined if there is none. */
+export async function findNamedCommit(access: NodeAccess, name: string): Promise<Oid | undefined> {
+  const { repo, role, history } = access
+  const head = findHead(access, name)
+  if (head) return head
+  const branch = asBranchName(name)
+  if (branch) {
+    const tagged = await commitOfTag(repo, branch)
+    if (tagged) return tagged
+  }
+  if (!isOid(name) || !(await findCommit(repo, name))) return undefined
+  const tips = await visibleHeads(repo, role !== null)
+  if (tips.includes(name)) return name
+  for (const [at, tip] of tips.entries()) {
+    if (at % tipsPerTurn === tipsPerTurn - 1) await nextTurn()
+    if (await history.contains(tip, name)) return name
+  }
+  return undefined
+}
+
+/** @throws Refusal branch_not_found for an invalid branch name */
+export function knownBranch(branch: string): BranchName {
+  const name = asBranchName(branch)
+  if (!name) throw new Refusal('branch_not_found', 'Branch not found')
+  return name
+}
+
+/** @throws Refusal `missing`: the caller sees no such branch, tag or commit */
+export async function commitNamed(
+  access: NodeAccess,
+  name: string,
+  missing: 'branch_not_found' | 'commit_not_found' = 'branch_not_found',
+): Promise<Oid> {
+  const oid = await findNamedCommit(access, name)
+  if (!oid) throw new Refusal(missing, `There is no branch, tag or commit ${excerpt(name)}`)
+  return oid
+}

@@ -1,0 +1,182 @@
+/** What differs between two commits as text: hunks of each entity, or a patch. */
+import { readCommit } from '../../../gitstore/objects/commits.ts'
+import { readInfo } from '../../../gitstore/objects/objects.ts'
+import type { DiffLimits, DiffSide, FileDiff } from '../../../gitstore/objects/patch-reader.ts'
+import { maxTextBytes, readHunks, readPatch } from '../../../gitstore/objects/text-diff.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { Deps } from '../../deps.ts'
+import { type NodeAccess, nodeFor } from '../access.ts'
+import type { NodeAt } from '../at.ts'
+import { entityAt } from '../format/node-format.ts'
+import { readTree } from './commit-trees.ts'
+import { type Asker, gitRead, pathIn } from './git-reads.ts'
+import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
+import { commitNamed } from './revisions.ts'
+
+/** Of an answer that is not narrowed to a path; and of one that is, where one file may take everything. */
+const limits: DiffLimits = {
+  files: 10_000,
+  linesOfFile: 3_000,
+  lines: 20_000,
+  bytesOfFile: 1_048_576,
+  bytes: 8 * 1_048_576,
+}
+const narrowedLimits: DiffLimits = { ...limits, linesOfFile: limits.lines, bytesOfFile: limits.bytes }
+/** Bytes of a patch, which is never cut. */
+const maxPatchBytes = 32 * 1_048_576
+/** Blobs whose sizes are asked for at once. */
+const sizesAtOnce = 200
+
+const tooMuch =
+  'This takes longer than 10 seconds to compare, or more than 256 MiB of lines differ; narrow it with ?path=, or clone the node and use git diff'
+const patchTooLarge =
+  'The patch has over 32 MiB, or takes longer than 10 seconds; narrow it with ?path=, or clone the node and use git diff'
+
+/** Two commits of a node; from null everything is added. */
+export interface CommitPair {
+  readonly base: Oid | null
+  readonly target: Oid
+}
+
+export interface DiffQuery {
+  readonly path?: string
+}
+
+export type TextDiff = Awaited<ReturnType<typeof makeDiff>>
+
+/** A commit against its first parent. @throws Refusal `missing`; GitError as readCommit */
+export async function commitPair(
+  access: NodeAccess,
+  commit: string,
+  missing: 'branch_not_found' | 'commit_not_found' = 'commit_not_found',
+): Promise<CommitPair> {
+  const target = await commitNamed(access, commit, missing)
+  const { parents } = await readCommit(access.repo, target)
+  return { base: parents[0] ?? null, target }
+}
+
+export async function readCommitDiff(deps: Deps, asker: Asker, at: NodeAt, commit: string, query: DiffQuery) {
+  const access = await nodeFor(deps, asker.actor, at, 'public')
+  return textDiff(deps, asker, access, await commitPair(access, commit), query)
+}
+
+export async function readCommitPatch(deps: Deps, asker: Asker, at: NodeAt, commit: string, query: DiffQuery) {
+  const access = await nodeFor(deps, asker.actor, at, 'public')
+  return patchOf(deps, asker, access, await commitPair(access, commit), query)
+}
+
+/** @throws Refusal too_large, busy; Invalid: the path; GitError as readHunks */
+export function textDiff(
+  deps: Deps,
+  asker: Asker,
+  { node, repo }: NodeAccess,
+  { base, target }: CommitPair,
+  query: DiffQuery,
+): Promise<ImmutableAnswer<TextDiff>> {
+  const path = pathIn(query)
+  return immutableAnswer(`diff ${node.id} ${base} ${target} ${path ?? ''}`, sizeOf, () =>
+    gitRead(deps, asker, tooMuch, async (bounds) => {
+      const pair = { ...(await treesOf(repo, { base, target })), path }
+      const found = await readHunks(repo, pair, path === undefined ? limits : narrowedLimits, bounds)
+      return makeDiff(repo, node.id, { base, target }, found)
+    }),
+  )
+}
+
+/** A patch that makes the target of the base, whole. Otherwise as textDiff. */
+export function patchOf(
+  deps: Deps,
+  asker: Asker,
+  { repo }: NodeAccess,
+  pair: CommitPair,
+  query: DiffQuery,
+): Promise<Buffer> {
+  const path = pathIn(query)
+  return gitRead(deps, asker, patchTooLarge, async (bounds) =>
+    readPatch(repo, { ...(await treesOf(repo, pair)), path }, maxPatchBytes, bounds),
+  )
+}
+
+async function treesOf(repo: Repo, { base, target }: CommitPair) {
+  return { from: base === null ? null : await readTree(repo, base), to: await readTree(repo, target) }
+}
+
+async function makeDiff(
+  repo: Repo,
+  nodeId: string,
+  { base, target }: CommitPair,
+  { files, total }: { readonly files: readonly FileDiff[]; readonly total: number },
+) {
+  const sizes = await sizesOf(repo, files)
+  const entities = files.map((file) => toEntity(nodeId, file, sizes))
+  return {
+    node_id: nodeId,
+    base_commit_id: base,
+    target_commit_id: target,
+    entities,
+    total,
+    truncated: total > files.length || entities.some(({ truncated }) => truncated === true),
+  }
+}
+
+const changes = { A: 'added', D: 'removed', M: 'modified', T: 'modified', R: 'renamed' } as const
+
+function toEntity(nodeId: string, file: FileDiff, sizes: ReadonlyMap<Oid, number>) {
+  const { status, path, oldPath, old, new: now, similarity } = file
+  return {
+    ...entityAt(path, nodeId),
+    entity_key: path,
+    change: changes[status],
+    ...(status === 'R' ? { old_entity_key: oldPath, similarity: similarity ?? 0 } : {}),
+    old_object_id: old?.oid ?? null,
+    new_object_id: now?.oid ?? null,
+    old_mode: old?.mode ?? null,
+    new_mode: now?.mode ?? null,
+    ...textOf(file, sizes),
+  }
+}
+
+function textOf(file: FileDiff, sizes: ReadonlyMap<Oid, number>) {
+  if (file.kind === 'unread') return { truncated: true as const }
+  if (file.kind === 'binary') {
+    const sizeOf = (side: DiffSide | null) => (side && sizes.get(side.oid)) ?? null
+    const [old_size, new_size] = [sizeOf(file.old), sizeOf(file.new)]
+    const isLarge = Math.max(old_size ?? 0, new_size ?? 0) > maxTextBytes
+    return { ...(isLarge ? { too_large: true as const } : { binary: true as const }), old_size, new_size }
+  }
+  return {
+    ...(file.isStopped ? {} : { additions: file.added, deletions: file.removed }),
+    hunks: file.hunks,
+    ...(file.isUtf8 ? {} : { not_utf8: true as const }),
+    ...(file.isCut ? { truncated: true as const } : {}),
+  }
+}
+
+/** By the ids of the files that were not read as text. */
+async function sizesOf(repo: Repo, files: readonly FileDiff[]): Promise<ReadonlyMap<Oid, number>> {
+  const sides = files.flatMap(({ kind, old, new: now }) => (kind === 'binary' ? [old, now] : []))
+  const oids = [...new Set(sides.filter(isFile).map(({ oid }) => oid))]
+  const sizes = new Map<Oid, number>()
+  for (let at = 0; at < oids.length; at += sizesAtOnce) {
+    const some = oids.slice(at, at + sizesAtOnce)
+    const found = await Promise.all(some.map((oid) => readInfo(repo, oid)))
+    for (const [n, oid] of some.entries()) sizes.set(oid, found[n]?.size ?? 0)
+  }
+  return sizes
+}
+
+/** Not a submodule, whose commit lies elsewhere. */
+function isFile(side: DiffSide | null): side is DiffSide {
+  return side !== null && side.mode !== '160000'
+}
+
+/** Characters of its JSON, approximately. */
+function sizeOf({ entities }: TextDiff): number {
+  let characters = 300
+  for (const entity of entities) {
+    characters += 400 + 2 * entity.entity_key.length
+    if (!('hunks' in entity)) continue
+    for (const { lines } of entity.hunks) for (const { text } of lines) characters += 70 + text.length
+  }
+  return characters
+}
