@@ -109,7 +109,9 @@ export function retrieve(
   return {
     query: question.query,
     matches: describeMatches(answer, hits),
-    nodes: limited.nodes.map(({ node, hasText }) => describeNode(answer, node, hasText || showsPassages ? shows : undefined)),
+    nodes: limited.nodes.map(({ node, hasText }) =>
+      describeNode(answer, node, hasText || showsPassages ? shows : undefined),
+    ),
     connections: among.edges,
     truncated: ranked.cut || limited.truncated || among.cut,
     ...(hint === undefined ? {} : { hint }),
