@@ -23,6 +23,7 @@ import {
   type Text,
   textsOf,
 } from './search-data.ts'
+import { benchMemory } from './search-memory.ts'
 import { openFts, openMiniSearch } from './search-peers.ts'
 import { benchHanTitles, benchTitles } from './suggestions.ts'
 
@@ -52,6 +53,7 @@ async function benchSize(report: Report, root: string, size: number): Promise<vo
   const [first = ''] = questionsFor(texts, 1)
   if (size === largest) await benchThread(report, place, first)
   await benchLoad(report, place, size, first)
+  if (size === largest) await benchMemory(report, [place.file, place.folder, place.orgId], first)
   await benchQuestions(report, place, texts)
   if (size === largest) await benchTitles(report, place, texts)
   await benchChanges(report, place, ids)
