@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { proseOf } from '../../index/search/prose.ts'
 import { aQuery, ask, indexOf, matchesIn, note, WORDS } from './notes.ts'
 
 describe('search: scores', () => {
@@ -91,7 +92,7 @@ describe('search: snippets', () => {
     expect(ask(index, 'quagga').matches[0]?.snippet).to.equal('')
   })
 
-  it('is a piece of the text with white space collapsed, 40 words and 1000 characters long at most', () => {
+  it('is a piece of the prose with white space collapsed, 40 words and 1000 characters long at most', () => {
     const text = fc
       .array(fc.oneof(fc.constantFrom(...WORDS), fc.string({ unit: 'grapheme', maxLength: 60 })), { maxLength: 120 })
       .map((words) => words.join(' \n'))
@@ -99,7 +100,7 @@ describe('search: snippets', () => {
       fc.property(text, aQuery, (written, query) => {
         const collapse = (part: string) => part.replace(/\s+/g, ' ')
         for (const { snippet } of ask(indexOf([note('moon', { text: written })]), `moon ${query}`).matches) {
-          expect(collapse(written)).to.include(snippet)
+          expect(collapse(proseOf(written).text)).to.include(snippet)
           expect(snippet.length).to.be.at.most(1000)
           expect(Buffer.from(snippet).toString()).to.equal(snippet)
         }
