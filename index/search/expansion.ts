@@ -32,7 +32,6 @@ export interface Expansion {
   readonly best: readonly string[]
   /** By node id, for this question. */
   readonly places: Map<string, Place | undefined>
-  readonly degrees: Map<string, number>
 }
 
 /** How much of a score an edge carries: all of it along a connection, a quarter against one or between parent and child. */
@@ -114,11 +113,4 @@ function lookAt(
     connectionTypes: [...connectionTypes.slice(0, limit), ...more.connectionTypes],
     cut: true,
   }
-}
-
-/** How many edges of any kind a node has, up to 16 in either direction. */
-export function degreeOf({ rows, degrees }: Expansion, id: string): number {
-  const known = degrees.get(id) ?? rows.degreeOf(id)
-  degrees.set(id, known)
-  return known
 }

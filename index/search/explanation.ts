@@ -1,7 +1,7 @@
 /** Says of what the scores of an answer are made. */
 import type { Bridge } from './bridge.ts'
 import type { Coverage } from './coverage.ts'
-import { degreeOf, type Expansion } from './expansion.ts'
+import type { Expansion } from './expansion.ts'
 import type { Query } from './query.ts'
 import { noveltyOf, type RankedNode } from './ranking.ts'
 import { roundScore, type Scores } from './scores.ts'
@@ -76,7 +76,7 @@ export function explainNode(
       weight: edge.weight,
       dilution: roundScore(edge.dilution),
       novelty: roundScore(noveltyOf(coverage, edge.from, id)),
-      degree: degreeOf(expansion, id),
+      degree: expansion.rows.degreeOf(id),
     },
   }
 }

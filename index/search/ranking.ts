@@ -1,6 +1,6 @@
 /** Orders matches and the nodes that an expansion reaches from them, by one score. */
 import { type Coverage, newShare, titleShare } from './coverage.ts'
-import { degreeOf, type Expansion, type Neighbour, type Neighbours, neighboursOf, type Relation } from './expansion.ts'
+import { type Expansion, type Neighbour, type Neighbours, neighboursOf, type Relation } from './expansion.ts'
 import type { Level } from './levels.ts'
 import { roundScore } from './scores.ts'
 
@@ -179,7 +179,7 @@ function neighboursOfAll(expansion: Expansion, sources: readonly Source[]): Reac
 
 function gainOf(expansion: Expansion, coverage: Coverage, { id, strength }: Source, to: Neighbour): number {
   return (
-    (strength * to.weight * noveltyOf(coverage, id, to.id)) / (1 + Math.log(1 + degreeOf(expansion, to.id))) ** 0.25
+    (strength * to.weight * noveltyOf(coverage, id, to.id)) / (1 + Math.log(1 + expansion.rows.degreeOf(to.id))) ** 0.25
   )
 }
 

@@ -82,7 +82,6 @@ export function retrieve(
     admission,
     best: found.hits.map(({ id }) => id),
     places: new Map(),
-    degrees: new Map(),
   }
   const bridged = level.hops === 0 ? unbridged(scores, found) : withBridges(expansion, coverage, found)
   const hits = bridged.hits.slice(0, question.top_k)

@@ -82,6 +82,9 @@ const MOST_DEGREE = 16
 /** Edges in either direction that order suggestions. */
 const MOST_COUNTED = 64
 
+/** Degrees that are kept from one question to the next: 5 MB. */
+const MOST_DEGREES = 50_000
+
 /** Prepares the statements once. Every function may throw what better-sqlite3 throws. */
 export function openRows(db: Sqlite.Database) {
   const org = db.prepare<[string], OrgState>('select epoch, version from org where id = ?')
@@ -120,6 +123,12 @@ export function openRows(db: Sqlite.Database) {
     source: db.prepare<[string, string, string], Joined>(edgesAmong('source', 'target')).raw(),
     target: db.prepare<[string, string, string], Joined>(edgesAmong('target', 'source')).raw(),
   }
+  // What other connections have committed, and this one.
+  const changes = db.prepare<[], number>('pragma data_version').pluck()
+  const ownChanges = db.prepare<[], number>('select total_changes()').pluck()
+  /** Those that were asked for since the last change of the database. */
+  const degrees = new Map<string, number>()
+  let degreesOf = ''
   const degree = db
     .prepare<[string, string], number>(
       `select (select count(*) from (select 1 from edge where source = ? limit ${MOST_DEGREE}))
@@ -145,7 +154,13 @@ export function openRows(db: Sqlite.Database) {
     .pluck()
   return {
     /** One snapshot for all that `read` asks. */
-    inSnapshot: <T>(read: () => T): T => db.transaction(read)(),
+    inSnapshot: <T>(read: () => T): T =>
+      db.transaction(() => {
+        const state = `${changes.get()} ${ownChanges.get()}`
+        if (state !== degreesOf || degrees.size > MOST_DEGREES) degrees.clear()
+        degreesOf = state
+        return read()
+      })(),
     orgState: (orgId: string): OrgState | undefined => org.get(orgId),
     /** By version, each read when it is asked for. */
     changedAfter: (orgId: string, version: number): IterableIterator<ChangedNode> => changed.iterate(orgId, version),
@@ -167,7 +182,11 @@ export function openRows(db: Sqlite.Database) {
     edgesTo: (id: string, end: End, type: EdgeTable['edge_type'], others: readonly string[]): FollowedEdges =>
       followed(among[end].get(id, type, JSON.stringify(others)), others.length * MOST_EDGES_AT),
     /** How many edges it has, of those in either direction MOST_DEGREE at most. */
-    degreeOf: (id: string): number => degree.get(id, id) ?? 0,
+    degreeOf: (id: string): number => {
+      const known = degrees.get(id) ?? degree.get(id, id) ?? 0
+      degrees.set(id, known)
+      return known
+    },
     /** The first MOST_EDGES_FROM edges from the node, by their types and targets. */
     edgesFrom: (id: string): EdgesFrom => {
       const [targets, numbers] = apart(from.get(id))

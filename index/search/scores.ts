@@ -118,9 +118,13 @@ export function scoreTerms(corpus: Corpus, searched: readonly SearchedField[], t
     const place = placeOf(corpus, id)
     return place === undefined ? [] : partsOf(lists, terms, countedAt(place))
   }
+  const known = new Map<string, Hit | undefined>()
   const find = (id: string): Hit | undefined => {
+    if (known.has(id)) return known.get(id)
     const place = placeOf(corpus, id)
-    return place && at(place)
+    const hit = place && at(place)
+    known.set(id, hit)
+    return hit
   }
   const best = (limit: number, admission?: Admission): readonly ScoredHit[] => {
     const hits: ScoredHit[] = []
