@@ -89,23 +89,30 @@ describe('the README', () => {
       expect(connections).to.equal(2)
     })
 
+    it('answers with passages within a budget, and suggests titles', () => {
+      const [nodes, titles] = jsonOf(said[9])
+      expect(nodes.map(({ title }: { title: string }) => title)).to.deep.equal(['Blue whale', 'Whales'])
+      expect(nodes[0].passages[0]).to.match(/^The largest animal known/)
+      expect(titles).to.deep.equal(['Whales', 'Blue whale'])
+    })
+
     it('publishes the graph', () => {
-      expect(jsonOf(said[9])).to.deep.equal([true, { org_name: 'Ann', total_nodes: 2, total_edges: 2 }])
+      expect(jsonOf(said[10])).to.deep.equal([true, { org_name: 'Ann', total_nodes: 2, total_edges: 2 }])
     })
 
     it('imports a folder, and finds nothing to do the second time', () => {
       const summary = `notes \\(${uuid}\\): 4 nodes, 3 parent edges, 2 connections, 0 attachments\n`
-      expect(said[10]).to.match(
+      expect(said[11]).to.match(
         new RegExp(`^${summary}4 created, 0 updated, 0 unchanged\n${summary}0 created, 0 updated, 4 unchanged\n$`),
       )
     })
 
     it('makes the index again from Git alone', () => {
-      expect(said[11]).to.equal('2 organisations and 6 nodes indexed\n"merged"\n')
+      expect(said[12]).to.equal('2 organisations and 6 nodes indexed\n"merged"\n')
     })
 
     it('has no further step', () => {
-      expect(said).to.have.length(12)
+      expect(said).to.have.length(13)
     })
 
     it('survives that index.sqlite is deleted: the next start makes it again', async () => {
