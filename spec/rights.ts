@@ -70,6 +70,7 @@ export const rights = {
   getPullChanges: { authorization: 'required', token: 'read' },
   getPullDiff: { authorization: 'required', token: 'read' },
   getPublicGraph: { authorization: 'none', token: 'none' },
+  getGraph: { authorization: 'optional', token: 'read' },
   searchNodes: { authorization: 'optional', token: 'read' },
   suggestTitles: { authorization: 'optional', token: 'read' },
   listAccounts: { authorization: 'required', token: 'none' },

@@ -1652,6 +1652,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/graph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the graph
+         * @description For members, and for anyone once the organisation is published. The answer is that of
+         *     `GET /public/orgs/{org_id}/graph`, with the same `ETag`, whether the organisation is published or not.
+         */
+        get: operations["getGraph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/search/retrieve": {
         parameters: {
             query?: never;
@@ -3204,7 +3231,7 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
-        /** @description A node of the published graph. */
+        /** @description A node of the graph. */
         GraphNode: {
             id: components["schemas"]["Uuid"];
             org_id: components["schemas"]["Uuid"];
@@ -3245,7 +3272,7 @@ export interface components {
             /** @description The same as `source`. */
             parent_node_id: components["schemas"]["Uuid"];
         };
-        /** @description The published graph of an organisation. */
+        /** @description The graph of an organisation. */
         PublicGraph: {
             org_id: components["schemas"]["Uuid"];
             /** @description The name of the organisation. */
@@ -7356,6 +7383,51 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             /** @description `org_not_found`: unknown, or not published. */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getGraph: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer.
+                 * @example W/"42"
+                 */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The graph. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicGraph"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];

@@ -248,6 +248,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   getPullDiff: { need: 'reader', attempt: onPull },
 
   getPublicGraph: { need: 'published', attempt: () => ({}) },
+  getGraph: { need: 'public', attempt: () => ({}) },
   searchNodes: { need: 'public', attempt: () => ({ body: { query: 'whales' } }) },
   suggestTitles: { need: 'public', attempt: () => ({ query: '?q=wha' }) },
 
