@@ -33,7 +33,7 @@ export const rights = {
   listInvitations: { authorization: 'required', token: 'none' },
   revokeInvitation: { authorization: 'required', token: 'none' },
   createNode: { authorization: 'required', token: 'write' },
-  listNodes: { authorization: 'required', token: 'read' },
+  listNodes: { authorization: 'optional', token: 'read' },
   listTree: { authorization: 'optional', token: 'read' },
   getNode: { authorization: 'optional', token: 'read' },
   updateNode: { authorization: 'required', token: 'write' },

@@ -607,8 +607,8 @@ export interface paths {
         };
         /**
          * List nodes
-         * @description For members. Order is by `created_at`, then `id`. `tag` and `parent_id` narrow the list, together if both are
-         *     given; a tag or parent that is nowhere gives an empty list.
+         * @description For members, and for anyone once the organisation is published. Order is by `created_at`, then `id`. `tag` and
+         *     `parent_id` narrow the list, together if both are given; a tag or parent that is nowhere gives an empty list.
          */
         get: operations["listNodes"];
         put?: never;

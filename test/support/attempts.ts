@@ -144,7 +144,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     need: 'editor',
     attempt: ({ node }) => ({ body: { id: randomUUID(), title: 'Dolphins', parents: [node] } }),
   },
-  listNodes: { need: 'reader', attempt: () => ({}) },
+  listNodes: { need: 'public', attempt: () => ({}) },
   listTree: { need: 'public', attempt: () => ({}) },
   getNode: { need: 'public', attempt: onNode },
   updateNode: {

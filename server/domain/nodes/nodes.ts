@@ -34,11 +34,11 @@ export interface NodePatch extends Partial<NodeFields> {
 /** Oldest first. */
 export async function listNodes(
   deps: Deps,
-  actor: Person,
+  actor: Actor,
   at: OrgAt,
   query: Page & { tag?: string; parent_id?: string },
 ) {
-  await orgFor(deps, actor, at, 'reader')
+  await orgFor(deps, actor, at, 'public')
   const { rows, total } = await listNodeRows(deps.index.read, at.orgId, query, listedProperties)
   const nodes = []
   for (const { properties, ...row } of rows) {
