@@ -2504,6 +2504,7 @@ export interface components {
             node_id?: components["schemas"]["Uuid"];
             /** @description The title of the node, or the name of the organisation. */
             title: string;
+            /** @description For `git clone --mirror`: it ends in the id alone, so that no two copies have one folder. */
             clone_url: components["schemas"]["CloneUrl"];
         };
         /** @description A page of repositories. */
@@ -2632,6 +2633,11 @@ export interface components {
             org_id: components["schemas"]["Uuid"];
             /** @description The title on `main`. */
             title: string;
+            /**
+             * @description A readable name made from the title: letters and digits of any script, in lower case, with hyphens between words.
+             *     Nodes with similar titles have the same one; it changes with the title, and names nothing without the id.
+             */
+            slug: string;
             /** @description The tags on `main`. */
             tags: string[];
             /** @description In a list `{}` where they have over 64 KiB as JSON, which only a repository from elsewhere can have. */
@@ -2673,6 +2679,11 @@ export interface components {
             num_descendants: components["schemas"]["Total"];
             /** @description How many connections. */
             num_connections: components["schemas"]["Total"];
+            /**
+             * @description For `git clone`, which names the folder by the `slug` at its end, letters of other scripts as they are. The
+             *     `id` alone chooses what is read: any other slug in its place, and `{node_id}.git` without one, are the
+             *     same remote, whatever the title becomes.
+             */
             clone_url: components["schemas"]["CloneUrl"];
         };
         /** @description A parent or child. */
@@ -2741,6 +2752,10 @@ export interface components {
             source: components["schemas"]["Uuid"];
             /** @description Where it leads. */
             target: components["schemas"]["Uuid"];
+            /** @description The title of `source`. */
+            source_title: string;
+            /** @description The title of `target`; `""` where that node is deleted. */
+            target_title: string;
             type: components["schemas"]["ConnectionType"];
             /** @description `""` if it has none. */
             label: string;

@@ -28,7 +28,7 @@ describe('nodes', () => {
       const answer = await list()
       expect(idsOf(answer)).to.deep.equal(made.map((node) => node.id))
       const { body: whales } = await ann.get(made[1]?.at ?? '')
-      const summary = ['id', 'org_id', 'title', 'tags', 'properties', 'created_at', 'updated_at', 'head']
+      const summary = ['id', 'org_id', 'title', 'slug', 'tags', 'properties', 'created_at', 'updated_at', 'head']
       expect(answer.body.nodes[1]).to.deep.equal(Object.fromEntries(summary.map((name) => [name, whales[name]])))
       expect(answer.body).to.include({ total: 4, limit: 50, offset: 0 })
       expect(answer.headers).to.not.have.property('link')
