@@ -607,8 +607,8 @@ export interface paths {
         };
         /**
          * List nodes
-         * @description For members. Order is by `created_at`, then `id`. `tag` and `parent_id` narrow the list, together if both are
-         *     given; a tag or parent that is nowhere gives an empty list.
+         * @description For members, and for anyone once the organisation is published. Order is by `created_at`, then `id`. `tag` and
+         *     `parent_id` narrow the list, together if both are given; a tag or parent that is nowhere gives an empty list.
          */
         get: operations["listNodes"];
         put?: never;
@@ -1652,6 +1652,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/graph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the graph
+         * @description For members, and for anyone once the organisation is published. The answer is that of
+         *     `GET /public/orgs/{org_id}/graph`, with the same `ETag`, whether the organisation is published or not.
+         */
+        get: operations["getGraph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/search/retrieve": {
         parameters: {
             query?: never;
@@ -2477,6 +2504,7 @@ export interface components {
             node_id?: components["schemas"]["Uuid"];
             /** @description The title of the node, or the name of the organisation. */
             title: string;
+            /** @description For `git clone --mirror`: it ends in the id alone, so that no two copies have one folder. */
             clone_url: components["schemas"]["CloneUrl"];
         };
         /** @description A page of repositories. */
@@ -2605,6 +2633,11 @@ export interface components {
             org_id: components["schemas"]["Uuid"];
             /** @description The title on `main`. */
             title: string;
+            /**
+             * @description A readable name made from the title: letters and digits of any script, in lower case, with hyphens between words.
+             *     Nodes with similar titles have the same one; it changes with the title, and names nothing without the id.
+             */
+            slug: string;
             /** @description The tags on `main`. */
             tags: string[];
             /** @description In a list `{}` where they have over 64 KiB as JSON, which only a repository from elsewhere can have. */
@@ -2646,6 +2679,11 @@ export interface components {
             num_descendants: components["schemas"]["Total"];
             /** @description How many connections. */
             num_connections: components["schemas"]["Total"];
+            /**
+             * @description For `git clone`, which names the folder by the `slug` at its end, letters of other scripts as they are. The
+             *     `id` alone chooses what is read: any other slug in its place, and `{node_id}.git` without one, are the
+             *     same remote, whatever the title becomes.
+             */
             clone_url: components["schemas"]["CloneUrl"];
         };
         /** @description A parent or child. */
@@ -2714,6 +2752,10 @@ export interface components {
             source: components["schemas"]["Uuid"];
             /** @description Where it leads. */
             target: components["schemas"]["Uuid"];
+            /** @description The title of `source`. */
+            source_title: string;
+            /** @description The title of `target`; `""` where that node is deleted. */
+            target_title: string;
             type: components["schemas"]["ConnectionType"];
             /** @description `""` if it has none. */
             label: string;
@@ -3204,7 +3246,7 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
-        /** @description A node of the published graph. */
+        /** @description A node of the graph. */
         GraphNode: {
             id: components["schemas"]["Uuid"];
             org_id: components["schemas"]["Uuid"];
@@ -3245,7 +3287,7 @@ export interface components {
             /** @description The same as `source`. */
             parent_node_id: components["schemas"]["Uuid"];
         };
-        /** @description The published graph of an organisation. */
+        /** @description The graph of an organisation. */
         PublicGraph: {
             org_id: components["schemas"]["Uuid"];
             /** @description The name of the organisation. */
@@ -7356,6 +7398,51 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             /** @description `org_not_found`: unknown, or not published. */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getGraph: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer.
+                 * @example W/"42"
+                 */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The graph. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicGraph"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];

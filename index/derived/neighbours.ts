@@ -10,6 +10,9 @@ export interface NodeConnection {
   readonly node_id: string
   readonly source: string
   readonly target: string
+  readonly source_title: string
+  /** Empty where the node is deleted. */
+  readonly target_title: string
   readonly type: string
   readonly label: string
 }
@@ -37,6 +40,7 @@ export async function readConnections(
 ): Promise<NodeConnection[]> {
   const rows = await connectionsOf(db, orgId, nodeId)
     .selectAll('edge')
+    .select(['from.title as source_title', 'to.title as target_title'])
     .orderBy('edge.holder')
     .orderBy('edge.key')
     .limit(limit)
@@ -50,10 +54,12 @@ function toConnection({
   holder,
   source,
   target,
+  source_title,
+  target_title,
   connection_type,
   label,
-}: Omit<EdgeTable, 'org_id' | 'edge_type'>): NodeConnection {
-  return { id: key, node_id: holder, source, target, type: connection_type, label }
+}: Omit<EdgeTable, 'org_id' | 'edge_type'> & Pick<NodeConnection, 'source_title' | 'target_title'>): NodeConnection {
+  return { id: key, node_id: holder, source, target, source_title, target_title, type: connection_type, label }
 }
 
 /** The first ones by id, ordered by title. */

@@ -15,6 +15,17 @@ const nodeInOrg = compiledOnce(2, (db: IndexDb, nodeId: string, orgId: string) =
   db.selectFrom('node').selectAll().where('id', '=', nodeId).where('org_id', '=', orgId),
 )
 
+/** Titles by id, of those that are nodes of the organisation. */
+export async function readTitles(db: IndexDb, orgId: string, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await db
+    .selectFrom('node')
+    .select(['id', 'title'])
+    .where('id', 'in', ids)
+    .where('org_id', '=', orgId)
+    .execute()
+  return new Map(rows.map(({ id, title }) => [id, title]))
+}
+
 /** In any organisation. */
 export function findNodeById(db: IndexDb, nodeId: string): Promise<NodeRow | undefined> {
   return db.selectFrom('node').selectAll().where('id', '=', nodeId).executeTakeFirst()

@@ -37,9 +37,17 @@ export function nodeRepo(store: Store, orgId: string, nodeId: string): Repo {
   return { dir: join(store.root, orgId, `${nodeId}.git`) }
 }
 
-/** The clone URL of a node, or of the organisation's own repository. `base` has no slash at its end. */
+/** The clone URL of a node by its id alone, or of the organisation's own repository. `base` has no slash at its end. */
 export function cloneUrl(base: string, orgId: string, nodeId = 'org'): string {
   return `${base}/git/${orgId}/${nodeId}.git`
+}
+
+/**
+ * The same node; git names its folder by the slug. Not percent-encoded: git decodes no folder's name, and encodes the request
+ * itself.
+ */
+export function readableCloneUrl(base: string, orgId: string, { id, slug }: { id: string; slug: string }): string {
+  return `${base}/git/${orgId}/${id}/${slug}.git`
 }
 
 /** Holds deleted organisations as `<org>.<ms>` and deleted nodes as `<org>/<node>.<ms>.git`. */

@@ -3,7 +3,7 @@
 import type { Request, Response } from 'express'
 
 export function isLfsRequest(req: Request): boolean {
-  return /^\/git\/[^/]+\/[^/]+\/info\/lfs(\/|\?|$)/.test(req.originalUrl)
+  return /^\/git\/[^/]+\/[^/]+(\/[^/]+)?\/info\/lfs(\/|\?|$)/.test(req.originalUrl)
 }
 
 /** Source: git-lfs's docs/api, `application/vnd.git-lfs+json`. */

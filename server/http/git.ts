@@ -83,9 +83,10 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
   }
 }
 
+/** `{id}.git`, or `{id}/{any slug}.git`: git names a folder by the slug, and the id alone says which repository it is. */
 function routeOf(req: Request): Route {
   const path = req.originalUrl.split('?', 1)[0] ?? ''
-  const found = /^\/git\/([^/]+)\/([^/]+?)(?:\.git)?\/(info\/refs|git-upload-pack|git-receive-pack)$/.exec(path)
+  const found = /^\/git\/([^/]+)\/([^/]+?)(?:\.git|\/[^/]+)?\/(info\/refs|git-upload-pack|git-receive-pack)$/.exec(path)
   const [, orgId, name, rest] = found ?? []
   if (orgId === undefined || name === undefined || rest === undefined)
     throw new Refusal('not_found', 'There is nothing here; clone /git/{org_id}/{node_id}.git')

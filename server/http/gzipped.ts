@@ -11,8 +11,8 @@ export function isPacked(res: Response): boolean {
 }
 
 /**
- * The ETag is weak: a version means the same in each encoding, but another zlib may compress it to other bytes. Caches may
- * store it and must revalidate, since it may be withdrawn at any time. Source: RFC 9110, 8.8.3; 9111, 5.2.2.4.
+ * The ETag is weak: a version means the same in each encoding, but another zlib may compress it to other bytes. Caches, of
+ * what is public also shared ones, may store it and must revalidate, since it may be withdrawn at any time. Source: RFC 9110, 8.8.3; 9111, 5.2.2.4.
  */
 export async function sendGzipped(
   req: Request,
@@ -22,7 +22,7 @@ export async function sendGzipped(
 ): Promise<void> {
   res.locals.packed = true
   res.vary('Accept-Encoding')
-  res.set({ 'Cache-Control': 'no-cache', ETag: tagOf(packed.version) })
+  res.set({ 'Cache-Control': packed.isPublic ? 'no-cache' : 'private, no-cache', ETag: tagOf(packed.version) })
   if (req.fresh) {
     res.status(304).end()
     return

@@ -46,16 +46,19 @@ export interface GzippedBody {
   readonly length: number
 }
 
-/** A public JSON body, stored gzipped. Read only if the caller does not have this version. */
+/** A JSON body, stored gzipped. Read only if the caller does not have this version. */
 export class Gzipped<Body> {
   /** Never set: the type of the JSON, for the compiler to compare with the spec. */
   declare readonly body?: Body
   readonly version: string
   readonly read: () => Promise<GzippedBody>
+  /** Whether anyone may read it, so that shared caches may store it. */
+  readonly isPublic: boolean
 
-  constructor(version: string, read: () => Promise<GzippedBody>) {
+  constructor(version: string, read: () => Promise<GzippedBody>, { isPublic }: { readonly isPublic: boolean }) {
     this.version = version
     this.read = read
+    this.isPublic = isPublic
   }
 }
 

@@ -1,13 +1,17 @@
-/** The public graph. */
-import { openPublicGraph } from '../domain/graph/graph.ts'
+/** The graph, for the public and for members. */
+import { openGraph, openPublicGraph } from '../domain/graph/graph.ts'
 import type { PublicGraph } from '../domain/graph/graph-drawing.ts'
 import type { HandlersOf } from '../http/operations.ts'
 import { Gzipped } from '../http/responses.ts'
 import { orgAt } from './at.ts'
 
-export const graphRoutes: HandlersOf<'getPublicGraph'> = {
+export const graphRoutes: HandlersOf<'getPublicGraph' | 'getGraph'> = {
   getPublicGraph: async (deps, _actor, { path }) => {
     const { version, read } = await openPublicGraph(deps, orgAt(path))
-    return new Gzipped<PublicGraph>(version, read)
+    return new Gzipped<PublicGraph>(version, read, { isPublic: true })
+  },
+  getGraph: async (deps, actor, { path }) => {
+    const { version, read } = await openGraph(deps, actor, orgAt(path))
+    return new Gzipped<PublicGraph>(version, read, { isPublic: false })
   },
 }

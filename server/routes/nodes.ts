@@ -1,6 +1,6 @@
 /** Nodes, their parents and their connections. */
 
-import { cloneUrl } from '../domain/layout.ts'
+import { readableCloneUrl } from '../domain/layout.ts'
 import * as edges from '../domain/nodes/edges.ts'
 import { createNode } from '../domain/nodes/node-creation.ts'
 import * as nodes from '../domain/nodes/nodes.ts'
@@ -46,6 +46,9 @@ export const nodeRoutes: HandlersOf<
 }
 
 /** The address of the service is known from the request alone. */
-function withCloneUrl<N extends { readonly id: string; readonly org_id: string }>(node: N, base: string) {
-  return { ...node, clone_url: cloneUrl(base, node.org_id, node.id) }
+function withCloneUrl<N extends { readonly id: string; readonly org_id: string; readonly slug: string }>(
+  node: N,
+  base: string,
+) {
+  return { ...node, clone_url: readableCloneUrl(base, node.org_id, node) }
 }

@@ -79,7 +79,7 @@ for (const [name, start] of Object.entries(proxies)) {
           body: { title: 'Whales' },
         })
         expect(made.headers.location).to.equal(`${prefix}/orgs/${body.user.org_id}/nodes/${made.body.id}`)
-        expect(made.body.clone_url).to.equal(`${base}/git/${body.user.org_id}/${made.body.id}.git`)
+        expect(made.body.clone_url).to.equal(`${base}/git/${body.user.org_id}/${made.body.id}/whales.git`)
         await asked(`/orgs/${body.user.org_id}/nodes`, { method: 'POST', headers: bearer, body: { title: 'More' } })
         const page = await asked(`/orgs/${body.user.org_id}/nodes?limit=1`, { headers: bearer })
         const next = /^<(.*)>; rel="next"$/.exec(String(page.headers.link))?.[1] ?? ''

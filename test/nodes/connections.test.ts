@@ -10,6 +10,14 @@ const noConnection = {
   body: { detail: 'The node holds no such connection', code: 'connection_not_found' },
 }
 
+interface Named {
+  readonly id: string
+  readonly source_title: string
+  readonly target_title: string
+}
+
+const titlesOf = ({ source_title, target_title }: Named) => [source_title, target_title]
+
 describe('nodes', () => {
   useScene()
 
@@ -25,7 +33,13 @@ describe('nodes', () => {
     it('are made by one commit on the node that holds them, and seen from both ends', async () => {
       const sent = { target: krill.id, type: 'feeds_on', label: 'by the tonne', id: 'krill' }
       const answer = await ann.post(`${whales.at}/connections`, sent)
-      const connection = { ...sent, node_id: whales.id, source: whales.id }
+      const connection = {
+        ...sent,
+        node_id: whales.id,
+        source: whales.id,
+        source_title: 'Whales',
+        target_title: 'Krill',
+      }
       expect(answer).to.deep.equal({ status: 201, body: connection })
       expect(answer.headers.location).to.equal(`${whales.at}/connections/krill`)
       expect((await read(whales)).connections).to.deep.equal([connection])
@@ -44,6 +58,8 @@ describe('nodes', () => {
         node_id: whales.id,
         source: whales.id,
         target: krill.id,
+        source_title: 'Whales',
+        target_title: 'Krill',
         type: 'related_to',
         label: '',
       })
@@ -55,6 +71,27 @@ describe('nodes', () => {
       await ann.post(`${krill.at}/connections`, { target: whales.id, type: 'feeds' }).then(expecting(201))
       expect((await read(whales)).connections).to.have.length(3)
       expect((await read(whales)).num_ancestors).to.equal(0)
+    })
+
+    it('carry the titles of both ends as they are on main, in the node, in the list, and in what changes them', async () => {
+      const path = `${whales.at}/connections`
+      await ann.post(path, { target: krill.id, id: 'food' }).then(expecting(201))
+      await ann.post(`${krill.at}/connections`, { target: whales.id, id: 'eaters' }).then(expecting(201))
+      await krill.branch('draft')
+      await krill.commit('draft', { 'node.json': '{"title": "Draft"}' })
+      await ann.patch(krill.at, { title: 'Antarctic krill' }).then(expecting(200))
+      const there = ['Whales', 'Antarctic krill']
+      for (const node of [whales, krill])
+        for (const { connections } of [await read(node), (await ann.get(`${node.at}/connections`)).body])
+          expect(new Map(connections.map((one: Named) => [one.id, titlesOf(one)]))).to.deep.equal(
+            new Map([
+              ['food', there],
+              ['eaters', there.toReversed()],
+            ]),
+          )
+      expect(titlesOf((await ann.patch(`${path}/food`, { type: 'eats' })).body)).to.deep.equal(there)
+      await ann.delete(krill.at).then(expecting(204))
+      expect(titlesOf((await ann.patch(`${path}/food`, { type: 'ate' })).body)).to.deep.equal(['Whales', ''])
     })
 
     it('have a slug as their type', async () => {
@@ -102,12 +139,12 @@ describe('nodes', () => {
     })
 
     it('change in what is given, by one commit, or none', async () => {
-      const bears = await make()
+      const bears = await make({ title: 'Bears' })
       const sent = { target: krill.id, type: 'feeds_on', label: 'by the tonne', id: 'food' }
       const { body: before } = await ann.post(`${whales.at}/connections`, sent)
       const path = `${whales.at}/connections/food`
       expect(await ann.patch(path, { type: 'eats' })).to.deep.equal({ status: 200, body: { ...before, type: 'eats' } })
-      const after = { ...before, target: bears.id, type: 'eats', label: '' }
+      const after = { ...before, target: bears.id, target_title: 'Bears', type: 'eats', label: '' }
       expect(await ann.patch(path, { target: bears.id, label: '' })).to.deep.equal({ status: 200, body: after })
       expect(whales.git.log()).to.have.length(4)
       for (const same of [{}, { type: 'eats' }, { label: null }]) {

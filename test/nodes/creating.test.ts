@@ -26,6 +26,7 @@ describe('nodes', () => {
         id,
         org_id: ann.org,
         title: 'Whales',
+        slug: 'whales',
         text_content: '# Whales\n\nThey sing.\n',
         tags: ['sea', 'mammal'],
         properties: { species: 90, habitats: [{ name: 'sea', depth: null }] },
@@ -37,7 +38,7 @@ describe('nodes', () => {
         num_ancestors: 1,
         num_descendants: 0,
         num_connections: 0,
-        clone_url: `${grove.url}/git/${ann.org}/${id}.git`,
+        clone_url: `${grove.url}/git/${ann.org}/${id}/whales.git`,
       })
       expect(await ann.get(`${nodes}/${id}`)).to.deep.equal({ status: 200, body: answer.body })
       const { body: commit } = await ann.get(`${nodes}/${id}/tree/main/commits/${head}`)
@@ -151,6 +152,7 @@ describe('nodes', () => {
       expect(body).to.deep.equal({
         org_id: ann.org,
         title: 'Whales',
+        slug: 'whales',
         text_content: '',
         tags: [],
         properties: {},
@@ -163,7 +165,7 @@ describe('nodes', () => {
         num_ancestors: 0,
         num_descendants: 0,
         num_connections: 0,
-        clone_url: `${grove.url}/git/${ann.org}/${id}.git`,
+        clone_url: `${grove.url}/git/${ann.org}/${id}/whales.git`,
       })
       expect(await ann.get(`${nodes}/${id}`)).to.deep.equal({ status: 200, body: answer.body })
     })

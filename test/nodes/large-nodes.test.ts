@@ -46,7 +46,8 @@ describe('large nodes', () => {
     const page = 'limit=200&offset=200'
     const nodes = (await ann.get(`/orgs/${hub.org}/nodes?parent_id=${hub.id}&${page}`).then(expecting(200))).body
     expect({ total: nodes.total, rest: nodes.nodes.length }).to.deep.equal({ total: 201, rest: 1 })
-    const last = { id: ids[200], node_id: holder.id, source: holder.id, target: hub.id, type: 'related_to', label: '' }
+    const ends = { source: holder.id, target: hub.id, source_title: 'Holder', target_title: 'The hub' }
+    const last = { id: ids[200], node_id: holder.id, ...ends, type: 'related_to', label: '' }
     for (const reader of [ann, anybody])
       for (const { at } of [hub, holder])
         expect((await reader.get(`${at}/connections?${page}`).then(expecting(200))).body).to.deep.equal({

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import type { Answer, PersonClient } from '../support/grove.ts'
+import { type Answer, type Client, client, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { ann, emptyOrg, grove, useScene } from './scene.ts'
 
@@ -28,7 +28,7 @@ describe('nodes', () => {
       const answer = await list()
       expect(idsOf(answer)).to.deep.equal(made.map((node) => node.id))
       const { body: whales } = await ann.get(made[1]?.at ?? '')
-      const summary = ['id', 'org_id', 'title', 'tags', 'properties', 'created_at', 'updated_at', 'head']
+      const summary = ['id', 'org_id', 'title', 'slug', 'tags', 'properties', 'created_at', 'updated_at', 'head']
       expect(answer.body.nodes[1]).to.deep.equal(Object.fromEntries(summary.map((name) => [name, whales[name]])))
       expect(answer.body).to.include({ total: 4, limit: 50, offset: 0 })
       expect(answer.headers).to.not.have.property('link')
@@ -74,6 +74,61 @@ describe('nodes', () => {
       for (const query of ['?tag=Sea', '?tag=%25', `?parent_id=${randomUUID()}`, '?parent_id=nonsense']) {
         expect((await list(query)).body, query).to.deep.equal({ nodes: [], total: 0, limit: 50, offset: 0 })
       }
+    })
+
+    describe('of a published organisation', () => {
+      const publish = (published: boolean) => ann.patch(`/orgs/${atlas.org}`, { published }).then(expecting(200))
+      const readers = async () => [client(grove), await signUp(grove, randomUUID())]
+      afterEach(() => publish(false))
+
+      it('is for anyone what it is for members, page by page and narrowed', async () => {
+        await made[0]?.branch('draft')
+        await made[0]?.commit('draft', { 'node.json': '{"title": "Draft", "tags": ["draft"]}' })
+        await publish(true)
+        for (const query of ['', '?tag=sea&limit=1', `?parent_id=${made[0]?.id}`, '?tag=draft', '?offset=4']) {
+          const asMember = await list(query)
+          for (const reader of await readers()) {
+            const answer = await reader.get(`/orgs/${atlas.org}/nodes${query}`)
+            expect([answer, answer.headers.link], query).to.deep.equal([asMember, asMember.headers.link])
+          }
+        }
+        expect(idsOf(await list())).to.deep.equal(made.map((node) => node.id))
+        expect(idsOf(await list('?tag=draft'))).to.deep.equal([])
+      })
+
+      it('is as its neighbours are to anyone else, once it is unpublished', async () => {
+        await publish(true)
+        const before = await client(grove).get(`/orgs/${atlas.org}/nodes`).then(expecting(200))
+        await publish(false)
+        const known = { 'if-none-match': before.headers.etag ?? '' }
+        for (const [at, reader] of (await readers()).entries()) {
+          const answer = await reader.get(`/orgs/${atlas.org}/nodes`, known)
+          expect(answer.status).to.equal(at === 0 ? 401 : 404)
+          for (const other of [
+            `/orgs/${atlas.org}/tree`,
+            `/orgs/${atlas.org}/suggest?q=a`,
+            `/orgs/${randomUUID()}/nodes`,
+          ])
+            expect(await reader.get(other), other).to.deep.equal(answer)
+        }
+      })
+
+      it('counts anonymous readers by their address', async () => {
+        const limited = await startGrove({ rateLimit: true })
+        try {
+          const owner = await signUp(limited, 'Ann')
+          await owner.patch(`/orgs/${owner.org}`, { published: true }).then(expecting(200))
+          const left = async (who: Client) => {
+            const { headers } = await who.get(`/orgs/${owner.org}/nodes`).then(expecting(200))
+            return Number(/r=(\d+)/.exec(headers.ratelimit ?? '')?.[1])
+          }
+          const first = await left(client(limited))
+          await left(owner)
+          expect(await left(client(limited))).to.equal(first - 1)
+        } finally {
+          await limited.close()
+        }
+      })
     })
 
     it('shows no children of a parent that is deleted', async () => {

@@ -42,7 +42,8 @@ describe('the repositories of an organisation', () => {
     for (const member of Object.values(members)) {
       expect(await rowsFor(member, hidden)).to.deep.equal({ repositories: rows, total: 2, ...page })
     }
-    expect((await made(owner.get(`/orgs/${org}/nodes/${node}`))).clone_url).to.equal(rows[0]?.clone_url)
+    const readable = `${grove.url}/git/${org}/${node}/whales.git`
+    expect((await made(owner.get(`/orgs/${org}/nodes/${node}`))).clone_url).to.equal(readable)
   })
 
   it('come by pages that leave none out and name none twice', async () => {
@@ -110,7 +111,7 @@ describe('the repositories of an organisation', () => {
       const address = `https://grove.example/git/${zoe.org}`
       const text = await zoe.get(`/orgs/${zoe.org}/repositories`, { accept: 'text/plain' })
       expect(text.body).to.equal(`${address}/org.git\n${address}/${node.id}.git\n`)
-      expect((await zoe.get(node.at)).body.clone_url).to.equal(`${address}/${node.id}.git`)
+      expect((await zoe.get(node.at)).body.clone_url).to.equal(`${address}/${node.id}/whales.git`)
     } finally {
       await behind.close()
     }

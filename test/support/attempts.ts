@@ -144,7 +144,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     need: 'editor',
     attempt: ({ node }) => ({ body: { id: randomUUID(), title: 'Dolphins', parents: [node] } }),
   },
-  listNodes: { need: 'reader', attempt: () => ({}) },
+  listNodes: { need: 'public', attempt: () => ({}) },
   listTree: { need: 'public', attempt: () => ({}) },
   getNode: { need: 'public', attempt: onNode },
   updateNode: {
@@ -248,6 +248,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   getPullDiff: { need: 'reader', attempt: onPull },
 
   getPublicGraph: { need: 'published', attempt: () => ({}) },
+  getGraph: { need: 'public', attempt: () => ({}) },
   searchNodes: { need: 'public', attempt: () => ({ body: { query: 'whales' } }) },
   suggestTitles: { need: 'public', attempt: () => ({ query: '?q=wha' }) },
 

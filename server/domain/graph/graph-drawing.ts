@@ -1,4 +1,4 @@
-/** The public graph as JSON, in pieces, from rows and counts of one snapshot. */
+/** The graph as JSON, in pieces, from rows and counts of one snapshot. */
 
 import type { EdgeTable } from '../../../index/derived/schema.ts'
 import { type Counted, countRelatives } from '../../../index/graph/graph-counts.ts'

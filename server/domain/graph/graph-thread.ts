@@ -22,6 +22,8 @@ export interface Order {
 export interface Drawn {
   /** Epoch and version of the rows. */
   readonly version: string
+  /** Whether the organisation was published at that version. */
+  readonly published: boolean
   /** Gzipped JSON. */
   readonly gzip: Uint8Array<ArrayBuffer>
   /** Bytes of the JSON. */
@@ -32,7 +34,7 @@ export interface Drawn {
 /** The thread's response. */
 export type Outcome =
   | { readonly kind: 'drawn'; readonly drawn: Drawn }
-  | { readonly kind: 'unpublished' }
+  | { readonly kind: 'missing' }
   | { readonly kind: 'fault'; readonly code: DatabaseFault['code']; readonly message: string }
   | { readonly kind: 'error'; readonly message: string }
 
@@ -50,7 +52,7 @@ let thread: Worker | undefined
 let idle: NodeJS.Timeout | undefined
 
 /**
- * The graph at some moment after `begin` was called; undefined if the organisation is not published then.
+ * The graph at some moment after `begin` was called; undefined if the organisation does not exist then.
  *
  * @throws DatabaseFault busy, storage_error; Error if the thread died, perhaps for lack of memory: the next call starts
  *   another
@@ -62,7 +64,7 @@ export function drawInThread(order: Order, begin: () => void): Promise<Drawn | u
     const outcome = await ask(order)
     idle = setTimeout(endThread, idleTimeoutMs).unref()
     if (outcome.kind === 'drawn') return outcome.drawn
-    if (outcome.kind === 'unpublished') return undefined
+    if (outcome.kind === 'missing') return undefined
     if (outcome.kind === 'fault') throw new DatabaseFault(outcome.code, outcome.message)
     throw new Error(`The graph could not be drawn: ${outcome.message}`)
   })

@@ -13,7 +13,7 @@ const level = 4
 
 parentPort?.on('message', (order: Order) => {
   void draw(order)
-    .then((drawn): Outcome => (drawn === undefined ? { kind: 'unpublished' } : { kind: 'drawn', drawn }))
+    .then((drawn): Outcome => (drawn === undefined ? { kind: 'missing' } : { kind: 'drawn', drawn }))
     .catch(toFault)
     .then((outcome) => {
       const transfer = outcome.kind === 'drawn' ? [outcome.drawn.gzip.buffer] : []
@@ -29,7 +29,12 @@ async function draw({ file, orgId, known }: Order): Promise<Drawn | undefined> {
   const numbers = numberNodes(rows.nodes)
   const counted = known?.graphVersion === graphVersion ? known.counted : shared(countNodes(rows, numbers))
   const packed = await pack(drawGraph(rows, numbers, counted))
-  return { version: versionOf(rows.org), ...packed, counts: { graphVersion, counted } }
+  return {
+    version: versionOf(rows.org),
+    published: rows.org.published === 1,
+    ...packed,
+    counts: { graphVersion, counted },
+  }
 }
 
 /** Compresses on zlib's thread while the next piece is made here. */

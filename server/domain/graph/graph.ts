@@ -1,9 +1,11 @@
-/** The public graph of a published organisation, cached as the bytes to send. */
+/** The graph of an organisation, for the public and for members, cached as the bytes to send. */
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { findPublishedState } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
+import { orgFor } from '../access.ts'
+import type { Actor } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { indexFile, isId } from '../layout.ts'
 import { versionOf } from './graph-drawing.ts'
@@ -20,13 +22,13 @@ interface GzippedGraph {
   readonly length: number
 }
 
-/** A published graph at a version; its content is not read yet. */
+/** A graph at a version; its content is not read yet. */
 interface OpenGraph {
   readonly version: string
   /**
    * The graph at this version or a later one: from the cache, or drawn in a thread.
    *
-   * @throws Refusal org_not_found if it was unpublished meanwhile; as drawInThread
+   * @throws Refusal as the function that opened it, if the caller's access ended meanwhile; busy; as drawInThread
    */
   read(): Promise<GzippedGraph>
 }
@@ -34,7 +36,10 @@ interface OpenGraph {
 /** Bytes of cached graphs and counts, least recently used dropped first. A larger graph is drawn at every request. */
 const room = 256 * 1024 * 1024
 
-/** By organisation. Read only after the organisation's row says that it is published, and at which version. */
+/**
+ * By organisation. Read only after the organisation's row says that the caller may see it, and at which version. Publishing
+ * changes the version too.
+ */
 const graphs = new LRUCache<string, Drawn>({ maxSize: room, sizeCalculation: sizeOf })
 
 /** A drawing that is requested or running. */
@@ -48,23 +53,43 @@ interface Drawing {
 /** The latest of each organisation. */
 const drawings = new Map<string, Drawing>()
 
+/** What a caller may see of an organisation at this moment. */
+interface View {
+  readonly version: string
+  /** Whether the caller reads as the public does, and so no state in which the organisation was not published. */
+  readonly isPublic: boolean
+}
+
 /**
  * Ignores authorization. Unknown and unpublished organisations get the same refusal.
  *
  * @throws Refusal org_not_found
  */
-export async function openPublicGraph(deps: Deps, { orgId }: OrgAt): Promise<OpenGraph> {
-  const version = await readVersion(deps, orgId)
-  return { version, read: () => readGraph(deps, orgId, version) }
+export function openPublicGraph(deps: Deps, { orgId }: OrgAt): Promise<OpenGraph> {
+  return openGraphAs(deps, orgId, () => publicView(deps, orgId))
 }
 
-async function readGraph(deps: Deps, orgId: string, version: string): Promise<GzippedGraph> {
+/** The same for members, published or not; for others as the public graph. @throws Refusal as orgFor */
+export function openGraph(deps: Deps, actor: Actor, at: OrgAt): Promise<OpenGraph> {
+  return openGraphAs(deps, at.orgId, async () => {
+    const { org, role } = await orgFor(deps, actor, at, 'public')
+    return { version: versionOf(org), isPublic: role === null }
+  })
+}
+
+async function openGraphAs(deps: Deps, orgId: string, look: () => Promise<View>): Promise<OpenGraph> {
+  const { version } = await look()
+  return { version, read: () => readGraph(deps, orgId, version, look) }
+}
+
+async function readGraph(deps: Deps, orgId: string, version: string, look: () => Promise<View>): Promise<GzippedGraph> {
   const known = graphs.get(orgId)
   if (known?.version === version) return known
   const drawn = await drawGraph(deps, orgId, version)
-  // The organisation may have been unpublished during the drawing.
-  await readVersion(deps, orgId)
-  if (drawn === undefined) throw new Refusal('busy', 'The organisation was published just now; try again')
+  // During the drawing the organisation may have been unpublished, or the member removed.
+  const { isPublic } = await look()
+  if (drawn === undefined || (isPublic && !drawn.published))
+    throw new Refusal('busy', 'The organisation was published just now; try again')
   return drawn
 }
 
@@ -93,10 +118,10 @@ function drawGraph(deps: Deps, orgId: string, version: string): Promise<Drawn | 
 }
 
 /** One prepared statement: the whole cost for a client with a valid copy. @throws Refusal org_not_found */
-async function readVersion(deps: Deps, orgId: string): Promise<string> {
+async function publicView(deps: Deps, orgId: string): Promise<View> {
   const state = isId(orgId) ? await findPublishedState(deps.index.read, orgId) : undefined
   if (state === undefined) throw new Refusal('org_not_found', 'Organisation not found')
-  return versionOf(state)
+  return { version: versionOf(state), isPublic: true }
 }
 
 function sizeOf({ gzip, counts: { counted } }: Drawn): number {

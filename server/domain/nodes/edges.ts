@@ -5,7 +5,7 @@ import type { ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { NodeConnection } from '../../../index/derived/neighbours.ts'
-import { findNode } from '../../../index/derived/node-queries.ts'
+import { findNode, readTitles } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
@@ -88,7 +88,7 @@ export async function addConnection(
     },
     locate: () => ['body', 'target'],
   })
-  return asConnection(at.nodeId, { id, target, type, label })
+  return asConnection(deps, at, { id, target, type, label })
 }
 
 export async function updateConnection(
@@ -114,7 +114,7 @@ export async function updateConnection(
     locate: () => ['body', 'target'],
   }).catch(unlessUnchanged)
   if (!connection) throw connectionMissing()
-  return asConnection(at.nodeId, connection)
+  return asConnection(deps, at, connection)
 }
 
 export async function removeConnection(deps: Deps, actor: Person, at: ConnectionAt, input: Expectation): Promise<void> {
@@ -180,8 +180,15 @@ function connectionJson({ target, type, label }: Omit<ConnectionEntity, 'id'>): 
   return asJson({ target, type, ...(label === '' ? {} : { label }) })
 }
 
-function asConnection(nodeId: string, { id, target, type, label }: ConnectionEntity): NodeConnection {
-  return { id, node_id: nodeId, source: nodeId, target, type, label }
+async function asConnection(
+  { index }: Deps,
+  { orgId, nodeId }: NodeAt,
+  { id, target, type, label }: ConnectionEntity,
+): Promise<NodeConnection> {
+  const titles = await readTitles(index.read, orgId, [nodeId, target])
+  const titleOf = (node: string) => titles.get(node) ?? ''
+  const named = { source_title: titleOf(nodeId), target_title: titleOf(target) }
+  return { id, node_id: nodeId, source: nodeId, target, ...named, type, label }
 }
 
 function unlessUnchanged(error: unknown): void {

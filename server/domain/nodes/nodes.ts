@@ -21,6 +21,7 @@ import { knownBranch } from '../branches/revisions.ts'
 import { changedJson, type NodeFields, nodeJson, requireTitle, textBytes } from '../format/node-files.ts'
 import { readContent } from '../format/node-format.ts'
 import { nodeFile, textFile } from '../format/paths.ts'
+import { slugOf } from '../format/slug.ts'
 import { indexNode, readBack } from '../indexing/index-node.ts'
 import { ledgerRef, trashedNodeRepo } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -34,11 +35,11 @@ export interface NodePatch extends Partial<NodeFields> {
 /** Oldest first. */
 export async function listNodes(
   deps: Deps,
-  actor: Person,
+  actor: Actor,
   at: OrgAt,
   query: Page & { tag?: string; parent_id?: string },
 ) {
-  await orgFor(deps, actor, at, 'reader')
+  await orgFor(deps, actor, at, 'public')
   const { rows, total } = await listNodeRows(deps.index.read, at.orgId, query, listedProperties)
   const nodes = []
   for (const { properties, ...row } of rows) {
@@ -124,6 +125,7 @@ function toSummary(node: SummaryRow) {
     id: node.id,
     org_id: node.org_id,
     title: node.title,
+    slug: slugOf(node.title),
     tags: JSON.parse(node.tags) as string[], // written by index-node.ts
     properties: JSON.parse(node.properties) as Record<string, unknown>, // written by index-node.ts
     created_at: node.created_at,
