@@ -2,8 +2,8 @@
 import { posix } from 'node:path'
 import { pathProblem } from '../../gitstore/names.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
-import { folded } from './folder.ts'
-import type { Place, Tree } from './tree.ts'
+import { folded } from '../domain/vault/note-names.ts'
+import type { Place, Tree } from '../domain/vault/tree.ts'
 
 /** The path that a file of the folder has in a node's repository. */
 export function attachmentPath(file: string): string {

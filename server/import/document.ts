@@ -1,6 +1,7 @@
 /** One Markdown file as read: what its front matter and its text say together. */
+
+import { type Link, readProse, wikilink } from '../domain/vault/prose.ts'
 import { distinct, readFrontMatter } from './front-matter.ts'
-import { type Link, readProse, wikilink } from './prose.ts'
 
 export interface Document {
   /** '' where neither front matter nor a heading gives one. */

@@ -1,5 +1,5 @@
 /** The head of a Markdown file: title, tags, aliases, and whatever else its YAML says as JSON properties. */
-import { asLine } from './line.ts'
+import { asLine } from '../domain/vault/line.ts'
 import { maxYaml, readMapping } from './yaml.ts'
 
 export interface FrontMatter {

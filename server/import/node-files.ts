@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import { edgeFile, nodeFile, textFile } from '../domain/format/paths.ts'
+import type { Place } from '../domain/vault/tree.ts'
 import type { Connection } from './connections.ts'
 import type { Document } from './document.ts'
-import type { Place } from './tree.ts'
 
 /**
  * @param document undefined: a folder without a text of its own

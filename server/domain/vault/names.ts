@@ -1,6 +1,6 @@
 /** Files by their names alone, and which of several a name means. */
 import { posix } from 'node:path'
-import { folded, withoutEnding } from './folder.ts'
+import { folded, withoutEnding } from './note-names.ts'
 
 /** Finds those of `paths` that end in the name, whole parts of it at a time; Markdown's ending may be left out. */
 export function namesOf(paths: readonly string[]): (name: string) => readonly string[] {

@@ -1,7 +1,7 @@
 /** The tree of nodes: which file becomes which folder's node, and the parent of each. */
 import { posix } from 'node:path'
 import { v5 as uuidFrom } from 'uuid'
-import { folded, markdownEndings, withoutEnding } from './folder.ts'
+import { folded, markdownEndings, withoutEnding } from './note-names.ts'
 
 export interface Place {
   /** The same for the same organisation and place, so that a second import finds its nodes again. */
