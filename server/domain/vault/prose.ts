@@ -1,8 +1,10 @@
 /** What a Markdown text says beside its words: its first heading, its links, Obsidian's inline tags. */
 import type { Token } from 'markdown-it'
-import { addressesIn, headingIn } from './html.ts'
+import { headingIn } from './html.ts'
 import { asLine } from './line.ts'
-import { markdown } from './markdown.ts'
+import { type Env, inlineTokens, markdown, withBrackets } from './markdown.ts'
+import { inHeading, inLines, inRow, type Locate, linesOf } from './positions.ts'
+import { htmlLinks, inlineLinks, textOf, type WrittenLink, wikilinkParts } from './written-links.ts'
 
 export interface Link {
   /** As it is written, without what follows `#`, `?` or `|`; never empty. */
@@ -28,37 +30,79 @@ const maxLength = 2 * 1_048_576
 
 export function readProse(text: string): Prose {
   const cut = text.length > maxLength
-  // The escape keeps a footnote's definition from being taken for a link reference.
-  const source = (cut ? text.slice(0, maxLength) : text).replace(/(?<!\\)\[\^/g, '\\[^')
   let heading = ''
   const tags: string[] = []
-  const links: (Link | undefined)[] = []
+  const links: Link[] = []
+  for (const piece of piecesOf(cut ? text.slice(0, maxLength) : text)) {
+    heading ||= piece.title
+    links.push(...piece.links.map(linkOf).filter((link) => link !== undefined))
+    if (piece.tokens) readTags(piece.tokens, tags)
+  }
+  return { heading, tags, links, cut }
+}
+
+interface Piece {
+  /** Of a level-1 heading; else ''. */
+  readonly title: string
+  readonly links: readonly WrittenLink[]
+  /** Of inline content. */
+  readonly tokens?: readonly Token[]
+  /** UTF-16 units. */
+  readonly length: number
+}
+
+/** The blocks of a text that may hold links, in order; each is read when it is asked for. */
+export function* piecesOf(text: string): Generator<Piece> {
+  const start = tomlEnd(text)
+  const lines = linesOf(text)
+  const env: Env = {}
+  // As many lines as before, so that those of the tokens are those of the text.
+  const source = text.slice(0, start).replace(/[^\r\n]+/g, '') + text.slice(start)
   let before: Token | undefined
-  for (const token of markdown.parse(source, {})) {
-    if (token.type === 'html_block') {
-      heading ||= titleIn(markdown.parseInline(headingIn(token.content), {}))
-      links.push(...linksInHtml(token.content))
-    } else if (token.type === 'inline') {
+  let row: Locate[] = []
+  const tokens = markdown.parse(source, env)
+  for (const [at, token] of tokens.entries()) {
+    const { type, content } = token
+    if (type === 'tr_open') row = inRow(lines, token.map?.[0] ?? 0, cellsOf(tokens, at))
+    else if (type === 'html_block') {
+      const locate = inLines(lines, token.map?.[0] ?? 0, content)
+      const title = titleIn(inlineTokens(headingIn(content), {}))
+      yield { title, links: htmlLinks(content, locate), length: content.length }
+    } else if (type === 'inline') {
       const isTitle = before?.type === 'heading_open' && before.tag === 'h1' && before.level === 0
-      if (isTitle) heading ||= titleIn([token])
-      readInline(token.children ?? [], tags, links)
+      const line = token.map?.[0]
+      const isLine = before?.type === 'heading_open' && before.markup.startsWith('#')
+      const inBlock = isLine ? inHeading : inLines
+      const locate = line === undefined ? row.shift() : inBlock(lines, line, withBrackets(content))
+      const children = inlineTokens(content, env)
+      const title = isTitle ? titleIn(children) : ''
+      if (locate) yield { title, links: inlineLinks(children, env, locate), tokens: children, length: content.length }
     }
     before = token
   }
-  return { heading, tags, links: links.filter((link) => link !== undefined), cut }
 }
 
-function readInline(tokens: readonly Token[], tags: string[], links: (Link | undefined)[]): void {
-  let opened: { readonly url: ReturnType<Token['attrGet']>; readonly at: number } | undefined
-  for (const [at, token] of tokens.entries()) {
-    if (token.type === 'link_open') opened = { url: token.attrGet('href'), at }
-    else if (token.type === 'link_close' && opened) {
-      links.push(pathLink(opened.url, 'links_to', textOf(tokens.slice(opened.at, at))))
-      opened = undefined
-    } else if (token.type === 'image') links.push(pathLink(token.attrGet('src'), 'embeds', textOf([token])))
-    else if (token.type === 'wikilink') links.push(wikilink(token.content, token.markup === '!'))
-    else if (token.type === 'html_inline') links.push(...linksInHtml(token.content))
-    else if (token.type === 'text' && !opened) for (const [, name = ''] of token.content.matchAll(tag)) tags.push(name)
+/** The end of a head in TOML, between two lines of `+++`; 0 if there is none. */
+function tomlEnd(text: string): number {
+  if (!/^\+\+\+[ \t]*\r?\n/.test(text)) return 0
+  const end = /\n\+\+\+[ \t]*(?:\r?\n|(?![\s\S]))/.exec(text)
+  return end ? end.index + end[0].length : 0
+}
+
+/** The cells of a row, brackets as in the source. */
+function cellsOf(tokens: readonly Token[], row: number): { content: string }[] {
+  const cells: { content: string }[] = []
+  for (let at = row + 1; tokens[at] && tokens[at]?.type !== 'tr_close'; at++)
+    if (tokens[at]?.type === 'inline') cells.push({ content: withBrackets(tokens[at]?.content ?? '') })
+  return cells
+}
+
+function readTags(tokens: readonly Token[], tags: string[]): void {
+  let isOpen = false
+  for (const { type, content } of tokens) {
+    if (type === 'link_open') isOpen = true
+    else if (type === 'link_close') isOpen = false
+    else if (type === 'text' && !isOpen) for (const [, name = ''] of content.matchAll(tag)) tags.push(name)
   }
 }
 
@@ -66,43 +110,26 @@ function readInline(tokens: readonly Token[], tags: string[], links: (Link | und
 const tag =
   /(?<![^\s])#(?![/-])(?=[\p{N}_/-]*[\p{L}\p{Emoji_Presentation}])((?:[\p{L}\p{M}\p{N}\p{Emoji_Presentation}_-]|\/(?=\S))+)/gu
 
-function linksInHtml(html: string): (Link | undefined)[] {
-  return addressesIn(html).map(({ url, embedded }) => pathLink(url, embedded ? 'embeds' : 'links_to', ''))
+/** A link as connections are made from it; undefined where it leads to nothing in a folder. */
+export function linkOf({ form, target, embeds, text }: Omit<WrittenLink, 'line' | 'column'>): Link | undefined {
+  const isWikilink = form === 'wikilink'
+  const path = isWikilink ? target.split('#')[0]?.trim() : target.split(/[?#]/)[0]
+  if (!path || isOutside(form, target)) return undefined
+  return { target: path, form: isWikilink ? 'wikilink' : 'path', type: embeds ? 'embeds' : 'links_to', label: text }
 }
 
-/** `inner` is what stands between the brackets: `path#heading|words`. */
-export function wikilink(inner: string, embedded: boolean): Link | undefined {
-  const [address = '', ...words] = inner.split('|')
-  // In a table the | is written \|.
-  const target = address.replace(/\\$/, '').split('#')[0]?.trim()
-  if (!target || target.includes('://')) return undefined
-  return { target, form: 'wikilink', type: embedded ? 'embeds' : 'links_to', label: asLine(words.join('|'), 500) }
+/** `https:`, `mailto:`, `//host`: not this folder's. A wiki link may name a note with a colon. */
+export function isOutside(form: WrittenLink['form'], target: string): boolean {
+  return form === 'wikilink' ? target.includes('://') : /^([a-z][a-z0-9+.-]+:|\/\/)/i.test(target)
 }
 
-function pathLink(url: ReturnType<Token['attrGet']>, type: Link['type'], label: string): Link | undefined {
-  const target = String(url ?? '').split(/[?#]/)[0]
-  if (!target || isUrl(target)) return undefined
-  return { target, form: 'path', type, label: asLine(label, 500) }
-}
-
-/** `https:`, `mailto:`, `//host`: not this folder's. */
-function isUrl(target: string): boolean {
-  return /^([a-z][a-z0-9+.-]+:|\/\/)/i.test(target)
+/** `inner` is what stands between the brackets of a wiki link. */
+export function wikilink(inner: string): Link | undefined {
+  return linkOf({ form: 'wikilink', embeds: false, ...wikilinkParts(inner) })
 }
 
 /** The words of a heading; badges and logos only where there are none. */
 function titleIn(tokens: readonly Token[]): string {
   const words = textOf(tokens, (token) => token.type === 'image')
   return asLine((words.trim() ? words : textOf(tokens)).replace(/\{#[\w-]+\}\s*$/, ''), 500)
-}
-
-function textOf(tokens: readonly Token[], isLeftOut: (token: Token) => boolean = () => false): string {
-  const kept = tokens.filter((token) => !isLeftOut(token))
-  return kept.map((token) => (token.children ? textOf(token.children, isLeftOut) : ownText(token))).join('')
-}
-
-function ownText(token: Token): string {
-  if (token.type === 'softbreak' || token.type === 'hardbreak') return ' '
-  if (token.type === 'wikilink') return token.content.split('|').at(-1) ?? ''
-  return token.type === 'html_inline' ? '' : token.content
 }
