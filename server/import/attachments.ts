@@ -4,10 +4,11 @@ import { pathProblem } from '../../gitstore/names.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
 import { folded } from '../domain/vault/note-names.ts'
 import type { Place, Tree } from '../domain/vault/tree.ts'
+import { attachments } from '../domain/vault/vault-nodes.ts'
 
 /** The path that a file of the folder has in a node's repository. */
 export function attachmentPath(file: string): string {
-  return `attachments/${file}`
+  return attachments + file
 }
 
 /**

@@ -74,7 +74,7 @@ export function linkResolver(tree: Tree, files: readonly string[], aliases: Alia
 }
 
 /** A stray % is a %. */
-function decoded(target: string): string {
+export function decoded(target: string): string {
   try {
     return decodeURIComponent(target)
   } catch {

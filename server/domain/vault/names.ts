@@ -54,3 +54,11 @@ function distance(from: string, to: string): number {
   while (shared < up.length && up[shared] === down[shared]) shared++
   return up.length + down.length - 2 * shared
 }
+
+/** The other names of a note: of the values of its properties `aliases` and `alias`, a list or names between commas. */
+export function aliasesIn(values: readonly unknown[]): string[] {
+  return values.flatMap((value) => {
+    const items = typeof value === 'string' ? value.split(',') : value
+    return Array.isArray(items) ? items.filter((item) => typeof item === 'string').map((item) => item.trim()) : []
+  })
+}

@@ -5,7 +5,7 @@ import { asLine } from './line.ts'
 import { definitionLines, type Env, withBrackets } from './markdown.ts'
 import type { Locate, Position } from './positions.ts'
 
-export type LinkForm = 'wikilink' | 'inline' | 'reference' | 'autolink' | 'html'
+type LinkForm = 'wikilink' | 'inline' | 'reference' | 'autolink' | 'html'
 
 export interface WrittenLink extends Position {
   readonly form: LinkForm
