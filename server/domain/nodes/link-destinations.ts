@@ -31,7 +31,7 @@ interface Known {
 }
 
 /** Files of a repository among which a name is looked for. */
-const maxFiles = 20_000
+const maxFiles = 10_000
 const maxPathBytes = 1_024
 /** Characters of a heading or block that are told. */
 const anchorCharacters = 500

@@ -36,7 +36,7 @@ const unitsPerTurn = 8_192
 const turnMs = 5
 const maxResolvingMs = 10_000
 /** Nodes of an organisation among which the target of a link is looked for. */
-const maxSources = 20_000
+const maxSources = 10_000
 
 const tooLarge = 'The text has over 512 KiB; read it and parse it yourself'
 
@@ -143,7 +143,7 @@ async function resolverOf({ index }: Deps, { org }: NodeAccess, version: string)
   const known = resolvers.get(version)
   if (known) return known.resolve
   const sources = await listSources(index.read, org.id, maxSources)
-  const resolve = nodeResolver(org.id, sources)
+  const resolve = await nodeResolver(org.id, sources)
   resolvers.set(version, { resolve, size: sources.length })
   return resolve
 }

@@ -46,7 +46,15 @@ export function growTree(orgId: string, markdown: readonly string[], others: rea
     while (keys.has(key)) key += '/'
     keys.add(key)
     const parent = path === '.' ? undefined : byFolder.get(posix.dirname(path))
-    const place: Place = { id: uuidFrom(key, orgId), key, file, folder, parent }
+    let id: string | undefined
+    const place: Place = {
+      ...{ key, file, folder, parent },
+      // Made when it is asked for: half of the time that a tree takes.
+      get id() {
+        id ??= uuidFrom(key, orgId)
+        return id
+      },
+    }
     if (file !== undefined) byFile.set(file, place)
     if (folder !== undefined) byFolder.set(folder, place)
   }
