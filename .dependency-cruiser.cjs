@@ -18,6 +18,7 @@ const http = 'node_modules/(express|passport|express-openapi-validator)'
  */
 const ladder = [
   ['format'],
+  ['vault'],
   ['ledger'],
   ['indexing'],
   ['access.ts'],

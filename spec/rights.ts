@@ -40,6 +40,7 @@ export const rights = {
   deleteNode: { authorization: 'required', token: 'write' },
   putParent: { authorization: 'required', token: 'write' },
   removeParent: { authorization: 'required', token: 'write' },
+  listLinks: { authorization: 'optional', token: 'read' },
   listConnections: { authorization: 'optional', token: 'read' },
   addConnection: { authorization: 'required', token: 'write' },
   updateConnection: { authorization: 'required', token: 'write' },

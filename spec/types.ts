@@ -738,6 +738,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/nodes/{node_id}/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the links of a node's text
+         * @description Every link of the text (`content.md`, else `README.md`) in order, with its place and what it leads to: wiki links and
+         *     embeds, links and images, references, addresses with a scheme, `href` and `src` of HTML. What stands in code, comments
+         *     (`<!-- -->`, `%% %%`), front matter, tables of TOML or tags of shortcodes is no link.
+         *
+         *     Text, files and connections are those of the revision; nodes, their titles and `source_path` are those of now. A link
+         *     leads to a node by the rules of `grove import`: by the `source_path` of the organisation's nodes, the oldest 10,000 that
+         *     have one, and their `aliases`; else by a connection that the node holds and that an import made of a link of this name,
+         *     or whose target has this title.
+         */
+        get: operations["listLinks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/nodes/{node_id}/connections": {
         parameters: {
             query?: never;
@@ -3035,6 +3073,80 @@ export interface components {
             text: string;
             /** @description True where the file ends with this line and no LF; else absent. */
             no_newline?: boolean;
+        };
+        /** @description The links of a text. */
+        LinkList: {
+            node_id: components["schemas"]["Uuid"];
+            /** @description The commit at which the text is read; absent without one. */
+            commit_id?: components["schemas"]["Oid"];
+            /** @description The blob of the text; absent without a text. */
+            object_id?: components["schemas"]["Oid"];
+            /** @description In the order in which they begin. */
+            links: components["schemas"]["TextLink"][];
+            /**
+             * @description True if links are left out: beyond 10,000, 4 MiB of them or 10 s of looking up, or those of a block of over 32,768
+             *     UTF-16 units (a paragraph, a cell, a piece of HTML).
+             */
+            truncated: boolean;
+        };
+        /** @description A link, where it stands, and what it leads to. */
+        TextLink: {
+            /** @description From 1. A line ends with LF, CRLF or CR. */
+            line: number;
+            /**
+             * @description From 1, in UTF-16 units, of the first character of the link: `[`, `!`, `<`, the first letter of a bare address, the
+             *     first letter of the attribute in HTML. Bytes that are not UTF-8 read as U+FFFD.
+             */
+            column: number;
+            /**
+             * @description How it is written; `autolink`: an address in `<>` or bare.
+             * @enum {string}
+             */
+            form: "wikilink" | "inline" | "reference" | "autolink" | "html";
+            /** @description Whether it shows what it leads to: `![[x]]`, an image, `src`. */
+            embeds: boolean;
+            /** @description Its words on one line, of longer ones the first 500 characters; empty without words of its own. */
+            text: string;
+            /**
+             * @description As written, with its `#` and what follows; escapes of Markdown are resolved, `%20` is not. Of a reference that of its
+             *     definition. Of a longer one the first 2,000 characters.
+             */
+            target: string;
+            /** @description Of a reference, its definition. */
+            definition?: {
+                /** @description Its label as labels are compared: in capitals. */
+                label: string;
+                /** @description Where it begins. */
+                line: number;
+            };
+            /**
+             * @description What it leads to.
+             * @enum {string}
+             */
+            kind: "node" | "file" | "outside" | "missing";
+            /** @description A node of the organisation; of an anchor in the same text, the node itself. */
+            node?: {
+                id: components["schemas"]["Uuid"];
+                /** @description Its title now. */
+                title: string;
+                /** @description What follows `#`: a heading of its text, which need not exist; of a longer one the first 500 characters. */
+                heading?: string;
+                /** @description What follows `#^`: a block of its text. */
+                block?: string;
+            };
+            /** @description A file of the node's repository. */
+            file?: {
+                /** @description From the root of the repository. An import keeps files of the vault below `attachments/`. */
+                path: string;
+                /** @description Whether it is there at the revision. */
+                exists: boolean;
+            };
+            /**
+             * @description Why nothing is there: no target is written; a path leads out of the vault; a connection was made of it, to a node that
+             *     is no more; no node or file has this name.
+             * @enum {string}
+             */
+            reason?: "empty" | "above_root" | "deleted" | "not_found";
         };
         /** @description Who wrote what in a text. */
         Blame: {
@@ -5615,6 +5727,59 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             /** @description `head_moved`, `pull_request_required` */
             409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    listLinks: {
+        parameters: {
+            query?: {
+                /**
+                 * @description A branch, else a tag, else a commit by its whole id; `main` unless asked. The public sees `main`, tags, and the
+                 *     commits that these contain.
+                 * @example main
+                 */
+                revision?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The links. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `branch_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `too_large`: a text of over 512 KiB, or a tree of over 100,000 files and folders. */
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];

@@ -6,7 +6,7 @@ import { personOf } from '../domain/accounts/users.ts'
 import type { Person } from '../domain/actor.ts'
 import { importNodes } from '../domain/nodes/imports.ts'
 import { createOrg, listOrgs, type Org, readOrg } from '../domain/orgs/orgs.ts'
-import { asLine } from '../import/line.ts'
+import { asLine } from '../domain/vault/line.ts'
 import { planImport } from '../import/plan.ts'
 import { type Call, progressFor, requireFolder, say, UsageError, withDeps } from './command.ts'
 

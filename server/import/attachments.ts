@@ -2,12 +2,13 @@
 import { posix } from 'node:path'
 import { pathProblem } from '../../gitstore/names.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
-import { folded } from './folder.ts'
-import type { Place, Tree } from './tree.ts'
+import { folded } from '../domain/vault/note-names.ts'
+import type { Place, Tree } from '../domain/vault/tree.ts'
+import { attachments } from '../domain/vault/vault-nodes.ts'
 
 /** The path that a file of the folder has in a node's repository. */
 export function attachmentPath(file: string): string {
-  return `attachments/${file}`
+  return attachments + file
 }
 
 /**

@@ -1,10 +1,10 @@
 /** Follows the links of all documents: connections between nodes, nodes that show a file, unresolved links. */
 
 import type { PathProblem } from '../domain/format/path-problem.ts'
+import type { Resolve } from '../domain/vault/links.ts'
+import type { Link } from '../domain/vault/prose.ts'
+import type { Place, Tree } from '../domain/vault/tree.ts'
 import type { Document } from './document.ts'
-import type { Resolve } from './links.ts'
-import type { Link } from './prose.ts'
-import type { Place, Tree } from './tree.ts'
 
 export interface Connection {
   readonly target: Place

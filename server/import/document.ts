@@ -1,6 +1,7 @@
 /** One Markdown file as read: what its front matter and its text say together. */
+
+import { type Link, readProse, wikilink } from '../domain/vault/prose.ts'
 import { distinct, readFrontMatter } from './front-matter.ts'
-import { type Link, readProse, wikilink } from './prose.ts'
 
 export interface Document {
   /** '' where neither front matter nor a heading gives one. */
@@ -36,6 +37,6 @@ export function readDocument(path: string, text: string): Document {
 /** Obsidian's links in properties: texts, alone or in a list, that are one wikilink. */
 function linksIn(values: readonly unknown[]): Link[] {
   const texts = values.flat().filter((value) => typeof value === 'string')
-  const links = texts.map((text) => wikilink(/^\[\[([^[\]\r\n]{1,1000})\]\]$/.exec(text.trim())?.[1] ?? '', false))
+  const links = texts.map((text) => wikilink(/^\[\[([^[\]\r\n]{1,1000})\]\]$/.exec(text.trim())?.[1] ?? ''))
   return links.filter((link) => link !== undefined)
 }

@@ -1,5 +1,6 @@
 /** The head of a Markdown file: title, tags, aliases, and whatever else its YAML says as JSON properties. */
-import { asLine } from './line.ts'
+import { asLine } from '../domain/vault/line.ts'
+import { aliasesIn } from '../domain/vault/names.ts'
 import { maxYaml, readMapping } from './yaml.ts'
 
 export interface FrontMatter {
@@ -48,7 +49,7 @@ function fieldsOf(yaml: string): Omit<FrontMatter, 'body' | 'problem'> {
   return {
     title,
     tags: distinct(tags),
-    aliases: [values.aliases, values.alias].flatMap((value) => namesOf(value)),
+    aliases: aliasesIn([values.aliases, values.alias]),
     properties: Object.fromEntries(Object.entries(values).filter(([key]) => !represented.has(key))),
   }
 }
@@ -71,9 +72,4 @@ function wordsOf(value: unknown): string[] | undefined {
   const items = typeof value === 'string' ? value.split(value.includes(',') ? ',' : /\s+/) : value
   if (!Array.isArray(items) || !items.every((item) => typeof item === 'string' || typeof item === 'number')) return
   return items.map((item) => asLine(String(item), 500).replace(/^#+/, '')).filter((word) => word !== '')
-}
-
-function namesOf(value: unknown): string[] {
-  const items = typeof value === 'string' ? value.split(',') : value
-  return Array.isArray(items) ? items.filter((item) => typeof item === 'string').map((item) => item.trim()) : []
 }

@@ -1,10 +1,10 @@
 /** A planned node's own files, in the public format of a repository, the same bytes each time. */
-import { createHash } from 'node:crypto'
-import { posix } from 'node:path'
+
 import { edgeFile, nodeFile, textFile } from '../domain/format/paths.ts'
+import { connectionId } from '../domain/vault/connection-ids.ts'
+import type { Place } from '../domain/vault/tree.ts'
 import type { Connection } from './connections.ts'
 import type { Document } from './document.ts'
-import type { Place } from './tree.ts'
 
 /**
  * @param document undefined: a folder without a text of its own
@@ -22,20 +22,12 @@ export function nodeFiles(
   if (place.parent) files.set(edgeFile('parents', place.parent.id), json({}))
   for (const { target, type, label } of connections) {
     const words = label === '' || label === titleOf(target) ? {} : { label }
-    files.set(edgeFile('connections', connectionId(target, type)), json({ target: target.id, type, ...words }))
+    files.set(
+      edgeFile('connections', connectionId(target.key, type, target.id)),
+      json({ target: target.id, type, ...words }),
+    )
   }
   return files
-}
-
-/** What a person recognises, and what makes it one: `install-1f0c9a7b3e`. */
-function connectionId(target: Place, type: string): string {
-  const letters = posix.basename(target.key).normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
-  const slug = letters
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, 48)
-    .replace(/^-|-$/g, '')
-  const hash = createHash('sha256').update(`${type} ${target.id}`).digest('hex').slice(0, 10)
-  return slug === '' ? hash : `${slug}-${hash}`
 }
 
 /** Bytes that a node.json may have. */

@@ -1,14 +1,15 @@
 /** A folder of Markdown as the nodes of an organisation: what an import will write, worked out beforehand. */
 import { posix } from 'node:path'
 import type { PathProblem } from '../domain/format/path-problem.ts'
+import { asTitle } from '../domain/vault/line.ts'
+import { linkResolver } from '../domain/vault/links.ts'
+import { withoutEnding } from '../domain/vault/note-names.ts'
+import { growTree, isIndex, type Place } from '../domain/vault/tree.ts'
 import { attachmentPath, spread } from './attachments.ts'
 import { followLinks } from './connections.ts'
-import { readListed, withoutEnding } from './folder.ts'
-import { asTitle } from './line.ts'
-import { linkResolver } from './links.ts'
+import { readListed } from './folder.ts'
 import { nodeFiles } from './node-files.ts'
 import { beyond, readSources } from './sources.ts'
-import { growTree, isIndex, type Place } from './tree.ts'
 
 export interface PlannedNode {
   /** From the organisation and the path: the same in each run. */

@@ -1,8 +1,9 @@
 /** A folder, its Markdown read: documents, the other files, the other names that files go by. */
 import type { PathProblem } from '../domain/format/path-problem.ts'
+import type { Aliases } from '../domain/vault/links.ts'
+import { folded, isMarkdown } from '../domain/vault/note-names.ts'
 import { type Document, readDocument } from './document.ts'
-import { type Folder, folded, isMarkdown, listFolder, readListed } from './folder.ts'
-import type { Aliases } from './links.ts'
+import { type Folder, listFolder, readListed } from './folder.ts'
 
 export interface Sources extends Folder {
   /** By path, in order. */

@@ -2,6 +2,7 @@
 
 import { readableCloneUrl } from '../domain/layout.ts'
 import * as edges from '../domain/nodes/edges.ts'
+import { readLinks } from '../domain/nodes/links.ts'
 import { createNode } from '../domain/nodes/node-creation.ts'
 import * as nodes from '../domain/nodes/nodes.ts'
 import { listTree } from '../domain/nodes/tree.ts'
@@ -19,6 +20,7 @@ export const nodeRoutes: HandlersOf<
   | 'putParent'
   | 'removeParent'
   | 'listConnections'
+  | 'listLinks'
   | 'addConnection'
   | 'updateConnection'
   | 'removeConnection'
@@ -37,6 +39,7 @@ export const nodeRoutes: HandlersOf<
     withCloneUrl(await edges.putParent(deps, actor, parentAt(path), body ?? {}), base),
   removeParent: (deps, actor, { path, query }) => edges.removeParent(deps, actor, parentAt(path), query),
   listConnections: (deps, actor, { path, query }) => nodes.listConnections(deps, actor, nodeAt(path), query),
+  listLinks: (deps, actor, { path, query, signal }) => readLinks(deps, { actor, signal }, nodeAt(path), query),
   addConnection: async (deps, actor, { path, body }) => {
     const connection = await edges.addConnection(deps, actor, nodeAt(path), body)
     return created(`/orgs/${path.org_id}/nodes/${path.node_id}/connections/${connection.id}`, connection)

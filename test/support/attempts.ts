@@ -163,6 +163,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     }),
   },
   listConnections: { need: 'public', attempt: onNode },
+  listLinks: { need: 'public', attempt: onNode },
   addConnection: {
     need: 'editor',
     attempt: async (world) => ({

@@ -1,6 +1,6 @@
 /** Files by their names alone, and which of several a name means. */
 import { posix } from 'node:path'
-import { folded, withoutEnding } from './folder.ts'
+import { folded, withoutEnding } from './note-names.ts'
 
 /** Finds those of `paths` that end in the name, whole parts of it at a time; Markdown's ending may be left out. */
 export function namesOf(paths: readonly string[]): (name: string) => readonly string[] {
@@ -53,4 +53,12 @@ function distance(from: string, to: string): number {
   let shared = 0
   while (shared < up.length && up[shared] === down[shared]) shared++
   return up.length + down.length - 2 * shared
+}
+
+/** The other names of a note: of the values of its properties `aliases` and `alias`, a list or names between commas. */
+export function aliasesIn(values: readonly unknown[]): string[] {
+  return values.flatMap((value) => {
+    const items = typeof value === 'string' ? value.split(',') : value
+    return Array.isArray(items) ? items.filter((item) => typeof item === 'string').map((item) => item.trim()) : []
+  })
 }

@@ -1,7 +1,7 @@
 /** The tree of nodes: which file becomes which folder's node, and the parent of each. */
 import { posix } from 'node:path'
 import { v5 as uuidFrom } from 'uuid'
-import { folded, markdownEndings, withoutEnding } from './folder.ts'
+import { folded, markdownEndings, withoutEnding } from './note-names.ts'
 
 export interface Place {
   /** The same for the same organisation and place, so that a second import finds its nodes again. */
@@ -46,7 +46,15 @@ export function growTree(orgId: string, markdown: readonly string[], others: rea
     while (keys.has(key)) key += '/'
     keys.add(key)
     const parent = path === '.' ? undefined : byFolder.get(posix.dirname(path))
-    const place: Place = { id: uuidFrom(key, orgId), key, file, folder, parent }
+    let id: string | undefined
+    const place: Place = {
+      ...{ key, file, folder, parent },
+      // Made when it is asked for: half of the time that a tree takes.
+      get id() {
+        id ??= uuidFrom(key, orgId)
+        return id
+      },
+    }
     if (file !== undefined) byFile.set(file, place)
     if (folder !== undefined) byFolder.set(folder, place)
   }

@@ -1,7 +1,7 @@
 /** Where a link leads: by path as GitHub and docs sites read it, by name as Obsidian does. */
 import { posix } from 'node:path'
-import { folded, markdownEndings, withoutEnding } from './folder.ts'
 import { namesOf, nearest } from './names.ts'
+import { folded, markdownEndings, withoutEnding } from './note-names.ts'
 import type { Link } from './prose.ts'
 import { isIndex, type Tree } from './tree.ts'
 
@@ -74,7 +74,7 @@ export function linkResolver(tree: Tree, files: readonly string[], aliases: Alia
 }
 
 /** A stray % is a %. */
-function decoded(target: string): string {
+export function decoded(target: string): string {
   try {
     return decodeURIComponent(target)
   } catch {

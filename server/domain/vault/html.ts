@@ -2,14 +2,17 @@
 
 export interface Address {
   readonly url: string
+  /** Where its attribute begins in the HTML. */
+  readonly at: number
   readonly embedded: boolean
 }
 
 /** Every href and src of `html`, a piece that the Markdown parser found to be HTML; none of what is shown as it is. */
 export function addressesIn(html: string): Address[] {
   if (/^\s*<(script|style|pre|textarea|code)\b/i.test(html)) return []
-  return [...withoutComments(html).matchAll(attribute)].map(([, name = '', double, single]) => ({
+  return [...withoutComments(html, ' ').matchAll(attribute)].map(({ 1: name = '', 2: double, 3: single, index }) => ({
     url: (double ?? single ?? '').replaceAll('&amp;', '&'),
+    at: index + 1,
     embedded: name.toLowerCase() === 'src',
   }))
 }
@@ -25,7 +28,12 @@ export function headingIn(html: string): string {
   return inner && end >= 0 ? inner.slice(0, end) : ''
 }
 
-function withoutComments(html: string): string {
+/** `fill` stands for each unit of a comment. */
+function withoutComments(html: string, fill = ''): string {
   const [first = '', ...others] = html.split('<!--')
-  return first + others.map((part) => (part.includes('-->') ? part.slice(part.indexOf('-->') + 3) : '')).join('')
+  const shown = others.map((part) => {
+    const end = part.indexOf('-->') < 0 ? part.length : part.indexOf('-->') + 3
+    return fill.repeat(4 + end) + part.slice(end)
+  })
+  return first + shown.join('')
 }

@@ -1,0 +1,159 @@
+/** The links of a node's text, each with its place and with what it leads to. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import { isGitError } from '../../../gitstore/errors.ts'
+import { readBlob } from '../../../gitstore/objects/objects.ts'
+import type { Oid } from '../../../gitstore/repo.ts'
+import { findOrgRow } from '../../../index/derived/org-queries.ts'
+import { listSources } from '../../../index/derived/source-paths.ts'
+import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
+import { type NodeAccess, nodeFor } from '../access.ts'
+import type { NodeAt } from '../at.ts'
+import { readTree } from '../branches/commit-trees.ts'
+import type { Asker } from '../branches/git-reads.ts'
+import { type ImmutableAnswer, immutableAnswer } from '../branches/immutable-answers.ts'
+import { revisionFor } from '../branches/revisions.ts'
+import { readContent } from '../format/node-format.ts'
+import { openSlots } from '../slots.ts'
+import { piecesOf } from '../vault/prose.ts'
+import { nodeResolver, type ResolveNode } from '../vault/vault-nodes.ts'
+import type { WrittenLink } from '../vault/written-links.ts'
+import { type Destination, destinationsOf } from './link-destinations.ts'
+
+/** Of a text whose links are told. */
+const maxBytes = 524_288
+const maxLinks = 10_000
+/** Characters of all links of an answer, approximately: one definition may serve many references. */
+const maxCharacters = 4_194_304
+/** Characters of a target that are told. */
+const targetCharacters = 2_000
+/** UTF-16 units of a paragraph, a cell or a piece of HTML that is read, at once: 0.15 s in the worst case. */
+const maxBlock = 32_768
+/** UTF-16 units read between two turns of the event loop. */
+const unitsPerTurn = 8_192
+/** Between two turns of the event loop, and in all: a name that thousands of files share takes long to look up. */
+const turnMs = 5
+const maxResolvingMs = 10_000
+/** Nodes of an organisation among which the target of a link is looked for. */
+const maxSources = 10_000
+
+const tooLarge = 'The text has over 512 KiB; read it and parse it yourself'
+
+/** Texts that are read at once: in the worst case one takes 2 s of computing and 200 MB. */
+const inSlot = openSlots({
+  running: 2,
+  runningForOne: 1,
+  waiting: 64,
+  waitingForOne: 16,
+  waitTimeoutMs: 30_000,
+  refusal: 'Others read links just now; try again',
+})
+
+/** By organisation and its version. */
+const resolvers = new LRUCache<string, { readonly resolve: ResolveNode; readonly size: number }>({
+  maxSize: 3 * maxSources,
+  sizeCalculation: ({ size }) => size + 1,
+})
+
+type ToldLink = WrittenLink & Destination
+
+interface Links {
+  readonly node_id: string
+  readonly commit_id?: Oid
+  readonly object_id?: Oid
+  readonly links: readonly ToldLink[]
+  readonly truncated: boolean
+}
+
+/**
+ * Text, files and connections are those of the revision; which nodes there are, with their titles and `source_path`, is told
+ * as of now.
+ *
+ * @throws Refusal as nodeFor, branch_not_found, too_large, busy; the signal's reason
+ */
+export async function readLinks(
+  deps: Deps,
+  { actor, signal }: Asker,
+  at: NodeAt,
+  { revision = 'main' }: { readonly revision?: string },
+): Promise<ImmutableAnswer<Links>> {
+  const access = await nodeFor(deps, actor, at, 'public')
+  const { node, org } = access
+  const head = await revisionFor(access, revision)
+  // Before the rows: an answer is then kept under an older version than its own, never under a newer one.
+  const { epoch, version } = (await findOrgRow(deps.index.read, org.id)) ?? {}
+  return immutableAnswer(`links ${node.id} ${head} ${epoch} ${version}`, sizeOf, () =>
+    inSlot(actor.kind === 'anonymous' ? 'public' : actor.id, signal, () =>
+      linksAt(deps, access, head, `${org.id} ${epoch} ${version}`),
+    ),
+  )
+}
+
+async function linksAt(deps: Deps, access: NodeAccess, head: Oid | null, version: string): Promise<Links> {
+  const { node, repo } = access
+  const none = { node_id: node.id, links: [], truncated: false }
+  if (head === null) return none
+  const tree = await readTree(repo, head)
+  const content = await readContent(repo, tree)
+  if (content.textBlob === undefined) return { ...none, commit_id: head }
+  const bytes = await readBlob(repo, content.textBlob, maxBytes).catch((error: unknown) => {
+    throw isGitError(error, 'limit_exceeded') ? new Refusal('too_large', tooLarge, {}, { cause: error }) : error
+  })
+  const { written, truncated } = await writtenIn(bytes.toString('utf8'))
+  const resolve = written.length === 0 ? () => undefined : await resolverOf(deps, access, version)
+  const links: ToldLink[] = []
+  const began = performance.now()
+  let [characters, turn] = [0, began]
+  for await (const destination of destinationsOf(deps, access, { tree, content, resolve, links: written })) {
+    const link = written[links.length]
+    if (!link) break
+    const told = { ...link, target: link.target.slice(0, targetCharacters), ...destination }
+    characters += lengthOf(told)
+    const now = performance.now()
+    if (characters > maxCharacters || now - began > maxResolvingMs) break
+    links.push(told)
+    if (now - turn < turnMs) continue
+    await nextTurn()
+    turn = performance.now()
+  }
+  return {
+    ...{ node_id: node.id, commit_id: head, object_id: content.textBlob, links },
+    truncated: truncated || links.length < written.length,
+  }
+}
+
+async function writtenIn(text: string): Promise<{ written: WrittenLink[]; truncated: boolean }> {
+  const written: WrittenLink[] = []
+  let truncated = false
+  let units = 0
+  for (const { links, length, isSkipped } of piecesOf(text, maxBlock)) {
+    if (isSkipped) truncated = true
+    for (const link of links) written.push(link)
+    units += length + 20
+    if (written.length > maxLinks) return { written: written.slice(0, maxLinks), truncated: true }
+    if (units < unitsPerTurn) continue
+    units = 0
+    await nextTurn()
+  }
+  return { written, truncated }
+}
+
+async function resolverOf({ index }: Deps, { org }: NodeAccess, version: string): Promise<ResolveNode> {
+  const known = resolvers.get(version)
+  if (known) return known.resolve
+  const sources = await listSources(index.read, org.id, maxSources)
+  const resolve = await nodeResolver(org.id, sources)
+  resolvers.set(version, { resolve, size: sources.length })
+  return resolve
+}
+
+function lengthOf({ text, target, definition, node, file }: ToldLink): number {
+  const named =
+    (node ? 60 + node.title.length + (node.heading ?? node.block ?? '').length : 0) + (file?.path.length ?? 0)
+  return 150 + text.length + target.length + (definition?.label.length ?? 0) + named
+}
+
+function sizeOf({ links }: Links): number {
+  return links.reduce((sum, link) => sum + lengthOf(link), 400)
+}

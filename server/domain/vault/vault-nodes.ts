@@ -1,0 +1,56 @@
+/** The nodes of an organisation as the files of the vault that they were imported from. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Aliases, linkResolver, type Resolve } from './links.ts'
+import { aliasesIn } from './names.ts'
+import { folded, isMarkdown } from './note-names.ts'
+import type { Link } from './prose.ts'
+import { growTree } from './tree.ts'
+
+export interface VaultNode {
+  readonly id: string
+  readonly title: string
+}
+
+/** A node with the path that an import gave it: of a file, or of a folder. */
+export interface SourceNode extends VaultNode {
+  readonly path: string
+  /** JSON: its properties `aliases` and `alias`. */
+  readonly aliases: string | null
+}
+
+/** The node to which a link leads from the file at a path, by the rules of an import of all these nodes. */
+export type ResolveNode = (from: string, link: Link) => VaultNode | undefined
+
+/** Where an import keeps the files that a note shows, each by its path in the vault. */
+export const attachments = 'attachments/'
+
+const noAliases: Aliases = { paths: new Map(), names: new Map() }
+
+/** Of several nodes with one path, the first counts. 10,000 nodes take 0.1 s, with turns of the event loop in between. */
+export async function nodeResolver(orgId: string, sources: readonly SourceNode[]): Promise<ResolveNode> {
+  const byPath = new Map<string, VaultNode>()
+  const names = new Map<string, string[]>()
+  for (const { id, title, path, aliases } of sources) {
+    if (byPath.has(path)) continue
+    byPath.set(path, { id, title })
+    for (const alias of aliasesIn(JSON.parse(aliases ?? '[]') as unknown[])) // json_array made it
+      names.set(folded(alias), [...(names.get(folded(alias)) ?? []), path])
+  }
+  const files = [...byPath.keys()].filter((path) => isMarkdown(path))
+  await nextTurn()
+  const tree = growTree(orgId, files, [])
+  await nextTurn()
+  const resolve = linkResolver(tree, files, { paths: new Map(), names })
+  return (from, link) => {
+    const found = resolve(from, link)
+    if (found === undefined) return undefined
+    const place = tree.byFile.get(found) ?? tree.byFolder.get(found)
+    return byPath.get(place?.file ?? place?.folder ?? found)
+  }
+}
+
+/** The file to which a link leads, among `files`. */
+export function fileResolver(files: readonly string[]): Resolve {
+  return linkResolver({ places: [], byFile: new Map(), byFolder: new Map() }, files, noAliases)
+}

@@ -1,0 +1,91 @@
+/** Every link of a Markdown text, with its place: the one rule for what a link is, of imports and of the operation `links`. */
+import type { Token } from 'markdown-it'
+import { addressesIn } from './html.ts'
+import { asLine } from './line.ts'
+import { definitionLines, type Env, withBrackets } from './markdown.ts'
+import type { Locate, Position } from './positions.ts'
+
+type LinkForm = 'wikilink' | 'inline' | 'reference' | 'autolink' | 'html'
+
+export interface WrittenLink extends Position {
+  readonly form: LinkForm
+  readonly embeds: boolean
+  /** '' where the text has no words of its own for it. */
+  readonly text: string
+  /** With `#` and `?` and what follows; escapes of Markdown and HTML are resolved, `%20` is not. */
+  readonly target: string
+  /** Of a reference: its label as it is compared, and the line of its definition, from 1. */
+  readonly definition?: { readonly label: string; readonly line: number }
+}
+
+/** The links of an inline token, in the order of their beginnings. */
+export function inlineLinks(tokens: readonly Token[], env: Env, locate: Locate): WrittenLink[] {
+  const links: WrittenLink[] = []
+  /** The place in `links` of a link that is open, and where its words begin among the tokens. */
+  let opened: { readonly link: number; readonly at: number } | undefined
+  for (const [at, token] of tokens.entries()) {
+    const place = token.map?.[0] ?? 0
+    if (token.type === 'link_open') {
+      const target = urlOf(token, 'href')
+      opened = { link: links.length, at }
+      links.push({ ...locate(beginning(token, place)), ...formOf(token, env), embeds: false, text: '', target })
+    } else if (token.type === 'link_close' && opened) {
+      const link = links[opened.link]
+      // An address that is its own text has no words.
+      if (link && link.form !== 'autolink')
+        links[opened.link] = { ...link, text: asLine(textOf(tokens.slice(opened.at, at)), 500) }
+      opened = undefined
+    } else if (token.type === 'image') {
+      const text = asLine(textOf([token]), 500)
+      links.push({ ...locate(place), ...formOf(token, env), embeds: true, text, target: urlOf(token, 'src') })
+    } else if (token.type === 'wikilink') {
+      links.push({ ...locate(place), form: 'wikilink', embeds: token.markup === '!', ...wikilinkParts(token.content) })
+    } else if (token.type === 'html_inline') links.push(...htmlLinks(token.content, (offset) => locate(place + offset)))
+  }
+  return links
+}
+
+/** The links of a piece of HTML. */
+export function htmlLinks(html: string, locate: Locate): WrittenLink[] {
+  return addressesIn(withBrackets(html)).map(({ url, embedded, at }) => ({
+    ...locate(at),
+    ...{ form: 'html', embeds: embedded, text: '', target: url },
+  }))
+}
+
+/** `inner` is what stands between the brackets: `path#heading|words`. */
+export function wikilinkParts(inner: string): { readonly target: string; readonly text: string } {
+  const [address = '', ...words] = inner.split('|')
+  // In a table the | is written \|.
+  return { target: address.replace(/\\$/, '').trim(), text: asLine(words.join('|'), 500) }
+}
+
+function urlOf(token: Token, attribute: 'href' | 'src'): string {
+  return withBrackets(String(token.attrGet(attribute) ?? ''))
+}
+
+/** The parser stands behind the `[` of a link; at the `:` of an address without marks, whose scheme it has passed. */
+function beginning({ markup, ...token }: Token, place: number): number {
+  if (markup === 'autolink') return place
+  return markup === 'linkify' ? place - String(token.attrs?.[0]?.[1]).indexOf(':') : place - 1
+}
+
+function formOf({ markup, meta }: Token, env: Env): Pick<WrittenLink, 'form' | 'definition'> {
+  if (markup === 'autolink' || markup === 'linkify') return { form: 'autolink' }
+  const label = meta?.label
+  if (typeof label !== 'string') return { form: 'inline' }
+  const line = (definitionLines.get(env)?.get(label) ?? 0) + 1
+  return { form: 'reference', definition: { label: withBrackets(label).slice(0, 500), line } }
+}
+
+/** The words of tokens. */
+export function textOf(tokens: readonly Token[], isLeftOut: (token: Token) => boolean = () => false): string {
+  const kept = tokens.filter((token) => !isLeftOut(token))
+  return kept.map((token) => (token.children ? textOf(token.children, isLeftOut) : ownText(token))).join('')
+}
+
+function ownText(token: Token): string {
+  if (token.type === 'softbreak' || token.type === 'hardbreak') return ' '
+  if (token.type === 'wikilink') return token.content.split('|').at(-1) ?? ''
+  return token.type === 'html_inline' ? '' : withBrackets(token.content)
+}
