@@ -2492,9 +2492,12 @@ export interface components {
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
         };
+        /** @description What the organisation is about. Of the control characters it may hold tabs and line ends. */
+        OrgDescription: string;
         /** @description An organisation to create. */
         NewOrg: {
             name: components["schemas"]["DisplayName"];
+            description?: components["schemas"]["OrgDescription"];
             /**
              * @description Whether anyone may read it.
              * @default false
@@ -2509,6 +2512,7 @@ export interface components {
         /** @description What to change of an organisation. */
         OrgChange: {
             name?: components["schemas"]["DisplayName"];
+            description?: components["schemas"]["OrgDescription"];
             /** @description Whether anyone may read it. */
             published?: boolean;
             /** @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. */
@@ -2519,6 +2523,8 @@ export interface components {
             id: components["schemas"]["Uuid"];
             /** @description The name, for people to read. */
             name: string;
+            /** @description What it is about; `""` if nobody said so. */
+            description: string;
             /** @description Whether anyone may read it. */
             published: boolean;
             /** @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. */
@@ -4842,6 +4848,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "name": "Atlas of the sea",
+                 *       "description": "What lives in the sea, and what lives on it.",
                  *       "published": true
                  *     }
                  */

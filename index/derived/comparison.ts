@@ -27,7 +27,12 @@ const pullColumns = `id title description source_branch target_branch status is_
 
 /** All that follows from the refs. Excludes counters of changes: versions, epochs, tombstones, the layout of histories. */
 const tables: readonly Table[] = [
-  table('org', ['one.id', 'null'], '', 'id name published require_pull_requests created_at updated_at head'),
+  table(
+    'org',
+    ['one.id', 'null'],
+    '',
+    'id name description published require_pull_requests created_at updated_at head',
+  ),
   table('member', ['one.org_id', 'null'], 'user_id', 'email name role created_at'),
   table('node', ['one.org_id', 'one.id'], '', 'title description tags properties created_at updated_at head ledger'),
   table('node_text', [nodeOrg, 'one.node_id'], '', 'text'),

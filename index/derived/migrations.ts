@@ -22,6 +22,11 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, states)
     },
   },
+  '005_descriptions': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, ['alter table org add column description text'])
+    },
+  },
 }
 
 async function run(db: Kysely<unknown>, statements: readonly string[]): Promise<void> {

@@ -47,6 +47,12 @@ export async function findOrgHead(db: IndexDb, orgId: string): Promise<string | 
   return (await db.selectFrom('org').select('head').where('id', '=', orgId).executeTakeFirst())?.head
 }
 
+/** Whether the row has all that org.git says at its head: one of an older version may lack columns that came later. */
+export async function isOrgRowWhole(db: IndexDb, orgId: string): Promise<boolean> {
+  const row = await db.selectFrom('org').select('description').where('id', '=', orgId).executeTakeFirst()
+  return row?.description !== null
+}
+
 export async function listOrgIds(db: IndexDb): Promise<string[]> {
   return (await db.selectFrom('org').select('id').execute()).map(({ id }) => id)
 }

@@ -4,6 +4,8 @@ import type { Generated, Kysely } from 'kysely'
 export interface OrgTable {
   id: string
   name: string
+  /** Null: the row was made before there were descriptions, and org.git not read since. */
+  description: string | null
   /** 0 or 1. */
   published: number
   /** 0 or 1. */

@@ -27,6 +27,7 @@ describe('organisations', () => {
       expect(headers.location).to.equal(`/orgs/${id}`)
       expect(rest).to.deep.equal({
         name: 'Atlas of the sea',
+        description: '',
         published: false,
         require_pull_requests: false,
         role: 'owner',

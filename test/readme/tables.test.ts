@@ -100,7 +100,7 @@ describe('the README', () => {
       const page = components.parameters.limit.schema
       const titles = components.parameters.suggest_limit.schema
       expect(CommitMessage.maxLength).to.equal(schemas.PullDescription.maxLength)
-      expect(rows(limits, 'Limits of a request').slice(0, 14)).to.deep.equal([
+      expect(rows(limits, 'Limits of a request').slice(0, 15)).to.deep.equal([
         [
           'title; label; tag',
           `${Title.maxLength}; ${EdgeLabel.maxLength}; ${NodeTags.items.maxLength} characters`,
@@ -108,6 +108,7 @@ describe('the README', () => {
         ],
         ['tags of a node', `${NodeTags.maxItems}`, '422'],
         ['description, message', `${size(CommitMessage.maxLength)}, a message not blank`, '422'],
+        ['description of an organisation', `${grouped(schemas.OrgDescription.maxLength)} characters`, '422'],
         ['query', `${size(query.maxLength)}, not blank`, '422'],
         [
           '`q` of suggestions; `limit` of suggestions',
@@ -148,7 +149,7 @@ describe('the README', () => {
 
     it('state the rate limits that the spec describes and the service announces', async () => {
       const { info } = JSON.parse(await readFile('spec/openapi.json', 'utf8'))
-      const stated = rows(limits, 'Limits of a request').slice(14)
+      const stated = rows(limits, 'Limits of a request').slice(15)
       expect(stated.map(([what, limit]) => [what, numbers(limit)])).to.deep.equal(
         rows(info.description, 'Rate limits').map(([what, limit]) => [what, numbers(limit)]),
       )

@@ -9,7 +9,7 @@ import { lossesOf } from './json-text.ts'
 import { depthLimit, isTooDeep, propertiesLimit } from './limits.ts'
 import type { ContentProblem } from './path-problem.ts'
 import { type EdgeFolderName, edgeIdAt, nodeFile, readmeFile, textFile } from './paths.ts'
-import { isOneLine } from './texts.ts'
+import { fits, isOneLine } from './texts.ts'
 
 export type EntityType = 'node' | 'content' | 'edge' | 'connection' | 'file'
 
@@ -274,8 +274,4 @@ function isLabel(value: unknown): value is string {
 /** One line of at most `limit` characters (code points, as in the spec). */
 function isText(text: string, limit: number): boolean {
   return fits(text, limit) && isOneLine(text)
-}
-
-function fits(text: string, limit: number): boolean {
-  return text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit)
 }

@@ -14,11 +14,14 @@ import { isId } from '../layout.ts'
 import type { PathProblem } from './path-problem.ts'
 import { memberFile, membersFolder, orgFile } from './paths.ts'
 import { type Author, asJson, laterOf, signature, timeOf } from './signatures.ts'
+import { fits } from './texts.ts'
 
 /** `org.json`. */
 interface OrgFile {
   readonly id: string
   readonly name: string
+  /** Absent where it is empty. */
+  readonly description?: string | undefined
   readonly published: boolean
   readonly require_pull_requests: boolean
   readonly created_at: string
@@ -40,10 +43,17 @@ export interface OrgRecord {
   readonly damaged?: readonly PathProblem[]
 }
 
+/** Characters of a description, so that `org.json` stays within its limit. */
+const descriptionLength = 2_000
+
 /** Keys written by a newer version are kept. */
 const orgSchema = z.looseObject({
   id: z.string().refine(isId, 'it is not a UUID'),
   name: z.string().min(1).max(200),
+  description: z
+    .string()
+    .refine((text) => fits(text, descriptionLength), `it has more than ${descriptionLength} characters`)
+    .optional(),
   published: z.boolean(),
   require_pull_requests: z.boolean(),
   created_at: z.iso.datetime(),
@@ -69,6 +79,7 @@ export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
     org: {
       id: org.id,
       name: org.name,
+      description: org.description ?? '',
       published: Number(org.published),
       require_pull_requests: Number(org.require_pull_requests),
       created_at: org.created_at,

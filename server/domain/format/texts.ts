@@ -14,3 +14,8 @@ export function withoutControls(text: string): string {
 export function withLineFeeds(text: string): string {
   return text.replace(/\r\n?/g, '\n')
 }
+
+/** At most `limit` characters: code points, as in the spec. */
+export function fits(text: string, limit: number): boolean {
+  return text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit)
+}

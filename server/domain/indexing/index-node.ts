@@ -10,7 +10,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repos.ts'
 import type { NodeRow } from '../../../index/derived/node-queries.ts'
 import { deleteNodeRows, findNodeState, replaceNodeRows, StaleWrite } from '../../../index/derived/nodes.ts'
-import { deleteOrgRow, findOrgHead } from '../../../index/derived/org-queries.ts'
+import { deleteOrgRow, findOrgHead, isOrgRowWhole } from '../../../index/derived/org-queries.ts'
 import { replaceOrgRows } from '../../../index/derived/orgs.ts'
 import { listOpenPulls, listPullNumbers } from '../../../index/derived/pulls.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
@@ -217,7 +217,7 @@ async function followOrg(deps: Deps, orgId: string): Promise<void> {
     const before = (await findOrgHead(deps.index.read, orgId)) ?? null
     const head = repoExists(repo) ? readRef(repo, main) : null
     if (head === null && repoExists(repo)) throw new GitError('ref_damaged', `${main} is missing`, { ref: main })
-    if (before === head) return
+    if (before === head && (await isOrgRowWhole(deps.index.read, orgId))) return
     const stop = deps.metrics.followSeconds.startTimer({ kind: 'org' })
     if (head === null) {
       await deps.index.write((trx) => deleteOrgRow(trx, orgId))

@@ -14,7 +14,7 @@ import type { Deps } from '../../deps.ts'
 import { findOrg, orgFor } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
-import { commitOrg } from '../format/org-format.ts'
+import { commitOrg, type OrgRecord } from '../format/org-format.ts'
 import { indexOrg } from '../indexing/index-node.ts'
 import { main, orgFolder, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -23,6 +23,7 @@ import { changeOrg, orgIsGone, requireOwner } from './org-changes.ts'
 export interface Org {
   readonly id: string
   readonly name: string
+  readonly description: string
   readonly published: boolean
   readonly require_pull_requests: boolean
   readonly created_at: string
@@ -33,6 +34,7 @@ export interface Org {
 
 export interface OrgInput {
   readonly name: string
+  readonly description?: string
   readonly published?: boolean
   readonly require_pull_requests?: boolean
 }
@@ -50,6 +52,7 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: 
     org: {
       id,
       name: input.name,
+      ...(input.description && { description: input.description }),
       published: input.published ?? false,
       require_pull_requests: input.require_pull_requests ?? false,
       created_at,
@@ -95,7 +98,8 @@ export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Par
   await orgFor(deps, actor, at, 'owner')
   await changeOrg(deps, actor, at, 'edit', (record) => {
     requireOwner(record, actor)
-    const org = { ...record.org, ...input }
+    const { description, ...others } = input
+    const org = withDescription({ ...record.org, ...others }, description)
     return JSON.stringify(org) === JSON.stringify(record.org) ? record : { ...record, org }
   })
   return readOrg(deps, actor, at)
@@ -114,11 +118,20 @@ export async function moveOrgToTrash(deps: Deps, { orgId }: OrgAt): Promise<void
   await indexOrg(deps, orgId)
 }
 
+/** The same where none is given. */
+function withDescription(org: OrgRecord['org'], description: string | undefined): OrgRecord['org'] {
+  if (description === undefined) return org
+  if (description !== '') return { ...org, description }
+  const { description: _, ...rest } = org
+  return rest
+}
+
 function toOrg(row: OrgRow, role: Role | null): Org {
-  const { id, name, published, require_pull_requests, created_at, updated_at } = row
+  const { id, name, description, published, require_pull_requests, created_at, updated_at } = row
   return {
     id,
     name,
+    description: description ?? '',
     published: published === 1,
     require_pull_requests: require_pull_requests === 1,
     created_at,
