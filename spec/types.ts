@@ -1440,6 +1440,9 @@ export interface paths {
          *     capital letter), and what is found gains up to half of the match's score, an eighth where edges lead on from it. Such a
          *     match names its `bridge`.
          *
+         *     A text is cut at its headings and paragraphs into passages of 60 to 250 words. The best matches are scored by the mean of
+         *     the whole text and of its best `passage`, if it has several; of one text the first 64 passages count.
+         *
          *     The same data gives the same answer: scores have 6 significant digits, and ties go by node id. At most 500
          *     nodes and, with `include_raw_text`, 16 MiB are answered; beyond that what scores lowest goes, and `truncated`
          *     is true, as it is where the nodes have more than 2,500 edges, of which `connections` has those among the first.

@@ -17,7 +17,7 @@ export type BestPassageOf = (id: string) => BestPassage | undefined
 
 /**
  * The first of the best passages of a node, by the rarity of terms among nodes and by their mean length: the passages' own would
- * depend on how many nodes have some (SciFact nDCG@10 −1.0). Undefined where no node can have one: none has passages, or
+ * depend on how many nodes have some (figures: index/README.md). Undefined where no node can have one: none has passages, or
  * the question is one for titles, which all passages of a node have in common. 7 µs for each passage.
  */
 export function bestPassages({ texts, passages }: SearchedTexts, query: Query): BestPassageOf | undefined {
