@@ -1750,6 +1750,9 @@ export interface paths {
          *     capital letter), and what is found gains up to half of the match's score, an eighth where edges lead on from it. Such a
          *     match names its `bridge`.
          *
+         *     A text is cut at its headings and paragraphs into passages of 60 to 250 words. The best matches are scored by the mean of
+         *     the whole text and of its best `passage`, if it has several; of one text the first 64 passages count.
+         *
          *     The same data gives the same answer: scores have 6 significant digits, and ties go by node id. At most 500
          *     nodes and, with `include_raw_text`, 16 MiB are answered; beyond that what scores lowest goes, and `truncated`
          *     is true, as it is where the nodes have more than 2,500 edges, of which `connections` has those among the first.
@@ -3486,12 +3489,22 @@ export interface components {
             node_id: components["schemas"]["Uuid"];
             /** @description The title that was searched. */
             title: string;
-            /** @description How well it fits, by BM25, and with an expansion what the `bridge` adds; comparable within one answer. */
+            /** @description How well it fits: BM25 of the whole, or the mean of that and of its best `passage`, and with an expansion what the `bridge` adds; comparable within one answer. */
             score: number;
             /** @description 1 is the best. */
             rank: number;
-            /** @description The passage of the text that fits best. */
+            /** @description The words that fit best, of the `passage` if there is one. */
             snippet: string;
+            /**
+             * @description The part of the text that fits best. Absent where the text is no longer than one, where no passage has a word of
+             *     the query, and after a mebibyte of texts that were read for the matches before.
+             */
+            passage?: {
+                /** @description The nearest heading above; empty if there is none. */
+                heading: string;
+                /** @description The line of the text in which it begins. */
+                line: number;
+            };
             /** @description Which words of the query were found; none where only the `bridge` led here. */
             matched_terms: string[];
             /** @description With an expansion, the match whose names led here or raised this one. */
@@ -3504,32 +3517,18 @@ export interface components {
             commit_id?: components["schemas"]["Oid"];
             explanation?: components["schemas"]["MatchExplanation"];
         };
-        /** @description With `explain`. The scores of the terms, and of the bridge, add up to the score of the match. */
+        /**
+         * @description With `explain`. The scores of the terms, or half of them and half of those of the passage, and what the bridge adds, add
+         *     up to the score of the match.
+         */
         MatchExplanation: {
             /** @description Those of the query that the node has, by field. */
-            terms: {
-                /** @description As it is indexed. */
-                term: string;
-                /** @description The word of the query; another word with the same term may stand for it. */
-                word?: string;
-                /**
-                 * @description `text` is the title with the text; what stands in the `title` counts 0.3 more.
-                 * @enum {string}
-                 */
-                field: "text" | "title";
-                /** @description How often it occurs. */
-                count: number;
-                /** @description How rare it is in the organisation. */
-                idf: number;
-                /** @description Of the field, and of the term: less than 1 for a word that is only similar, more for one that is repeated. */
-                weight: number;
-                /** @description How many different terms the field has. */
-                length: number;
-                /** @description The mean of that over the organisation. */
-                average_length: number;
-                /** @description What it adds. */
-                score: number;
-            }[];
+            terms: components["schemas"]["ExplainedTerm"][];
+            /** @description The best passage of a node with several, whose score counts as much as that of the whole. */
+            passage?: {
+                /** @description Those of the query that the passage has with its heading and the title, by field. */
+                terms: components["schemas"]["ExplainedTerm"][];
+            };
             /** @description What the names of another match add. */
             bridge?: {
                 from: components["schemas"]["Uuid"];
@@ -3538,6 +3537,30 @@ export interface components {
                 /** @description What they add. */
                 score: number;
             };
+        };
+        /** @description What a term adds: `weight · idf · count · 2.2 / (count + 1.2 · (0.25 + 0.75 · length / average_length))`. */
+        ExplainedTerm: {
+            /** @description As it is indexed. */
+            term: string;
+            /** @description The word of the query; another word with the same term may stand for it. */
+            word?: string;
+            /**
+             * @description `text` is the title with the text; what stands in the `title` counts 0.3 more.
+             * @enum {string}
+             */
+            field: "text" | "title";
+            /** @description How often it occurs. */
+            count: number;
+            /** @description How rare it is among the nodes of the organisation. */
+            idf: number;
+            /** @description Of the field, and of the term: less than 1 for a word that is only similar, more for one that is repeated. */
+            weight: number;
+            /** @description How many different terms the field has. */
+            length: number;
+            /** @description The mean of that over the nodes of the organisation. */
+            average_length: number;
+            /** @description What it adds. */
+            score: number;
         };
         /** @description With `explain`. `own` and `gained` add up to the score of the node. */
         NodeExplanation: {

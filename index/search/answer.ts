@@ -3,6 +3,7 @@ import type { Coverage } from './coverage.ts'
 import type { Expansion } from './expansion.ts'
 import { explainMatch, explainNode, type MatchExplanation, type NodeExplanation } from './explanation.ts'
 import type { BridgedHits } from './matches.ts'
+import { passagesOf } from './passages.ts'
 import { proseOf } from './prose.ts'
 import type { Query } from './query.ts'
 import type { RankedNode } from './ranking.ts'
@@ -15,11 +16,13 @@ import { languageIn } from './terms.ts'
 export interface RetrievedMatch {
   node_id: string
   title: string
-  /** BM25, and what the bridge adds. */
+  /** BM25 of the whole, or the mean of it and of the best passage; and what the bridge adds. */
   score: number
   /** From 1. */
   rank: number
   snippet: string
+  /** The best passage, where there are several: the nearest heading above, '' if there is none, and its line, from 1. */
+  passage?: { heading: string; line: number }
   /** The query's own words, in lower case and in its order. */
   matched_terms: string[]
   /** The match whose names, in lower case, led here. */
@@ -67,19 +70,26 @@ export function describeMatches(answer: Answering, hits: readonly ScoredHit[]): 
   let unread = SNIPPET_READING
   return hits.map(({ id, score, terms }, i): RetrievedMatch => {
     const node = described(id)
-    const source = expansion.rows.textStartOf(id).slice(0, Math.max(unread, LEAST_READING))
+    const start = expansion.rows.textStartOf(id)
+    const source = start.slice(0, Math.max(unread, LEAST_READING))
     unread -= source.length
+    const best = bridged.passages.get(id)
+    // Of a text that is cut the passages may be others.
+    const passage = best && source === start ? passagesOf(node?.title ?? '', source)[best.number] : undefined
+    const prose = proseOf(source).text
+    const shown = passage === undefined ? prose : prose.slice(passage.start, passage.end)
     const bridge = bridged.bridges.get(id)
     return {
       node_id: id,
       title: node?.title ?? '',
       score: roundScore(score),
       rank: i + 1,
-      snippet: snippetOf(query, proseOf(source).text, languageIn(corpus, id)),
+      snippet: snippetOf(query, shown, languageIn(corpus, id)),
+      ...(passage === undefined ? {} : { passage: { heading: passage.heading, line: passage.line } }),
       matched_terms: matchedWords(query, terms),
       ...(bridge === undefined ? {} : { bridge: { from: bridge.from, words: [...bridge.words] } }),
       ...commitOf(node),
-      ...(explains ? { explanation: explainMatch(scores, query, bridged.top, id, bridge) } : {}),
+      ...(explains ? { explanation: explainMatch(scores, query, bridged.top, id, best, bridge) } : {}),
     }
   })
 }

@@ -167,9 +167,15 @@ export function seal(corpus: Corpus): Segment {
   return segment
 }
 
-/** Makes one segment of those from the number `from` on; others may run at each `yield`, and may change documents. */
-export function* mergeFrom(corpus: Corpus, from: number): Generator<undefined, Segment, undefined> {
-  const parts = corpus.frozen.slice(from)
+/**
+ * Makes one segment of those in [from, to); others may run at each `yield`, and may change documents and seal.
+ */
+export function* mergeFrom(
+  corpus: Corpus,
+  from: number,
+  to = corpus.frozen.length,
+): Generator<undefined, Segment, undefined> {
+  const parts = corpus.frozen.slice(from, to)
   const before = parts.map(({ deadList }) => deadList.length)
   const segment = yield* merge(parts.map((part, i) => ({ segment: part.segment, dead: deadOf(part, before[i] ?? 0) })))
   const merged = frozenOf(segment)

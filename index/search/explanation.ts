@@ -1,10 +1,11 @@
 /** Says of what the scores of an answer are made. */
+import type { BestPassage } from './best-passage.ts'
 import type { Bridge } from './bridge.ts'
 import type { Coverage } from './coverage.ts'
 import type { Expansion } from './expansion.ts'
 import type { Query } from './query.ts'
 import { noveltyOf, type RankedNode } from './ranking.ts'
-import { roundScore, type Scores } from './scores.ts'
+import { roundScore, type ScorePart, type Scores } from './scores.ts'
 import { FIELD } from './terms.ts'
 
 /** What a term adds to a match: `weight · idf · count · 2.2 / (count + 1.2 · (0.25 + 0.75 · length / average_length))`. */
@@ -24,8 +25,10 @@ interface ExplainedTerm {
 }
 
 export interface MatchExplanation {
-  /** The scores of these, and what the bridge adds, are the match's score. */
+  /** The scores of these, and what the bridge adds, are the match's score; with a passage, half of them and half of its. */
   terms: ExplainedTerm[]
+  /** The best passage, by the same formula with its own counts and lengths. */
+  passage?: { terms: ExplainedTerm[] }
   /** What the names of another match add. */
   bridge?: { from: string; words: string[]; score: number }
 }
@@ -39,9 +42,24 @@ export interface NodeExplanation {
   edge?: { from: string; strength: number; weight: number; dilution: number; novelty: number; degree: number }
 }
 
-export function explainMatch(scores: Scores, query: Query, top: number, id: string, bridge?: Bridge): MatchExplanation {
+export function explainMatch(
+  scores: Scores,
+  query: Query,
+  top: number,
+  id: string,
+  passage?: BestPassage,
+  bridge?: Bridge,
+): MatchExplanation {
+  const explained: MatchExplanation = { terms: explainedTerms(query, scores.explain(id)) }
+  if (passage !== undefined) explained.passage = { terms: explainedTerms(query, passage.explain()) }
+  if (bridge !== undefined)
+    explained.bridge = { from: bridge.from, words: [...bridge.words], score: roundScore(top * bridge.gain) }
+  return explained
+}
+
+function explainedTerms(query: Query, parts: readonly ScorePart[]): ExplainedTerm[] {
   const wordOf = new Map([...query.words].map(([word, concept]) => [concept, word]))
-  const terms = scores.explain(id).map(({ term, field, averageLength, ...part }): ExplainedTerm => {
+  return parts.map(({ term, field, averageLength, ...part }): ExplainedTerm => {
     const word = wordOf.get(query.conceptOf.get(term) ?? -1)
     return {
       term,
@@ -55,8 +73,6 @@ export function explainMatch(scores: Scores, query: Query, top: number, id: stri
       score: roundScore(part.score),
     }
   })
-  if (bridge === undefined) return { terms }
-  return { terms, bridge: { from: bridge.from, words: [...bridge.words], score: roundScore(top * bridge.gain) } }
 }
 
 /** @param own its score before the expansion */

@@ -1,32 +1,65 @@
 /** The nodes that fit a question best, by its words, its syntax, and the names in other matches. */
+import { type BestPassage, bestPassages } from './best-passage.ts'
 import { type Bridge, bridgesOf } from './bridge.ts'
 import { conditionsOf, excludedPhrases, phraseTest, READ_FOR_PHRASES, strictPhrases } from './conditions.ts'
-import type { Corpus } from './corpus.ts'
 import type { Coverage } from './coverage.ts'
 import type { Expansion } from './expansion.ts'
+import type { SearchedTexts } from './org-index.ts'
 import type { QuestionParts } from './query-syntax.ts'
 import type { ScoreOf } from './ranking.ts'
 import type { SearchRows } from './rows.ts'
 import { both } from './scope.ts'
-import { type Admission, roundScore, type ScoredHit, type Scores } from './scores.ts'
+import { type Admission, bestFirst, type ScoredHit, type Scores } from './scores.ts'
 
 export interface BestHits {
+  /** Best first, equals by id. */
   readonly hits: readonly ScoredHit[]
+  /** By node: of those with several, the passage whose score is in that of the hit. */
+  readonly passages: ReadonlyMap<string, BestPassage>
+  /** By the whole alone, best first. */
+  readonly ids: readonly string[]
   /** Of a match, but for phrases. */
   readonly admission: Admission | undefined
   readonly isByPhrase: boolean
 }
 
-/** The conditions of the question's syntax bound the matches, not what is reached from them. */
+/** The best by the whole, which are ordered again by their passages. */
+const ORDERED_AGAIN = 50
+
+/** The conditions of the question's syntax bound the matches, not what is reached from them. @param wanted how many */
 export function bestHits(
-  corpus: Corpus,
+  searched: SearchedTexts,
+  rows: SearchRows,
+  { query, scores }: Coverage,
+  parts: QuestionParts,
+  admission: Admission | undefined,
+  wanted: { readonly hits: number; readonly ids: number },
+): BestHits {
+  const bestPassageOf = bestPassages(searched, query)
+  const pool = bestPassageOf === undefined ? wanted.hits : Math.max(wanted.hits, ORDERED_AGAIN)
+  const { hits: all, ...rest } = wholeHits(searched, rows, scores, parts, admission, Math.max(pool, wanted.ids))
+  const ids = all.map(({ id }) => id)
+  if (bestPassageOf === undefined) return { ...rest, hits: all, passages: new Map(), ids }
+  const passages = new Map<string, BestPassage>()
+  const hits = all.slice(0, pool).map((hit) => {
+    const best = bestPassageOf(hit.id)
+    if (best === undefined) return hit
+    passages.set(hit.id, best)
+    return { ...hit, score: (hit.score + best.score) / 2 }
+  })
+  return { ...rest, hits: bestFirst(hits), passages, ids }
+}
+
+/** Scored by the whole. */
+function wholeHits(
+  { texts }: SearchedTexts,
   rows: SearchRows,
   scores: Scores,
   parts: QuestionParts,
   admission: Admission | undefined,
   limit: number,
-): BestHits {
-  const conditions = conditionsOf(corpus, parts)
+): Omit<BestHits, 'passages' | 'ids'> {
+  const conditions = conditionsOf(texts, parts)
   const admitted = admission && conditions ? both(admission, conditions) : (admission ?? conditions)
   const [wanted, excluded] = [strictPhrases(parts), excludedPhrases(parts)]
   const isByPhrase = wanted.length > 0 || excluded.length > 0
@@ -41,26 +74,27 @@ export interface BridgedHits {
   /** Best first, equals by id. */
   readonly hits: readonly ScoredHit[]
   readonly bridges: ReadonlyMap<string, Bridge>
+  readonly passages: BestHits['passages']
   /** Of the best hit by its words alone: what gains are shares of. */
   readonly top: number
   readonly scoreOf: ScoreOf
 }
 
-export function unbridged(scores: Scores, { hits }: BestHits): BridgedHits {
-  return { hits, bridges: new Map(), top: hits[0]?.score ?? 0, scoreOf: (id) => scores.find(id)?.score ?? 0 }
+export function unbridged(scores: Scores, { hits, passages }: BestHits): BridgedHits {
+  const known = new Map(hits.map(({ id, score }) => [id, score]))
+  const scoreOf = (id: string) => known.get(id) ?? scores.find(id)?.score ?? 0
+  return { hits, bridges: new Map(), passages, top: hits[0]?.score ?? 0, scoreOf }
 }
 
 /** With those that only the names in others lead to. A question of phrases is left as it is: they bind all matches. */
 export function withBridges(expansion: Expansion, coverage: Coverage, found: BestHits): BridgedHits {
   const { scores } = coverage
   const plain = unbridged(scores, found)
-  const { hits, top } = plain
+  const { hits, top, passages } = plain
   const bridges = found.isByPhrase ? plain.bridges : bridgesOf(expansion, coverage, hits, found.admission)
   if (bridges.size === 0) return plain
-  const scoreOf = (id: string) => (scores.find(id)?.score ?? 0) + top * (bridges.get(id)?.gain ?? 0)
+  const scoreOf = (id: string) => plain.scoreOf(id) + top * (bridges.get(id)?.gain ?? 0)
   const ids = new Set([...hits.map(({ id }) => id), ...bridges.keys()])
   const all = [...ids].map((id) => ({ id, score: scoreOf(id), terms: scores.find(id)?.terms ?? [] }))
-  const rounded = all.map((hit) => ({ hit, score: roundScore(hit.score) }))
-  rounded.sort((a, b) => b.score - a.score || (a.hit.id < b.hit.id ? -1 : 1))
-  return { hits: rounded.map(({ hit }) => hit), bridges, top, scoreOf }
+  return { hits: bestFirst(all), bridges, passages, top, scoreOf }
 }

@@ -1,19 +1,48 @@
 /** The index of one organisation, and how it follows the rows. */
-import { type Corpus, createCorpus, memoryOf, removeDocument, setDocument } from './corpus.ts'
+import {
+  addSegment,
+  type Corpus,
+  createCorpus,
+  memoryOf,
+  mergeFrom,
+  placeOf,
+  removeDocument,
+  seal,
+  setDocument,
+} from './corpus.ts'
 import type { LanguageOf } from './languages.ts'
+import { passagesOf } from './passages.ts'
 import { type OrgState, type SearchRows, wholeLetters } from './rows.ts'
-import { FIELD_COUNT, termsOf } from './terms.ts'
+import type { Segment } from './segment.ts'
+import { sizeOf, stringAt } from './string-table.ts'
+import { FIELD_COUNT, PASSAGE_FIELD_COUNT, passageTermsOf, termsOf } from './terms.ts'
 
-export interface OrgIndex {
-  readonly epoch: string
+/** What is searched. */
+export interface SearchedTexts {
+  /** Nodes, by their ids. */
   readonly texts: Corpus
+  /** The passages of those that have several, by `passageId`: from the first on without gaps. */
+  readonly passages: Corpus
+}
+
+export interface OrgIndex extends SearchedTexts {
+  readonly epoch: string
   /** The organisation's versions up to which changed and deleted nodes are indexed. */
   nodes: number
   tombstones: number
 }
 
+/** Passages of one node that are indexed: the first ones. */
+const MOST_PASSAGES = 64
+
 export function createOrgIndex(epoch: string): OrgIndex {
-  return { epoch, texts: createCorpus(FIELD_COUNT), nodes: 0, tombstones: 0 }
+  const [texts, passages] = [createCorpus(FIELD_COUNT), createCorpus(PASSAGE_FIELD_COUNT)]
+  return { epoch, texts, passages, nodes: 0, tombstones: 0 }
+}
+
+/** @param n of the passages of the node, from 0 */
+export function passageId(nodeId: string, n: number): string {
+  return `${nodeId}#${n}`
 }
 
 /**
@@ -34,7 +63,7 @@ export function catchUp(
     index.nodes = changed
     if (isOver()) return false
   }
-  for (const { node_id } of rows.tombstonesAfter(orgId, index.tombstones)) removeDocument(index.texts, node_id)
+  for (const { node_id } of rows.tombstonesAfter(orgId, index.tombstones)) removeNode(index, node_id)
   index.nodes = state.version
   index.tombstones = state.version
   return true
@@ -53,24 +82,68 @@ export interface IndexedNode {
 }
 
 /** Adds the node or replaces it. */
-export function setNode(index: OrgIndex, node: IndexedNode, languageOf: LanguageOf): void {
+export function setNode({ texts, passages }: SearchedTexts, node: IndexedNode, languageOf: LanguageOf): void {
   const { id, title, tags, updated_at, beginning } = node
-  const terms = termsOf(languageOf, title, beginning, JSON.parse(tags) as string[]) // written by index-node.ts
-  setDocument(index.texts, { id, terms, time: Date.parse(updated_at) })
+  const time = Date.parse(updated_at)
+  const { language, terms } = termsOf(languageOf, title, beginning, JSON.parse(tags) as string[]) // written by index-node.ts
+  setDocument(texts, { id, terms, time })
+  removePassages(passages, id)
+  for (const [n, { text }] of passagesOf(title, beginning).slice(0, MOST_PASSAGES).entries())
+    setDocument(passages, { id: passageId(id, n), terms: passageTermsOf(language, title, text), time })
+}
+
+export function removeNode({ texts, passages }: SearchedTexts, id: string): void {
+  removeDocument(texts, id)
+  removePassages(passages, id)
+}
+
+function removePassages(passages: Corpus, id: string): void {
+  for (let n = 0; placeOf(passages, passageId(id, n)) !== undefined; n++) removeDocument(passages, passageId(id, n))
+}
+
+/** Segments of the same nodes. */
+export interface SegmentPair {
+  readonly texts: Segment
+  readonly passages: Segment
+}
+
+/** Makes segments of what is live. */
+export function sealIndex({ texts, passages }: SearchedTexts): SegmentPair {
+  return { texts: seal(texts), passages: seal(passages) }
+}
+
+/** Adds segments that are newer than the others: the nodes that they hold are dead in those, with all their passages. */
+export function addSegments({ texts, passages }: SearchedTexts, added: SegmentPair): void {
+  const { ids } = added.texts
+  for (let n = 0; n < sizeOf(ids); n++) removePassages(passages, stringAt(ids, n))
+  addSegment(texts, added.texts)
+  addSegment(passages, added.passages)
+}
+
+/**
+ * Makes one pair of the segments from the number `from` on; others may run at each `yield`, and may change nodes or seal. What
+ * changes meanwhile may be in one of the two and not in the other: it is to be read again after them.
+ */
+export function* mergeSegments(
+  { texts, passages }: SearchedTexts,
+  from: number,
+): Generator<undefined, SegmentPair, undefined> {
+  const to = texts.frozen.length
+  return { texts: yield* mergeFrom(texts, from, to), passages: yield* mergeFrom(passages, from, to) }
 }
 
 /** Bytes of an index without documents. */
 const EMPTY = 20_000
 
 /** Estimated bytes of memory. */
-export function memoryOfIndex({ texts }: OrgIndex): number {
-  return EMPTY + memoryOf(texts)
+export function memoryOfIndex({ texts, passages }: SearchedTexts): number {
+  return EMPTY + memoryOf(texts) + memoryOf(passages)
 }
 
-/** Documents, and terms with repetitions, from which on what is live is sealed: about 20 MB of heap. */
-const LARGE = { documents: 1_000, terms: 300_000 } as const
+/** Nodes, and terms of nodes and passages with repetitions, from which on what is live is sealed: about 20 MB of heap. */
+const LARGE = { nodes: 1_000, terms: 300_000 } as const
 
-/** Whether what is live is to become a segment. */
-export function isLarge({ texts: { live } }: OrgIndex): boolean {
-  return live.documents.size >= LARGE.documents || live.size >= LARGE.terms
+/** Whether what is live is to become segments. */
+export function isLarge({ texts, passages }: SearchedTexts): boolean {
+  return texts.live.documents.size >= LARGE.nodes || texts.live.size + passages.live.size >= LARGE.terms
 }

@@ -16,6 +16,7 @@ import type { LanguageOf } from './languages.ts'
 import { type ExpansionDepth, LEVELS, type Level } from './levels.ts'
 import { withinLimits } from './limits.ts'
 import { bestHits, unbridged, withBridges } from './matches.ts'
+import type { SearchedTexts } from './org-index.ts'
 import { parseQuery, type Query } from './query.ts'
 import { parseQuestion } from './query-syntax.ts'
 import { type Match, MOST_NODES, rankNodes } from './ranking.ts'
@@ -57,16 +58,17 @@ export interface Retrieved {
 const BEST_FOR_HUBS = 100
 
 /**
- * `corpus` and `rows` are of one moment. The answer depends on the question and on what they hold, not on the order in which
+ * `searched` and `rows` are of one moment. The answer depends on the question and on what they hold, not on the order in which
  * it came. @throws what better-sqlite3 throws
  */
 export function retrieve(
-  corpus: Corpus,
+  searched: SearchedTexts,
   rows: SearchRows,
   languageOf: LanguageOf,
   orgId: string,
   question: SearchQuestion,
 ): Retrieved {
+  const { texts: corpus } = searched
   const level = LEVELS[question.expansion_depth]
   const scope = question.scope ?? {}
   const admission = admissionOf(corpus, rows, scope)
@@ -74,13 +76,14 @@ export function retrieve(
   const query = parseQuery(corpus, languageOf, parts.text === '' ? parts.titles.join(' ') : parts.text)
   const scores = scoreTerms(corpus, SEARCHED[query.searched], query.terms)
   const coverage: Coverage = { corpus, query, scores, concepts: new Map() }
-  const found = bestHits(corpus, rows, scores, parts, admission, level.hops === 0 ? question.top_k : BEST_FOR_HUBS)
+  const wanted = { hits: question.top_k, ids: level.hops === 0 ? 0 : BEST_FOR_HUBS }
+  const found = bestHits(searched, rows, coverage, parts, admission, wanted)
   const expansion: Expansion = {
     corpus,
     rows,
     follow: followOf(level, scope),
     admission,
-    best: found.hits.map(({ id }) => id),
+    best: found.ids,
     places: new Map(),
   }
   const bridged = level.hops === 0 ? unbridged(scores, found) : withBridges(expansion, coverage, found)

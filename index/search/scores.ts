@@ -41,7 +41,7 @@ export interface Admission {
 }
 
 /** What a term adds to a score in a field. */
-interface ScorePart {
+export interface ScorePart {
   readonly term: string
   readonly field: number
   /** Occurrences in the document. */
@@ -60,6 +60,7 @@ export interface Scores {
   explain(id: string): readonly ScorePart[]
   /** Undefined where no term occurs in the document, or there is none. */
   find(id: string): Hit | undefined
+  at(place: Place): Hit | undefined
   /** The first `limit` by score, rounded to 6 digits, equals by id. */
   best(limit: number, admission?: Admission): readonly ScoredHit[]
 }
@@ -97,10 +98,15 @@ interface List {
 /**
  * Of distinct `terms`, in the order given. Equal to MiniSearch's `search` with `combineWith: OR` and exact averages, divided by
  * the number of terms that match: MiniSearch multiplies by it, without a switch; dividing again gains 1.4 to 6.1 points of
- * nDCG@10. Valid until the corpus changes.
+ * nDCG@10. Valid until a corpus changes. Rarity and mean lengths are those of `counted`.
  */
-export function scoreTerms(corpus: Corpus, searched: readonly SearchedField[], terms: readonly WeightedTerm[]): Scores {
-  const lists = listsOf(corpus, searched, terms)
+export function scoreTerms(
+  corpus: Corpus,
+  searched: readonly SearchedField[],
+  terms: readonly WeightedTerm[],
+  counted = corpus,
+): Scores {
+  const lists = listsOf(corpus, searched, terms, counted)
   const ofFrozen = (part: Frozen, i: number, document: number): CountedTerms => ({
     countOf: (list) => countIn(part, list, i, document),
     lengthOf: (field) => part.segment.lengths[field]?.[document] ?? 0,
@@ -132,22 +138,32 @@ export function scoreTerms(corpus: Corpus, searched: readonly SearchedField[], t
       const hit = at(place)
       if (hit) hits.push({ ...hit, id: idAt(corpus, place) })
     }
-    const rounded = hits.map((hit) => ({ hit, score: roundScore(hit.score) }))
-    rounded.sort((a, b) => b.score - a.score || (a.hit.id < b.hit.id ? -1 : 1))
-    return rounded.slice(0, limit).map(({ hit }) => hit)
+    return bestFirst(hits).slice(0, limit)
   }
-  return { explain, find, best }
+  return { explain, find, at, best }
+}
+
+/** By score, rounded to 6 digits, equals by id. */
+export function bestFirst<T extends { readonly id: string; readonly score: number }>(hits: readonly T[]): T[] {
+  const rounded = hits.map((hit) => ({ hit, score: roundScore(hit.score) }))
+  rounded.sort((a, b) => b.score - a.score || (a.hit.id < b.hit.id ? -1 : 1))
+  return rounded.map(({ hit }) => hit)
 }
 
 /** By term, then by field: the order in which MiniSearch adds. */
-function listsOf(corpus: Corpus, searched: readonly SearchedField[], terms: readonly WeightedTerm[]): List[] {
-  const count = documentCount(corpus)
-  const averages = searched.map(({ field }) => averageLength(corpus, field))
+function listsOf(
+  corpus: Corpus,
+  searched: readonly SearchedField[],
+  terms: readonly WeightedTerm[],
+  counted: Corpus,
+): List[] {
+  const count = documentCount(counted)
+  const averages = searched.map(({ field }) => averageLength(counted, field))
   return terms.flatMap(({ term, weight }, n) => {
     const ranks = ranksOf(corpus, term)
     const live = livePostings(corpus.live, term)
     return searched.flatMap((one, i): List[] => {
-      const matching = documentFrequency(corpus, one.field, term, ranks)
+      const matching = documentFrequency(counted, one.field, term, counted === corpus ? ranks : undefined)
       if (matching === 0) return []
       const of = { term: n, weight, idf: idfOf(count, matching), searched: one, average: averages[i] ?? 0 }
       return [{ ...of, ranks, live: live?.get(one.field) }]

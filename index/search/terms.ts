@@ -26,11 +26,25 @@ export const SEARCHED: Readonly<Record<SearchedIn, readonly SearchedField[]>> = 
   title: [inTitle],
 }
 
-/** By field. About 4 µs for each word. @param text Markdown */
-export function termsOf(languageOf: LanguageOf, title: string, text: string, tags: readonly string[]): string[][] {
+/** A passage has the first two of these fields. */
+export const PASSAGE_FIELD_COUNT = 2
+
+/** By field, and the language. About 4 µs for each word. @param text Markdown */
+export function termsOf(
+  languageOf: LanguageOf,
+  title: string,
+  text: string,
+  tags: readonly string[],
+): { language: Language; terms: string[][] } {
   const all = `${title}\n${proseOf(text).text}`
   const language = languageOf(all)
-  return [contentTerms(all, language), allTerms(title, language), [...tags], [language], titleWords(title)]
+  const terms = [contentTerms(all, language), allTerms(title, language), [...tags], [language], titleWords(title)]
+  return { language, terms }
+}
+
+/** By field. @param text with title and heading */
+export function passageTermsOf(language: Language, title: string, text: string): string[][] {
+  return [contentTerms(text, language), allTerms(title, language)]
 }
 
 /** The language in which the document was indexed; English where there is none. */

@@ -1,9 +1,18 @@
 /** An organisation's index as if some nodes had other contents: for one question, and without a change of the index. */
-import { addSegment, type Corpus, createCorpus, type Frozen, frozenLive, removeDocument, seal } from './corpus.ts'
+import { addSegment, type Corpus, createCorpus, type Frozen, frozenLive } from './corpus.ts'
 import type { LanguageOf } from './languages.ts'
-import { createOrgIndex, isLarge, type OrgIndex, setNode } from './org-index.ts'
+import {
+  addSegments,
+  createOrgIndex,
+  isLarge,
+  type OrgIndex,
+  passageId,
+  removeNode,
+  type SegmentPair,
+  sealIndex,
+  setNode,
+} from './org-index.ts'
 import { type DescribedNode, INDEXED_BYTES, type SearchRows, wholeLetters } from './rows.ts'
-import type { Segment } from './segment.ts'
 import { sizeOf, stringAt } from './string-table.ts'
 
 /** A node as it is somewhere else than on main. */
@@ -34,19 +43,19 @@ export interface View {
 /** The nodes of a view, indexed. */
 export interface PreparedView {
   readonly view: View
-  readonly segments: readonly Segment[]
+  readonly segments: readonly SegmentPair[]
 }
 
 /** Indexes the nodes; others may run at each `yield`. */
 export function* prepareView(view: View, languageOf: LanguageOf): Generator<undefined, PreparedView, undefined> {
   const index = createOrgIndex(view.epoch)
-  const segments: Segment[] = []
+  const segments: SegmentPair[] = []
   for (const node of view.nodes) {
     setNode(index, { ...node, beginning: beginningOf(node.text) }, languageOf)
-    if (isLarge(index)) segments.push(seal(index.texts))
+    if (isLarge(index)) segments.push(sealIndex(index))
     yield
   }
-  segments.push(seal(index.texts))
+  segments.push(sealIndex(index))
   return { view, segments }
 }
 
@@ -68,8 +77,7 @@ export function viewOf(
   const state = rows.orgState(orgId)
   if (state?.epoch !== view.epoch || hasMoved(rows, orgId, view)) return undefined
   const deleted = view.nodes.map(({ id }) => id).filter((id) => rows.describe(id) === undefined)
-  const texts = corpusOf(index.texts, segments, [...view.gone, ...deleted])
-  return { index: { ...index, texts }, rows: rowsOf(rows, view.nodes) }
+  return { index: indexOf(index, segments, [...view.gone, ...deleted]), rows: rowsOf(rows, view.nodes) }
 }
 
 function hasMoved(rows: SearchRows, orgId: string, { version, branch, nodes, gone }: View): boolean {
@@ -79,14 +87,25 @@ function hasMoved(rows: SearchRows, orgId: string, { version, branch, nodes, gon
   return changed.some((id) => !known.has(id) && (branch === undefined || rows.hasBranch(id, branch)))
 }
 
-function corpusOf(corpus: Corpus, segments: readonly Segment[], gone: readonly string[]): Corpus {
+function indexOf(index: OrgIndex, segments: readonly SegmentPair[], gone: readonly string[]): OrgIndex {
+  const replaced = segments.flatMap(({ texts: { ids } }) =>
+    Array.from({ length: sizeOf(ids) }, (_, n) => stringAt(ids, n)),
+  )
+  const differing = [...replaced, ...gone]
+  const texts = corpusOf(index.texts, differing)
+  const firstPassages = differing.map((id) => passageId(id, 0))
+  const view = { ...index, texts, passages: corpusOf(index.passages, firstPassages) }
+  for (const pair of segments) addSegments(view, pair)
+  for (const id of gone) removeNode(view, id)
+  return view
+}
+
+/** With marks of its own; what is live is frozen if some of these documents are. */
+function corpusOf(corpus: Corpus, differing: readonly string[]): Corpus {
   const { fieldCount, frozen, live } = corpus
-  const replaced = segments.flatMap(({ ids }) => Array.from({ length: sizeOf(ids) }, (_, n) => stringAt(ids, n)))
-  const isLiveKept = ![...replaced, ...gone].some((id) => live.documents.has(id))
+  const isLiveKept = !differing.some((id) => live.documents.has(id))
   const view = { ...createCorpus(fieldCount), frozen: frozen.map(copyOf), ...(isLiveKept ? { live } : {}) }
   if (!isLiveKept) addSegment(view, frozenLive(corpus))
-  for (const segment of segments) addSegment(view, segment)
-  for (const id of gone) removeDocument(view, id)
   return view
 }
 

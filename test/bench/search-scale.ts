@@ -72,7 +72,7 @@ function openAsker({ file, folder, orgId }: Place) {
   const indexes = openIndexes(openSnapshots(file), folder, memoryBytes, languageOf, (error) => console.error(error))
   const ask: Ask = async (query, expansion_depth) => {
     const question = { query, top_k: 10, expansion_depth, include_raw_text: false }
-    const found = await indexes.ask(orgId, ({ texts }, rows) => retrieve(texts, rows, languageOf, orgId, question))
+    const found = await indexes.ask(orgId, (index, rows) => retrieve(index, rows, languageOf, orgId, question))
     if (!found) throw new Error('The organisation is missing')
     return found
   }

@@ -1,14 +1,18 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import MiniSearch from 'minisearch'
+import { type Retrieved, retrieve, type SearchQuestion } from '../search/rows-in-memory.ts'
 import {
-  createSearchIndex,
-  type Retrieved,
-  retrieve,
-  type SearchIndex,
-  type SearchQuestion,
-  setDocument,
-} from '../search/rows-in-memory.ts'
+  type Asked,
+  buildIndex,
+  type Collection,
+  ndcg,
+  percent,
+  readCollection,
+  recall,
+  type Text,
+} from './search-collections.ts'
+import { pagesOf, wholeAndMean } from './search-pages.ts'
 import { openFts } from './search-peers.ts'
 
 /**
@@ -18,40 +22,26 @@ import { openFts } from './search-peers.ts'
  * nDCG@10 of the matches (linear gain, as trec_eval), recall@5 of `nodes` at depth deep with top_k 50, each times 100 and
  * averaged over the queries that have a relevant document; p50 in milliseconds with top_k 10; `plain` is MiniSearch as it
  * comes, `FTS5` is SQLite's with its Porter stemmer, both in memory and in the same run.
+ *
+ * A second table has the same collections, and pages that are made of their documents, by the whole texts alone and by the
+ * mean of those and the best passages; `npm run bench:search FOLDER pages` measures nothing else.
  */
-
-interface Text {
-  _id: string
-  title?: string
-  text: string
-}
-
-interface Asked {
-  text: string
-  /** By document. */
-  gains: Map<string, number>
-}
-
-/** A row of edges.tsv: source, target, type. */
-type Link = readonly [string, string, string]
-
-interface Collection {
-  corpus: Text[]
-  edges: Link[]
-  /** Only those with a relevant document. */
-  queries: Asked[]
-}
 
 const folder = process.argv[2] ?? '../shared/data/search'
 if (!existsSync(folder)) {
   console.log(`No collections: ${folder} does not exist. Give their folder as the first argument.`)
   process.exit(0)
 }
-const rows: Record<string, Record<string, string | number>> = {}
-for (const name of readdirSync(folder).sort()) {
-  if (existsSync(join(folder, name, 'corpus.jsonl'))) rows[name] = measure(readCollection(join(folder, name)))
-}
-console.table(rows)
+const names = readdirSync(folder)
+  .sort()
+  .filter((name) => existsSync(join(folder, name, 'corpus.jsonl')))
+const tableOf = (take: (collection: Collection) => Record<string, string | number>) =>
+  Object.fromEntries(names.map((name) => [name, take(readCollection(join(folder, name)))]))
+if (process.argv[3] !== 'pages') console.table(tableOf(measure))
+console.log('\nThe collections as they are')
+console.table(tableOf(wholeAndMean))
+console.log('\nPages of 1 to 30 of their documents')
+console.table(tableOf((collection) => wholeAndMean(pagesOf(collection))))
 
 function measure({ corpus, edges, queries }: Collection): Record<string, string | number> {
   const started = performance.now()
@@ -99,43 +89,6 @@ function measure({ corpus, edges, queries }: Collection): Record<string, string 
   }
 }
 
-/** With all documents indexed: a first question reads them. */
-function buildIndex(corpus: Text[], edges: Link[]): SearchIndex {
-  const index = createSearchIndex()
-  const { db } = index
-  const insert = db.prepare(
-    `insert into edge (org_id, holder, key, edge_type, source, target, connection_type, label)
-     select 'org', id, ?, 'connection', id, ?, ?, '' from node where id = ?`,
-  )
-  db.transaction(() => {
-    for (const { _id, title, text } of corpus)
-      setDocument(index, { id: _id, title: title ?? '', text, tags: [], updatedAt: '2026-01-01T00:00:00Z' })
-    for (const [n, [source, target, type]] of edges.entries()) insert.run(String(n), target, type, source)
-  })()
-  retrieve(index, { query: '', top_k: 1, expansion_depth: 'none', include_raw_text: false })
-  return index
-}
-
-function ndcg(ranked: string[], gains: Map<string, number>): number {
-  const discounted = (sum: number, gain: number, i: number) => sum + gain / Math.log2(i + 2)
-  const best = [...gains.values()].sort((a, b) => b - a)
-  const got = ranked.slice(0, 10).map((id) => gains.get(id) ?? 0)
-  return got.reduce(discounted, 0) / best.slice(0, 10).reduce(discounted, 0)
-}
-
-function recall(ranked: string[], gains: Map<string, number>): number {
-  return ranked.slice(0, 5).filter((id) => gains.has(id)).length / gains.size
-}
-
-function percent(
-  queries: Asked[],
-  ranked: string[][],
-  judge: (ranked: string[], gains: Map<string, number>) => number,
-): string {
-  const sum = queries.reduce((total, { gains }, i) => total + judge(ranked[i] ?? [], gains), 0)
-  return ((100 * sum) / queries.length).toFixed(2)
-}
-
 /** The ids of each answer, and the median of the times it took to get it, in milliseconds. */
 function askAll<T>(queries: Asked[], ask: (text: string) => T, idsOf: (answer: T) => string[]) {
   const times: number[] = []
@@ -147,36 +100,4 @@ function askAll<T>(queries: Asked[], ask: (text: string) => T, idsOf: (answer: T
   })
   times.sort((a, b) => a - b)
   return { ranked, median: times[Math.floor(times.length / 2)] ?? 0 }
-}
-
-function readCollection(path: string): Collection {
-  const gains = new Map<string, Map<string, number>>()
-  for (const [query = '', document = '', score] of readTable(join(path, 'qrels.tsv')).slice(1)) {
-    if (Number(score) <= 0) continue
-    const judged = gains.get(query) ?? new Map<string, number>()
-    gains.set(query, judged.set(document, Number(score)))
-  }
-  const queries = readTexts(join(path, 'queries.jsonl')).flatMap(({ _id, text }) => {
-    const judged = gains.get(_id)
-    return judged ? [{ text, gains: judged }] : []
-  })
-  const edgesFile = join(path, 'edges.tsv')
-  const edges = existsSync(edgesFile)
-    ? readTable(edgesFile).map(([source = '', target = '', type = '']): Link => [source, target, type])
-    : []
-  return { corpus: readTexts(join(path, 'corpus.jsonl')), edges, queries }
-}
-
-function readTexts(file: string): Text[] {
-  return readLines(file).map((line): Text => JSON.parse(line))
-}
-
-function readTable(file: string): string[][] {
-  return readLines(file).map((line) => line.split('\t'))
-}
-
-function readLines(file: string): string[] {
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
 }

@@ -196,6 +196,6 @@ function ask(index: SearchIndex, question: SearchQuestion): [Retrieved, Looked] 
     const own = made.get(index) ?? createOrgIndex(state.epoch)
     made.set(index, own)
     catchUp(own, rows, orgId, state, languageOf, () => false)
-    return [retrieve(own.texts, counting, languageOf, orgId, question), looked]
+    return [retrieve(own, counting, languageOf, orgId, question), looked]
   })
 }

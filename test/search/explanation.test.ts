@@ -8,18 +8,22 @@ import { createSearchIndex, type Retrieved, retrieve } from './rows-in-memory.ts
 /** Scores have 6 digits, as have the parts that they are made of. */
 const isClose = (one: number, other: number) => Math.abs(one - other) <= 1e-5 * Math.max(Math.abs(one), 1)
 
+type Match = Retrieved['matches'][number]
+
 const sumOf = (parts: readonly { score: number }[]) => parts.reduce((sum, { score }) => sum + score, 0)
 
 /** Whoever knows the formulas can compute each score from what the answer says. */
 function expectExplained({ matches, nodes }: Retrieved): void {
   for (const { score, explanation, bridge } of matches) {
     if (explanation === undefined) throw new Error('A match is not explained')
-    const total = sumOf(explanation.terms) + (explanation.bridge?.score ?? 0)
+    const { terms, passage } = explanation
+    const words = passage === undefined ? sumOf(terms) : (sumOf(terms) + sumOf(passage.terms)) / 2
+    const total = words + (explanation.bridge?.score ?? 0)
     expect(isClose(total, score), `${total} for ${score}`).to.equal(true)
     expect(explanation.bridge && { from: explanation.bridge.from, words: explanation.bridge.words }).to.deep.equal(
       bridge,
     )
-    for (const { weight, idf, count, length, average_length, score: part } of explanation.terms) {
+    for (const { weight, idf, count, length, average_length, score: part } of [...terms, ...(passage?.terms ?? [])]) {
       const said = (weight * idf * count * 2.2) / (count + 1.2 * (0.25 + (0.75 * length) / average_length))
       expect(isClose(said, part), `${said} for ${part}`).to.equal(true)
     }
@@ -44,15 +48,19 @@ function expectExplained({ matches, nodes }: Retrieved): void {
 describe('search: explanations', () => {
   it('add up to each score, by the formulas of the document, whatever is asked', () => {
     let gained = 0
+    const withPassage: Match[] = []
     fc.assert(
       fc.property(edits, aQuestion, fc.constantFrom(...DEPTHS), (done, question, expansion_depth) => {
         const answer = retrieve(perform(createSearchIndex(), done), { ...question, expansion_depth, explain: true })
         expectExplained(answer)
+        withPassage.push(...answer.matches.filter(({ explanation }) => explanation?.passage))
         gained += answer.nodes.filter(({ explanation }) => explanation?.edge).length
       }),
       { numRuns: 300 },
     )
     expect(gained, 'nodes that gained').to.be.above(50)
+    expect(withPassage.length, 'matches with passages').to.be.above(50)
+    for (const { passage } of withPassage) expect(passage?.line).to.be.above(0)
   })
 
   it('change nothing else, and are there only when they are asked for', () => {

@@ -131,20 +131,24 @@ describe('files of segments', () => {
     notes.db.close()
   })
 
-  it('replace a file of the same name that is of another epoch, and one that is damaged', async () => {
+  it('replace a file of the same name that is of another epoch, that lacks passages, and one that is damaged', async () => {
     const folder = join(base, 'replaced')
     const content = await readFile(join(seed, 'org', '4000-5000.seg'))
-    const segments = decodeSegments(content)?.segments ?? []
+    const [texts, passages] = decodeSegments(content)?.segments ?? []
+    if (!texts || !passages) throw new Error('A file holds no two segments')
+    const segments = { texts, passages }
     const path = join(folder, '4000-5000.seg')
     const origin = { ...wanted, from: 4_000, to: 5_000 }
     for (const before of [
-      Buffer.concat(encodeSegments(segments, { ...origin, epoch: 'other' })),
+      Buffer.concat(encodeSegments([texts, passages], { ...origin, epoch: 'other' })),
+      Buffer.concat(encodeSegments([texts], origin)),
       content.subarray(9),
     ]) {
       await mkdir(folder, { recursive: true })
       await writeFile(path, before)
       await writeSegments(folder, segments, origin)
-      expect(decodeSegments(await readFile(path))?.origin).to.deep.equal(origin)
+      const { origin: written, segments: both } = decodeSegments(await readFile(path)) ?? {}
+      expect([written, both?.length]).to.deep.equal([origin, 2])
     }
     const inode = await inodeOf(path)
     await writeSegments(folder, segments, origin)

@@ -115,10 +115,18 @@ const anId = fc.constantFrom(...IDS)
 
 const phrase = (maxLength: number) => fc.array(fc.constantFrom(...WORDS), { maxLength }).map((words) => words.join(' '))
 
+/** As it is, or in sections, each a passage of its own. */
+const aText = fc.oneof(
+  phrase(12),
+  fc
+    .array(fc.tuple(phrase(2), phrase(8)), { minLength: 1, maxLength: 12 })
+    .map((sections) => sections.map(([heading, text]) => `## ${heading}\n\n${text}`).join('\n\n')),
+)
+
 const aDocument = fc.record({
   id: anId,
   title: phrase(3),
-  text: phrase(12),
+  text: aText,
   tags: fc.uniqueArray(fc.constantFrom('red', 'blue'), { maxLength: 2 }),
   updatedAt: fc.constantFrom(...TIMES),
   commitId: fc.constantFrom('c1', 'c2'),

@@ -30,8 +30,8 @@ export function openOver(file: string, folder: string, memoryBytes = 2 ** 28): O
   const indexes = openIndexes(openSnapshots(file), folder, memoryBytes, counting, (error) => reports.push(error))
   const answer =
     (orgId: string, question: SearchQuestion) =>
-    ({ texts }: OrgIndex, rows: SearchRows): Retrieved =>
-      retrieve(texts, rows, languageOf, orgId, question)
+    (index: OrgIndex, rows: SearchRows): Retrieved =>
+      retrieve(index, rows, languageOf, orgId, question)
   return {
     indexes,
     reports,

@@ -124,8 +124,8 @@ export function removeNode(index: SearchIndex, id: string): void {
 
 /** Takes in what has changed, as the search thread does, and answers. */
 export function retrieve(index: SearchIndex, question: SearchQuestion): Retrieved {
-  return whenCaughtUp(index, ({ rows, orgId, index: { texts } }) => {
-    const { connections, ...answer } = retrieveFrom(texts, rows, languageOf, orgId, question)
+  return whenCaughtUp(index, ({ rows, orgId, index: searched }) => {
+    const { connections, ...answer } = retrieveFrom(searched, rows, languageOf, orgId, question)
     return { ...answer, connections: connections.map(toGraphEdge) }
   })
 }

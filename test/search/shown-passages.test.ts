@@ -1,6 +1,7 @@
 /** Passages in an answer instead of whole texts. */
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { proseOf } from '../../index/search/prose.ts'
 import { aQuestion, ask, child, edits, indexOf, note, perform } from './notes.ts'
 import { createSearchIndex, type Retrieved, retrieve } from './rows-in-memory.ts'
 
@@ -75,7 +76,7 @@ describe('search: passages of an answer', () => {
         expect(all.flat().reduce((sum, passage) => sum + passage.text.length, 0)).to.be.at.most(max_chars)
         for (const [n, some] of all.entries()) {
           expect(some.length).to.be.at.most(3)
-          for (const passage of some) expect(whole.nodes[n]?.text_content).to.include(passage.text)
+          for (const passage of some) expect(proseOf(whole.nodes[n]?.text_content ?? '').text).to.include(passage.text)
         }
       }),
       { numRuns: 200 },

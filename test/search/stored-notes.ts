@@ -17,12 +17,23 @@ function wordsOf(random: Random, count: number): string {
   return Array.from({ length: count }, () => wordOf(random)).join(' ')
 }
 
+/** Every fourth has passages, up to seven. */
+function textOf(random: Random): string {
+  const text = wordsOf(random, 1 + random.below(8))
+  if (random.below(4) > 0) return text
+  const sections = Array.from(
+    { length: 1 + random.below(6) },
+    () => `## Part\n\n${wordsOf(random, 1 + random.below(8))}`,
+  )
+  return [text, ...sections].join('\n\n')
+}
+
 /** Writes the document of this number, or changes it. */
 function setNote(rows: SearchIndex, random: Random, n: number): void {
   setDocument(rows, {
     id: `n${n}`,
     title: wordsOf(random, 2),
-    text: wordsOf(random, 1 + random.below(8)),
+    text: textOf(random),
     tags: random.below(5) === 0 ? ['sea'] : [],
     updatedAt: new Date(Date.UTC(2026, 0, 1 + random.below(300))).toISOString(),
   })
@@ -61,6 +72,6 @@ export function answersAnew({ rows, orgId }: SearchIndex, questions: readonly Se
     if (state === undefined) throw new Error('The organisation is missing')
     const anew = createOrgIndex(state.epoch)
     catchUp(anew, rows, orgId, state, languageOf, () => false)
-    return questions.map((question) => JSON.stringify(retrieve(anew.texts, rows, languageOf, orgId, question)))
+    return questions.map((question) => JSON.stringify(retrieve(anew, rows, languageOf, orgId, question)))
   })
 }

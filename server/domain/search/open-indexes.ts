@@ -2,11 +2,20 @@
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ANALYZER_VERSION } from '../../../index/search/analyzer.ts'
-import { addSegment, documentCount, liveCountOf, mergeFrom, seal } from '../../../index/search/corpus.ts'
+import { documentCount, liveCountOf } from '../../../index/search/corpus.ts'
 import type { LanguageOf } from '../../../index/search/languages.ts'
-import { catchUp, createOrgIndex, isLarge, memoryOfIndex, type OrgIndex } from '../../../index/search/org-index.ts'
+import {
+  addSegments,
+  catchUp,
+  createOrgIndex,
+  isLarge,
+  memoryOfIndex,
+  mergeSegments,
+  type OrgIndex,
+  type SegmentPair,
+  sealIndex,
+} from '../../../index/search/org-index.ts'
 import type { OrgState, SearchRows } from '../../../index/search/rows.ts'
-import type { Segment } from '../../../index/search/segment.ts'
 import type { Snapshots } from '../../../index/search/snapshots.ts'
 import { type Range, readSegments, writeSegments } from './segment-files.ts'
 
@@ -115,8 +124,7 @@ export function openIndexes(
       return []
     })
     for (const { segments, to } of stored) {
-      const [texts] = segments
-      if (texts) addSegment(index.texts, texts)
+      addSegments(index, segments)
       index.nodes = to
     }
     return { index, ranges: stored.map(({ from, to }) => ({ from, to })), isMerging: false, held: nothing }
@@ -124,9 +132,9 @@ export function openIndexes(
 
   const sealAndTidy = async (orgId: string, one: OpenIndex): Promise<void> => {
     const range = { from: one.ranges.at(-1)?.to ?? 0, to: one.index.nodes }
-    const segment = seal(one.index.texts)
+    const sealed = sealIndex(one.index)
     one.ranges = [...one.ranges, range]
-    await write(orgId, one, [segment], range)
+    await write(orgId, one, sealed, range)
     if (!one.isMerging) void tidy(orgId, one)
   }
 
@@ -136,11 +144,11 @@ export function openIndexes(
     try {
       for (let from = firstToMerge(one); from !== undefined; from = firstToMerge(one)) {
         const { frozen } = one.index.texts
-        const merged = await inSlices(mergeFrom(one.index.texts, from), () => open.get(orgId) === one)
+        const merged = await inSlices(mergeSegments(one.index, from), () => open.get(orgId) === one)
         if (merged === undefined) return
         const range = { from: one.ranges[from]?.from ?? 0, to: one.ranges[frozen.length - 1]?.to ?? 0 }
         one.ranges = [...one.ranges.slice(0, from), range, ...one.ranges.slice(frozen.length)]
-        await write(orgId, one, [merged], range)
+        await write(orgId, one, merged, range)
       }
     } finally {
       one.isMerging = false
@@ -148,7 +156,7 @@ export function openIndexes(
   }
 
   /** The rows first: a file must not outlive the versions that it is named by. */
-  const write = async (orgId: string, { index }: OpenIndex, segments: readonly Segment[], range: Range) => {
+  const write = async (orgId: string, { index }: OpenIndex, segments: SegmentPair, range: Range) => {
     const origin = { analyzer: ANALYZER_VERSION, epoch: index.epoch, ...range }
     try {
       await snapshots.sync()

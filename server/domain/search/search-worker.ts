@@ -32,7 +32,7 @@ async function start(): Promise<void> {
     const prepared = view && (await inSlices(prepareView(view, languageOf)))
     const found = await indexes.ask(orgId, (index, rows) => {
       const searched = prepared === undefined ? { index, rows } : viewOf(index, rows, orgId, prepared)
-      return searched ? retrieve(searched.index.texts, searched.rows, languageOf, orgId, question) : 'moved'
+      return searched ? retrieve(searched.index, searched.rows, languageOf, orgId, question) : 'moved'
     })
     if (found === undefined) return { kind: 'missing' }
     if (found === 'moved') return { kind: 'moved' }

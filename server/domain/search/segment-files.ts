@@ -5,7 +5,7 @@ import { makeFolder, replaceFile } from '../../../gitstore/durable.ts'
 import { codeOf } from '../../../gitstore/errors.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
 import { isTemporary } from '../../../gitstore/temporary-names.ts'
-import type { Segment } from '../../../index/search/segment.ts'
+import type { SegmentPair } from '../../../index/search/org-index.ts'
 import { decodeSegments, encodeSegments, type Origin } from '../../../index/search/segment-file.ts'
 
 /** The documents that changed last in (from, to], by the organisation's versions. */
@@ -15,7 +15,7 @@ export interface Range {
 }
 
 export interface StoredSegments extends Range {
-  readonly segments: readonly Segment[]
+  readonly segments: SegmentPair
 }
 
 type Wanted = Pick<Origin, 'analyzer' | 'epoch'>
@@ -82,19 +82,20 @@ async function contentOf(path: string): Promise<Buffer | undefined> {
 }
 
 /** Undefined where the file is damaged, or of something else. */
-function segmentsIn(content: Buffer, { analyzer, epoch, from, to }: Origin): readonly Segment[] | undefined {
-  const { origin, segments } = decodeSegments(content) ?? {}
+function segmentsIn(content: Buffer, { analyzer, epoch, from, to }: Origin): SegmentPair | undefined {
+  const { origin, segments: [texts, passages] = [] } = decodeSegments(content) ?? {}
   const isWanted = origin?.analyzer === analyzer && origin.epoch === epoch && origin.from === from && origin.to === to
-  return isWanted ? segments : undefined
+  return isWanted && texts && passages ? { texts, passages } : undefined
 }
 
 /** Writes the file unless it is there already, then removes those that it covers. @throws system errors; GitError storage_full, storage_readonly, storage_error */
-export async function writeSegments(folder: string, segments: readonly Segment[], origin: Origin): Promise<void> {
+export async function writeSegments(folder: string, { texts, passages }: SegmentPair, origin: Origin): Promise<void> {
   const { from, to } = origin
   await makeFolder(folder)
   const path = join(folder, nameOf(origin))
   const content = await contentOf(path)
-  if (!content || !segmentsIn(content, origin)) await replaceFile(path, Buffer.concat(encodeSegments(segments, origin)))
+  if (!content || !segmentsIn(content, origin))
+    await replaceFile(path, Buffer.concat(encodeSegments([texts, passages], origin)))
   for (const name of await namesIn(folder)) {
     const range = rangeOf(name)
     if (range && name !== nameOf(origin) && range.from >= from && range.to <= to)
