@@ -67,6 +67,9 @@ function rangeOf(req: Request, etag: string, size: number): { from: number; to: 
   const ifRange = req.get('If-Range')
   if (req.method !== 'GET' || (ifRange !== undefined && ifRange !== etag)) return undefined
   const ranges = req.range(size)
+  // The package refuses more last bytes than there are, which are the whole file. Source: RFC 9110, 14.1.2.
+  if (ranges === -1 && size > 0 && /^bytes=\s*-0*[1-9]\d*\s*$/i.test(req.get('Range') ?? ''))
+    return { from: 0, to: size }
   if (ranges === -1) return 'none'
   if (ranges === undefined || ranges === -2 || ranges.type !== 'bytes' || ranges.length !== 1) return undefined
   const [range] = ranges

@@ -147,6 +147,7 @@ describe('contents', () => {
           'bytes=10-19': part(10, 20),
           'bytes=5-': part(5, size),
           'bytes=-7': part(size - 7, size),
+          [`bytes=-${size + 1_000}`]: part(0, size),
           [`bytes=${size - 1}-`]: part(size - 1, size),
           [`bytes=0-${size + 100}`]: part(0, size),
           'bytes=0-1,5-6': whole,

@@ -25,6 +25,9 @@ const inSlot = openSlots({
   refusal: 'Others read files just now; try again',
 })
 
+/** Bytes that the buffers of a connection take, however slow its client is: they need no slot. */
+const withoutSlot = 65_536
+
 /** The first bytes of blobs, by folder and id. */
 const starts = new LRUCache<string, Buffer>({ maxSize: 4_000_000, sizeCalculation: (start) => start.length + 300 })
 
@@ -61,8 +64,23 @@ export async function readRaw(deps: Deps, actor: Actor, at: FileAt): Promise<Raw
   return {
     ...{ name, oid, size, isImmutable: isOid(at.branch) },
     ...mediaTypeOf(name, await startOf(repo, oid, size)),
-    send: (sink, range, signal) =>
-      inSlot(key, signal, () => pipeline(streamBlob(repo, oid, size, range, signal), sink, { signal })),
+    send: (sink, range, signal) => {
+      const send = () => sendParts(streamBlob(repo, oid, size, range, signal), sink, signal)
+      return range.to - range.from <= withoutSlot ? send() : inSlot(key, signal, send)
+    },
+  }
+}
+
+/** Ends with the fault of the first part while the sink can take another answer: a pipeline would destroy it. */
+async function sendParts(parts: AsyncGenerator<Uint8Array>, sink: Writable, signal: AbortSignal): Promise<void> {
+  try {
+    const first = await parts.next()
+    const all = async function* () {
+      for (let part = first; !part.done; part = await parts.next()) yield part.value
+    }
+    await pipeline(all, sink, { signal })
+  } finally {
+    await parts.return(undefined)
   }
 }
 
