@@ -15,14 +15,21 @@ interface Asked {
   readonly agent?: Agent
 }
 
+/** Of each request the answer, or what ended it: either may come before the rest is sent. */
+const answers = new WeakMap<ClientRequest, Promise<IncomingMessage>>()
+
 /** Resolves once the service reads the body: it has asked for it. */
 export async function started({ url, method, path, half, headers = {}, agent }: Asked): Promise<ClientRequest> {
   const { hostname, port } = new URL(url)
   const all = { 'content-type': 'application/json', expect: '100-continue', ...headers }
   const sent = httpRequest({ hostname, port, path, method, headers: all, ...(agent && { agent }) })
+  const answer = new Promise<IncomingMessage>((resolve, reject) => {
+    sent.once('response', resolve).on('error', reject)
+  })
+  answer.catch(() => {})
+  answers.set(sent, answer)
   sent.flushHeaders()
-  await once(sent, 'continue')
-  sent.on('error', () => {})
+  await Promise.race([once(sent, 'continue'), answer])
   sent.write(half)
   return sent
 }
@@ -32,11 +39,9 @@ export async function finished(
   sent: ClientRequest,
   rest: string | Buffer,
 ): Promise<{ readonly status: number; readonly text: string }> {
-  const answered = new Promise<IncomingMessage>((resolve, reject) => {
-    sent.once('response', resolve).once('error', reject)
-  })
   sent.end(rest)
-  const response = await answered
+  const response = await answers.get(sent)
+  if (response === undefined) throw new Error('The request was not begun by `started`')
   let text = ''
   for await (const chunk of response.setEncoding('latin1')) text += chunk
   return { status: response.statusCode ?? 0, text }
