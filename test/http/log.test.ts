@@ -67,12 +67,12 @@ describe('the log', () => {
   })
 
   it('has a line for each request, under the id that the answer carries', async () => {
-    const { headers } = await client(grove).get('/orgs/x/nodes')
+    const { headers } = await client(grove).get('/orgs/x/members')
     await said(new RegExp(`"${headers['x-request-id']}"`))
     const lines = grove.output().stderr.trim().split('\n')
     const requests = lines.map((line) => JSON.parse(line)).filter((line) => line.req?.id === headers['x-request-id'])
     expect(requests.map(({ req, res, op }) => [req.method, op, res.statusCode])).to.deep.equal([
-      ['GET', 'listNodes', 401],
+      ['GET', 'listMembers', 401],
     ])
   })
 
