@@ -2526,7 +2526,7 @@ export interface components {
             id: components["schemas"]["Uuid"];
             /** @description The name, for people to read. */
             name: string;
-            /** @description What it is about; `""` if nobody said so. */
+            /** @description What it is about; `""` if it has no description. */
             description: string;
             /** @description Whether anyone may read it. */
             published: boolean;

@@ -75,9 +75,9 @@ export function describeMatches(answer: Answering, hits: readonly ScoredHit[]): 
     unread -= source.length
     const best = bridged.passages.get(id)
     // Of a text that is cut the passages may be others.
-    const passage = best && source === start ? passagesOf(node?.title ?? '', source)[best.number] : undefined
-    const prose = proseOf(source).text
-    const shown = passage === undefined ? prose : prose.slice(passage.start, passage.end)
+    const prose = proseOf(source)
+    const passage = best && source === start ? passagesOf(node?.title ?? '', source, prose)[best.number] : undefined
+    const shown = passage === undefined ? prose.text : prose.text.slice(passage.start, passage.end)
     const bridge = bridged.bridges.get(id)
     return {
       node_id: id,

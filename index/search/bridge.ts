@@ -1,10 +1,11 @@
 /** Finds more matches by the rare names in the best ones: a hop through words, for questions that need two texts. */
 import { visitWords } from './analyzer.ts'
+import type { Admission } from './candidates.ts'
 import { documentCount, documentFrequency } from './corpus.ts'
 import { type Coverage, conceptsIn, titleShare } from './coverage.ts'
 import { type Expansion, hasEdges } from './expansion.ts'
 import { proseOf } from './prose.ts'
-import { type Admission, type ScoredHit, scoreTerms } from './scores.ts'
+import { type ScoredHit, scoreTerms } from './scores.ts'
 import { FIELD, languageIn, SEARCHED } from './terms.ts'
 
 /** What a node gains by the names that a match leads with. */

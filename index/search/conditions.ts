@@ -1,11 +1,11 @@
 /** What a question demands of its matches beside the words that rank them: phrases, titles, tags, and words left out. */
 import { allTerms, wordsOf } from './analyzer.ts'
+import type { Admission } from './candidates.ts'
 import type { Corpus } from './corpus.ts'
 import { proseOf } from './prose.ts'
 import type { QuestionParts } from './query-syntax.ts'
 import type { SearchRows } from './rows.ts'
 import { both, liveOf, withTerms } from './scope.ts'
-import type { Admission } from './scores.ts'
 import { isUnspaced } from './scripts.ts'
 import { fold, LANGUAGES } from './stems.ts'
 import { FIELD } from './terms.ts'

@@ -1,8 +1,9 @@
 /** The edges of nodes, and which of them an expansion of matches follows, within a budget of edges that are looked at. */
+
+import type { Admission } from './candidates.ts'
 import { type Corpus, type Place, placeOf } from './corpus.ts'
 import { type FollowedEdges, MOST_EDGES_AT, type SearchRows } from './rows.ts'
 import { admitsAt } from './scope.ts'
-import type { Admission } from './scores.ts'
 
 /** How one node is reached from another. */
 export type Relation = 'child' | 'parent' | 'connection'

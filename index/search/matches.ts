@@ -1,6 +1,7 @@
 /** The nodes that fit a question best, by its words, its syntax, and the names in other matches. */
 import { type BestPassage, bestPassages } from './best-passage.ts'
 import { type Bridge, bridgesOf } from './bridge.ts'
+import type { Admission } from './candidates.ts'
 import { conditionsOf, excludedPhrases, phraseTest, READ_FOR_PHRASES, strictPhrases } from './conditions.ts'
 import type { Coverage } from './coverage.ts'
 import type { Expansion } from './expansion.ts'
@@ -9,7 +10,7 @@ import type { QuestionParts } from './query-syntax.ts'
 import type { ScoreOf } from './ranking.ts'
 import type { SearchRows } from './rows.ts'
 import { both } from './scope.ts'
-import { type Admission, bestFirst, type ScoredHit, type Scores } from './scores.ts'
+import { bestFirst, type ScoredHit, type Scores } from './scores.ts'
 
 export interface BestHits {
   /** Best first, equals by id. */

@@ -12,6 +12,7 @@ import {
 } from './corpus.ts'
 import type { LanguageOf } from './languages.ts'
 import { passagesOf } from './passages.ts'
+import { proseOf } from './prose.ts'
 import { type OrgState, type SearchRows, wholeLetters } from './rows.ts'
 import type { Segment } from './segment.ts'
 import { sizeOf, stringAt } from './string-table.ts'
@@ -85,10 +86,11 @@ export interface IndexedNode {
 export function setNode({ texts, passages }: SearchedTexts, node: IndexedNode, languageOf: LanguageOf): void {
   const { id, title, tags, updated_at, beginning } = node
   const time = Date.parse(updated_at)
-  const { language, terms } = termsOf(languageOf, title, beginning, JSON.parse(tags) as string[]) // written by index-node.ts
+  const prose = proseOf(beginning)
+  const { language, terms } = termsOf(languageOf, title, prose.text, JSON.parse(tags) as string[]) // written by index-node.ts
   setDocument(texts, { id, terms, time })
   removePassages(passages, id)
-  for (const [n, { text }] of passagesOf(title, beginning).slice(0, MOST_PASSAGES).entries())
+  for (const [n, { text }] of passagesOf(title, beginning, prose).slice(0, MOST_PASSAGES).entries())
     setDocument(passages, { id: passageId(id, n), terms: passageTermsOf(language, title, text), time })
 }
 

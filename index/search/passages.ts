@@ -38,8 +38,7 @@ interface Unit extends Span {
  *
  * @param source Markdown
  */
-export function passagesOf(title: string, source: string): Passage[] {
-  const prose = proseOf(source)
+export function passagesOf(title: string, source: string, prose = proseOf(source)): Passage[] {
   const lineAt = lineCounter(source)
   const passages: Passage[] = []
   for (const section of sectionsOf(prose)) {

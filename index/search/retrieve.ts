@@ -8,6 +8,7 @@ import {
   type RetrievedMatch,
   type RetrievedNode,
 } from './answer.ts'
+import type { Admission } from './candidates.ts'
 import { type Corpus, documentCount } from './corpus.ts'
 import type { Coverage } from './coverage.ts'
 import { edgesAmong } from './edges-among.ts'
@@ -22,8 +23,8 @@ import { parseQuestion } from './query-syntax.ts'
 import { type Match, MOST_NODES, rankNodes } from './ranking.ts'
 import type { SearchRows } from './rows.ts'
 import { admissionOf, type Scope } from './scope.ts'
-import { type Admission, roundScore, scoreTerms } from './scores.ts'
-import { bestPassages, type ShowText, wholeTexts } from './shown-text.ts'
+import { roundScore, scoreTerms } from './scores.ts'
+import { type ShowText, showPassages, showWholeTexts } from './shown-text.ts'
 import { SEARCHED } from './terms.ts'
 
 /** As in spec/openapi.yaml; the caller has checked its shape. */
@@ -125,8 +126,8 @@ function showText(
   question: SearchQuestion,
 ): ShowText | undefined {
   const { include_raw_text, max_chars } = question
-  if (include_raw_text === 'passages') return bestPassages(rows, corpus, query, max_chars)
-  return include_raw_text ? wholeTexts(rows, max_chars) : undefined
+  if (include_raw_text === 'passages') return showPassages(rows, corpus, query, max_chars)
+  return include_raw_text ? showWholeTexts(rows, max_chars) : undefined
 }
 
 function hintOf(corpus: Corpus, query: Query, admission: Admission | undefined): Hint | undefined {

@@ -1,7 +1,8 @@
 /** Which nodes a question admits. */
+
+import type { Admission } from './candidates.ts'
 import { type Corpus, type CorpusDocument, type Place, placeOf, ranksOf, shortIdOf } from './corpus.ts'
 import type { SearchRows } from './rows.ts'
-import type { Admission } from './scores.ts'
 import { sizeOf } from './string-table.ts'
 import { FIELD } from './terms.ts'
 

@@ -1,5 +1,6 @@
 /** The texts of an answer: whole ones or the best passages of each, as long as there is room. */
 import { contentTerms } from './analyzer.ts'
+import { bm25 } from './bm25.ts'
 import { type Corpus, idf } from './corpus.ts'
 import { passagesOf } from './passages.ts'
 import { proseOf } from './prose.ts'
@@ -36,13 +37,11 @@ const MOST_PASSAGES = 3
 /** UTF-16 units of all texts of which passages are looked for; where they end, nodes have none. */
 const PASSAGE_READING = 1_048_576
 
-/** As in scores.ts; the distinct terms of a passage of 100 words stand for the mean. */
-const K = 1.2
-const B = 0.75
+/** Distinct terms of a passage of 100 words, for the mean of all. */
 const USUAL_LENGTH = 50
 
 /** @param mostChars UTF-16 units of all texts together; the last one ends with a paragraph */
-export function wholeTexts(rows: SearchRows, mostChars = Number.POSITIVE_INFINITY): ShowText {
+export function showWholeTexts(rows: SearchRows, mostChars = Number.POSITIVE_INFINITY): ShowText {
   let left = mostChars
   return ({ id }) => {
     const text = rows.textOf(id)
@@ -57,7 +56,7 @@ export function wholeTexts(rows: SearchRows, mostChars = Number.POSITIVE_INFINIT
 }
 
 /** @param mostChars UTF-16 units of all passages together; one that has no room is left out */
-export function bestPassages(
+export function showPassages(
   rows: SearchRows,
   corpus: Corpus,
   query: Query,
@@ -83,13 +82,13 @@ export function bestPassages(
 
 /** The best passages of a node that say anything of the question; its first one where none does. */
 function rankedPassages(corpus: Corpus, query: Query, id: string, title: string, source: string): ShownPassage[] {
-  const several = passagesOf(title, source)
-  const prose = proseOf(source).text
+  const prose = proseOf(source)
+  const several = passagesOf(title, source, prose)
   const language = languageIn(corpus, id)
   const all =
     several.length > 0
-      ? several.map(({ start, end, heading, line }) => ({ heading, line, text: prose.slice(start, end) }))
-      : [{ heading: '', line: 1, text: prose.trim() }]
+      ? several.map(({ start, end, heading, line }) => ({ heading, line, text: prose.text.slice(start, end) }))
+      : [{ heading: '', line: 1, text: prose.text.trim() }]
   const scored = all
     .filter(({ text }) => text !== '')
     .map((passage) => ({
@@ -104,11 +103,10 @@ function rankedPassages(corpus: Corpus, query: Query, id: string, title: string,
 function scoreOf(corpus: Corpus, query: Query, terms: readonly string[]): number {
   const counts = new Map<string, number>()
   for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1)
-  const norm = K * (1 - B + (B * counts.size) / USUAL_LENGTH)
   return query.terms.reduce((sum, { term, weight }) => {
     const count = counts.get(term) ?? 0
     if (count === 0) return sum
-    return sum + weight * idf(corpus, FIELD.all, term) * ((count * (K + 1)) / (count + norm))
+    return sum + weight * bm25(idf(corpus, FIELD.all, term), count, counts.size, USUAL_LENGTH)
   }, 0)
 }
 

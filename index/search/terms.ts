@@ -1,9 +1,8 @@
 /** The fields of the index, and the terms of a document in them. */
 import { allTerms, contentTerms } from './analyzer.ts'
+import type { SearchedField } from './candidates.ts'
 import { type Corpus, documentCount, documentFrequency, placeOf } from './corpus.ts'
 import type { LanguageOf, Share } from './languages.ts'
-import { proseOf } from './prose.ts'
-import type { SearchedField } from './scores.ts'
 import { postingOf } from './segment.ts'
 import { LANGUAGES, type Language } from './stems.ts'
 import { rankOf } from './string-table.ts'
@@ -29,14 +28,14 @@ export const SEARCHED: Readonly<Record<SearchedIn, readonly SearchedField[]>> = 
 /** A passage has the first two of these fields. */
 export const PASSAGE_FIELD_COUNT = 2
 
-/** By field, and the language. About 4 µs for each word. @param text Markdown */
+/** By field, and the language. About 4 µs for each word. @param prose the text without the marks of Markdown */
 export function termsOf(
   languageOf: LanguageOf,
   title: string,
-  text: string,
+  prose: string,
   tags: readonly string[],
 ): { language: Language; terms: string[][] } {
-  const all = `${title}\n${proseOf(text).text}`
+  const all = `${title}\n${prose}`
   const language = languageOf(all)
   const terms = [contentTerms(all, language), allTerms(title, language), [...tags], [language], titleWords(title)]
   return { language, terms }

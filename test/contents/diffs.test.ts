@@ -10,8 +10,13 @@ import { aNode, ann, grove, leavesCleanRepositories, useScene } from './scene.ts
 
 const patchOnly = { accept: 'text/x-diff' }
 
+interface Entity {
+  readonly entity_key: string
+  readonly hunks: readonly { readonly lines: readonly { readonly kind: string; readonly text: string }[] }[]
+}
+
 /** Entities by path. */
-const byPath = (entities: readonly { entity_key: string }[]) => new Map(entities.map((one) => [one.entity_key, one]))
+const byPath = (entities: readonly Entity[]) => new Map(entities.map((one) => [one.entity_key, one]))
 
 describe('contents', () => {
   useScene()
@@ -121,9 +126,7 @@ describe('contents', () => {
       git.point('dev', git.commit({ files: { crlf: 'a\nb\r\n', latin: 'Größe\n', link: 'a file\n' }, parents: [base] }))
       const entities = byPath((await diffOf(at, 'dev')).entities)
       const texts = (path: string) =>
-        (entities.get(path) as unknown as { hunks: { lines: { kind: string; text: string }[] }[] }).hunks.flatMap(
-          ({ lines }) => lines.map(({ kind, text }) => `${kind} ${text}`),
-        )
+        entities.get(path)?.hunks.flatMap(({ lines }) => lines.map(({ kind, text }) => `${kind} ${text}`))
       expect(texts('crlf')).to.deep.equal(['removed a\r', 'added a', 'context b\r'])
       expect(texts('latin')).to.deep.equal(['removed Gr\ufffd\ufffde', 'added Größe'])
       expect(texts('link')).to.deep.equal(['removed crlf', 'added a file'])

@@ -23,7 +23,7 @@ describe('the graph for members', () => {
   const join = () => ann.put(`/orgs/${atlas.org}/members/${ben.user.email}`, { role: 'reader' }).then(expecting(200))
   const leave = () => ben.delete(`/orgs/${atlas.org}/members/${ben.user.email}`).then(expecting(204))
 
-  it('is the public one, byte for byte and under the same ETag, for whoever asks', async () => {
+  it('is the public one, byte for byte and under the same ETag, for every reader', async () => {
     const sea = await make({ title: 'Sea' })
     await make({ title: 'Whales', parents: [sea.id] })
     const asPublic = await anybody.get(graph)

@@ -33,8 +33,7 @@ export function at({ nodes }: Plan, path: string): PlannedNode {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of any shape
-export function nodeJson(node: PlannedNode): any {
-  // tests compare it whole
+export function nodeJson(node: PlannedNode): any /* tests compare it whole */ {
   return JSON.parse(node.files.get('node.json')?.toString() ?? '')
 }
 

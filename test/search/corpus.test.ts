@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import MiniSearch from 'minisearch'
+import type { Admission, SearchedField } from '../../index/search/candidates.ts'
 import {
   type Corpus,
   type CorpusDocument,
@@ -12,13 +13,7 @@ import {
   setDocument,
   shortIdOf,
 } from '../../index/search/corpus.ts'
-import {
-  type Admission,
-  roundScore,
-  type SearchedField,
-  scoreTerms,
-  type WeightedTerm,
-} from '../../index/search/scores.ts'
+import { roundScore, scoreTerms, type WeightedTerm } from '../../index/search/scores.ts'
 import { decodeSegments, encodeSegments, type Origin } from '../../index/search/segment-file.ts'
 import { sizeOf, stringAt } from '../../index/search/string-table.ts'
 import { type Random, randomOf } from './random.ts'

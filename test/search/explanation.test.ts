@@ -12,7 +12,7 @@ type Match = Retrieved['matches'][number]
 
 const sumOf = (parts: readonly { score: number }[]) => parts.reduce((sum, { score }) => sum + score, 0)
 
-/** Whoever knows the formulas can compute each score from what the answer says. */
+/** Computes each score from what the answer says of it, by the formulas of the document. */
 function expectExplained({ matches, nodes }: Retrieved): void {
   for (const { score, explanation, bridge } of matches) {
     if (explanation === undefined) throw new Error('A match is not explained')

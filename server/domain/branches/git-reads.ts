@@ -5,7 +5,7 @@ import { invalid, Refusal } from '../../errors.ts'
 import type { Actor } from '../actor.ts'
 import { openSlots } from '../slots.ts'
 
-/** Per process. Whoever is anonymous counts as one. */
+/** Per process. All anonymous readers together count as one person. */
 const inSlot = openSlots({
   running: 4,
   runningForOne: 2,

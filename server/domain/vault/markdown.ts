@@ -6,7 +6,7 @@ import MarkdownIt, { type Token } from 'markdown-it'
 
 /**
  * Raw HTML is passed through as tokens; rules that take time and do not concern links are off. The rule `inline` is off too:
- * whoever reads inline tokens calls `inlineTokens`, one at a time.
+ * inline tokens are read by `inlineTokens`, one block at a time.
  */
 export const markdown = new MarkdownIt({ html: true, linkify: true }).disable([
   'linkify',
