@@ -5,7 +5,7 @@ import { growTree, type Place, pathOf, type Tree } from '../domain/vault/tree.ts
 import { type Attached, spread } from './attachments.ts'
 import { type Canvas, isCanvas, readCanvas } from './canvas.ts'
 import { type Connections, followLinks } from './connections.ts'
-import { type Folder, isLeftOut, readListed } from './folder.ts'
+import { type Folder, readListed } from './folder.ts'
 import { identify } from './identity.ts'
 import type { Inventory, KnownNode } from './inventory.ts'
 import { nodeFiles } from './node-files.ts'
@@ -72,7 +72,7 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
   const { documents, others } = sources
   const tree = growTree([...documents.keys()], others)
   const present = new Set([...folder.files, ...tree.places.map(pathOf)])
-  const isPresent = (path: string) => present.has(path) || isLeftOut(folder, path)
+  const isPresent = (path: string) => present.has(path) || folder.excluded.has(path)
   const identities = await identify(tree, documents, inventory, isPresent)
   const { connections, foundBase } = follow(tree, sources, await canvasesIn(sources), base)
   const problems = [...sources.problems, ...identities.problems]
