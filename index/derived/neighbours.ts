@@ -2,6 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { Slice } from '../slice.ts'
+import { compiledOnce } from '../sqlite/compiled.ts'
 import type { EdgeTable, IndexSchema } from './schema.ts'
 
 export interface NodeConnection {
@@ -23,12 +24,12 @@ const maxNeighbours = 200
 /** Edges whose other end is deleted are hidden. */
 export async function readNeighbours(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
   const [parents, children, connections, counts] = await Promise.all([
-    relatives(db, orgId, nodeId, 'target', 'source'),
-    relatives(db, orgId, nodeId, 'source', 'target'),
-    readConnections(db, orgId, nodeId, { limit: maxNeighbours, offset: 0 }),
+    firstParents(db, orgId, nodeId),
+    firstChildren(db, orgId, nodeId),
+    firstConnections(db, orgId, nodeId),
     countsOf(db, orgId, nodeId),
   ])
-  return { parents, children, connections, ...counts }
+  return { parents, children, connections: connections.map(toConnection), ...counts }
 }
 
 /** The connections that the node holds and those that lead to it: by holder, then by id. */
@@ -36,18 +37,24 @@ export async function readConnections(
   db: Kysely<IndexSchema>,
   orgId: string,
   nodeId: string,
-  { limit, offset }: Slice,
+  slice: Slice,
 ): Promise<NodeConnection[]> {
-  const rows = await connectionsOf(db, orgId, nodeId)
+  return (await slicedConnections(db, orgId, nodeId, slice).execute()).map(toConnection)
+}
+
+function slicedConnections(db: Kysely<IndexSchema>, orgId: string, nodeId: string, { limit, offset }: Slice) {
+  return connectionsOf(db, orgId, nodeId)
     .selectAll('edge')
     .select(['from.title as source_title', 'to.title as target_title'])
     .orderBy('edge.holder')
     .orderBy('edge.key')
     .limit(limit)
     .offset(offset)
-    .execute()
-  return rows.map(toConnection)
 }
+
+const firstConnections = compiledOnce(2, (db: Kysely<IndexSchema>, orgId: string, nodeId: string) =>
+  slicedConnections(db, orgId, nodeId, { limit: maxNeighbours, offset: 0 }),
+)
 
 function toConnection({
   key,
@@ -62,13 +69,21 @@ function toConnection({
   return { id: key, node_id: holder, source, target, source_title, target_title, type: connection_type, label }
 }
 
+const firstParents = compiledOnce(2, (db: Kysely<IndexSchema>, orgId: string, nodeId: string) =>
+  firstRelatives(db, orgId, nodeId, 'target', 'source'),
+)
+
+const firstChildren = compiledOnce(2, (db: Kysely<IndexSchema>, orgId: string, nodeId: string) =>
+  firstRelatives(db, orgId, nodeId, 'source', 'target'),
+)
+
 /** The first ones by id, ordered by title. */
-async function relatives(db: Kysely<IndexSchema>, orgId: string, nodeId: string, here: End, there: End) {
+function firstRelatives(db: Kysely<IndexSchema>, orgId: string, nodeId: string, here: End, there: End) {
   const first = relativesOf(db, orgId, nodeId, here, there)
     .select(['node.id', 'node.title', 'edge.label'])
     .orderBy('node.id')
     .limit(maxNeighbours)
-  return db.selectFrom(first.as('first')).selectAll().orderBy('title').orderBy('id').execute()
+  return db.selectFrom(first.as('first')).selectAll().orderBy('title').orderBy('id')
 }
 
 type End = 'source' | 'target'
@@ -108,13 +123,17 @@ const known = new LRUCache<string, NeighbourCounts>({ max: 10_000 })
 
 export async function countsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NeighbourCounts> {
   // Read now: the caller's row may be older than the node's latest rows.
-  const graph = db.selectFrom('org').select(['epoch', 'graph_version']).where('id', '=', orgId)
-  const { epoch, graph_version } = (await graph.executeTakeFirst()) ?? {}
+  const [graph] = await graphState(db, orgId)
+  const { epoch, graph_version } = graph ?? {}
   const key = `${epoch} ${graph_version} ${nodeId}`
   const counts = known.get(key) ?? (await count(db, orgId, nodeId))
   if (epoch !== undefined) known.set(key, counts)
   return counts
 }
+
+const graphState = compiledOnce(1, (db: Kysely<IndexSchema>, orgId: string) =>
+  db.selectFrom('org').select(['epoch', 'graph_version']).where('id', '=', orgId),
+)
 
 async function count(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NeighbourCounts> {
   const [parents, children, connections] = await Promise.all([

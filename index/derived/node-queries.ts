@@ -174,6 +174,9 @@ export function listNodesAfter(db: IndexDb, orgId: string, last: NodePosition, l
 
 /** Empty where the node has none. */
 export async function readNodeText(db: IndexDb, nodeId: string): Promise<string> {
-  const row = await db.selectFrom('node_text').select('text').where('node_id', '=', nodeId).executeTakeFirst()
-  return row?.text ?? ''
+  return (await textOfNode(db, nodeId))[0]?.text ?? ''
 }
+
+const textOfNode = compiledOnce(1, (db: IndexDb, nodeId: string) =>
+  db.selectFrom('node_text').select('text').where('node_id', '=', nodeId),
+)

@@ -3,7 +3,7 @@ import type { EdgeTable } from '../derived/schema.ts'
 import { MOST_EDGES_FROM, type SearchRows } from './rows.ts'
 
 /** Edges that are looked at to find those between two nodes of the answer, from the best node on; of one node the first so many. */
-const MOST_LOOKED_AT = 2_500
+const MOST_LOOKED_AT = 1_000
 const MOST_LOOKED_AT_A_NODE = MOST_EDGES_FROM - 1
 
 /** Edges with both ends in `ids`, whatever was followed, by holder, type and key. */
@@ -12,21 +12,25 @@ export function edgesAmong(
   orgId: string,
   ids: ReadonlySet<string>,
 ): { edges: EdgeTable[]; cut: boolean } {
-  const edges: EdgeTable[] = []
+  const found: string[] = []
   let left = MOST_LOOKED_AT
   let cut = false
   for (const id of ids) {
-    if (left === 0) return { edges: edges.sort(byName), cut: true }
+    if (left === 0) {
+      cut = true
+      break
+    }
     const limit = Math.min(left, MOST_LOOKED_AT_A_NODE)
     const { targets, numbers } = rows.edgesFrom(id)
     cut ||= targets.length > limit
     left -= Math.min(targets.length, limit)
-    for (const [n, target] of targets.slice(0, limit).entries()) {
-      const edge = ids.has(target) ? rows.edge(numbers[n] ?? '') : undefined
-      if (edge?.org_id === orgId) edges.push(edge)
-    }
+    found.push(...numbers.slice(0, limit).filter((_, n) => ids.has(targets[n] ?? '')))
   }
-  return { edges: edges.sort(byName), cut }
+  return { edges: rows.edges(found).filter(isOfOrg).sort(byName), cut }
+
+  function isOfOrg(edge: EdgeTable): boolean {
+    return edge.org_id === orgId
+  }
 }
 
 function byName(a: EdgeTable, b: EdgeTable): number {

@@ -33,6 +33,8 @@ export interface Expansion {
   readonly best: readonly string[]
   /** By node id, for this question. */
   readonly places: Map<string, Place | undefined>
+  /** Edges to `best`, by node, end and type, for this question. */
+  readonly toBest: Map<string, FollowedEdges>
 }
 
 /** How much of a score an edge carries: all of it along a connection, a quarter against one or between parent and child. */
@@ -100,18 +102,30 @@ export function hasEdges({ rows, follow }: Expansion, id: string): boolean {
 }
 
 function lookAt(
-  { rows, best }: Expansion,
+  expansion: Expansion,
   id: string,
   end: 'source' | 'target',
   type: 'parent_child' | 'connection',
   limit: number,
 ): FollowedEdges & { cut: boolean } {
-  const { others, connectionTypes } = rows.edgesAt(id, end, type, limit + 1)
+  const { others, connectionTypes } = expansion.rows.edgesAt(id, end, type, limit + 1)
   if (others.length <= limit) return { others, connectionTypes, cut: false }
-  const more = rows.edgesTo(id, end, type, best)
+  const more = edgesToBest(expansion, id, end, type)
   return {
     others: [...others.slice(0, limit), ...more.others],
     connectionTypes: [...connectionTypes.slice(0, limit), ...more.connectionTypes],
     cut: true,
   }
+}
+
+function edgesToBest(
+  { rows, best, toBest }: Expansion,
+  id: string,
+  end: 'source' | 'target',
+  type: 'parent_child' | 'connection',
+): FollowedEdges {
+  const key = `${id} ${end} ${type}`
+  const edges = toBest.get(key) ?? rows.edgesTo(id, end, type, best)
+  toBest.set(key, edges)
+  return edges
 }

@@ -35,11 +35,11 @@ const FRONTIER = 20
 const SECOND_HOP = 0.7
 
 /** Edges that one hop looks at: of each source the least, while there are so many, and more of the first ones. */
-const MOST_EDGES_A_HOP = 2_500
+const MOST_EDGES_A_HOP = 1_000
 const MOST_EDGES_OF_A_SOURCE = 600
 const LEAST_EDGES_OF_A_SOURCE = 40
-/** Kept back of a hop: the last source may be a hub, which leads to the 100 best hits beyond its share, by each kind of edge. */
-const EDGES_OF_LAST_HUB = 400
+/** Kept back of a hop: the last source may be a hub, which leads to the 40 best hits beyond its share, by each kind of edge. */
+const EDGES_OF_LAST_HUB = 200
 
 /** The edge by which a node gained most: `strength · weight · dilution · novelty / (1 + ln(1 + degree))^¼`. */
 interface GainingEdge {
@@ -67,7 +67,7 @@ interface Source {
 /**
  * Ranks the matches (given best first) and the nodes reached from them, best first; `cut` if not all could be considered.
  * Every match and every reached node leads on, but scores spread only from the best 8 matches and the best 20 nodes of the first
- * hop. A second hop adds nodes and raises none that was reached before. A hop looks at 2,500 edges at most, from the best on.
+ * hop. A second hop adds nodes and raises none that was reached before. A hop looks at 1,000 edges at most, from the best on.
  *
  * Formula and figures: index/README.md. Spreading one hop lifts recall@5 of multi-hop questions from 69 to 94 % (2Wiki).
  */
@@ -159,22 +159,27 @@ interface Reached extends Neighbours {
   readonly source: Source
 }
 
-/** Those of the first sources that there is room for: a few edges of each, then more of those that have more. */
+/**
+ * Those of the first sources that there is room for: a few edges of each that passes on a score, then more of those that have
+ * more, then a few of each of the others.
+ */
 function neighboursOfAll(expansion: Expansion, sources: readonly Source[]): Reached[] {
   let left = MOST_EDGES_A_HOP - EDGES_OF_LAST_HUB
-  const reached: Reached[] = []
-  for (const source of sources) {
-    if (left <= 0) break
-    const few = neighboursOf(expansion, source.id, Math.min(left, LEAST_EDGES_OF_A_SOURCE))
-    left -= few.looked
-    reached.push({ source, ...few })
+  const few = (source: Source): Reached[] => {
+    if (left <= 0) return []
+    const found = neighboursOf(expansion, source.id, Math.min(left, LEAST_EDGES_OF_A_SOURCE))
+    left -= found.looked
+    return [{ source, ...found }]
   }
-  return reached.map((few) => {
-    if (!few.cut || left <= 0) return few
-    const more = neighboursOf(expansion, few.source.id, Math.min(MOST_EDGES_OF_A_SOURCE, few.looked + left))
-    left -= more.looked - few.looked
-    return { source: few.source, ...more }
-  })
+  const more = (reached: Reached): Reached => {
+    if (!reached.cut || left <= 0) return reached
+    const most = Math.min(MOST_EDGES_OF_A_SOURCE, reached.looked + left)
+    const found = neighboursOf(expansion, reached.source.id, most)
+    left -= found.looked - reached.looked
+    return { source: reached.source, ...found }
+  }
+  const strong = sources.filter(({ strength }) => strength > 0).flatMap(few)
+  return [...strong.map(more), ...sources.filter(({ strength }) => strength === 0).flatMap(few)]
 }
 
 function gainOf(expansion: Expansion, coverage: Coverage, { id, strength }: Source, to: Neighbour): number {

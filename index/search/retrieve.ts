@@ -56,7 +56,7 @@ export interface Retrieved {
 }
 
 /** Hits that a hub's edges are looked up for. */
-const BEST_FOR_HUBS = 100
+const BEST_FOR_HUBS = 40
 
 /**
  * `searched` and `rows` are of one moment. The answer depends on the question and on what they hold, not on the order in which
@@ -86,6 +86,7 @@ export function retrieve(
     admission,
     best: found.ids,
     places: new Map(),
+    toBest: new Map(),
   }
   const bridged = level.hops === 0 ? unbridged(scores, found) : withBridges(expansion, coverage, found)
   const hits = bridged.hits.slice(0, question.top_k)

@@ -142,7 +142,9 @@ export function openRows(db: Sqlite.Database) {
          order by edge_type, target, connection_type, key limit ${MOST_EDGES_FROM})`,
     )
     .raw()
-  const edge = db.prepare<[string], EdgeTable>('select * from edge where rowid = ?')
+  const edges = db.prepare<[string], EdgeTable>(
+    'select edge.* from json_each(?) as number cross join edge on edge.rowid = number.value',
+  )
   const descendants = db
     .prepare<[string], string>(
       `with recursive below (id) as (
@@ -192,7 +194,7 @@ export function openRows(db: Sqlite.Database) {
       const [targets, numbers] = apart(from.get(id))
       return { targets, numbers }
     },
-    edge: (number: string): EdgeTable | undefined => edge.get(number),
+    edges: (numbers: readonly string[]): EdgeTable[] => edges.all(`[${numbers.join()}]`),
     /** The node and all below it, in the organisation or not. */
     descendantsOf: (id: string): string[] => descendants.all(id),
   }

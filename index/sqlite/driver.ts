@@ -6,10 +6,12 @@ import {
   type DatabaseConnection,
   type Dialect,
   type Driver,
+  type LimitNode,
   type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  ValueNode,
 } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import { busyTimeoutMs, type ConnectionMode, type DatabaseObserver, retryWhileBusy } from './connection.ts'
@@ -26,7 +28,16 @@ export function sqliteDialect(handle: Sqlite.Database, role: ConnectionMode, eve
     createAdapter: () => new SqliteAdapter(),
     createDriver: () => (role === 'read' ? readDriver(handle, events) : writeDriver(handle, events)),
     createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createQueryCompiler: () => new QueryCompiler(),
+  }
+}
+
+/** Writes limits into statements: SQLite compiles a statement again at each call whose limit is bound, 15 µs. */
+class QueryCompiler extends SqliteQueryCompiler {
+  protected override visitLimit(node: LimitNode): void {
+    const { limit } = node
+    if (ValueNode.is(limit) && Number.isSafeInteger(limit.value)) this.append(`limit ${limit.value}`)
+    else super.visitLimit(node)
   }
 }
 
