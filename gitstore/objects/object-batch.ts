@@ -48,13 +48,18 @@ export function newObjectBatch(repo: Repo): ObjectBatch {
         return found ? [{ oid, ...found }] : []
       })
       await storeObjects(repo, batch)
-      for (const { oid, type, content } of batch) {
-        unsaved.delete(oid)
-        if (type === 'commit') rememberCommit(repo, oid, content)
-        if (type === 'tree') rememberTree(repo, oid, content)
+      for (const object of batch) {
+        unsaved.delete(object.oid)
+        rememberObject(repo, object.oid, object)
       }
     },
   }
+}
+
+/** Caches a commit or a tree that is on disk. */
+export function rememberObject(repo: Repo, oid: Oid, { type, content }: PendingObject): void {
+  if (type === 'commit') rememberCommit(repo, oid, content)
+  if (type === 'tree') rememberTree(repo, oid, content)
 }
 
 /** A draft for a repository that is yet to be written; `pending` receives its objects. */

@@ -11,6 +11,8 @@ export interface BatchNode {
   readonly title: string
   /** Of the commit, if there is one. */
   readonly message: string
+  /** Of a commit to a node that exists, where it is another one. */
+  readonly changeMessage?: string
   /**
    * Builds the tree of main on the draft, from the present one (null: a new node, or one without a commit). May be called
    * again when main moves meanwhile. The whole tree from a map of files: `(draft, before) => buildTree(draft, before, files)`.
