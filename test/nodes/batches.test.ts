@@ -38,7 +38,10 @@ describe('a batch of nodes', () => {
       { ref: 'krill', title: 'Krill', parents: ['oceans'] },
     ]
     const { status, body } = await ann.post(batch(), { nodes: sent })
-    expect([status, body.nodes.map(({ ref }: { ref: string }) => ref)]).to.deep.equal([201, ['whales', 'oceans', 'krill']])
+    expect([status, body.nodes.map(({ ref }: { ref: string }) => ref)]).to.deep.equal([
+      201,
+      ['whales', 'oceans', 'krill'],
+    ])
     const [whales, oceans, krill] = body.nodes
     const node = (await ann.get(`${nodes}/${whales.id}`).then(expecting(200))).body
     expect(node).to.deep.include({
@@ -49,11 +52,23 @@ describe('a batch of nodes', () => {
       head: whales.head,
       parents: [{ id: oceans.id, title: 'Oceans', label: '' }],
     })
-    expect(node.connections[0]).to.deep.include({ id: 'food', target: krill.id, type: 'feeds_on', label: 'by the tonne' })
+    expect(node.connections[0]).to.deep.include({
+      id: 'food',
+      target: krill.id,
+      type: 'feeds_on',
+      label: 'by the tonne',
+    })
     const git = gitIn(grove, ann.org, whales.id)
     git.fsck()
     expect(git.lines('ls-tree', '-r', '--name-only', 'main')).to.deep.equal([
-      ...['bones.bin', 'connections/food.json', 'content.md', 'node.json', `parents/${oceans.id}.json`, 'songs/one.txt'],
+      ...[
+        'bones.bin',
+        'connections/food.json',
+        'content.md',
+        'node.json',
+        `parents/${oceans.id}.json`,
+        'songs/one.txt',
+      ],
     ])
     expect(git.run(['show', 'main:bones.bin'])).to.deep.equal(Buffer.from([0, 255, 1]))
     expect(git.lines('log', '--format=%s %an', '--all').sort()).to.deep.equal(['Create node Ann', 'create Ann'])

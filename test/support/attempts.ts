@@ -147,13 +147,23 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   createNodes: {
     need: 'editor',
     attempt: ({ node }) => ({
-      body: { nodes: [{ ref: 'krill', title: 'Krill' }, { title: 'Dolphins', parents: [node, 'krill'] }] },
+      body: {
+        nodes: [
+          { ref: 'krill', title: 'Krill' },
+          { title: 'Dolphins', parents: [node, 'krill'] },
+        ],
+      },
     }),
   },
   putNodes: {
     need: 'editor',
     attempt: async (world) => ({
-      body: { nodes: [{ id: await makeNode(world), title: 'Dolphins' }, { ref: 'krill', title: 'Krill' }] },
+      body: {
+        nodes: [
+          { id: await makeNode(world), title: 'Dolphins' },
+          { ref: 'krill', title: 'Krill' },
+        ],
+      },
     }),
   },
   listNodes: { need: 'public', attempt: () => ({}) },

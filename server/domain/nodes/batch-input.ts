@@ -36,7 +36,9 @@ interface Resolved extends Omit<SentNode, 'parents' | 'connections'> {
   readonly loc: Loc
   readonly text: Buffer | undefined
   readonly parents: readonly string[] | undefined
-  readonly connections: readonly (Omit<ConnectionEntity, 'id'> & { readonly id: string | undefined; made: string })[] | undefined
+  readonly connections:
+    | readonly (Omit<ConnectionEntity, 'id'> & { readonly id: string | undefined; made: string })[]
+    | undefined
   readonly fileChanges: readonly FileChange[] | undefined
 }
 
@@ -95,7 +97,8 @@ function idsOf(sent: readonly SentNode[], problems: Problem[]): Ids {
     if (seen.has(id)) problems.push(problem([...loc, 'id'], 'is named twice', id))
     seen.add(id)
     if (ref === undefined) return id
-    if (isId(canonicalId(ref))) problems.push(problem([...loc, 'ref'], 'is a UUID; a ref must not look like an id', ref))
+    if (isId(canonicalId(ref)))
+      problems.push(problem([...loc, 'ref'], 'is a UUID; a ref must not look like an id', ref))
     else if (named.has(ref)) problems.push(problem([...loc, 'ref'], 'is named twice', ref))
     named.set(ref, id)
     return id
@@ -114,9 +117,7 @@ function resolve(sent: SentNode, id: string, loc: Loc, named: ReadonlyMap<string
   const { title, text_content } = sent
   if (title !== undefined) collect(problems, () => requireTitle(title, [...loc, 'title']))
   const text =
-    text_content === undefined
-      ? undefined
-      : collect(problems, () => textBytes(text_content, [...loc, 'text_content']))
+    text_content === undefined ? undefined : collect(problems, () => textBytes(text_content, [...loc, 'text_content']))
   const parents = sent.parents?.map((name, at) => lookUp(name, [...loc, 'parents', at]))
   for (const [at, parent] of parents?.entries() ?? [])
     if (parents?.indexOf(parent) !== at) problems.push(problem([...loc, 'parents', at], 'is named twice', parent))
@@ -145,7 +146,12 @@ function filesOf(files: NonNullable<SentNode['files']>, loc: Loc): FileChange[] 
   const problems: Problem[] = []
   for (const [at, { path }] of files.entries())
     if (isOwn(path)) problems.push(problem([...loc, at, 'path'], 'is written from the other fields', path))
-  const changes = collect(problems, () => fileChanges(files.map((file) => ({ action: 'put', ...file })), loc))
+  const changes = collect(problems, () =>
+    fileChanges(
+      files.map((file) => ({ action: 'put', ...file })),
+      loc,
+    ),
+  )
   if (problems.length > 0) throw new Invalid(problems)
   return changes ?? []
 }
