@@ -1,11 +1,11 @@
-/** Runs git: closed environment, own process group, limits of time and output, a priority. The only user of child_process. */
+/** Runs git, and `sync`: closed environment, own process group, limits of time and output. The only user of child_process. */
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { setPriority } from 'node:os'
+import { release, setPriority } from 'node:os'
 import { codeOf, GitError } from './errors.ts'
 import type { Repo } from './repo.ts'
 
-/** The folders in which git is searched. They belong to the machine, so config.ts does not read them. */
+/** The folders in which programs are searched. They belong to the machine, so config.ts does not read them. */
 const searchPath = process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin'
 
 /** The longest time that any git process may run. Files that git leaves behind are stale after twice that. */
@@ -58,7 +58,7 @@ interface SpawnOptions {
 export function spawnGit(repo: Repo, args: readonly string[], options: SpawnOptions = {}): GitProcess {
   const { env, cwd = '/', pipes = 0, priority = 'request', timeoutMs = longestGitMs } = options
   const settings = ['core.fsync=all', 'gc.auto=0', 'receive.autogc=false', 'protocol.allow=never']
-  const child = startGit([...settings.flatMap((setting) => ['-c', setting]), ...args], cwd, pipes, {
+  const child = start('git', [...settings.flatMap((setting) => ['-c', setting]), ...args], cwd, pipes, {
     PATH: searchPath,
     LC_ALL: 'C',
     GIT_CONFIG_NOSYSTEM: '1',
@@ -84,10 +84,16 @@ export function spawnGit(repo: Repo, args: readonly string[], options: SpawnOpti
   return child
 }
 
-function startGit(args: readonly string[], cwd: string, pipes: number, env: Record<string, string>): GitProcess {
+function start(
+  program: 'git' | 'sync',
+  args: readonly string[],
+  cwd: string,
+  pipes: number,
+  env: Record<string, string>,
+): GitProcess {
   let child: Partial<GitProcess> & Pick<GitProcess, 'once'>
   try {
-    child = spawn('git', args, {
+    child = spawn(program, args, {
       cwd,
       detached: true,
       stdio: Array.from({ length: 3 + pipes }, () => 'pipe' as const),
@@ -105,7 +111,7 @@ function startGit(args: readonly string[], cwd: string, pipes: number, env: Reco
 
 const shortages: readonly unknown[] = ['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM']
 
-/** The fault of a git that was not started: busy where files, processes or memory are short, else native_failed. */
+/** The fault of a program that was not started: busy where files, processes or memory are short, else native_failed. */
 export function startFault(cause: unknown): GitError {
   return shortages.includes(codeOf(cause))
     ? new GitError('busy', 'There are no files, processes or memory left for another git', {}, { cause })
@@ -221,4 +227,63 @@ export async function runGitOrThrow(repo: Repo, args: readonly string[], options
   const { code, stdout, stderr } = await runGit(repo, args, options)
   if (code !== 0) throw new GitError('native_failed', `git ended with ${code}`, { args, stderr })
   return stdout
+}
+
+/** The longest time that the file system may take to write what is on its way to the disk, that of other programs too. */
+const syncTimeoutMs = 60_000
+/** Characters of complaints that are kept. */
+const maxComplaintCharacters = 4_096
+
+/** Whether this machine has a syncfs that reports a failed write: Linux from 5.8 on. */
+let hasSyncfs = process.platform === 'linux' && isFrom(release(), 5, 8)
+
+function isFrom(version: string, major: number, minor: number): boolean {
+  const [first = 0, second = 0] = version.split('.').map(Number)
+  return first > major || (first === major && second >= minor)
+}
+
+/**
+ * Makes all that has been written to the file system of `dir` durable, files and names: the system call syncfs, by `sync -f`,
+ * since Node does not have it. 4 ms on an idle disk, and what the disk needs for the rest. False where this machine cannot: then
+ * each file is to be synced.
+ *
+ * @throws GitError storage_error (facts.sync), busy: no process can be started
+ */
+export async function syncFileSystem(dir: string): Promise<boolean> {
+  if (!hasSyncfs) return false
+  const outcome = await runSync(dir)
+  if (outcome === 'done') return true
+  if (outcome === 'unknown') hasSyncfs = false
+  else throw new GitError('storage_error', 'The file system could not sync', { sync: true, stderr: outcome.stderr })
+  return false
+}
+
+type SyncOutcome = 'done' | 'unknown' | { readonly stderr: string }
+
+function runSync(dir: string): Promise<SyncOutcome> {
+  const child = start('sync', ['-f', dir], '/', 0, { PATH: searchPath, LC_ALL: 'C' })
+  let stderr = ''
+  child.stdout.resume()
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    stderr = (stderr + chunk).slice(-maxComplaintCharacters)
+  })
+  child.stdin.on('error', () => undefined).end()
+  return new Promise((resolve, reject) => {
+    // A process that waits for the disk cannot be killed: its end is not waited for.
+    const timer = setTimeout(() => {
+      killGroup(child)
+      resolve({ stderr: `sync ran for ${syncTimeoutMs} ms` })
+    }, syncTimeoutMs)
+    child.once('error', (cause) => {
+      clearTimeout(timer)
+      if (codeOf(cause) === 'ENOENT') resolve('unknown')
+      else reject(startFault(cause))
+    })
+    child.once('close', (code, signal) => {
+      clearTimeout(timer)
+      if (code === 0) resolve('done')
+      else if (/option|usage/i.test(stderr)) resolve('unknown')
+      else resolve({ stderr: stderr || `sync ended by ${signal ?? code}` })
+    })
+  })
 }

@@ -1,40 +1,16 @@
-/** Creates, moves and lists bare repositories. A rename is the commit point of creation and of deletion. */
+/** Moves and lists bare repositories. A rename is the commit point of creation and of deletion. */
 import { statSync } from 'node:fs'
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { readdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { makeFolder, syncDirectory, writeSynced } from './durable.ts'
+import { syncDirectory } from './durable.ts'
 import { asStorageFault, codeOf, GitError } from './errors.ts'
-import type { Oid, Repo } from './repo.ts'
-import { isUnfinished, unfinishedName } from './temporary-names.ts'
+import type { Repo } from './repo.ts'
+import { isUnfinished } from './temporary-names.ts'
 
 /** What `HEAD` says, in every repository. */
 export const head = 'ref: refs/heads/main\n'
 /** The same in every repository. */
 export const config = '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n'
-
-/**
- * Creates a bare repository at `dir` with the refs that `fill` returns after it has saved their objects.
- * It gets its name when it is complete. It has no hooks, no description and no info folder.
- *
- * @throws GitError repo_exists, repo_missing (the folder to hold it does not exist), storage_*
- */
-export async function createRepo(dir: string, fill: (repo: Repo) => Promise<ReadonlyMap<string, Oid>>): Promise<Repo> {
-  const making: Repo = { dir: join(dirname(dir), unfinishedName()) }
-  try {
-    await mkdir(making.dir)
-    await Promise.all(['objects', 'refs'].map((name) => mkdir(join(making.dir, name))))
-    await Promise.all(['heads', 'tags'].map((name) => mkdir(join(making.dir, 'refs', name))))
-    await Promise.all([writeSynced(join(making.dir, 'HEAD'), head), writeSynced(join(making.dir, 'config'), config)])
-    for (const [ref, oid] of await fill(making)) await writeNewRef(making, ref, oid)
-    await Promise.all(['refs', 'refs/heads', 'refs/tags', '.'].map((name) => syncDirectory(join(making.dir, name))))
-    await moveRepo(making.dir, dir)
-    return { dir }
-  } catch (error) {
-    await rm(making.dir, { recursive: true, force: true })
-    if (codeOf(error) === 'ENOENT') throw new GitError('repo_missing', 'The folder for the repository does not exist')
-    throw asStorageFault(error)
-  }
-}
 
 /**
  * Renames a folder of one or more repositories, durably.
@@ -78,11 +54,4 @@ export async function listRepos(folder: string): Promise<string[]> {
     .filter((name) => name.endsWith('.git') && !isUnfinished(name))
     .map((name) => name.slice(0, -'.git'.length))
     .sort()
-}
-
-async function writeNewRef(repo: Repo, ref: string, oid: Oid): Promise<void> {
-  const path = join(repo.dir, ref)
-  await makeFolder(dirname(path))
-  await writeSynced(path, `${oid}\n`)
-  await syncDirectory(dirname(path))
 }

@@ -35,6 +35,8 @@ export const rights = {
   createNode: { authorization: 'required', token: 'write' },
   listNodes: { authorization: 'optional', token: 'read' },
   listTree: { authorization: 'optional', token: 'read' },
+  createNodes: { authorization: 'required', token: 'write' },
+  putNodes: { authorization: 'required', token: 'write' },
   getNode: { authorization: 'optional', token: 'read' },
   updateNode: { authorization: 'required', token: 'write' },
   deleteNode: { authorization: 'required', token: 'write' },

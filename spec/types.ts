@@ -654,6 +654,55 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/nodes/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Create or change many nodes
+         * @description For editors. Up to 1,000 nodes in one request. An item whose `id` is a node of the organisation gets one commit on its
+         *     `main` that brings it to what is given, and none if it is so already; any other item creates a node, as `POST` does.
+         *     Each item has an `id` or, for a new node, a `ref`.
+         *
+         *     A field that is absent stays as it is. What is given replaces what was there: `parents`, `connections` and `files` are
+         *     lists of all of them, so that what is not in the list goes. A parent that stays keeps its label. A connection without
+         *     an `id` is the one that the node has to that target, with that type and label; where there is none, it is new. The
+         *     files of a node are those at other paths than `node.json`, `content.md` and the edges.
+         *
+         *     All rules are judged together, and before anything is written. New nodes are created first, all together; the others
+         *     follow one by one. If the service dies, or others change the nodes, in the middle, what is done stays done, each node
+         *     whole; the same batch sent again does the rest.
+         */
+        put: operations["putNodes"];
+        /**
+         * Create many nodes
+         * @description For editors. Up to 1,000 nodes in one request, each with its first commit, parents, connections and files. All rules
+         *     are judged together, and before anything is written: one item that breaks one is 422, named by its position, and none
+         *     is created.
+         *
+         *     An item may have a `ref`, by which other items name it as a parent or as the target of a connection, before or after
+         *     it. Text that is a UUID is the id of a node; any other text is a ref, and one that no item has is 422.
+         *
+         *     Where the service dies in the middle, some of the nodes may be there, each whole. Send an `id` of your own with each
+         *     item and repeat the batch as `PUT`, which completes it.
+         */
+        post: operations["createNodes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/nodes/{node_id}": {
         parameters: {
             query?: never;
@@ -2665,6 +2714,105 @@ export interface components {
              * @description An id of your own; without it the service chooses one. One that another organisation has or had is 409.
              */
             id?: string;
+        };
+        /** @description The id of a node of the organisation, or the `ref` of an item of the batch. */
+        NodeName: components["schemas"]["AnyId"];
+        /** @description A connection of an item. */
+        BatchConnection: {
+            target: components["schemas"]["NodeName"];
+            /** @default related_to */
+            type: components["schemas"]["ConnectionType"];
+            label?: components["schemas"]["EdgeLabel"];
+            /** @description An id of your own, unique at this node; without it the service chooses one. */
+            id?: string;
+        };
+        /** @description A file of an item. */
+        BatchFile: {
+            /** @description From the root of the repository; at most 1,024 bytes. */
+            path: string;
+            /** @description At most 10 MiB once decoded. */
+            content: string;
+            /** @default utf-8 */
+            encoding: components["schemas"]["FileEncoding"];
+        };
+        /** @description Nodes to create. */
+        NewNodes: {
+            /** @description In any order. */
+            nodes: components["schemas"]["NewBatchNode"][];
+        };
+        /** @description A node to create, as an item of a batch. */
+        NewBatchNode: {
+            /**
+             * Format: uuid
+             * @description An id of your own; without it the service chooses one. One that another organisation has or had is 409.
+             */
+            id?: string;
+            /** @description What other items call it, unique in the batch; no UUID. It is not stored. */
+            ref?: string;
+            title: components["schemas"]["Title"];
+            text_content?: components["schemas"]["NodeText"];
+            tags?: components["schemas"]["NodeTags"];
+            properties?: components["schemas"]["NodeProperties"];
+            /** @description Its parents. */
+            parents?: components["schemas"]["NodeName"][];
+            /** @description The connections that it holds. */
+            connections?: components["schemas"]["BatchConnection"][];
+            /** @description Its files at other paths than `node.json`, `content.md` and the edges; each path once. */
+            files?: components["schemas"]["BatchFile"][];
+        };
+        /** @description Nodes to create or to change. */
+        ChangedNodes: {
+            /** @description In any order. */
+            nodes: components["schemas"]["ChangedBatchNode"][];
+        };
+        /** @description A node to create or to change, as an item of a batch; a new one needs a title. */
+        ChangedBatchNode: {
+            /**
+             * Format: uuid
+             * @description An id of your own; without it the service chooses one. One that another organisation has or had is 409.
+             */
+            id?: string;
+            /** @description What other items call it, unique in the batch; no UUID. It is not stored. */
+            ref?: string;
+            title?: components["schemas"]["Title"];
+            text_content?: components["schemas"]["NodeText"];
+            tags?: components["schemas"]["NodeTags"];
+            properties?: components["schemas"]["NodeProperties"];
+            /** @description Its parents. */
+            parents?: components["schemas"]["NodeName"][];
+            /** @description The connections that it holds. */
+            connections?: components["schemas"]["BatchConnection"][];
+            /** @description Its files at other paths than `node.json`, `content.md` and the edges; each path once. */
+            files?: components["schemas"]["BatchFile"][];
+        };
+        /** @description What was created. */
+        CreatedNodes: {
+            /** @description In the order of the items. */
+            nodes: components["schemas"]["CreatedNode"][];
+        };
+        /** @description A node that was created. */
+        CreatedNode: {
+            id: components["schemas"]["Uuid"];
+            /** @description What the item called it; absent if it had none. */
+            ref?: string;
+            head: components["schemas"]["Oid"];
+        };
+        /** @description What became of the items. */
+        WrittenNodes: {
+            /** @description In the order of the items. */
+            nodes: components["schemas"]["WrittenNode"][];
+        };
+        /** @description What became of an item. */
+        WrittenNode: {
+            id: components["schemas"]["Uuid"];
+            /** @description What the item called it; absent if it had none. */
+            ref?: string;
+            head: components["schemas"]["Oid"];
+            /**
+             * @description `unchanged`: it was so already, and there is no new commit.
+             * @enum {string}
+             */
+            status: "created" | "updated" | "unchanged";
         };
         /** @description What to change of a node. */
         NodeChange: {
@@ -5540,6 +5688,168 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    putNodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "nodes": [
+                 *         {
+                 *           "id": "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04",
+                 *           "tags": [
+                 *             "sea"
+                 *           ]
+                 *         },
+                 *         {
+                 *           "ref": "krill",
+                 *           "title": "Krill",
+                 *           "parents": [
+                 *             "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04"
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangedNodes"];
+            };
+        };
+        responses: {
+            /** @description What became of each item, in their order. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "nodes": [
+                     *         {
+                     *           "id": "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04",
+                     *           "head": "5d41402abc4b2a76b9719d911017c592a1b2c3d4",
+                     *           "status": "updated"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WrittenNodes"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `node_exists` (the `id` is taken elsewhere), `pull_request_required`, `head_moved` */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    createNodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "nodes": [
+                 *         {
+                 *           "ref": "oceans",
+                 *           "title": "Oceans"
+                 *         },
+                 *         {
+                 *           "ref": "whales",
+                 *           "title": "Whales",
+                 *           "text_content": "# Whales\n\nWhales live in the sea.\n",
+                 *           "parents": [
+                 *             "oceans"
+                 *           ],
+                 *           "connections": [
+                 *             {
+                 *               "target": "krill",
+                 *               "type": "feeds_on"
+                 *             }
+                 *           ]
+                 *         },
+                 *         {
+                 *           "ref": "krill",
+                 *           "title": "Krill",
+                 *           "parents": [
+                 *             "oceans"
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewNodes"];
+            };
+        };
+        responses: {
+            /** @description What was created, in the order of the items. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "nodes": [
+                     *         {
+                     *           "ref": "oceans",
+                     *           "id": "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04",
+                     *           "head": "5d41402abc4b2a76b9719d911017c592a1b2c3d4"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreatedNodes"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description `node_exists`: an `id` is in use; nothing was created. `Location` leads to the node if it is in this organisation. */
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];

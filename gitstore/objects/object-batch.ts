@@ -9,8 +9,9 @@ import { type CommitFields, commitContent, rememberCommit } from './commits.ts'
 import { encodeLoose, objectId } from './object-format.ts'
 import { rememberTree, type TreeEntry, treeContent } from './trees.ts'
 
-export interface ObjectBatch {
-  /** The repository with the objects of this batch: every reader sees them; they are on disk after `save`. */
+/** Objects that are built in memory. */
+export interface ObjectDraft {
+  /** The repository with the objects of this draft: every reader sees them. */
   readonly repo: Repo
   /** `bytes` must not change afterwards. */
   blob(bytes: Uint8Array): Promise<Oid>
@@ -19,6 +20,10 @@ export interface ObjectBatch {
   commit(fields: CommitFields): Promise<Oid>
   /** An object of any type, by its content. */
   object(type: PendingObject['type'], content: Buffer): Promise<Oid>
+}
+
+/** A draft for a repository that exists; its objects are on disk after `save`. */
+export interface ObjectBatch extends ObjectDraft {
   /**
    * Writes and syncs the objects that are not saved yet; about 2 ms for one commit. May be called again after more objects.
    * After an error some objects may be on disk, where they are harmless.
@@ -35,33 +40,47 @@ export interface ObjectBatch {
 export function newObjectBatch(repo: Repo): ObjectBatch {
   const pending = new Map<Oid, PendingObject>(repo.pending)
   const unsaved = new Set<Oid>()
-
-  function add(oid: Oid, object: PendingObject): Oid {
-    if (!pending.has(oid)) pending.set(oid, object)
-    unsaved.add(oid)
-    return oid
-  }
-  const object = async (type: PendingObject['type'], content: Buffer) =>
-    add(await objectId(type, content), { type, content })
-
   return {
-    repo: { dir: repo.dir, pending },
-    object,
-    blob: (bytes) => object('blob', Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)),
-    tree: (entries) => object('tree', treeContent(entries)),
-    commit: (fields) => object('commit', commitContent(fields)),
+    ...draftOf(repo, pending, unsaved),
     save: async () => {
       const batch = [...unsaved].flatMap((oid) => {
         const found = pending.get(oid)
         return found ? [{ oid, ...found }] : []
       })
       await storeObjects(repo, batch)
-      for (const { oid, type, content } of batch) {
-        unsaved.delete(oid)
-        if (type === 'commit') rememberCommit(repo, oid, content)
-        if (type === 'tree') rememberTree(repo, oid, content)
+      for (const object of batch) {
+        unsaved.delete(object.oid)
+        rememberObject(repo, object.oid, object)
       }
     },
+  }
+}
+
+/** Caches a commit or a tree that is on disk. */
+export function rememberObject(repo: Repo, oid: Oid, { type, content }: PendingObject): void {
+  if (type === 'commit') rememberCommit(repo, oid, content)
+  if (type === 'tree') rememberTree(repo, oid, content)
+}
+
+/** A draft for a repository that is yet to be written; `pending` receives its objects. */
+export function newObjectDraft(repo: Repo, pending: Map<Oid, PendingObject>): ObjectDraft {
+  return draftOf(repo, pending, new Set())
+}
+
+/** Adds to `pending`, and the ids also to `added`. */
+function draftOf(repo: Repo, pending: Map<Oid, PendingObject>, added: Set<Oid>): ObjectDraft {
+  const object = async (type: PendingObject['type'], content: Buffer): Promise<Oid> => {
+    const oid = await objectId(type, content)
+    if (!pending.has(oid)) pending.set(oid, { type, content })
+    added.add(oid)
+    return oid
+  }
+  return {
+    repo: { dir: repo.dir, pending },
+    object,
+    blob: (bytes) => object('blob', Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)),
+    tree: (entries) => object('tree', treeContent(entries)),
+    commit: (fields) => object('commit', commitContent(fields)),
   }
 }
 

@@ -1,4 +1,4 @@
-/** Reads objects by id while other processes may repack: loose objects in this process, packed ones by git. */
+/** Reads objects by id while other processes may repack: loose ones and those of small packs in this process, others by git. */
 
 import { readdir, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,6 +8,7 @@ import { isOid, type Oid, type PendingObject, type Repo } from '../repo.ts'
 import { hasCatFile, readByGit, readInfoByGit } from './cat-file.ts'
 import { type Allow, LooseDamage, readLoose, readLooseInfo } from './loose.ts'
 import { hasId, type ObjectInfo } from './object-format.ts'
+import { readSmallPack, readSmallPackInfo } from './small-packs.ts'
 
 /** Milliseconds before each further attempt. Measured under `git repack -ad`: 0 errors in 18,512 reads. */
 const retryDelaysMs = [5, 20, 80]
@@ -35,7 +36,7 @@ export async function readObject(repo: Repo, oid: Oid): Promise<PendingObject> {
 export async function readInfo(repo: Repo, oid: Oid): Promise<ObjectInfo> {
   const pending = repo.pending?.get(oid)
   if (pending) return { type: pending.type, size: pending.content.length }
-  return findStored(repo, oid, readLooseInfo, readInfoByGit)
+  return findStored(repo, oid, [readLooseInfo, readSmallPackInfo, readInfoByGit])
 }
 
 /** Whether the object exists, whatever its size. @throws GitError as readInfo, but object_missing */
@@ -74,25 +75,27 @@ function refuseAbove(type: PendingObject['type'], size: number, maxBytes: number
 }
 
 function readStored(repo: Repo, oid: Oid, allow: Allow): Promise<PendingObject> {
-  return findStored(
-    repo,
-    oid,
+  return findStored(repo, oid, [
     () => readLoose(repo, oid, allow),
+    () => readSmallPack(repo, oid, allow),
     async () => {
       const object = await readByGit(repo, oid, allow)
       if (object && !(await hasId(oid, object))) throw damaged(oid)
       return object
     },
-  )
+  ])
 }
 
 type Find<T> = (repo: Repo, oid: Oid) => Promise<T | undefined>
 
-async function findStored<T>(repo: Repo, oid: Oid, loose: Find<T>, packed: Find<T>): Promise<T> {
+/** Loose, in a small pack, anywhere else. */
+type Finds<T> = readonly [loose: Find<T>, small: Find<T>, byGit: Find<T>]
+
+async function findStored<T>(repo: Repo, oid: Oid, finds: Finds<T>): Promise<T> {
   if (!isOid(oid)) throw new GitError('object_missing', 'Not an object id', { oid })
   let packsBefore: bigint | undefined
   for (let attempt = 0; ; attempt++) {
-    const { found, damage } = await findOnce(repo, oid, loose, packed)
+    const { found, damage } = await findOnce(repo, oid, finds)
     if (found) return found
     if (damage) throw damaged(oid, damage)
     // A list of packs that stays the same between two searches 5 ms apart (a tick of the file system's clock) leaves no race.
@@ -111,7 +114,7 @@ interface Found<T> {
   readonly damage?: LooseDamage
 }
 
-async function findOnce<T>(repo: Repo, oid: Oid, loose: Find<T>, packed: Find<T>): Promise<Found<T>> {
+async function findOnce<T>(repo: Repo, oid: Oid, [loose, small, byGit]: Finds<T>): Promise<Found<T>> {
   let damage: LooseDamage | undefined
   try {
     const found = await loose(repo, oid)
@@ -120,7 +123,9 @@ async function findOnce<T>(repo: Repo, oid: Oid, loose: Find<T>, packed: Find<T>
     if (!(error instanceof LooseDamage)) throw error
     damage = error
   }
-  const found = (await hasPacks(repo)) ? await packed(repo, oid) : undefined
+  // A git that runs has it open already.
+  const near = hasCatFile(repo) ? undefined : await small(repo, oid)
+  const found = near ?? ((await hasPacks(repo)) ? await byGit(repo, oid) : undefined)
   return { ...(found && { found }), ...(damage && { damage }) }
 }
 

@@ -82,6 +82,12 @@ function refIn(line: string): { readonly name: string; readonly oid: Oid } | und
   return line[40] === ' ' && isOid(oid) ? { name: line.slice(41), oid } : undefined
 }
 
+/** The file as git writes it, for refs that point at commits: none of them has a peeled object. */
+export function packedRefsText(refs: ReadonlyMap<string, Oid>): string {
+  const lines = [...refs].sort(([a], [b]) => (a < b ? -1 : 1)).map(([ref, oid]) => `${oid} ${ref}\n`)
+  return `# pack-refs with: peeled fully-peeled sorted \n${lines.join('')}`
+}
+
 /**
  * Rewrites packed-refs without `refs` by way of `scratch`, a path on the same file system. Writes nothing where none of them
  * is packed. The caller holds `packed-refs.lock`.

@@ -4,6 +4,7 @@ import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { uptime } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { syncDirectory } from '../durable.ts'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import { isThere } from '../presence.ts'
 import type { Repo } from '../repo.ts'
@@ -154,13 +155,15 @@ async function removeIfStale(
 
 /**
  * Makes the folders of a ref below `refs/`, never `refs/` itself: a repository that was moved away must not come
- * back. `git pack-refs` removes empty folders concurrently; the caller retries.
+ * back. `git pack-refs` removes empty folders concurrently; the caller retries. A new repository has none; the names of
+ * `refs/heads` and its like are made durable here, once, those below with each ref.
  */
 async function makeRefFolder(repo: Repo, folder: string): Promise<void> {
   const parts = relative(repo.dir, folder).split(sep)
   for (let depth = 2; depth <= parts.length; depth++) {
     try {
       await mkdir(join(repo.dir, ...parts.slice(0, depth)))
+      if (depth === 2) await syncDirectory(join(repo.dir, 'refs'))
     } catch (error) {
       const code = codeOf(error)
       if (code === 'ENOENT' && !isThere(join(repo.dir, 'refs')))

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { syncDirectory } from '../durable.ts'
 import { GitError } from '../errors.ts'
 import { runGit } from '../native.ts'
+import { createRepoBy } from '../new-repos.ts'
 import { sentenceOf } from '../objects/fsck.ts'
 import type { Repo } from '../repo.ts'
-import { createRepo } from '../repos.ts'
 
 const mirrorTimeoutMs = 60 * 60_000
 
@@ -23,10 +23,7 @@ const uploadPack = 'git -c safe.directory=* -c transfer.hideRefs=!refs -c protoc
  *   with git's message where `from` is damaged or missing
  */
 export function createMirror(from: Repo, dir: string, signal?: AbortSignal): Promise<Repo> {
-  return createRepo(dir, async (repo) => {
-    await fetchMirror(from, repo, signal)
-    return new Map()
-  })
+  return createRepoBy(dir, (repo) => fetchMirror(from, repo, signal))
 }
 
 /**

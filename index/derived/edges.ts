@@ -16,6 +16,24 @@ export function listParentEdges(db: IndexDb) {
     .execute()
 }
 
+/** The parents of each of these nodes, also those that are no nodes. */
+export async function readParentsOf(db: IndexDb, nodeIds: readonly string[]): Promise<Map<string, string[]>> {
+  const parents = new Map<string, string[]>(nodeIds.map((id) => [id, []]))
+  for (let at = 0; at < nodeIds.length; at += rowsAtOnce) {
+    const rows = await db
+      .selectFrom('edge')
+      .select(['source', 'target'])
+      .where('edge_type', '=', 'parent_child')
+      .where('target', 'in', nodeIds.slice(at, at + rowsAtOnce))
+      .execute()
+    for (const { source, target } of rows) parents.get(target)?.push(source)
+  }
+  return parents
+}
+
+/** Rows of one statement. */
+const rowsAtOnce = 500
+
 /** Whether `ancestor` is above `nodeId`; `union` ends the walk also in a cyclic graph, which a damaged mirror can cause. */
 export async function isAncestor(db: IndexDb, ancestor: string, nodeId: string): Promise<boolean> {
   const { rows } = await sql<{ id: string }>`

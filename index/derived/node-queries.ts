@@ -31,6 +31,20 @@ export function findNodeById(db: IndexDb, nodeId: string): Promise<NodeRow | und
   return db.selectFrom('node').selectAll().where('id', '=', nodeId).executeTakeFirst()
 }
 
+/** The organisation of each of these nodes that has a row, in any organisation. */
+export async function readOrgsOf(db: IndexDb, nodeIds: readonly string[]): Promise<Map<string, string>> {
+  const orgs = new Map<string, string>()
+  for (let at = 0; at < nodeIds.length; at += rowsAtOnce) {
+    const some = nodeIds.slice(at, at + rowsAtOnce)
+    const rows = await db.selectFrom('node').select(['id', 'org_id']).where('id', 'in', some).execute()
+    for (const { id, org_id } of rows) orgs.set(id, org_id)
+  }
+  return orgs
+}
+
+/** Rows of one statement. */
+const rowsAtOnce = 500
+
 /** The version of the node's rows. */
 export function findNodeVersion(
   db: IndexDb,

@@ -224,12 +224,17 @@ async function touchOrg(
   return changed
 }
 
-/** The organisation's next version. */
-async function countUp(trx: Transaction<IndexSchema>, orgId: string, graphMoved: boolean): Promise<number> {
+/** The organisation's version after `changes` more. */
+export async function countUp(
+  trx: Transaction<IndexSchema>,
+  orgId: string,
+  graphMoved: boolean,
+  changes = 1,
+): Promise<number> {
   const { version } = await trx
     .updateTable('org')
     .set((eb) => ({
-      version: eb('version', '+', 1),
+      version: eb('version', '+', changes),
       ...(graphMoved ? { graph_version: eb('graph_version', '+', 1) } : {}),
     }))
     .where('id', '=', orgId)

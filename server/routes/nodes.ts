@@ -5,6 +5,7 @@ import * as edges from '../domain/nodes/edges.ts'
 import { readLinks } from '../domain/nodes/links.ts'
 import { createNode } from '../domain/nodes/node-creation.ts'
 import * as nodes from '../domain/nodes/nodes.ts'
+import { createNodes, putNodes } from '../domain/nodes/sent-batches.ts'
 import { listTree } from '../domain/nodes/tree.ts'
 import type { HandlersOf } from '../http/operations.ts'
 import { created } from '../http/responses.ts'
@@ -12,6 +13,8 @@ import { connectionAt, nodeAt, orgAt, parentAt } from './at.ts'
 
 export const nodeRoutes: HandlersOf<
   | 'createNode'
+  | 'createNodes'
+  | 'putNodes'
   | 'listNodes'
   | 'listTree'
   | 'getNode'
@@ -29,6 +32,8 @@ export const nodeRoutes: HandlersOf<
     const node = await createNode(deps, actor, orgAt(path), body)
     return created(`/orgs/${path.org_id}/nodes/${node.id}`, withCloneUrl(node, base))
   },
+  createNodes: (deps, actor, { path, body, signal }) => createNodes(deps, { actor, signal }, orgAt(path), body),
+  putNodes: (deps, actor, { path, body, signal }) => putNodes(deps, { actor, signal }, orgAt(path), body),
   listNodes: (deps, actor, { path, query }) => nodes.listNodes(deps, actor, orgAt(path), query),
   listTree: (deps, actor, { path, query }) => listTree(deps, actor, orgAt(path), query),
   getNode: async (deps, actor, { path, base }) => withCloneUrl(await nodes.readNode(deps, actor, nodeAt(path)), base),

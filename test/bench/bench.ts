@@ -8,6 +8,7 @@ import { benchGraph } from './graph.ts'
 import { benchGrowth } from './growth.ts'
 import { openHistories } from './histories.ts'
 import { benchHistory } from './history.ts'
+import { benchImports } from './imports.ts'
 import { benchMetrics } from './metrics.ts'
 import { startPeers } from './peers.ts'
 import { benchPushes } from './pushes.ts'
@@ -24,6 +25,7 @@ const overTwo = {
 }
 const others = {
   commits: benchCommits,
+  import: benchImports,
   pushes: benchPushes,
   clones: benchClones,
   graph: benchGraph,

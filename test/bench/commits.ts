@@ -6,10 +6,10 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import git from 'isomorphic-git'
+import { createRepo } from '../../gitstore/new-repos.ts'
 import { newObjectBatch, type ObjectBatch } from '../../gitstore/objects/object-batch.ts'
 import { type Decision, type Store, transact } from '../../gitstore/refs/ref-transaction.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
-import { createRepo } from '../../gitstore/repos.ts'
 import { traced } from './traced.ts'
 
 /** Milliseconds. */

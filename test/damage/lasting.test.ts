@@ -47,6 +47,10 @@ describe('a repository that was damaged while nothing ran', () => {
         const [pack = ''] = await packs('.pack')
         return changed(pack, (bytes) => bytes.subarray(0, 100))
       },
+      'a bit here and there in a small pack': async () => {
+        const [pack = ''] = await packs('.pack')
+        return changed(pack, (bytes) => Buffer.from(bytes.map((byte, at) => (at % 16 === 4 ? byte ^ 1 : byte))))
+      },
       'a pack without its index': async () => moved((await packs('.idx'))[0] ?? ''),
       'a ref that says something else': () =>
         changed(join(node.git.dir, 'refs/grove/ledger'), () => Buffer.from('x\n')),

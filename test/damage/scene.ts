@@ -2,6 +2,7 @@
 
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { gitIn } from '../support/git.ts'
 import {
   type Client,
   client,
@@ -78,6 +79,7 @@ export function useScene(): void {
     ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann, { text_content: 'A song of the deep sea' })
     neighbour = await newNode(grove, ann, { text_content: 'A calf' })
+    for (const git of [node.git, gitIn(grove, ann.org, 'org')]) git.loosen()
   })
   afterEach(async () => {
     await next?.kill()

@@ -135,6 +135,7 @@ left: ${(await goneIn(backup))[0]} was deleted before the backup (manifest.json,
 
     it('names what it cannot copy, keeps the mirror of the last time, and heals a damaged mirror', async () => {
       const [victim, other] = [await newNode(grove, ann, { title: 'Victim' }), await newNode(grove, ann)]
+      victim.git.loosen()
       await cli(dataDir, 'backup', backup)
       const repo = `${victim.org}/${victim.id}.git`
       const mirrored = await gitLines(join(backup, repo), 'for-each-ref')

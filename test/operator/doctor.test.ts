@@ -52,6 +52,7 @@ describe('the operator', () => {
         TestNode,
         TestNode,
       ]
+      for (const { git } of nodes) git.loosen()
       const repair: (() => Promise<unknown>)[] = []
       const damage = async (file: string, bytes: Buffer | null) => {
         const was = await readFile(file)

@@ -23,6 +23,7 @@ describe('a hand on the server', () => {
   beforeEach(async () => {
     node = await newNode(grove, ann)
     neighbour = await newNode(grove, ann)
+    node.git.loosen()
   })
   afterEach(async () => {
     expect((await ann.get(neighbour.at)).status).to.equal(200)

@@ -144,6 +144,28 @@ export const table: Readonly<Record<keyof operations, Row>> = {
     need: 'editor',
     attempt: ({ node }) => ({ body: { id: randomUUID(), title: 'Dolphins', parents: [node] } }),
   },
+  createNodes: {
+    need: 'editor',
+    attempt: ({ node }) => ({
+      body: {
+        nodes: [
+          { ref: 'krill', title: 'Krill' },
+          { title: 'Dolphins', parents: [node, 'krill'] },
+        ],
+      },
+    }),
+  },
+  putNodes: {
+    need: 'editor',
+    attempt: async (world) => ({
+      body: {
+        nodes: [
+          { id: await makeNode(world), title: 'Dolphins' },
+          { ref: 'krill', title: 'Krill' },
+        ],
+      },
+    }),
+  },
   listNodes: { need: 'public', attempt: () => ({}) },
   listTree: { need: 'public', attempt: () => ({}) },
   getNode: { need: 'public', attempt: onNode },

@@ -2,9 +2,9 @@
 
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 interface GitOptions {
   readonly input?: string | Buffer
@@ -37,6 +37,8 @@ export interface Git {
   head(branch?: string): string
   /** Every id that `git log` shows of `branch`, in its order. */
   log(branch?: string): string[]
+  /** Objects and refs as files of their own, as commits leave them: a new repository has all of them packed. */
+  loosen(): void
   /** @throws Error unless `git fsck --full --strict` has nothing to say but what dangles. */
   fsck(): void
 }
@@ -63,6 +65,21 @@ export function gitIn({ dataDir }: { readonly dataDir: string }, org: string, no
         : say('update-ref', `refs/heads/${branch}`, oid)),
     head: (branch = 'main') => say('rev-parse', '--verify', `refs/heads/${branch}`),
     log: (branch = 'main') => lines('log', '--format=%H', `refs/heads/${branch}`),
+    loosen: () => {
+      const folder = join(dir, 'objects/pack')
+      const packs = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.pack')) : []
+      for (const pack of packs) {
+        const bytes = readFileSync(join(folder, pack))
+        for (const end of ['.idx', '.rev', '.pack']) rmSync(join(folder, pack.replace('.pack', end)), { force: true })
+        run(['unpack-objects', '-q'], { input: bytes })
+      }
+      const refs = lines('for-each-ref', '--format=%(refname) %(objectname)')
+      for (const [ref = '', oid] of refs.map((line) => line.split(' '))) {
+        mkdirSync(dirname(join(dir, ref)), { recursive: true })
+        writeFileSync(join(dir, ref), `${oid}\n`)
+      }
+      rmSync(join(dir, 'packed-refs'), { force: true })
+    },
     fsck: () => {
       const said = lines(...fsckWords(dir))
       if (said.length > 0) throw new Error(said.join('\n'))

@@ -6,13 +6,13 @@ import { holding, transact } from '../../../gitstore/refs/ref-transaction.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
-import { Invalid, Refusal } from '../../errors.ts'
+import { Invalid, type Problem, Refusal } from '../../errors.ts'
 import { type NodeAccess, requireStill } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { readContent } from '../format/node-format.ts'
-import type { ContentProblem } from '../format/path-problem.ts'
+import type { ContentProblem, PathProblem } from '../format/path-problem.ts'
 import { signature } from '../format/signatures.ts'
 import { withLineFeeds } from '../format/texts.ts'
 import { noteOf, tryIndexNode } from '../indexing/index-node.ts'
@@ -88,12 +88,22 @@ export async function withGraphLockIf<T>(
 }
 
 export async function withGraphLock<T>(deps: Deps, orgId: string, nodeId: string, work: () => Promise<T>): Promise<T> {
-  const graph = { repo: orgRepo(deps.store, orgId), ref: graphRef }
-  return holding(deps.store, graph, noteOf(orgId, nodeId), async () => {
+  return holdingGraph(deps, orgId, [nodeId], async () => {
     const value = await work()
     await tryIndexNode(deps, orgId, nodeId)
     return value
   })
+}
+
+/** Runs `work`, which indexes the nodes that it changes, with the graph locked. If this process dies, recovery indexes them. */
+export async function holdingGraph<T>(
+  deps: Deps,
+  orgId: string,
+  nodeIds: readonly string[],
+  work: () => Promise<T>,
+): Promise<T> {
+  const graph = { repo: orgRepo(deps.store, orgId), ref: graphRef }
+  return holding(deps.store, graph, noteOf(orgId, nodeIds), work)
 }
 
 /** Problems of the tree under the rules of the branch, which is at `before`: syntax anywhere, the graph on main. */
@@ -138,12 +148,10 @@ export function headMoved(detail: string, head: Oid | null): Refusal {
 
 export function refuseProblems(problems: readonly ContentProblem[], locate: CommitRequest['locate']): void {
   if (problems.length === 0) return
-  throw new Invalid(
-    problems.map(({ path, reason }) => ({
-      loc: locate(path),
-      msg: `${excerpt(path)}: ${reason}`,
-      type: 'value_error',
-      ctx: { path, reason },
-    })),
-  )
+  throw new Invalid(problems.map((problem) => problemOf(locate(problem.path), problem)))
+}
+
+/** A problem of the content, at that part of a request. */
+export function problemOf(loc: Problem['loc'], { path, reason }: PathProblem): Problem {
+  return { loc, msg: `${excerpt(path)}: ${reason}`, type: 'value_error', ctx: { path, reason } }
 }

@@ -2,7 +2,7 @@
 
 import { isGitError } from '../../../gitstore/errors.ts'
 import { pathProblem } from '../../../gitstore/names.ts'
-import type { ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
+import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { Invalid, invalid, type Problem } from '../../errors.ts'
@@ -23,12 +23,16 @@ export interface FileChange {
   readonly bytes: Buffer | null
 }
 
+/** The part of a request in which the changes are. */
+type Loc = readonly (string | number)[]
+const inCommit: Loc = ['body', 'changes']
+
 /** @throws Invalid: a path that git forbids or that is named twice, content that is missing, not base64 or over 10 MiB */
-export function fileChanges(changes: readonly Change[]): FileChange[] {
+export function fileChanges(changes: readonly Change[], within = inCommit): FileChange[] {
   const problems: Problem[] = []
   const seen = new Set<string>()
   const files = changes.map((change, at): FileChange => {
-    const loc = ['body', 'changes', at]
+    const loc = [...within, at]
     const problem = pathProblem(change.path) ?? (seen.has(change.path) ? 'is named twice' : undefined)
     if (problem)
       problems.push({ loc: [...loc, 'path'], msg: `path ${problem}`, type: 'value_error', input: change.path })
@@ -48,9 +52,10 @@ export function fileChanges(changes: readonly Change[]): FileChange[] {
  * @throws Invalid: a path to delete that is not there, a file where a folder stands, names that differ in case only
  */
 export async function applyFileChanges(
-  draft: ObjectBatch,
+  draft: ObjectDraft,
   tree: Oid | null,
   files: readonly FileChange[],
+  within = inCommit,
 ): Promise<Oid> {
   const changes: { path: string; blob: Oid | null }[] = []
   for (const { path, bytes } of files) changes.push({ path, blob: bytes === null ? null : await draft.blob(bytes) })
@@ -58,14 +63,14 @@ export async function applyFileChanges(
   try {
     const after = await applyChanges(draft, tree, changes, (path) => missing.add(path))
     refuseMissing(files, missing)
-    await refuseCollisions(draft, tree, after, files)
+    await refuseCollisions(draft, tree, after, files, within)
     return after
   } catch (error) {
     if (!isGitError(error, 'path_conflict')) throw error
     const inTheWay = `${error.facts.path}/`
     const at = files.findIndex((file) => file.bytes !== null && `${file.path}/`.startsWith(inTheWay))
     throw invalid(
-      ['body', 'changes', Math.max(at, 0), 'path'],
+      [...within, Math.max(at, 0), 'path'],
       'a file and a folder cannot have the same path',
       files[at]?.path,
     )
@@ -78,10 +83,11 @@ function refuseMissing(files: readonly FileChange[], missing: ReadonlySet<string
 }
 
 async function refuseCollisions(
-  draft: ObjectBatch,
+  draft: ObjectDraft,
   before: Oid | null,
   after: Oid,
   files: readonly FileChange[],
+  within: Loc,
 ): Promise<void> {
   const put = files.filter((file) => file.bytes !== null).map(({ path }) => path)
   const [collision] = await collisionsOf(draft.repo, before, after, put)
@@ -92,7 +98,7 @@ async function refuseCollisions(
     (file) => file.bytes !== null && names.some((name) => `${file.path}/`.startsWith(`${folder}${name}/`)),
   )
   throw invalid(
-    ['body', 'changes', Math.max(at, 0), 'path'],
+    [...within, Math.max(at, 0), 'path'],
     `${names.map(excerpt).join(' and ')} differ in case only`,
     files[at]?.path,
   )

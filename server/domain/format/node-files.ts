@@ -4,6 +4,9 @@ import { membersOf } from './json-text.ts'
 import { isTitle, jsonLimit, textLimit } from './node-format.ts'
 import { asJson } from './signatures.ts'
 
+/** The part of a request. */
+type Loc = readonly (string | number)[]
+
 /** The fields of node.json. */
 export interface NodeFields {
   readonly title: string
@@ -53,14 +56,12 @@ function withMembers(text: string, changes: readonly [string, unknown][], spaces
 }
 
 /** @throws Invalid, as a push of such a title is refused */
-export function requireTitle(title: string): void {
-  if (!isTitle(title))
-    throw invalid(['body', 'title'], 'is blank, or holds a control character or half of a surrogate pair')
+export function requireTitle(title: string, loc: Loc = ['body', 'title']): void {
+  if (!isTitle(title)) throw invalid(loc, 'is blank, or holds a control character or half of a surrogate pair')
 }
 
 /** The bytes of content.md. @throws Invalid over 10 MiB, or not encodable as UTF-8 */
-export function textBytes(text: string): Buffer {
-  const loc = ['body', 'text_content']
+export function textBytes(text: string, loc: Loc = ['body', 'text_content']): Buffer {
   if (/\p{Surrogate}/u.test(text)) throw invalid(loc, 'holds half of a surrogate pair')
   const bytes = Buffer.from(text, 'utf8')
   if (bytes.length <= textLimit) return bytes

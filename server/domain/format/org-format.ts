@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { GitError, isGitError } from '../../../gitstore/errors.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
-import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
+import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { readTree } from '../../../gitstore/objects/trees.ts'
@@ -98,16 +98,16 @@ export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
   }
 }
 
-/** Commits the differences of `record` from the commit `before` (null: none), and saves the objects. */
+/** Commits the differences of `record` from the commit `before` (null: none) on the draft. */
 export async function commitOrg(
-  repo: Repo,
+  draft: ObjectDraft,
   before: Oid | null,
   record: OrgRecord,
   by: Author,
   at: Date,
   message: string,
 ): Promise<Oid> {
-  const draft = newObjectBatch(repo)
+  const { repo } = draft
   const known = before === null ? undefined : await readRecord(repo, before)
   const changes: { path: string; blob: Oid | null }[] = []
   if (record.org !== known?.org) changes.push({ path: orgFile, blob: await draft.blob(asJson(record.org)) })
@@ -117,15 +117,13 @@ export async function commitOrg(
   for (const id of known?.members.keys() ?? [])
     if (!record.members.has(id)) changes.push({ path: memberFile(id), blob: null })
   const person = signature(by, at)
-  const oid = await draft.commit({
+  return draft.commit({
     tree: await applyChanges(draft, before === null ? null : (await readCommit(repo, before)).tree, changes),
     parents: before === null ? [] : [before],
     author: person,
     committer: person,
     message,
   })
-  await draft.save()
-  return oid
 }
 
 interface KeptFile {

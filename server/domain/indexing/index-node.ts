@@ -4,11 +4,9 @@
  */
 
 import { GitError, isDamage } from '../../../gitstore/errors.ts'
-import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repos.ts'
-import type { NodeRow } from '../../../index/derived/node-queries.ts'
 import { deleteNodeRows, findNodeState, replaceNodeRows, StaleWrite } from '../../../index/derived/nodes.ts'
 import { deleteOrgRow, findOrgHead, isOrgRowWhole } from '../../../index/derived/org-queries.ts'
 import { replaceOrgRows } from '../../../index/derived/orgs.ts'
@@ -16,17 +14,16 @@ import { listOpenPulls, listPullNumbers } from '../../../index/derived/pulls.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
-import { type NodeContent, readContent, readText } from '../format/node-format.ts'
 import { readOrgRecord } from '../format/org-format.ts'
-import { laterOf, timeOf } from '../format/signatures.ts'
 import { isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
-import { changedPulls, readNodeRecord } from '../ledger/ledger.ts'
+import { changedPulls } from '../ledger/ledger.ts'
 import { stillOpen } from '../ledger/open-pulls.ts'
 import { fromRow, toRow } from '../ledger/pull-ledger.ts'
 import { movesBetween } from '../ledger/settle.ts'
 import { settleFound } from '../ledger/settlement.ts'
 import { historyOf, logsToLay } from './history.ts'
 import { agree, indexedBranches, keepBranches } from './indexed-branches.ts'
+import { nodeFields } from './node-rows.ts'
 
 /** Rounds of compare-and-swap before giving up; each lost round means that another process made progress. */
 const rounds = 50
@@ -135,76 +132,6 @@ async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
   return true
 }
 
-async function nodeFields(repo: Repo, row: NodeRow | undefined, ledger: Oid, head: Oid | null) {
-  if (row && row.head === head) return { node: undefined }
-  const { id, content, text, ...state } = await readState(repo, ledger, head)
-  return {
-    node: {
-      ...state,
-      description: descriptionOf(content, text),
-      properties: JSON.stringify(content.properties),
-      head,
-    },
-    text,
-    tags: content.tags,
-    ...((await hasEdgesOf(repo, row?.head, content)) ? {} : { edges: edgesOf(id, content) }),
-  }
-}
-
-/** What a node is at a commit; null: it has none yet. `tags` as JSON. @throws GitError as readCommit */
-export async function readState(repo: Repo, ledger: Oid, head: Oid | null) {
-  const { id, title, created_at } = await readNodeRecord(repo, ledger)
-  const commit = head === null ? null : await readCommit(repo, head)
-  const content = await readContent(repo, commit?.tree ?? null)
-  return {
-    id,
-    title: content.title ?? title,
-    tags: JSON.stringify(content.tags),
-    created_at,
-    updated_at: commit ? laterOf(timeOf(commit.committer), created_at) : created_at,
-    content,
-    text: await readText(repo, content),
-  }
-}
-
-/** Whether the indexed commit has the same edges: then their rows exist. */
-async function hasEdgesOf(repo: Repo, head: Oid | null | undefined, content: NodeContent): Promise<boolean> {
-  const commit = head ? await findCommit(repo, head) : undefined
-  if (!commit) return false
-  const { parents, connections } = await readContent(repo, commit.tree)
-  return parents === content.parents && connections === content.connections
-}
-
-/** The property `description`, or else the beginning of the text. */
-function descriptionOf({ properties: { description } }: NodeContent, text: string): string {
-  if (typeof description === 'string') return description
-  return text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200)
-}
-
-function edgesOf(nodeId: string, content: NodeContent) {
-  const parents = content.parents
-    .filter((parent) => parent.id !== nodeId)
-    .map(({ id, label }) => ({
-      edge_type: 'parent_child' as const,
-      key: id,
-      source: id,
-      target: nodeId,
-      connection_type: '',
-      label,
-    }))
-  const connections = content.connections
-    .filter((connection) => connection.target !== nodeId)
-    .map(({ id, target, type, label }) => ({
-      edge_type: 'connection' as const,
-      key: id,
-      source: nodeId,
-      target,
-      connection_type: type,
-      label,
-    }))
-  return [...parents, ...connections]
-}
-
 /** Brings the rows of an organisation and its members up to org.git. */
 export async function indexOrg(deps: Deps, orgId: string): Promise<void> {
   if (!isId(orgId)) return
@@ -231,17 +158,19 @@ async function followOrg(deps: Deps, orgId: string): Promise<void> {
   }
 }
 
-/** The note of a transaction that holds the graph lock: the node to index if its process dies. */
-export function noteOf(orgId: string, nodeId: string): string {
-  return `${orgId}/${nodeId}`
+/** The note of a transaction that holds the graph lock: the nodes to index if its process dies. */
+export function noteOf(orgId: string, nodeIds: readonly string[]): string {
+  return `${orgId}/${nodeIds.join(',')}`
 }
 
-/** Indexes the node in the note of an interrupted transaction. A damaged node is only logged. */
+/** Indexes the nodes in the note of an interrupted transaction. A damaged node is only logged. */
 export async function indexNoted(deps: Deps, note: string): Promise<void> {
-  const [orgId = '', nodeId = ''] = note.split('/')
-  if (!isId(orgId) || !isId(nodeId)) return
-  await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
-    if (!isDamage(error)) throw error
-    deps.log.error({ err: error, orgId, nodeId }, 'a node changed by a dead process cannot be read')
-  })
+  const [orgId = '', nodeIds = ''] = note.split('/')
+  for (const nodeId of nodeIds.split(',')) {
+    if (!isId(orgId) || !isId(nodeId)) continue
+    await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
+      if (!isDamage(error)) throw error
+      deps.log.error({ err: error, orgId, nodeId }, 'a node changed by a dead process cannot be read')
+    })
+  }
 }

@@ -3,7 +3,7 @@
 import { GitError } from '../../../gitstore/errors.ts'
 import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
 import { diffTrees } from '../../../gitstore/objects/diff.ts'
-import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
+import { newObjectBatch, type ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
@@ -46,18 +46,15 @@ export interface PullRecord {
 
 export type PullEvent = 'open' | 'edit' | 'merge' | 'close' | 'reopen'
 
-/** Creates the first commit of a ledger and saves it. */
-export async function startLedger(repo: Repo, record: NodeRecord, by: Author): Promise<Oid> {
-  const draft = newObjectBatch(repo)
+/** Creates the first commit of a ledger on the draft of a new repository. */
+export async function startLedger(draft: ObjectDraft, record: NodeRecord, by: Author): Promise<Oid> {
   const changes = [
     { path: nodeFile, blob: await draft.blob(asJson(record)) },
     { path: lastNumberFile, blob: await draft.blob(Buffer.from('0\n')) },
   ]
   const person = signature(by, record.created_at)
   const tree = await applyChanges(draft, null, changes)
-  const oid = await draft.commit({ tree, parents: [], author: person, committer: person, message: 'create' })
-  await draft.save()
-  return oid
+  return draft.commit({ tree, parents: [], author: person, committer: person, message: 'create' })
 }
 
 /** Appends one event and saves the objects. The caller holds the ledger's lock, so numbers are unique and without gaps. */

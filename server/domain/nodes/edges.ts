@@ -75,7 +75,7 @@ export async function addConnection(
   input: ConnectionInput,
 ): Promise<NodeConnection> {
   const access = await nodeFor(deps, actor, at, 'editor')
-  const { id = randomBytes(9).toString('base64url'), target, type = defaultConnectionType, label = '' } = input
+  const { id = newConnectionId(), target, type = defaultConnectionType, label = '' } = input
   requireTarget(target)
   await changeEdge(deps, actor, access, input.expected_head, {
     message: `Connect to ${target}`,
@@ -168,6 +168,10 @@ async function changeEdge(
   return commitToBranch(deps, actor, access, request)
 }
 
+export function newConnectionId(): string {
+  return randomBytes(9).toString('base64url')
+}
+
 function connectionMissing(): Refusal {
   return new Refusal('connection_not_found', 'The node holds no such connection')
 }
@@ -176,7 +180,7 @@ function requireTarget(target: string): void {
   if (!isId(target)) throw invalid(['body', 'target'], 'there is no such node in this organisation', target)
 }
 
-function connectionJson({ target, type, label }: Omit<ConnectionEntity, 'id'>): Buffer {
+export function connectionJson({ target, type, label }: Omit<ConnectionEntity, 'id'>): Buffer {
   return asJson({ target, type, ...(label === '' ? {} : { label }) })
 }
 

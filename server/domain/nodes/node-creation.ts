@@ -1,11 +1,11 @@
 /** Creates a node: builds its repository completely and renames it into place. */
 import { v7 as newId } from 'uuid'
 import { isGitError } from '../../../gitstore/errors.ts'
-import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
+import { createRepo } from '../../../gitstore/new-repos.ts'
+import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import { createRepo } from '../../../gitstore/repos.ts'
 import { findNodeById, type NodeRow } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Invalid, invalid, Refusal } from '../../errors.ts'
@@ -20,7 +20,7 @@ import { readBack, tryIndexNode } from '../indexing/index-node.ts'
 import { isId, ledgerRef, main, nodeRepo } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
 import { toNode } from './nodes.ts'
-import { isTrashedElsewhere } from './trashed.ts'
+import { findTrashedElsewhere } from './trashed.ts'
 
 export interface NodeInput extends NodeFields {
   readonly text_content?: string
@@ -91,10 +91,9 @@ export async function createNodeFrom(
   const id = seed.id ?? newId()
   const make = async (): Promise<void> => {
     const created_at = deps.now().toISOString()
-    await createRepo(nodeRepo(deps.store, orgId, id).dir, async (repo) => {
+    await createRepo(nodeRepo(deps.store, orgId, id).dir, async (draft) => {
       const refs = new Map<string, Oid>()
       if (seed.files) {
-        const draft = newObjectBatch(repo)
         const tree = await buildTree(draft, null, seed.files)
         const node = { id } as NodeRow // problemsOf reads only the id
         refuseProblems(await problemsOf(deps, { org, node }, draft.repo, main, null, tree), seed.locate)
@@ -103,11 +102,10 @@ export async function createNodeFrom(
           main,
           await draft.commit({ tree, parents: [], author: person, committer: person, message: seed.message }),
         )
-        await draft.save()
       }
       await refuseKnown(deps, orgId, id)
-      if (seed.id !== undefined && (await isTrashedElsewhere(deps.store, orgId, id))) throw taken()
-      return refs.set(ledgerRef, await startLedger(repo, { id, org_id: orgId, title: seed.title, created_at }, actor))
+      if (seed.id !== undefined && (await findTrashedElsewhere(deps.store, orgId, new Set([id])))) throw taken()
+      return refs.set(ledgerRef, await startLedger(draft, { id, org_id: orgId, title: seed.title, created_at }, actor))
     }).catch((error: unknown) => {
       if (isGitError(error, 'repo_exists')) throw known(orgId, id)
       throw error
@@ -121,7 +119,7 @@ export async function createNodeFrom(
 }
 
 /** The tree of exactly these files, made on the draft from `before` (null: from nothing). */
-export async function buildTree(draft: ObjectBatch, before: Oid | null, files: NodeFiles): Promise<Oid> {
+export async function buildTree(draft: ObjectDraft, before: Oid | null, files: NodeFiles): Promise<Oid> {
   const old = before === null ? [] : await listFiles(draft.repo, before)
   const gone = old.filter(({ path }) => !files.has(path)).map(({ path }) => ({ path, blob: null }))
   const wanted = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))

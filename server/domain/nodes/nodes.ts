@@ -3,7 +3,7 @@ import { unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { makeFolder } from '../../../gitstore/durable.ts'
-import type { ObjectBatch } from '../../../gitstore/objects/object-batch.ts'
+import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { transact } from '../../../gitstore/refs/ref-transaction.ts'
@@ -84,12 +84,13 @@ export async function listConnections(deps: Deps, actor: Actor, at: NodeAt, page
 export async function updateNode(deps: Deps, actor: Person, at: NodeAt, patch: NodePatch) {
   const access = await nodeFor(deps, actor, at, 'editor')
   if (patch.title !== undefined) requireTitle(patch.title)
+  const text = patch.text_content === undefined ? {} : { text: textBytes(patch.text_content) }
   await commitToBranch(deps, actor, access, {
     branch: knownBranch('main'),
     message: patch.message ?? 'Edit node',
     expectedHead: patch.expected_head,
     addsParents: false,
-    build: (draft, tree) => patchTree(draft, tree, access.node, patch),
+    build: (draft, tree) => patchTree(draft, tree, access.node, { ...patch, ...text }),
     locate: () => ['body'],
   }).catch((error: unknown) => {
     if (!(error instanceof Refusal) || error.code !== 'no_changes') throw error
@@ -134,9 +135,15 @@ function toSummary(node: SummaryRow) {
   }
 }
 
-async function patchTree(draft: ObjectBatch, tree: Oid | null, node: NodeRow, patch: NodePatch): Promise<Oid> {
+/** The tree with these fields; `node`: its title, where node.json has none. */
+export async function patchTree(
+  draft: ObjectDraft,
+  tree: Oid | null,
+  node: Pick<NodeRow, 'title'>,
+  patch: Partial<NodeFields> & { readonly text?: Buffer },
+): Promise<Oid> {
   const changes: { path: string; blob: Oid }[] = []
-  const { title, tags, properties, text_content } = patch
+  const { title, tags, properties, text } = patch
   if (title !== undefined || tags || properties) {
     const fields = {
       ...(title === undefined ? {} : { title }),
@@ -149,6 +156,6 @@ async function patchTree(draft: ObjectBatch, tree: Oid | null, node: NodeRow, pa
     const bytes = json ? changedJson(json, fields) : nodeJson({ title: node.title, ...fields })
     changes.push({ path: nodeFile, blob: await draft.blob(bytes) })
   }
-  if (text_content !== undefined) changes.push({ path: textFile, blob: await draft.blob(textBytes(text_content)) })
+  if (text !== undefined) changes.push({ path: textFile, blob: await draft.blob(text) })
   return applyChanges(draft, tree, changes)
 }

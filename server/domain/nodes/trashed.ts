@@ -1,20 +1,23 @@
 /** Nodes in the trash keep their ids, so that they can be restored. */
 import { join } from 'node:path'
-import { isThere, namesIn } from '../../../gitstore/presence.ts'
+import { namesIn } from '../../../gitstore/presence.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { isId, trashFolder } from '../layout.ts'
 
-/** Whether the trash has a node of that id from another organisation or from a deleted organisation. */
-export async function isTrashedElsewhere(store: Store, orgId: string, nodeId: string): Promise<boolean> {
+/** The first of these ids that a node in the trash has, of another organisation or of a deleted one. */
+export async function findTrashedElsewhere(
+  store: Store,
+  orgId: string,
+  nodeIds: ReadonlySet<string>,
+): Promise<string | undefined> {
   for (const name of await namesIn(trashFolder(store))) {
     const [owner = '', deletedAt] = name.split('.')
-    if (!isId(owner)) continue
-    const folder = join(trashFolder(store), name)
-    if (deletedAt !== undefined) {
-      if (isThere(join(folder, `${nodeId}.git`))) return true
-    } else if (owner !== orgId && (await namesIn(folder)).some((one) => one.startsWith(`${nodeId}.`))) return true
+    if (!isId(owner) || (deletedAt === undefined && owner === orgId)) continue
+    const found = (await namesIn(join(trashFolder(store), name))).map((one) => one.split('.')[0] ?? '')
+    const taken = found.find((id) => nodeIds.has(id))
+    if (taken !== undefined) return taken
   }
-  return false
+  return undefined
 }
 
 /** The ids of all nodes in the trash that are not of this organisation. */

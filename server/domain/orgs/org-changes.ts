@@ -1,5 +1,6 @@
 /** Changes an organisation: one commit of org.git, indexed before the response. */
 import { isGitError } from '../../../gitstore/errors.ts'
+import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { transact } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
@@ -29,8 +30,9 @@ export async function changeOrg(
     const before = await readRecord(repo, head)
     const after = await change(before)
     if (after === before) return { moves: [], value: undefined }
-    const to = await commitOrg(repo, head, after, author, deps.now(), message)
-    return { moves: [{ repo, ref: main, to }], value: undefined }
+    const draft = newObjectBatch(repo)
+    const to = await commitOrg(draft, head, after, author, deps.now(), message)
+    return { moves: [{ repo, ref: main, to }], value: undefined, save: draft.save }
   }).catch(orgIsGone)
   await indexOrg(deps, orgId).catch((error: unknown) => {
     deps.log.error({ err: error, orgId }, 'an organisation could not be indexed')

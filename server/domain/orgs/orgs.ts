@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { v7 as newId } from 'uuid'
 import { makeFolder } from '../../../gitstore/durable.ts'
 import { isGitError } from '../../../gitstore/errors.ts'
+import { createRepo } from '../../../gitstore/new-repos.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
-import { createRepo, moveRepo } from '../../../gitstore/repos.ts'
+import { moveRepo } from '../../../gitstore/repos.ts'
 import { unfinishedName } from '../../../gitstore/temporary-names.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import { listOrgsOf } from '../../../index/derived/org-queries.ts'
@@ -67,7 +68,7 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: 
   await mkdir(making)
   await createRepo(
     join(making, orgRepository),
-    async (repo) => new Map([[main, await commitOrg(repo, null, record, actor, now, 'create')]]),
+    async (draft) => new Map([[main, await commitOrg(draft, null, record, actor, now, 'create')]]),
   )
   await moveRepo(making, orgFolder(deps.store, id)).catch(async (error: unknown) => {
     await rm(making, { recursive: true, force: true })

@@ -13,7 +13,7 @@ import type { View, ViewNode } from '../../../index/search/view.ts'
 import type { Deps } from '../../deps.ts'
 import { Invalid, invalid, Refusal } from '../../errors.ts'
 import { timeOf } from '../format/signatures.ts'
-import { readState } from '../indexing/index-node.ts'
+import { readState } from '../indexing/node-rows.ts'
 import { nodeRepo } from '../layout.ts'
 
 /** What is searched instead of main. */

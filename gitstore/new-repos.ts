@@ -1,0 +1,196 @@
+/**
+ * Writes new repositories: all objects in one pack, all refs in packed-refs, nine files and folders in all. One alone is synced
+ * file by file; many are staged in one folder, made durable by one sync of the file system, and then renamed into place.
+ *
+ * The rename is the commit point, and whatever it makes visible is durable before it.
+ */
+import { closeSync, mkdirSync, renameSync } from 'node:fs'
+import { readdir, rm, rmdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { allDone, ownTurn, syncDirectory, syncFile, syncPath, writeOpen } from './durable.ts'
+import { asStorageFault, codeOf, GitError } from './errors.ts'
+import { syncFileSystem } from './native.ts'
+import { newObjectDraft, type ObjectDraft, rememberObject } from './objects/object-batch.ts'
+import { encodePack } from './objects/pack-format.ts'
+import { isTaken } from './presence.ts'
+import { packedRefsText } from './refs/packed-refs.ts'
+import type { Oid, PendingObject, Repo } from './repo.ts'
+import { config, head, moveRepo } from './repos.ts'
+import { unfinishedName } from './temporary-names.ts'
+
+/** The refs of a new repository, in full names. They point at commits. */
+type NewRefs = ReadonlyMap<string, Oid>
+
+export interface RepoContents {
+  readonly refs: NewRefs
+  readonly objects: ReadonlyMap<Oid, PendingObject>
+}
+
+/** Folders that git needs; others come with the first loose ref or object. */
+const folders = ['', 'objects', 'refs']
+const packFolder = 'objects/pack'
+
+/** Files that are open at a time, and renames between two turns of the event loop. */
+const maxOpenFiles = 64
+
+/**
+ * Creates a bare repository at `dir` with the objects that `fill` builds and the refs that it returns, durably, whole or not at
+ * all. It has no hooks, no description and no info folder.
+ *
+ * @throws GitError repo_exists, repo_missing (the folder to hold it does not exist), limit_exceeded, storage_*; what `fill` throws
+ */
+export async function createRepo(dir: string, fill: (draft: ObjectDraft) => Promise<NewRefs>): Promise<Repo> {
+  const objects = new Map<Oid, PendingObject>()
+  const refs = await fill(newObjectDraft({ dir }, objects))
+  await withTemporaryFolder(dir, async (making) => {
+    const files = await writeRepo(making, { refs, objects })
+    await syncOpen(files)
+    const made = objects.size > 0 ? [...folders, packFolder] : folders
+    await allDone(made.map((name) => syncDirectory(join(making, name))))
+  })
+  for (const [oid, object] of objects) rememberObject({ dir }, oid, object)
+  return { dir }
+}
+
+/**
+ * As createRepo, but `write` writes into the repository, durably: another git, or a program.
+ *
+ * @throws as createRepo
+ */
+export async function createRepoBy(dir: string, write: (repo: Repo) => Promise<void>): Promise<Repo> {
+  await withTemporaryFolder(dir, async (making) => {
+    await syncOpen(await writeRepo(making, { refs: new Map(), objects: new Map() }))
+    await write({ dir: making })
+    await allDone(folders.map((name) => syncDirectory(join(making, name))))
+  })
+  return { dir }
+}
+
+async function withTemporaryFolder(dir: string, work: (making: string) => Promise<void>): Promise<void> {
+  const making = join(dirname(dir), unfinishedName())
+  try {
+    await work(making)
+    await moveRepo(making, dir)
+  } catch (error) {
+    await rm(making, { recursive: true, force: true })
+    throw asMissing(error)
+  }
+}
+
+function asMissing(error: unknown): unknown {
+  if (codeOf(error) === 'ENOENT') return new GitError('repo_missing', 'The folder for the repository does not exist')
+  return asStorageFault(error)
+}
+
+/** Writes all files, and returns them open and unsynced. */
+async function writeRepo(dir: string, { refs, objects }: RepoContents): Promise<number[]> {
+  const pack = objects.size > 0 ? await encodePack(objects) : undefined
+  await ownTurn()
+  for (const name of folders) mkdirSync(join(dir, name))
+  if (pack) mkdirSync(join(dir, packFolder))
+  const open: number[] = []
+  const write = async (name: string, bytes: Uint8Array | string, mode = 0o644): Promise<void> => {
+    open.push(await writeOpen(join(dir, name), bytes, mode))
+  }
+  try {
+    await write('HEAD', head)
+    await write('config', config)
+    if (refs.size > 0) await write('packed-refs', packedRefsText(refs))
+    if (pack) {
+      await write(`${packFolder}/${pack.name}.pack`, pack.pack, 0o444)
+      await write(`${packFolder}/${pack.name}.idx`, pack.index, 0o444)
+    }
+    return open
+  } catch (error) {
+    open.forEach(closeSync)
+    throw error
+  }
+}
+
+async function syncOpen(files: readonly number[]): Promise<void> {
+  try {
+    await allDone(files.map(syncFile))
+  } finally {
+    files.forEach(closeSync)
+  }
+}
+
+/** New repositories of one folder, staged below it under a temporary name. */
+export interface StagedRepos {
+  /** Writes a repository; nothing of it is durable yet. `name`: of its folder. */
+  add(name: string, contents: RepoContents): Promise<void>
+  /** Makes all of them durable. */
+  sync(): Promise<void>
+  /**
+   * Gives them their names, in the order of `add`. Calls `published` with each name as soon as it stands. Checks first that none
+   * is taken; one that is taken after that check ends the work, and those before it stay.
+   *
+   * @throws GitError repo_exists (facts.name), repo_missing, storage_*
+   */
+  publish(published: (name: string) => void): Promise<void>
+  /** Removes what is not published. To be called in any case. */
+  close(): Promise<void>
+}
+
+/** @throws GitError repo_missing: the folder does not exist; storage_* */
+export function stageRepos(folder: string): StagedRepos {
+  const staging = join(folder, unfinishedName())
+  try {
+    mkdirSync(staging)
+  } catch (error) {
+    throw asMissing(error)
+  }
+  const names: string[] = []
+  return {
+    add: async (name, contents) => {
+      const files = await writeRepo(join(staging, name), contents).catch((error: unknown) => {
+        throw asMissing(error)
+      })
+      files.forEach(closeSync)
+      names.push(name)
+    },
+    sync: async () => {
+      // Its failure is known where a machine's syncfs reports none.
+      await syncDirectory(staging).catch((error: unknown) => {
+        throw asMissing(error)
+      })
+      if (!(await syncFileSystem(staging))) await syncTree(staging)
+    },
+    publish: async (published) => {
+      const taken = names.find((name) => isTaken(join(folder, name)))
+      if (taken !== undefined) throw exists(taken)
+      for (const [at, name] of names.entries()) {
+        if (at % maxOpenFiles === 0) await ownTurn()
+        renameInto(join(staging, name), join(folder, name), name)
+        published(name)
+      }
+      await allDone([syncDirectory(folder), syncDirectory(staging)])
+    },
+    close: async () => {
+      await rmdir(staging).catch(() => rm(staging, { recursive: true, force: true }))
+    },
+  }
+}
+
+function renameInto(from: string, to: string, name: string): void {
+  try {
+    renameSync(from, to)
+  } catch (error) {
+    if (codeOf(error) === 'ENOTEMPTY' || codeOf(error) === 'EEXIST') throw exists(name)
+    throw asMissing(error)
+  }
+}
+
+function exists(name: string): GitError {
+  return new GitError('repo_exists', 'A repository of that name exists', { name })
+}
+
+/** Syncs each file and folder: where the file system cannot be synced at once. */
+async function syncTree(dir: string): Promise<void> {
+  const entries = await readdir(dir, { withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map(({ name }) => join(dir, name))
+  for (let at = 0; at < files.length; at += maxOpenFiles)
+    await allDone(files.slice(at, at + maxOpenFiles).map(syncPath))
+  for (const entry of entries) if (entry.isDirectory()) await syncTree(join(dir, entry.name))
+  await syncDirectory(dir)
+}

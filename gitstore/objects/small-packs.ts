@@ -1,0 +1,150 @@
+/**
+ * Reads objects of small packs without deltas in this process, as a new repository has one: 0.1 ms, where a git takes 6 ms to
+ * start. What is not found here, or cannot be read here, is read by git (cat-file.ts).
+ */
+
+import { open, readdir, readFile, stat } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { inflate as inflateCallback, inflateSync } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
+import { asStorageFault } from '../errors.ts'
+import { isAbsent } from '../presence.ts'
+import { identityOf } from '../refs/file-identity.ts'
+import type { Oid, PendingObject, Repo } from '../repo.ts'
+import type { Allow } from './loose.ts'
+import { hasId, type ObjectInfo } from './object-format.ts'
+import { findOffset, parseEntryHeader, trailerBytes } from './pack-format.ts'
+
+const inflate = promisify(inflateCallback)
+
+/** Bytes of an index that is read here, of some 2,300 objects; packs of a repository that are looked into. */
+const maxIndexBytes = 65_536
+const maxPacks = 8
+/** Bytes of a pack that is kept in memory with its index. */
+const keptPackBytes = 16_384
+/** Bytes of an object that is inflated at once. */
+const smallObjectBytes = 16_384
+/** Bytes that are read for the header of an entry. */
+const headerBytes = 32
+
+interface SmallPack {
+  readonly path: string
+  /** Of the pack's file: a pack that is replaced or damaged by hand is read again. */
+  readonly identity: string
+  readonly size: number
+  readonly index: Buffer
+  /** Its bytes, if they are few. */
+  readonly bytes: Buffer | undefined
+}
+
+/** By folder; 8 MB in all, some 2,500 new repositories. */
+const packs = new LRUCache<string, readonly SmallPack[]>({
+  maxSize: 8_000_000,
+  sizeCalculation: (all) => all.reduce((sum, { index, bytes }) => sum + 400 + index.length + (bytes?.length ?? 0), 200),
+})
+
+/** Undefined: not found here, or not readable here. @throws what `allow` throws, GitError storage_*, busy */
+export async function readSmallPack(repo: Repo, oid: Oid, allow: Allow): Promise<PendingObject | undefined> {
+  const entry = await findEntry(repo, oid)
+  const header = entry && parseEntryHeader(await bytesAt(entry, headerBytes))
+  if (!entry || !header) return undefined
+  const { type, size, contentAt } = header
+  allow({ type, size })
+  // Content that does not shrink grows by 5 bytes in 16 KiB. Source: zlib's compressBound.
+  const deflated = await bytesAt(entry, contentAt + Math.ceil(1.01 * size) + 1_024)
+  const content = await inflated(deflated.subarray(contentAt), size)
+  const object = content && { type, content }
+  return object && content.length === size && (await hasId(oid, object)) ? object : undefined
+}
+
+/** What the header says, without comparing it with the content. Otherwise as readSmallPack. */
+export async function readSmallPackInfo(repo: Repo, oid: Oid): Promise<ObjectInfo | undefined> {
+  const entry = await findEntry(repo, oid)
+  const header = entry && parseEntryHeader(await bytesAt(entry, headerBytes))
+  return header && { type: header.type, size: header.size }
+}
+
+interface PackEntry {
+  readonly pack: SmallPack
+  readonly offset: number
+}
+
+async function findEntry(repo: Repo, oid: Oid): Promise<PackEntry | undefined> {
+  const known = (packs.get(repo.dir) ?? []).filter(({ path, identity }) => identityOf(path) === identity)
+  const found = entryIn(known, oid)
+  if (found) return found
+  const all = await listSmallPacks(repo, known)
+  if (all.length > 0) packs.set(repo.dir, all)
+  else packs.delete(repo.dir)
+  return entryIn(all, oid)
+}
+
+function entryIn(all: readonly SmallPack[], oid: Oid): PackEntry | undefined {
+  for (const pack of all) {
+    const offset = findOffset(pack.index, oid)
+    if (offset !== undefined) return { pack, offset }
+  }
+  return undefined
+}
+
+/** None of a repository that has many packs: most of it is not here. */
+async function listSmallPacks(repo: Repo, known: readonly SmallPack[]): Promise<SmallPack[]> {
+  const folder = `${repo.dir}/objects/pack`
+  const names = (await orAbsent(readdir(folder))) ?? []
+  const indexes = names.filter((name) => name.endsWith('.idx'))
+  if (indexes.length > maxPacks) return []
+  const all: SmallPack[] = []
+  for (const name of indexes) {
+    const path = `${folder}/${name.slice(0, -'.idx'.length)}.pack`
+    const pack = known.find((one) => one.path === path) ?? (await openSmallPack(path, `${folder}/${name}`))
+    if (pack) all.push(pack)
+  }
+  return all
+}
+
+async function openSmallPack(path: string, indexPath: string): Promise<SmallPack | undefined> {
+  const identity = identityOf(path)
+  const indexSize = (await orAbsent(stat(indexPath)))?.size ?? 0
+  if (identity === '' || indexSize === 0 || indexSize > maxIndexBytes) return undefined
+  const size = (await orAbsent(stat(path)))?.size ?? 0
+  const index = await orAbsent(readFile(indexPath))
+  const bytes = size <= keptPackBytes ? await orAbsent(readFile(path)) : undefined
+  return index && { path, identity, size, index, bytes }
+}
+
+/** At most `length` bytes of the pack from the entry on; none where the pack is gone. */
+async function bytesAt({ pack, offset }: PackEntry, length: number): Promise<Buffer> {
+  const end = Math.min(offset + length, pack.size - trailerBytes / 2)
+  if (pack.bytes) return pack.bytes.subarray(offset, end)
+  if (end <= offset) return Buffer.alloc(0)
+  const file = await orAbsent(open(pack.path, 'r'))
+  if (!file) return Buffer.alloc(0)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(end - offset), 0, end - offset, offset)
+    return buffer.subarray(0, bytesRead)
+  } catch (error) {
+    throw asStorageFault(error)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Undefined for what cannot be inflated. */
+async function inflated(deflated: Buffer, size: number): Promise<Buffer | undefined> {
+  const limit = { maxOutputLength: Math.max(size, 1) }
+  try {
+    return size <= smallObjectBytes ? inflateSync(deflated, limit) : await inflate(deflated, limit)
+  } catch {
+    return undefined
+  }
+}
+
+/** @throws GitError storage_*, busy; system errors other than those of absence */
+async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (isAbsent(error)) return undefined
+    throw asStorageFault(error)
+  }
+}

@@ -1,0 +1,28 @@
+/** Indexes several new nodes at once, from the objects that their writer still holds. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { insertNewNodes, type NewNodeRows } from '../../../index/derived/new-nodes.ts'
+import { isDuplicate } from '../../../index/sqlite/database.ts'
+import type { Deps } from '../../deps.ts'
+import { tryIndexNode } from './index-node.ts'
+
+/** Nodes of one transaction: 10 ms of the event loop. */
+const nodesAtOnce = 50
+
+/**
+ * Writes the rows of nodes that were just created. As after any other change, a failure is logged and the sweep retries; a node
+ * that another process has indexed meanwhile is compared with its refs.
+ */
+export async function indexNewNodes(deps: Deps, orgId: string, nodes: readonly NewNodeRows[]): Promise<void> {
+  for (let at = 0; at < nodes.length; at += nodesAtOnce) {
+    const some = nodes.slice(at, at + nodesAtOnce)
+    const stop = deps.metrics.followSeconds.startTimer({ kind: 'node' })
+    try {
+      await deps.index.write((trx) => insertNewNodes(trx, orgId, some))
+      stop()
+    } catch (error) {
+      if (!isDuplicate(error)) deps.log.warn({ err: error, orgId }, 'new nodes are indexed one by one')
+      for (const { node } of some) await tryIndexNode(deps, orgId, node.id)
+    }
+    await nextTurn()
+  }
+}

@@ -1,0 +1,89 @@
+/** What a node's rows say of its content: read from its refs. */
+import { findCommit, readCommit } from '../../../gitstore/objects/commits.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import type { NewNodeRows } from '../../../index/derived/new-nodes.ts'
+import type { NodeRow } from '../../../index/derived/node-queries.ts'
+import { type NodeContent, readContent, readText } from '../format/node-format.ts'
+import { laterOf, timeOf } from '../format/signatures.ts'
+import { readNodeRecord } from '../ledger/ledger.ts'
+
+/** The fields of a node's rows that follow from its refs, given the row as it is; none where main has not moved. */
+export async function nodeFields(repo: Repo, row: NodeRow | undefined, ledger: Oid, head: Oid | null) {
+  if (row && row.head === head) return { node: undefined }
+  const { id, content, text, ...state } = await readState(repo, ledger, head)
+  return {
+    node: { ...state, ...contentFields(content, text), head },
+    text,
+    tags: content.tags,
+    ...((await hasEdgesOf(repo, row?.head, content)) ? {} : { edges: edgesOf(id, content) }),
+  }
+}
+
+/** The rows of a node that has none yet, with one commit on main and no request. */
+export async function newNodeRows(repo: Repo, ledger: Oid, head: Oid): Promise<NewNodeRows> {
+  const { content, text, ...state } = await readState(repo, ledger, head)
+  return {
+    node: { ...state, ...contentFields(content, text), ledger, head },
+    text,
+    tags: content.tags,
+    edges: edgesOf(state.id, content),
+  }
+}
+
+function contentFields(content: NodeContent, text: string) {
+  return { description: descriptionOf(content, text), properties: JSON.stringify(content.properties) }
+}
+
+/** What a node is at a commit; null: it has none yet. `tags` as JSON. @throws GitError as readCommit */
+export async function readState(repo: Repo, ledger: Oid, head: Oid | null) {
+  const { id, title, created_at } = await readNodeRecord(repo, ledger)
+  const commit = head === null ? null : await readCommit(repo, head)
+  const content = await readContent(repo, commit?.tree ?? null)
+  return {
+    id,
+    title: content.title ?? title,
+    tags: JSON.stringify(content.tags),
+    created_at,
+    updated_at: commit ? laterOf(timeOf(commit.committer), created_at) : created_at,
+    content,
+    text: await readText(repo, content),
+  }
+}
+
+/** Whether the indexed commit has the same edges: then their rows exist. */
+async function hasEdgesOf(repo: Repo, head: Oid | null | undefined, content: NodeContent): Promise<boolean> {
+  const commit = head ? await findCommit(repo, head) : undefined
+  if (!commit) return false
+  const { parents, connections } = await readContent(repo, commit.tree)
+  return parents === content.parents && connections === content.connections
+}
+
+/** The property `description`, or else the beginning of the text. */
+function descriptionOf({ properties: { description } }: NodeContent, text: string): string {
+  if (typeof description === 'string') return description
+  return text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200)
+}
+
+function edgesOf(nodeId: string, content: NodeContent) {
+  const parents = content.parents
+    .filter((parent) => parent.id !== nodeId)
+    .map(({ id, label }) => ({
+      edge_type: 'parent_child' as const,
+      key: id,
+      source: id,
+      target: nodeId,
+      connection_type: '',
+      label,
+    }))
+  const connections = content.connections
+    .filter((connection) => connection.target !== nodeId)
+    .map(({ id, target, type, label }) => ({
+      edge_type: 'connection' as const,
+      key: id,
+      source: nodeId,
+      target,
+      connection_type: type,
+      label,
+    }))
+  return [...parents, ...connections]
+}

@@ -1,0 +1,163 @@
+/** The graph's rules for several nodes that change together: no circle of parents among all of them, no new dangling edge. */
+import { newPace } from '../../../gitstore/pace.ts'
+import { readParentsOf } from '../../../index/derived/edges.ts'
+import { readOrgsOf } from '../../../index/derived/node-queries.ts'
+import type { IndexDb } from '../../../index/derived/schema.ts'
+import { newParents } from '../branches/edge-rules.ts'
+import { excerpt } from '../format/excerpt.ts'
+import type { NodeContent } from '../format/node-format.ts'
+import type { PathProblem } from '../format/path-problem.ts'
+import { edgeFile } from '../format/paths.ts'
+import { isId } from '../layout.ts'
+
+/** A node of the batch: its content on main as it is, and as it will be. */
+export interface NodeMove {
+  /** Its position in the batch. */
+  readonly at: number
+  readonly id: string
+  readonly before: NodeContent
+  readonly after: NodeContent
+}
+
+/** A problem of the node at that position. */
+export interface BatchProblem extends PathProblem {
+  readonly at: number
+}
+
+/** The problem, of the last of the batch's new edges on a circle. */
+type Circle = BatchProblem
+
+export interface GraphJudgement {
+  readonly problems: readonly BatchProblem[]
+  /** Ids of those whose parents change, each after its parents: in this order, no move makes a circle with what has not moved. */
+  readonly order: readonly string[]
+}
+
+/**
+ * Judges the graph as it will be once all have moved.
+ *
+ * @param coming ids that count as nodes of the organisation, though they have no row yet
+ */
+export async function judgeGraph(
+  db: IndexDb,
+  orgId: string,
+  moves: readonly NodeMove[],
+  coming: ReadonlySet<string>,
+): Promise<GraphJudgement> {
+  const problems: BatchProblem[] = []
+  const pace = newPace()
+  const there = await nodesAmong(db, orgId, moves, coming)
+  for (const { at, id, before, after } of moves) {
+    const problem = (path: string, reason: string): void => void problems.push({ at, path, reason })
+    for (const parent of newParents(before, after)) {
+      const path = edgeFile('parents', parent.id)
+      if (parent.id === id) problem(path, 'a node cannot be its own parent')
+      else if (!there.has(parent.id)) problem(path, `there is no node ${parent.id} in this organisation`)
+    }
+    for (const { id: edge, target } of newConnections(before, after)) {
+      const path = edgeFile('connections', edge)
+      if (target === id) problem(path, 'a node cannot be connected to itself')
+      else if (!there.has(target)) problem(path, `there is no node ${excerpt(target)} in this organisation`)
+    }
+    if (pace.isDue(1 + after.parents.length + after.connections.length)) await pace.turn()
+  }
+  const { circles, order } = await orderByParents(db, moves.filter(changesParents))
+  return { problems: [...problems, ...circles], order }
+}
+
+/** Whether the node has other parents afterwards. */
+function changesParents({ before, after }: NodeMove): boolean {
+  return newParents(before, after).length > 0 || before.parents.length !== after.parents.length
+}
+
+function newConnections(before: NodeContent, after: NodeContent): NodeContent['connections'] {
+  const known = new Map(before.connections.map(({ id, target }) => [id, target]))
+  return after.connections.filter(({ id, target }) => known.get(id) !== target)
+}
+
+async function nodesAmong(
+  db: IndexDb,
+  orgId: string,
+  moves: readonly NodeMove[],
+  coming: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const named = moves.flatMap(({ before, after }) => [
+    ...newParents(before, after).map(({ id }) => id),
+    ...newConnections(before, after).map(({ target }) => target),
+  ])
+  const asked = [...new Set(named)].filter((id) => isId(id) && !coming.has(id))
+  const orgs = await readOrgsOf(db, asked)
+  return new Set([...coming, ...asked.filter((id) => orgs.get(id) === orgId)])
+}
+
+/**
+ * Walks up from the nodes of the batch, depth first: those that move by their new parents, all others by their rows. A circle
+ * without a new edge was there before and is nobody's fault here.
+ */
+async function orderByParents(
+  db: IndexDb,
+  moves: readonly NodeMove[],
+): Promise<{ readonly circles: Circle[]; readonly order: string[] }> {
+  const moving = new Map(moves.map((move) => [move.id, move]))
+  const parents = await parentsAbove(db, moves)
+  const fresh = new Map(
+    moves.map(({ id, before, after }) => [id, new Set(newParents(before, after).map((one) => one.id))]),
+  )
+  const isNew = (child: string, parent: string) => child !== parent && fresh.get(child)?.has(parent) === true
+  const done = new Set<string>()
+  const circles: Circle[] = []
+  const order: string[] = []
+  const pace = newPace()
+  for (const { id: start } of moves) {
+    if (done.has(start)) continue
+    const path: { readonly id: string; next: number }[] = [{ id: start, next: 0 }]
+    const depths = new Map([[start, 0]])
+    for (let top = path.at(-1); top; top = path.at(-1)) {
+      const parent = parents.get(top.id)?.[top.next++]
+      if (pace.isDue(1)) await pace.turn()
+      if (parent === undefined) {
+        path.pop()
+        depths.delete(top.id)
+        done.add(top.id)
+        if (moving.has(top.id)) order.push(top.id)
+      } else if (depths.has(parent)) {
+        const circle = path.slice(depths.get(parent)).map(({ id }) => id)
+        const edges = circle.map((child, at) => ({ child, parent: circle[at + 1] ?? parent }))
+        const mine = edges.filter((edge) => isNew(edge.child, edge.parent))
+        const last = mine.sort((a, b) => (moving.get(b.child)?.at ?? 0) - (moving.get(a.child)?.at ?? 0))[0]
+        const move = last && moving.get(last.child)
+        if (last && move) circles.push(circleOf(move, last.parent))
+      } else if (!done.has(parent)) {
+        depths.set(parent, path.length)
+        path.push({ id: parent, next: 0 })
+      }
+    }
+  }
+  return { circles, order }
+}
+
+function circleOf({ at }: NodeMove, parent: string): Circle {
+  return {
+    at,
+    path: edgeFile('parents', parent),
+    reason: `node ${parent} is a descendant of this node: a cycle`,
+  }
+}
+
+/** The parents of each node at or above the batch, in the graph as it will be. */
+async function parentsAbove(db: IndexDb, moves: readonly NodeMove[]): Promise<ReadonlyMap<string, readonly string[]>> {
+  const parents = new Map<string, readonly string[]>(
+    moves.map(({ id, after }) => [id, after.parents.map((parent) => parent.id)]),
+  )
+  const pace = newPace()
+  let unknown = new Set(
+    moves.flatMap(({ after }) => after.parents.map(({ id }) => id)).filter((id) => !parents.has(id)),
+  )
+  while (unknown.size > 0) {
+    const read = await readParentsOf(db, [...unknown])
+    for (const [id, above] of read) parents.set(id, above)
+    unknown = new Set([...read.values()].flat().filter((id) => !parents.has(id)))
+    if (pace.isDue(25 * read.size)) await pace.turn()
+  }
+  return parents
+}

@@ -1,0 +1,246 @@
+/** The items of a batch as a client sends them: resolves what they call each other, and builds their trees. */
+import { v7 as newId } from 'uuid'
+import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
+import { applyChanges, type PathChange } from '../../../gitstore/objects/tree-changes.ts'
+import { listFiles } from '../../../gitstore/objects/trees.ts'
+import type { Oid } from '../../../gitstore/repo.ts'
+import { Invalid, invalid, type Problem } from '../../errors.ts'
+import { applyFileChanges, type Change, type FileChange, fileChanges } from '../branches/commit-changes.ts'
+import { type NodeFields, requireTitle, textBytes } from '../format/node-files.ts'
+import { type ConnectionEntity, defaultConnectionType, readContent } from '../format/node-format.ts'
+import { type EdgeFolderName, edgeFile, edgeIdAt, nodeFile, textFile } from '../format/paths.ts'
+import { asJson } from '../format/signatures.ts'
+import { canonicalId, isId } from '../layout.ts'
+import type { BatchNode } from './batch-node.ts'
+import { type ConnectionInput, connectionJson, newConnectionId } from './edges.ts'
+import { patchTree } from './nodes.ts'
+
+type SentConnection = Omit<ConnectionInput, 'expected_head'>
+
+/** An item; `parents` and the targets of connections are ids of nodes, or what items of the batch are called. */
+export interface SentNode extends Partial<NodeFields> {
+  readonly id?: string
+  /** What other items call it; no UUID. */
+  readonly ref?: string
+  readonly text_content?: string
+  readonly parents?: readonly string[]
+  readonly connections?: readonly SentConnection[]
+  readonly files?: readonly Omit<Change, 'action'>[]
+}
+
+type Loc = readonly (string | number)[]
+
+/** An item with ids in the place of what others are called. */
+interface Resolved extends Omit<SentNode, 'parents' | 'connections'> {
+  readonly id: string
+  readonly loc: Loc
+  readonly text: Buffer | undefined
+  readonly parents: readonly string[] | undefined
+  readonly connections:
+    | readonly (Omit<ConnectionEntity, 'id'> & { readonly id: string | undefined; made: string })[]
+    | undefined
+  readonly fileChanges: readonly FileChange[] | undefined
+}
+
+/** Problems of one answer. */
+const maxProblems = 100
+
+const messages = { message: 'Create node', changeMessage: 'Edit node' }
+
+/**
+ * The items as the batch writes them, in their order.
+ *
+ * @throws Invalid: ids or refs that are named twice, refs that no item has, fields that break a rule by themselves
+ */
+export function batchNodes(sent: readonly SentNode[]): BatchNode[] {
+  const problems: Problem[] = []
+  const ids = idsOf(sent, problems)
+  const nodes = sent.map((one, at) => {
+    const loc = ['body', 'nodes', at]
+    const id = ids.own[at] ?? ''
+    const resolved = collect(problems, () => resolve(one, id, loc, ids.named))
+    return resolved && { id, title: one.title ?? '', ...messages, build: builderOf(resolved) }
+  })
+  if (problems.length > 0) throw new Invalid(problems.slice(0, maxProblems))
+  return nodes.filter((node) => node !== undefined)
+}
+
+/** The part of the body to which a path of an item belongs. */
+export function locateIn(sent: readonly SentNode[], nodes: readonly BatchNode[]) {
+  const ids = new Map(sent.flatMap(({ ref }, at) => (ref === undefined ? [] : [[ref, nodes[at]?.id ?? '']])))
+  return (at: number, path: string): Loc => {
+    const loc = ['body', 'nodes', at]
+    const { parents = [], connections = [], files = [] } = sent[at] ?? {}
+    const parentId = edgeIdAt('parents', path)
+    const parent = parents.findIndex((name) => (ids.get(name) ?? canonicalId(name)) === parentId)
+    if (parentId !== undefined) return parent < 0 ? loc : [...loc, 'parents', parent]
+    const edge = edgeIdAt('connections', path)
+    const connection = connections.findIndex(({ id }) => id === edge)
+    if (edge !== undefined) return connection < 0 ? [...loc, 'connections'] : [...loc, 'connections', connection]
+    const file = files.findIndex((one) => one.path === path)
+    return file < 0 ? loc : [...loc, 'files', file]
+  }
+}
+
+interface Ids {
+  /** By position. */
+  readonly own: readonly string[]
+  /** By ref. */
+  readonly named: ReadonlyMap<string, string>
+}
+
+function idsOf(sent: readonly SentNode[], problems: Problem[]): Ids {
+  const seen = new Set<string>()
+  const named = new Map<string, string>()
+  const own = sent.map(({ id = newId(), ref }, at) => {
+    const loc = ['body', 'nodes', at]
+    if (seen.has(id)) problems.push(problem([...loc, 'id'], 'is named twice', id))
+    seen.add(id)
+    if (ref === undefined) return id
+    if (isId(canonicalId(ref)))
+      problems.push(problem([...loc, 'ref'], 'is a UUID; a ref must not look like an id', ref))
+    else if (named.has(ref)) problems.push(problem([...loc, 'ref'], 'is named twice', ref))
+    named.set(ref, id)
+    return id
+  })
+  return { own, named }
+}
+
+/** @throws Invalid */
+function resolve(sent: SentNode, id: string, loc: Loc, named: ReadonlyMap<string, string>): Resolved {
+  const problems: Problem[] = []
+  const lookUp = (name: string, at: Loc): string => {
+    const found = named.get(name) ?? canonicalId(name)
+    if (!isId(found)) problems.push(problem(at, 'is neither the id of a node nor the ref of an item', name))
+    return found
+  }
+  const { title, text_content } = sent
+  if (title !== undefined) collect(problems, () => requireTitle(title, [...loc, 'title']))
+  const text =
+    text_content === undefined ? undefined : collect(problems, () => textBytes(text_content, [...loc, 'text_content']))
+  const parents = sent.parents?.map((name, at) => lookUp(name, [...loc, 'parents', at]))
+  for (const [at, parent] of parents?.entries() ?? [])
+    if (parents?.indexOf(parent) !== at) problems.push(problem([...loc, 'parents', at], 'is named twice', parent))
+  const connections = sent.connections?.map(({ id, target, type = defaultConnectionType, label = '' }, at) => ({
+    ...{ id, type, label, made: newConnectionId() },
+    target: lookUp(target, [...loc, 'connections', at, 'target']),
+  }))
+  refuseSameIds(sent.connections ?? [], loc, problems)
+  const files = collect(problems, () => sent.files && filesOf(sent.files, [...loc, 'files']))
+  if (problems.length > 0) throw new Invalid(problems)
+  return { ...sent, id, loc, text, parents, connections, fileChanges: files }
+}
+
+/** Ids that differ only in case are one file on some file systems. */
+function refuseSameIds(connections: readonly SentConnection[], loc: Loc, problems: Problem[]): void {
+  const seen = new Set<string>()
+  for (const [at, { id }] of connections.entries()) {
+    if (id === undefined) continue
+    if (seen.has(id.toLowerCase())) problems.push(problem([...loc, 'connections', at, 'id'], 'is named twice', id))
+    seen.add(id.toLowerCase())
+  }
+}
+
+/** @throws Invalid */
+function filesOf(files: NonNullable<SentNode['files']>, loc: Loc): FileChange[] {
+  const problems: Problem[] = []
+  for (const [at, { path }] of files.entries())
+    if (isOwn(path)) problems.push(problem([...loc, at, 'path'], 'is written from the other fields', path))
+  const changes = collect(problems, () =>
+    fileChanges(
+      files.map((file) => ({ action: 'put', ...file })),
+      loc,
+    ),
+  )
+  if (problems.length > 0) throw new Invalid(problems)
+  return changes ?? []
+}
+
+/** Whether the file is one that stands for a field. */
+function isOwn(path: string): boolean {
+  return (
+    path === nodeFile || path === textFile || [edgeIdAt('parents', path), edgeIdAt('connections', path)].some(Boolean)
+  )
+}
+
+function builderOf(item: Resolved): BatchNode['build'] {
+  return async (draft, before) => {
+    const { title, tags, properties, loc, text } = item
+    if (before === null && title === undefined)
+      throw new Invalid([{ loc: [...loc, 'title'], msg: 'Field required', type: 'missing' }])
+    const fields = {
+      ...(title === undefined ? {} : { title }),
+      ...(tags && { tags }),
+      ...(properties && { properties }),
+      ...(text && { text }),
+    }
+    const patched = await patchTree(draft, before, { title: title ?? '' }, fields)
+    const edges = [...(await parentChanges(draft, before, item)), ...(await connectionChanges(draft, before, item))]
+    const tree = edges.length > 0 ? await applyChanges(draft, patched, edges) : patched
+    return item.fileChanges ? withFiles(draft, tree, item.fileChanges, [...loc, 'files']) : tree
+  }
+}
+
+/** Labels of parents that stay are kept. */
+async function parentChanges(draft: ObjectDraft, tree: Oid | null, { parents }: Resolved): Promise<PathChange[]> {
+  if (!parents) return []
+  const known = new Set((await readContent(draft.repo, tree)).parents.map(({ id }) => id))
+  const added = parents.filter((id) => !known.has(id))
+  const blob = added.length > 0 ? await draft.blob(asJson({})) : null
+  return [...gone('parents', known, parents), ...added.map((id) => ({ path: edgeFile('parents', id), blob }))]
+}
+
+/** A connection without an id is one that the node has already, if it has one to the same node, of the same type and label. */
+async function connectionChanges(
+  draft: ObjectDraft,
+  tree: Oid | null,
+  { connections }: Resolved,
+): Promise<PathChange[]> {
+  if (!connections) return []
+  const known = new Map((await readContent(draft.repo, tree)).connections.map((edge) => [edge.id, edge]))
+  const taken = new Set(connections.flatMap(({ id }) => id ?? []))
+  const free = new Map<string, string[]>()
+  for (const edge of known.values())
+    if (!taken.has(edge.id)) free.set(kindOf(edge), [...(free.get(kindOf(edge)) ?? []), edge.id])
+  const changes: PathChange[] = []
+  const wanted: string[] = []
+  for (const { id: sent, made, ...edge } of connections) {
+    const id = sent ?? free.get(kindOf(edge))?.shift() ?? made
+    wanted.push(id)
+    const before = known.get(id)
+    if (before && kindOf(before) === kindOf(edge)) continue
+    changes.push({ path: edgeFile('connections', id), blob: await draft.blob(connectionJson(edge)) })
+  }
+  return [...gone('connections', known.keys(), wanted), ...changes]
+}
+
+function kindOf({ target, type, label }: Omit<ConnectionEntity, 'id'>): string {
+  return JSON.stringify([target, type, label])
+}
+
+function gone(folder: EdgeFolderName, known: Iterable<string>, wanted: readonly string[]): PathChange[] {
+  const kept = new Set(wanted)
+  return [...known].filter((id) => !kept.has(id)).map((id) => ({ path: edgeFile(folder, id), blob: null }))
+}
+
+/** The tree with these files and no others, beside those that stand for fields. */
+async function withFiles(draft: ObjectDraft, tree: Oid, files: readonly FileChange[], loc: Loc): Promise<Oid> {
+  const wanted = new Set(files.map(({ path }) => path))
+  const others = (await listFiles(draft.repo, tree)).filter(({ path }) => !isOwn(path) && !wanted.has(path))
+  return applyFileChanges(draft, tree, [...files, ...others.map(({ path }) => ({ path, bytes: null }))], loc)
+}
+
+/** Adds the problems that `work` throws. */
+function collect<T>(problems: Problem[], work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof Invalid)) throw error
+    problems.push(...error.problems)
+    return undefined
+  }
+}
+
+function problem(loc: Loc, msg: string, input: unknown): Problem {
+  return { loc, msg, type: 'value_error', input }
+}

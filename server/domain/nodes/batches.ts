@@ -1,0 +1,245 @@
+/** Writes several nodes at once: judges all of them together, creates the new ones in one go, commits to the others. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import pLimit from 'p-limit'
+import { allDone } from '../../../gitstore/durable.ts'
+import { newObjectDraft } from '../../../gitstore/objects/object-batch.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
+import { repoExists } from '../../../gitstore/repos.ts'
+import { readOrgsOf } from '../../../index/derived/node-queries.ts'
+import type { Deps } from '../../deps.ts'
+import { Invalid, type Problem, Refusal } from '../../errors.ts'
+import { type NodeAccess, nodeIn, type OrgAccess, orgFor } from '../access.ts'
+import type { Person } from '../actor.ts'
+import type { OrgAt } from '../at.ts'
+import { commitToBranch, problemOf, refuseDirectMove } from '../branches/branch-moves.ts'
+import { readTree } from '../branches/commit-trees.ts'
+import { contentProblems, newParents } from '../branches/edge-rules.ts'
+import { knownBranch } from '../branches/revisions.ts'
+import { readContent } from '../format/node-format.ts'
+import { main, nodeRepo } from '../layout.ts'
+import { createAll, type NewNode, refuseTaken, taken } from './batch-creation.ts'
+import { type BatchProblem, judgeGraph, type NodeMove } from './batch-graph.ts'
+import type { BatchNode, BatchOptions, BatchOutcome } from './batch-node.ts'
+
+/** Nodes, and bytes of their objects, that are written together and judged together. */
+const nodesAtOnce = 1_000
+const bytesAtOnce = 64 * 1_048_576
+/** Commits at a time; those that change parents are made one after the other. */
+const commitsAtOnce = 4
+/** Problems of one answer. */
+const maxProblems = 100
+
+/**
+ * Makes main of each node what its item builds, and returns what became of them, in their order; those that `refused` was told of
+ * are missing. Up to 1,000 nodes are judged together before anything is written: all or nothing, but for a crash, or a change by
+ * others meanwhile, between two commits. More are written in such slices, the new ones first: an edge may lead to a node of a
+ * later slice. A repeated call completes an interrupted one, with `existing: 'update'`.
+ *
+ * @throws Refusal as orgFor, node_exists, pull_request_required; Invalid: rules that items break; GitError storage_*, busy; the
+ *   reason of `deps.draining`, between two slices
+ */
+export async function writeBatch(
+  deps: Deps,
+  actor: Person,
+  at: OrgAt,
+  nodes: readonly BatchNode[],
+  options: BatchOptions,
+): Promise<BatchOutcome[]> {
+  const access = await orgFor(deps, actor, at, 'editor')
+  const outcomes = new Map<string, BatchOutcome>()
+  const batch: Batch = { deps, actor, access, options, coming: new Set(), outcomes }
+  const items = await itemsOf(batch, nodes)
+  for (const { node, existing } of items) if (!existing) batch.coming.add(node.id)
+  for (let from = 0; from < items.length; ) {
+    if (from > 0) deps.draining.throwIfAborted()
+    const slice = await buildSlice(batch, items, from)
+    await writeSlice(batch, slice.built)
+    from = slice.end
+    options.onProgress?.(from, items.length)
+  }
+  return nodes.flatMap(({ id }) => outcomes.get(id) ?? [])
+}
+
+interface Batch {
+  readonly deps: Deps
+  readonly actor: Person
+  readonly access: OrgAccess
+  readonly options: BatchOptions
+  /** Ids of the new nodes, without those that are refused. */
+  readonly coming: Set<string>
+  readonly outcomes: Map<string, BatchOutcome>
+}
+
+interface Item {
+  /** Its position in the batch. */
+  readonly at: number
+  readonly node: BatchNode
+  /** Undefined: it is new. */
+  readonly existing: NodeAccess | undefined
+}
+
+/** New nodes first. @throws Refusal node_exists */
+async function itemsOf({ deps, access, options }: Batch, nodes: readonly BatchNode[]): Promise<Item[]> {
+  const { org } = access
+  const ids = nodes.map(({ id }) => id)
+  if (options.existing === 'refuse') {
+    await refuseTaken(deps, org.id, ids)
+    return nodes.map((node, at) => ({ at, node, existing: undefined }))
+  }
+  const orgs = await readOrgsOf(deps.index.read, ids)
+  const [fresh, known]: [Item[], Item[]] = [[], []]
+  for (const [at, node] of nodes.entries()) {
+    const owner = orgs.get(node.id)
+    if (owner !== undefined && owner !== org.id) throw taken(node.id)
+    // A crash may have left it out of the index.
+    const isThere = owner === org.id || repoExists(nodeRepo(deps.store, org.id, node.id))
+    if (isThere) known.push({ at, node, existing: await nodeIn(deps, access, node.id, 'editor') })
+    else fresh.push({ at, node, existing: undefined })
+    if (isThere) await nextTurn()
+  }
+  await refuseTaken(
+    deps,
+    org.id,
+    fresh.map(({ node }) => node.id),
+  )
+  return [...fresh, ...known]
+}
+
+/** An item with its tree, in memory. */
+interface Built extends Item, Omit<NewNode, 'node' | 'hasParents'> {
+  readonly head: Oid | null
+  readonly move: NodeMove
+  readonly problems: readonly Problem[]
+  readonly isSame: boolean
+}
+
+async function buildSlice(
+  batch: Batch,
+  items: readonly Item[],
+  from: number,
+): Promise<{ readonly built: Built[]; readonly end: number }> {
+  const built: Built[] = []
+  let bytes = 0
+  let end = from
+  for (; end < items.length && built.length < nodesAtOnce && bytes < bytesAtOnce; end++) {
+    const item = items[end]
+    const one = item && (await build(batch, item))
+    if (one) built.push(one)
+    for (const { content } of one?.objects.values() ?? []) bytes += content.length
+    await nextTurn()
+  }
+  return { built, end }
+}
+
+/** A tree that cannot be built counts as the one before. */
+async function build({ deps, access, options }: Batch, item: Item): Promise<Built> {
+  const { at, node, existing } = item
+  const repo = nodeRepo(deps.store, access.org.id, node.id)
+  const head = existing ? readRef(repo, main) : null
+  const before = head === null ? null : await readTree(repo, head)
+  const objects = new Map<Oid, PendingObject>()
+  const draft = newObjectDraft(repo, objects)
+  const known = await readContent(repo, before)
+  const found: Problem[] = []
+  let tree = before
+  try {
+    tree = await node.build(draft, before)
+    for (const problem of contentProblems(known, await readContent(draft.repo, tree)))
+      found.push(problemOf(options.locate(at, problem.path), problem))
+  } catch (error) {
+    if (!(error instanceof Invalid)) throw error
+    found.push(...error.problems)
+  }
+  const after = tree === before ? known : await readContent(draft.repo, tree)
+  const move = { at, id: node.id, before: known, after }
+  const isSame = tree === before && head !== null
+  return { ...item, draft, objects, tree: tree ?? '', head, move, problems: found, isSame }
+}
+
+async function writeSlice(batch: Batch, all: readonly Built[]): Promise<void> {
+  const { deps, access, outcomes } = batch
+  const { built, order } = await judge(batch, all)
+  const changed = built.filter(({ isSame }) => !isSame)
+  const updated = changed.filter(({ existing }) => existing !== undefined)
+  if (access.org.require_pull_requests && updated.some(({ head }) => head !== null)) refuseDirectMove()
+  for (const { node, head, isSame } of built)
+    if (isSame && head !== null) outcomes.set(node.id, { id: node.id, head, status: 'unchanged' })
+  await create(
+    batch,
+    changed.filter(({ existing }) => existing === undefined),
+  )
+  const inOrder = new Map(order.map((id, at) => [id, at]))
+  const parenting = updated.filter(({ node }) => inOrder.has(node.id))
+  for (const one of parenting.sort((a, b) => (inOrder.get(a.node.id) ?? 0) - (inOrder.get(b.node.id) ?? 0)))
+    await update(batch, one)
+  const turn = pLimit(commitsAtOnce)
+  const others = updated.filter(({ node }) => !inOrder.has(node.id))
+  await allDone(others.map((one) => turn(() => update(batch, one))))
+  deps.log.debug({ orgId: access.org.id, nodes: all.length, changed: changed.length }, 'a batch was written')
+}
+
+/** Leaves out what breaks a rule, as often as that makes others break one. @throws Invalid where nobody is to be told of it */
+async function judge(
+  batch: Batch,
+  all: readonly Built[],
+): Promise<{ built: readonly Built[]; order: readonly string[] }> {
+  const { deps, access, options, coming } = batch
+  for (let built = all; ; ) {
+    const moves = built.map(({ move }) => move)
+    const { problems, order } = await judgeGraph(deps.index.read, access.org.id, moves, coming)
+    const found = new Map<number, Problem[]>()
+    for (const { at, problems: own } of built) if (own.length > 0) found.set(at, [...own])
+    for (const problem of problems)
+      found.set(problem.at, [
+        ...(found.get(problem.at) ?? []),
+        problemOf(options.locate(problem.at, problem.path), problem),
+      ])
+    if (found.size === 0) return { built, order }
+    if (!options.refused) throw new Invalid([...found.values()].flat().slice(0, maxProblems))
+    for (const { at, node } of built) if (found.has(at)) coming.delete(node.id)
+    for (const [at, own] of found) options.refused(at, own)
+    built = built.filter(({ at }) => !found.has(at))
+  }
+}
+
+async function create(batch: Batch, built: readonly Built[]): Promise<void> {
+  if (built.length === 0) return
+  const { deps, actor, access, options, coming, outcomes } = batch
+  const moves = built.map(({ move }) => move)
+  const nodes = built.map((one) => ({ ...one, hasParents: one.move.after.parents.length > 0 }))
+  const heads = await createAll(deps, actor, access.org.id, nodes, async () => {
+    const { problems } = await judgeGraph(deps.index.read, access.org.id, moves, coming)
+    refuse(options, problems)
+  })
+  for (const [id, head] of heads) outcomes.set(id, { id, head, status: 'created' })
+}
+
+function refuse({ locate }: BatchOptions, problems: readonly BatchProblem[]): void {
+  if (problems.length > 0)
+    throw new Invalid(
+      problems.slice(0, maxProblems).map((problem) => problemOf(locate(problem.at, problem.path), problem)),
+    )
+}
+
+async function update(
+  { deps, actor, options, outcomes }: Batch,
+  { at, node, existing, head, move }: Built,
+): Promise<void> {
+  if (!existing) return
+  const { id } = node
+  try {
+    const commit = await commitToBranch(deps, actor, existing, {
+      branch: knownBranch('main'),
+      message: node.changeMessage ?? node.message,
+      expectedHead: head === null ? null : undefined,
+      addsParents: newParents(move.before, move.after).length > 0,
+      build: node.build,
+      locate: (path) => options.locate(at, path),
+    })
+    outcomes.set(id, { id, head: commit, status: 'updated' })
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'no_changes') throw error
+    outcomes.set(id, { id, head: readRef(existing.repo, main) ?? '', status: 'unchanged' })
+  }
+}

@@ -1,0 +1,77 @@
+/** The batch operations of REST: up to 1,000 nodes that are created, or brought to a state, together. */
+import type { Deps } from '../../deps.ts'
+import { Invalid } from '../../errors.ts'
+import { orgFor } from '../access.ts'
+import type { Person } from '../actor.ts'
+import type { OrgAt } from '../at.ts'
+import { openSlots } from '../slots.ts'
+import { batchNodes, locateIn, type SentNode } from './batch-input.ts'
+import type { BatchOptions, BatchOutcome } from './batch-node.ts'
+import { writeBatch } from './batches.ts'
+
+/** A batch holds its body several times in memory: 16 MiB as text, as JSON, as bytes and as packs. */
+const inSlot = openSlots({
+  running: 2,
+  runningForOne: 1,
+  waiting: 8,
+  waitingForOne: 2,
+  waitTimeoutMs: 30_000,
+  refusal: 'Other batches are being written just now; try again',
+})
+
+/** Who asks, and when they are gone. */
+interface Asking {
+  readonly actor: Person
+  readonly signal: AbortSignal
+}
+
+interface Batch {
+  readonly nodes: readonly SentNode[]
+}
+
+/** What became of an item, with what the batch called it. */
+interface Written extends Pick<BatchOutcome, 'id' | 'head'> {
+  readonly ref?: string
+}
+
+/**
+ * Creates all or none. @throws Refusal as writeBatch, busy; Invalid, its problems located below `["body", "nodes", position]`
+ */
+export async function createNodes(deps: Deps, asking: Asking, at: OrgAt, batch: Batch): Promise<{ nodes: Written[] }> {
+  const outcomes = await write(deps, asking, at, batch, 'refuse')
+  return { nodes: outcomes.map(({ status, ...created }) => created) }
+}
+
+/** Creates those that are not there, changes those that are: one commit each where something differs. @throws as createNodes */
+export async function putNodes(deps: Deps, asking: Asking, at: OrgAt, batch: Batch) {
+  return { nodes: await write(deps, asking, at, batch, 'update') }
+}
+
+async function write(
+  deps: Deps,
+  { actor, signal }: Asking,
+  at: OrgAt,
+  { nodes: sent }: Batch,
+  existing: BatchOptions['existing'],
+): Promise<(BatchOutcome & { ref?: string })[]> {
+  await orgFor(deps, actor, at, 'editor')
+  if (existing === 'update') refuseNameless(sent)
+  return inSlot(actor.id, signal, async () => {
+    const nodes = batchNodes(sent)
+    const outcomes = await writeBatch(deps, actor, at, nodes, { existing, locate: locateIn(sent, nodes) })
+    return outcomes.map((outcome, position) => {
+      const ref = sent[position]?.ref
+      return { ...outcome, ...(ref === undefined ? {} : { ref }) }
+    })
+  })
+}
+
+/** Repeated, such an item would make a node each time, and nobody could say which. @throws Invalid */
+function refuseNameless(sent: readonly SentNode[]): void {
+  const msg = 'Send the id of the node, or a ref for a new one'
+  const nameless = sent.flatMap(({ id, ref }, at) => (id === undefined && ref === undefined ? [at] : []))
+  if (nameless.length === 0) return
+  throw new Invalid(
+    nameless.slice(0, 100).map((at) => ({ loc: ['body', 'nodes', at, 'id'], msg, type: 'missing' as const })),
+  )
+}
