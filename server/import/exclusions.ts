@@ -10,7 +10,7 @@ export interface Exclusions {
   readonly signal: AbortSignal
 }
 
-export const ignoreFile = '.groveignore'
+const ignoreFile = '.groveignore'
 /** Bytes of it. */
 const maxIgnoreFile = 1_048_576
 
