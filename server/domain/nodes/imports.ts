@@ -1,26 +1,24 @@
-/** Writes a planned folder as nodes: creates new ones, commits to changed ones, leaves the rest. */
+/** Writes a planned folder as nodes: creates new ones, commits to changed ones, leaves the rest, deletes what is to go. */
 
 import { GitError, isStorageFault } from '../../../gitstore/errors.ts'
-import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
+import { newObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
-import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { findNode, listNodeIds } from '../../../index/derived/node-queries.ts'
+import { listNodeIds } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
-import { Invalid, Refusal } from '../../errors.ts'
-import { nodeFor, orgFor } from '../access.ts'
+import { Invalid, type Problem, Refusal } from '../../errors.ts'
+import { orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
-import { commitToBranch } from '../branches/branch-moves.ts'
 import { readTree } from '../branches/commit-trees.ts'
-import { knownBranch } from '../branches/revisions.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { edgeIdAt, liesIn } from '../format/paths.ts'
-import { indexNode } from '../indexing/index-node.ts'
-import { main } from '../layout.ts'
-import { buildTree, createNodeFrom, type NodeFiles } from './node-creation.ts'
+import { main, nodeRepo } from '../layout.ts'
+import type { BatchOutcome } from './batch-node.ts'
+import { writeBatch } from './batches.ts'
+import { buildTree, type NodeFiles } from './node-creation.ts'
 import { deleteNode } from './nodes.ts'
 
-interface ImportedNode {
+export interface ImportedNode {
   readonly id: string
   /** Relative to the folder; for messages. */
   readonly path: string
@@ -52,67 +50,146 @@ export interface ImportInput {
   readonly onProgress: (done: number, total: number) => void
 }
 
+/** What a writer did with a node; absent where it was refused. */
+export type Statuses = ReadonlyMap<string, BatchOutcome['status']>
+
 /**
- * Makes each node's main equal to the plan; previous content stays in the history. Creates new nodes first without edges to
- * nodes that do not exist yet, then adds those, then moves the removed ones to the trash. A refused node is reported as a
- * problem and does not stop the others. A repeated import completes an interrupted one.
+ * Makes each node's main equal to the plan; previous content stays in the history. Then moves the removed ones to the trash. A
+ * refused node is reported as a problem and does not stop the others, which lose their edges to it. A repeated import
+ * completes an interrupted one.
  *
  * @throws Refusal org_not_found, forbidden; GitError storage_*, DatabaseFault; the reason of `deps.draining`
  */
-export async function importNodes(
-  deps: Deps,
-  actor: Person,
-  at: OrgAt,
-  { nodes, removed, dryRun = false, onProgress }: ImportInput,
-): Promise<Imported> {
+export async function importNodes(deps: Deps, actor: Person, at: OrgAt, input: ImportInput): Promise<Imported> {
   const { orgId } = at
+  const { nodes, removed, dryRun = false, onProgress } = input
   await orgFor(deps, actor, at, removed.length > 0 ? 'maintainer' : 'editor')
   const there = new Set(await listNodeIds(deps.index.read, orgId))
-  const [created, whole] = [new Set<string>(), new Set<string>()]
-  const done = { created: [] as string[], updated: [] as string[], renamed: [] as string[], removed: [] as string[] }
-  let unchanged = 0
   const problems: PathProblem[] = []
-  const attempt = async (path: string, work: () => Promise<void>): Promise<void> => {
+  const progress = (done: number): void => onProgress(Math.min(done, nodes.length), nodes.length + removed.length)
+  const statuses = dryRun
+    ? await compare(deps, orgId, nodes, there)
+    : await writePlaced(nodes, there, problems, (some, refused) =>
+        write(deps, actor, at, { nodes: some, refused, progress }),
+      )
+  const gone: string[] = []
+  for (const [n, { id, path }] of removed.entries()) {
     deps.draining.throwIfAborted()
-    await work().catch((error: unknown) => problems.push({ path, reason: reasonOf(error) }))
-  }
-  const total = nodes.length * 2 + removed.length
-  let steps = 0
-  for (const node of nodes) {
-    if (!there.has(node.id))
-      await attempt(node.path, async () => {
-        const files = dryRun ? node.files : withEdgesTo(there, node.files)
-        if (dryRun || (await create(deps, actor, orgId, { ...node, files }))) {
-          created.add(node.id)
-          done.created.push(node.path)
-          if (files.size === node.files.size) whole.add(node.id)
-        }
-        there.add(node.id)
-      })
-    onProgress(++steps, total)
-  }
-  for (const node of nodes) {
-    if (there.has(node.id) && !whole.has(node.id))
-      await attempt(node.path, async () => {
-        const files = withEdgesTo(there, node.files)
-        const lost = node.files.size - files.size
-        if (lost > 0)
-          problems.push({ path: node.path, reason: `${lost} of its edges lead to what could not be placed` })
-        const isMoved = await replaceTree(deps, actor, orgId, { ...node, files }, dryRun)
-        if (created.has(node.id)) return
-        if (!isMoved) unchanged++
-        else done[node.movedFrom === undefined ? 'updated' : 'renamed'].push(node.path)
-      })
-    onProgress(++steps, total)
-  }
-  for (const { id, path } of removed) {
-    await attempt(path, async () => {
+    try {
       if (!dryRun) await deleteNode(deps, actor, { orgId, nodeId: id })
-      done.removed.push(path)
-    })
-    onProgress(++steps, total)
+      gone.push(path)
+    } catch (error) {
+      problems.push({ path, reason: reasonOf(error) })
+    }
+    onProgress(nodes.length + n + 1, nodes.length + removed.length)
   }
-  return { ...done, unchanged, problems }
+  return { ...toldOf(nodes, statuses), removed: gone, problems }
+}
+
+/** The paths of the nodes by what became of them. */
+export function toldOf(
+  nodes: readonly ImportedNode[],
+  statuses: Statuses,
+): Omit<Imported, 'removed' | 'problems'> {
+  const pathsOf = (take: (node: ImportedNode) => boolean) => nodes.filter(take).map(({ path }) => path)
+  const isMoved = ({ movedFrom }: ImportedNode) => movedFrom !== undefined
+  return {
+    created: pathsOf(({ id }) => statuses.get(id) === 'created'),
+    updated: pathsOf((node) => statuses.get(node.id) === 'updated' && !isMoved(node)),
+    renamed: pathsOf((node) => statuses.get(node.id) === 'updated' && isMoved(node)),
+    unchanged: [...statuses.values()].filter((status) => status === 'unchanged').length,
+  }
+}
+
+/** The message of the commit that an import makes. */
+export function importMessage({ path, movedFrom }: ImportedNode): string {
+  return `Import ${path}${movedFrom === undefined ? '' : `, before ${movedFrom}`}`
+}
+
+type Refused = (node: ImportedNode, problems: readonly Problem[]) => void
+
+/**
+ * Writes the nodes, and again those that were refused for an edge to another that was refused, without that edge. Adds what
+ * could not be written to `problems`.
+ *
+ * @param there ids of the nodes of the organisation before
+ * @param writeSome writes those that break no rule, and tells of the others
+ */
+export async function writePlaced(
+  nodes: readonly ImportedNode[],
+  there: ReadonlySet<string>,
+  problems: PathProblem[],
+  writeSome: (nodes: readonly ImportedNode[], refused: Refused) => Promise<Statuses>,
+): Promise<Statuses> {
+  const statuses = new Map<string, BatchOutcome['status']>()
+  const placed = new Set([...there, ...nodes.map(({ id }) => id)])
+  for (let left = nodes; left.length > 0; ) {
+    const refusals = new Map<ImportedNode, readonly Problem[]>()
+    for (const [id, status] of await writeSome(left, (node, found) => refusals.set(node, found))) statuses.set(id, status)
+    for (const { id } of refusals.keys()) if (!there.has(id)) placed.delete(id)
+    const again: ImportedNode[] = []
+    for (const [node, found] of refusals) {
+      const files = withEdgesTo(placed, node.files)
+      const lost = node.files.size - files.size
+      if (lost === 0) problems.push({ path: node.path, reason: found.map(({ msg }) => msg).join('; ') })
+      else {
+        problems.push({ path: node.path, reason: `${lost} of its edges lead to what could not be placed` })
+        again.push({ ...node, files })
+        placed.add(node.id)
+      }
+    }
+    left = again
+  }
+  return statuses
+}
+
+interface Writing {
+  readonly nodes: readonly ImportedNode[]
+  readonly refused: Refused
+  readonly progress: (done: number) => void
+}
+
+async function write(deps: Deps, actor: Person, at: OrgAt, { nodes, refused, progress }: Writing): Promise<Statuses> {
+  const items = nodes.map((node) => ({
+    id: node.id,
+    title: node.title,
+    message: importMessage(node),
+    build: (draft: Parameters<typeof buildTree>[0], before: Parameters<typeof buildTree>[1]) =>
+      buildTree(draft, before, node.files),
+  }))
+  const outcomes = await writeBatch(deps, actor, at, items, {
+    existing: 'update',
+    locate: (_, path) => [path],
+    refused: (position, problems) => {
+      const node = nodes[position]
+      if (node) refused(node, problems)
+    },
+    onProgress: progress,
+  })
+  return new Map(outcomes.map(({ id, status }) => [id, status]))
+}
+
+/** What `write` would do, but for what would be refused. */
+async function compare(
+  deps: Deps,
+  orgId: string,
+  nodes: readonly ImportedNode[],
+  there: ReadonlySet<string>,
+): Promise<Statuses> {
+  const statuses = new Map<string, BatchOutcome['status']>()
+  for (const { id, files } of nodes) {
+    deps.draining.throwIfAborted()
+    if (!there.has(id)) {
+      statuses.set(id, 'created')
+      continue
+    }
+    const repo = nodeRepo(deps.store, orgId, id)
+    const head = readRef(repo, main)
+    const tree = head === null ? null : await readTree(repo, head)
+    const isSame = tree !== null && (await buildTree(newObjectDraft(repo, new Map()), tree, files)) === tree
+    statuses.set(id, isSame ? 'unchanged' : 'updated')
+  }
+  return statuses
 }
 
 /** @throws errors that do not concern this node alone; they end the import */
@@ -124,7 +201,7 @@ function reasonOf(error: unknown): string {
 }
 
 /** Removes edges to nodes that are not in `there`. */
-function withEdgesTo(there: ReadonlySet<string>, files: NodeFiles): NodeFiles {
+export function withEdgesTo(there: ReadonlySet<string>, files: NodeFiles): NodeFiles {
   return new Map(
     [...files].filter(([path, bytes]) => {
       const other = otherEnd(path, bytes)
@@ -138,49 +215,4 @@ function otherEnd(path: string, bytes: Buffer): string | undefined {
   const parent = edgeIdAt('parents', path)
   if (parent !== undefined || !liesIn('connections', path)) return parent
   return (JSON.parse(bytes.toString()) as { target: string }).target // written by the plan
-}
-
-/** False if the node exists: created by an interrupted or a concurrent import. */
-async function create(deps: Deps, actor: Person, orgId: string, node: ImportedNode): Promise<boolean> {
-  const { id, path, title, files } = node
-  const seed = { id, title, files, message: `Import ${path}`, locate: (file: string) => [file] }
-  try {
-    // Checked per node: an import takes minutes.
-    await createNodeFrom(deps, actor, await orgFor(deps, actor, { orgId }, 'editor'), seed)
-    return true
-  } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'node_exists') throw error
-    await indexNode(deps, orgId, id)
-    if (!(await findNode(deps.index.read, orgId, id))) throw error
-    return false
-  }
-}
-
-/** True if a commit was needed. */
-async function replaceTree(
-  deps: Deps,
-  actor: Person,
-  orgId: string,
-  node: ImportedNode,
-  dryRun: boolean,
-): Promise<boolean> {
-  const access = await nodeFor(deps, actor, { orgId, nodeId: node.id }, 'editor')
-  const head = readRef(access.repo, main)
-  if (head !== null && (await isTree(access.repo, await readTree(access.repo, head), node.files))) return false
-  if (dryRun) return true
-  await commitToBranch(deps, actor, access, {
-    branch: knownBranch('main'),
-    message: `Import ${node.path}${node.movedFrom === undefined ? '' : `, before ${node.movedFrom}`}`,
-    expectedHead: head,
-
-    addsParents: [...node.files.keys()].some((path) => liesIn('parents', path)),
-    build: (draft, tree) => buildTree(draft, tree, node.files),
-    locate: (path) => [path],
-  })
-  return true
-}
-
-/** Whether `tree` contains exactly these files. Needs no lock; in a second import this holds for nearly every node. */
-async function isTree(repo: Repo, tree: Oid, files: NodeFiles): Promise<boolean> {
-  return (await buildTree(newObjectBatch(repo), tree, files)) === tree
 }
