@@ -5715,6 +5715,18 @@ export interface operations {
                  *           "id": "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04",
                  *           "tags": [
                  *             "sea"
+                 *           ],
+                 *           "connections": [
+                 *             {
+                 *               "target": "krill",
+                 *               "type": "feeds_on"
+                 *             }
+                 *           ],
+                 *           "files": [
+                 *             {
+                 *               "path": "songs/one.txt",
+                 *               "content": "A song\n"
+                 *             }
                  *           ]
                  *         },
                  *         {
@@ -5787,10 +5799,6 @@ export interface operations {
                  * @example {
                  *       "nodes": [
                  *         {
-                 *           "ref": "oceans",
-                 *           "title": "Oceans"
-                 *         },
-                 *         {
                  *           "ref": "whales",
                  *           "title": "Whales",
                  *           "text_content": "# Whales\n\nWhales live in the sea.\n",
@@ -5802,6 +5810,12 @@ export interface operations {
                  *               "target": "krill",
                  *               "type": "feeds_on"
                  *             }
+                 *           ],
+                 *           "files": [
+                 *             {
+                 *               "path": "songs/one.txt",
+                 *               "content": "A song\n"
+                 *             }
                  *           ]
                  *         },
                  *         {
@@ -5810,6 +5824,10 @@ export interface operations {
                  *           "parents": [
                  *             "oceans"
                  *           ]
+                 *         },
+                 *         {
+                 *           "ref": "oceans",
+                 *           "title": "Oceans"
                  *         }
                  *       ]
                  *     }
@@ -5828,7 +5846,7 @@ export interface operations {
                      * @example {
                      *       "nodes": [
                      *         {
-                     *           "ref": "oceans",
+                     *           "ref": "whales",
                      *           "id": "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04",
                      *           "head": "5d41402abc4b2a76b9719d911017c592a1b2c3d4"
                      *         }
