@@ -21,7 +21,7 @@ import { unfinishedName } from './temporary-names.ts'
 /** The refs of a new repository, in full names. They point at commits. */
 type NewRefs = ReadonlyMap<string, Oid>
 
-export interface RepoContents {
+interface RepoContents {
   readonly refs: NewRefs
   readonly objects: ReadonlyMap<Oid, PendingObject>
 }

@@ -5717,6 +5717,18 @@ export interface operations {
                  *           "id": "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04",
                  *           "tags": [
                  *             "sea"
+                 *           ],
+                 *           "connections": [
+                 *             {
+                 *               "target": "krill",
+                 *               "type": "feeds_on"
+                 *             }
+                 *           ],
+                 *           "files": [
+                 *             {
+                 *               "path": "songs/one.txt",
+                 *               "content": "A song\n"
+                 *             }
                  *           ]
                  *         },
                  *         {
@@ -5789,10 +5801,6 @@ export interface operations {
                  * @example {
                  *       "nodes": [
                  *         {
-                 *           "ref": "oceans",
-                 *           "title": "Oceans"
-                 *         },
-                 *         {
                  *           "ref": "whales",
                  *           "title": "Whales",
                  *           "text_content": "# Whales\n\nWhales live in the sea.\n",
@@ -5804,6 +5812,12 @@ export interface operations {
                  *               "target": "krill",
                  *               "type": "feeds_on"
                  *             }
+                 *           ],
+                 *           "files": [
+                 *             {
+                 *               "path": "songs/one.txt",
+                 *               "content": "A song\n"
+                 *             }
                  *           ]
                  *         },
                  *         {
@@ -5812,6 +5826,10 @@ export interface operations {
                  *           "parents": [
                  *             "oceans"
                  *           ]
+                 *         },
+                 *         {
+                 *           "ref": "oceans",
+                 *           "title": "Oceans"
                  *         }
                  *       ]
                  *     }
@@ -5830,7 +5848,7 @@ export interface operations {
                      * @example {
                      *       "nodes": [
                      *         {
-                     *           "ref": "oceans",
+                     *           "ref": "whales",
                      *           "id": "01980a60-1e00-7c11-a0b2-4d6e8f0a1b04",
                      *           "head": "5d41402abc4b2a76b9719d911017c592a1b2c3d4"
                      *         }

@@ -8,7 +8,7 @@ import { isOid, type Oid, type PendingObject, type Repo } from '../repo.ts'
 import { hasCatFile, readByGit, readInfoByGit } from './cat-file.ts'
 import { type Allow, LooseDamage, readLoose, readLooseInfo } from './loose.ts'
 import { hasId, type ObjectInfo } from './object-format.ts'
-import { readSmallPack, readSmallPackInfo } from './small-packs.ts'
+import { isKnownWithout, readSmallPack, readSmallPackInfo } from './small-packs.ts'
 
 /** Milliseconds before each further attempt. Measured under `git repack -ad`: 0 errors in 18,512 reads. */
 const retryDelaysMs = [5, 20, 80]
@@ -125,7 +125,7 @@ async function findOnce<T>(repo: Repo, oid: Oid, [loose, small, byGit]: Finds<T>
   }
   // A git that runs has it open already.
   const near = hasCatFile(repo) ? undefined : await small(repo, oid)
-  const found = near ?? ((await hasPacks(repo)) ? await byGit(repo, oid) : undefined)
+  const found = near ?? ((await mayHaveIt(repo, oid)) ? await byGit(repo, oid) : undefined)
   return { ...(found && { found }), ...(damage && { damage }) }
 }
 
@@ -133,15 +133,16 @@ function damaged(oid: Oid, cause?: unknown): GitError {
   return new GitError('object_damaged', `Object ${oid} is damaged`, { oid }, { cause })
 }
 
-/** Whether the repository has packs or alternates. Without them no git process is started. */
-async function hasPacks(repo: Repo): Promise<boolean> {
+/** Whether git may find the object in a pack or an alternate. Without them no git process is started. */
+async function mayHaveIt(repo: Repo, oid: Oid): Promise<boolean> {
   if (hasCatFile(repo)) return true
   const packs = await readdir(`${repo.dir}/objects/pack`).catch((error: unknown) => {
     if (isAbsent(error)) return []
     throw asStorageFault(error)
   })
   // A repository that an operator made may use the objects of another; git follows that.
-  return packs.some((name) => name.endsWith('.idx')) || isThere(`${repo.dir}/objects/info/alternates`)
+  const others = packs.some((name) => name.endsWith('.idx') && !isKnownWithout(repo, name, oid))
+  return others || isThere(`${repo.dir}/objects/info/alternates`)
 }
 
 /** When a pack was last added or removed, in ns; 0 if there is no pack directory. @throws GitError repo_missing */

@@ -18,7 +18,7 @@ const maxEncodedBytes = 1_073_741_824
 const typeNumbers: Readonly<Record<PendingObject['type'], number>> = { commit: 1, tree: 2, blob: 3, tag: 4 }
 const typeNames = new Map(Object.entries(typeNumbers).map(([name, number]) => [number, name as PendingObject['type']]))
 
-export const indexHeader = Buffer.from('ff744f6300000002', 'hex')
+const indexHeader = Buffer.from('ff744f6300000002', 'hex')
 const fanOutBytes = 256 * 4
 export const trailerBytes = 40
 

@@ -17,7 +17,8 @@ import { findOffset, parseEntryHeader, trailerBytes } from './pack-format.ts'
 
 const inflate = promisify(inflateCallback)
 
-/** Bytes of an index that is read here, of some 2,300 objects; packs of a repository that are looked into. */
+/** Bytes of a pack that is read here, and of its index, of some 2,300 objects; packs of a repository that are looked into. */
+const maxPackBytes = 1_048_576
 const maxIndexBytes = 65_536
 const maxPacks = 8
 /** Bytes of a pack that is kept in memory with its index. */
@@ -64,6 +65,13 @@ export async function readSmallPackInfo(repo: Repo, oid: Oid): Promise<ObjectInf
   return header && { type: header.type, size: header.size }
 }
 
+/** Whether the pack with that index is known not to hold the object: there is nothing to ask git. */
+export function isKnownWithout(repo: Repo, indexName: string, oid: Oid): boolean {
+  const path = `${repo.dir}/objects/pack/${indexName.slice(0, -'.idx'.length)}.pack`
+  const pack = packs.get(repo.dir)?.find((one) => one.path === path)
+  return pack !== undefined && findOffset(pack.index, oid) === undefined && identityOf(path) === pack.identity
+}
+
 interface PackEntry {
   readonly pack: SmallPack
   readonly offset: number
@@ -107,6 +115,7 @@ async function openSmallPack(path: string, indexPath: string): Promise<SmallPack
   const indexSize = (await orAbsent(stat(indexPath)))?.size ?? 0
   if (identity === '' || indexSize === 0 || indexSize > maxIndexBytes) return undefined
   const size = (await orAbsent(stat(path)))?.size ?? 0
+  if (size > maxPackBytes) return undefined
   const index = await orAbsent(readFile(indexPath))
   const bytes = size <= keptPackBytes ? await orAbsent(readFile(path)) : undefined
   return index && { path, identity, size, index, bytes }

@@ -18,6 +18,7 @@ describe('a node with 10,000 branches', () => {
     ann = await signUp(grove, 'Ann')
     desk = await newDesk()
     node = await newNode(grove, ann)
+    node.git.loosen()
     const head = node.git.head()
     const names = Array.from({ length: 9_998 }, (_, n) => `refs/heads/b${String(n).padStart(5, '0')}`)
     const lines = [...names, 'refs/heads/main'].map((name) => `${head} ${name}\n`)

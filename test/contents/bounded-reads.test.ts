@@ -185,7 +185,7 @@ describe('reading', () => {
       try {
         const ben = await signUp(other, 'Ben')
         const node = await newNode(other, ben)
-        await node.commit('main', { a: 'a' })
+        node.git.point('main', node.git.commit({ files: { a: 'a', large }, parents: [node.git.head()] }))
         node.git.say('repack', '-adq')
         await ben.get(`${node.at}/tree/main`).then(expecting(200))
         const blob = node.git.say('rev-parse', 'main:a')
@@ -201,16 +201,19 @@ describe('reading', () => {
     }
   })
 
+  /** Nothing compresses it: a pack with it is not read by the service itself. */
+  const large = randomBytes(mib)
+
   async function read(path: string): Promise<Buffer> {
     const response = await fetch(grove.url + path, { headers: { authorization: `Bearer ${ann.session.accessToken}` } })
     expect(response.status).to.equal(200)
     return Buffer.from(await response.arrayBuffer())
   }
 
-  /** With the files a, b and c, in one pack. */
+  /** With the files a, b and c, in one pack that git reads. */
   async function packedNode(): Promise<TestNode> {
     const node = await newNode(grove, ann)
-    node.git.point('main', node.git.commit({ files: { a: 'a', b: 'b', c: 'c' }, parents: [node.git.head()] }))
+    node.git.point('main', node.git.commit({ files: { a: 'a', b: 'b', c: 'c', large }, parents: [node.git.head()] }))
     node.git.say('repack', '-adq')
     return node
   }

@@ -16,6 +16,7 @@ describe('git: a push that has moved its refs', () => {
     grove = await startGrove({ sweeps: false })
     ann = await signUp(grove, 'Ann')
     node = await newNode(grove, ann, { text_content: 'Whales are mammals.\n' })
+    node.git.loosen()
     desk = await newDesk()
     const REMOTE = remoteUrl(grove, node.org, node.id, ann.session.accessToken)
     await desk.done('git clone -q $REMOTE whales', { REMOTE })

@@ -39,8 +39,29 @@ export function membersOf(text: string): Member[] {
 /** What parsing `text` would lose, as sentences, at most `most`: duplicate names, numbers that change. */
 export function lossesOf(text: string, most: number): string[] {
   const losses: string[] = []
+  for (const loss of eachLoss(text)) {
+    if (loss === undefined) continue
+    losses.push(loss.reason)
+    if (losses.length >= most) break
+  }
+  return losses
+}
+
+interface Loss {
+  readonly reason: string
+  /** The members and items on the way there, from the outermost. */
+  readonly steps: readonly (string | number)[]
+}
+
+/** Tokens between two turns: 1 ms. */
+const tokensAtOnce = 5_000
+
+/** As lossesOf, one after the other; undefined where it is time to let others work. */
+export function* eachLoss(text: string): Generator<Loss | undefined> {
   const frames: Frame[] = []
   let isName = false
+  let tokens = 0
+  const loss = (what: string): Loss => ({ reason: `${pathOf(frames)} ${what}`, steps: frames.map(({ at }) => at) })
   for (const { kind, start, end } of tokensOf(text)) {
     const frame = frames.at(-1)
     if (kind === '{' || kind === '[')
@@ -49,16 +70,13 @@ export function lossesOf(text: string, most: number): string[] {
     else if (kind === ',' && typeof frame?.at === 'number') frame.at++
     else if (kind === 'text' && isName && frame?.names) {
       frame.at = JSON.parse(text.slice(start, end)) as string // a token of kind text is a string
-      if (frame.names.has(frame.at)) losses.push(`${pathOf(frames)} is named twice`)
+      if (frame.names.has(frame.at)) yield loss('is named twice')
       frame.names.add(frame.at)
     } else if (kind === 'number' && !isKept(text.slice(start, end)))
-      losses.push(
-        `${pathOf(frames)} is a number that is not kept exactly: ${excerpt(text.slice(start, end))}; write it as a text`,
-      )
+      yield loss(`is a number that is not kept exactly: ${excerpt(text.slice(start, end))}; write it as a text`)
     isName = kind === '{' || (kind === ',' && frame?.names !== undefined)
-    if (losses.length >= most) break
+    if (++tokens % tokensAtOnce === 0) yield undefined
   }
-  return losses
 }
 
 function pathOf(frames: readonly Frame[]): string {
