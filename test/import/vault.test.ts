@@ -31,7 +31,7 @@ describe('import', () => {
 `,
       )
       expect(first.stderr).to.match(
-        /^(Reading \d+ % \d\/6\n)*Reading 100 % 6\/6\n(Writing \d+ % \d+\/10\n)*Writing 100 % 10\/10\n$/,
+        /^(Reading \d+ % \d\/6\n)*Reading 100 % 6\/6\n(Writing \d+ % \d+\/5\n)*Writing 100 % 5\/5\n$/,
       )
     })
 

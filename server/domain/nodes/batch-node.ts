@@ -32,6 +32,8 @@ export interface BatchOptions {
    * whole batch before anything is written.
    */
   readonly refused?: (at: number, problems: readonly Problem[]) => void
+  /** Told, beside `refused`, of an item with edges to items that were left out: it is built again, without these. */
+  readonly without?: (at: number, lost: ReadonlySet<string>) => void
   /** Items done so far, and all. */
   readonly onProgress?: (done: number, total: number) => void
 }

@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { allDone } from '../../../gitstore/durable.ts'
+import { GitError, isStorageFault } from '../../../gitstore/errors.ts'
 import { newObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, PendingObject } from '../../../gitstore/repo.ts'
@@ -21,6 +22,7 @@ import { main, nodeRepo } from '../layout.ts'
 import { createAll, type NewNode, refuseTaken, taken } from './batch-creation.ts'
 import { type BatchProblem, judgeGraph, type NodeMove } from './batch-graph.ts'
 import type { BatchNode, BatchOptions, BatchOutcome } from './batch-node.ts'
+import { findTrashedElsewhere } from './trashed.ts'
 
 /** Nodes, and bytes of their objects, that are written together and judged together. */
 const nodesAtOnce = 1_000
@@ -48,7 +50,7 @@ export async function writeBatch(
 ): Promise<BatchOutcome[]> {
   const access = await orgFor(deps, actor, at, 'editor')
   const outcomes = new Map<string, BatchOutcome>()
-  const batch: Batch = { deps, actor, access, options, coming: new Set(), outcomes }
+  const batch: Batch = { deps, actor, access, options, coming: new Set(), lost: new Set(), outcomes }
   const items = await itemsOf(batch, nodes)
   for (const { node, existing } of items) if (!existing) batch.coming.add(node.id)
   for (let from = 0; from < items.length; ) {
@@ -68,6 +70,8 @@ interface Batch {
   readonly options: BatchOptions
   /** Ids of the new nodes, without those that are refused. */
   readonly coming: Set<string>
+  /** Ids of the items that are refused. */
+  readonly lost: Set<string>
   readonly outcomes: Map<string, BatchOutcome>
 }
 
@@ -80,7 +84,8 @@ interface Item {
 }
 
 /** New nodes first. @throws Refusal node_exists */
-async function itemsOf({ deps, access, options }: Batch, nodes: readonly BatchNode[]): Promise<Item[]> {
+async function itemsOf(batch: Batch, nodes: readonly BatchNode[]): Promise<Item[]> {
+  const { deps, access, options } = batch
   const { org } = access
   const ids = nodes.map(({ id }) => id)
   if (options.existing === 'refuse') {
@@ -91,19 +96,45 @@ async function itemsOf({ deps, access, options }: Batch, nodes: readonly BatchNo
   const [fresh, known]: [Item[], Item[]] = [[], []]
   for (const [at, node] of nodes.entries()) {
     const owner = orgs.get(node.id)
-    if (owner !== undefined && owner !== org.id) throw taken(node.id)
     // A crash may have left it out of the index.
-    const isThere = owner === org.id || repoExists(nodeRepo(deps.store, org.id, node.id))
-    if (isThere) known.push({ at, node, existing: await nodeIn(deps, access, node.id, 'editor') })
-    else fresh.push({ at, node, existing: undefined })
+    const isThere = owner === org.id || (owner === undefined && repoExists(nodeRepo(deps.store, org.id, node.id)))
+    try {
+      if (owner !== undefined && !isThere) throw taken(node.id)
+      const existing = isThere ? await nodeIn(deps, access, node.id, 'editor') : undefined
+      const list = existing ? known : fresh
+      list.push({ at, node, existing })
+    } catch (error) {
+      leaveOut(batch, at, node.id, error)
+    }
     if (isThere) await nextTurn()
   }
-  await refuseTaken(
-    deps,
-    org.id,
-    fresh.map(({ node }) => node.id),
-  )
-  return [...fresh, ...known]
+  return [...(await withoutTrashed(batch, fresh)), ...known]
+}
+
+/** Without those whose id a node in the trash of another organisation has. */
+async function withoutTrashed(batch: Batch, fresh: readonly Item[]): Promise<readonly Item[]> {
+  const { deps, access } = batch
+  for (let left = fresh; ; ) {
+    const trashed = await findTrashedElsewhere(deps.store, access.org.id, new Set(left.map(({ node }) => node.id)))
+    const item = left.find(({ node }) => node.id === trashed)
+    if (!item) return left
+    leaveOut(batch, item.at, item.node.id, taken(item.node.id))
+    left = left.filter((one) => one !== item)
+  }
+}
+
+/**
+ * Tells of an item that cannot be written.
+ *
+ * @throws the error where nobody is to be told, or where it concerns more than the item
+ */
+function leaveOut({ options: { refused, locate }, lost }: Batch, at: number, id: string, error: unknown): void {
+  const isOfItem =
+    error instanceof Invalid || error instanceof Refusal || (error instanceof GitError && !isStorageFault(error))
+  if (!refused || !isOfItem) throw error
+  const problem = { loc: locate(at, ''), msg: error.message, type: 'value_error' as const }
+  lost.add(id)
+  refused(at, error instanceof Invalid ? error.problems : [problem])
 }
 
 /** An item with its tree, in memory. */
@@ -124,12 +155,22 @@ async function buildSlice(
   let end = from
   for (; end < items.length && built.length < nodesAtOnce && bytes < bytesAtOnce; end++) {
     const item = items[end]
-    const one = item && (await build(batch, item))
+    const one = item && (await buildIfSound(batch, item))
     if (one) built.push(one)
     for (const { content } of one?.objects.values() ?? []) bytes += content.length
     await nextTurn()
   }
   return { built, end }
+}
+
+/** Undefined: its repository is damaged, and somebody was told. */
+async function buildIfSound(batch: Batch, item: Item): Promise<Built | undefined> {
+  try {
+    return await build(batch, item)
+  } catch (error) {
+    leaveOut(batch, item.at, item.node.id, error)
+    return undefined
+  }
 }
 
 /** A tree that cannot be built counts as the one before. */
@@ -158,11 +199,12 @@ async function build({ deps, access, options }: Batch, item: Item): Promise<Buil
 }
 
 async function writeSlice(batch: Batch, all: readonly Built[]): Promise<void> {
-  const { deps, access, outcomes } = batch
+  const { deps, access, options, outcomes } = batch
   const { built, order } = await judge(batch, all)
   const changed = built.filter(({ isSame }) => !isSame)
   const updated = changed.filter(({ existing }) => existing !== undefined)
-  if (access.org.require_pull_requests && updated.some(({ head }) => head !== null)) refuseDirectMove()
+  if (access.org.require_pull_requests && !options.refused && updated.some(({ head }) => head !== null))
+    refuseDirectMove()
   for (const { node, head, isSame } of built)
     if (isSame && head !== null) outcomes.set(node.id, { id: node.id, head, status: 'unchanged' })
   await create(
@@ -184,8 +226,8 @@ async function judge(
   batch: Batch,
   all: readonly Built[],
 ): Promise<{ built: readonly Built[]; order: readonly string[] }> {
-  const { deps, access, options, coming } = batch
-  for (let built = all; ; ) {
+  const { deps, access, options, coming, lost } = batch
+  for (let built = await withoutLost(batch, all); ; ) {
     const moves = built.map(({ move }) => move)
     const { problems, order } = await judgeGraph(deps.index.read, access.org.id, moves, coming)
     const found = new Map<number, Problem[]>()
@@ -197,10 +239,32 @@ async function judge(
       ])
     if (found.size === 0) return { built, order }
     if (!options.refused) throw new Invalid([...found.values()].flat().slice(0, maxProblems))
-    for (const { at, node } of built) if (found.has(at)) coming.delete(node.id)
+    for (const { at, node } of built)
+      if (found.has(at)) {
+        coming.delete(node.id)
+        lost.add(node.id)
+      }
     for (const [at, own] of found) options.refused(at, own)
-    built = built.filter(({ at }) => !found.has(at))
+    built = await withoutLost(
+      batch,
+      built.filter(({ at }) => !found.has(at)),
+    )
   }
+}
+
+/** Builds those again that have edges to items that were left out. */
+async function withoutLost(batch: Batch, built: readonly Built[]): Promise<readonly Built[]> {
+  const { options, lost } = batch
+  if (!options.without || lost.size === 0) return built
+  const kept: Built[] = []
+  for (const one of built) {
+    const { parents, connections } = one.move.after
+    const leads = parents.some(({ id }) => lost.has(id)) || connections.some(({ target }) => lost.has(target))
+    if (leads) options.without(one.at, lost)
+    const again = leads ? await buildIfSound(batch, one) : one
+    if (again) kept.push(again)
+  }
+  return kept
 }
 
 async function create(batch: Batch, built: readonly Built[]): Promise<void> {
@@ -222,11 +286,9 @@ function refuse({ locate }: BatchOptions, problems: readonly BatchProblem[]): vo
     )
 }
 
-async function update(
-  { deps, actor, options, outcomes }: Batch,
-  { at, node, existing, head, move }: Built,
-): Promise<void> {
+async function update(batch: Batch, { at, node, existing, head, move }: Built): Promise<void> {
   if (!existing) return
+  const { deps, actor, options, outcomes } = batch
   const { id } = node
   try {
     const commit = await commitToBranch(deps, actor, existing, {
@@ -239,7 +301,10 @@ async function update(
     })
     outcomes.set(id, { id, head: commit, status: 'updated' })
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'no_changes') throw error
+    if (!(error instanceof Refusal) || error.code !== 'no_changes') {
+      leaveOut(batch, at, id, error)
+      return
+    }
     outcomes.set(id, { id, head: readRef(existing.repo, main) ?? '', status: 'unchanged' })
   }
 }

@@ -1,11 +1,12 @@
 /** Writes a planned folder as nodes: creates new ones, commits to changed ones, leaves the rest, deletes what is to go. */
 
 import { GitError, isStorageFault } from '../../../gitstore/errors.ts'
-import { newObjectDraft } from '../../../gitstore/objects/object-batch.ts'
+import { newObjectDraft, type ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid } from '../../../gitstore/repo.ts'
 import { listNodeIds } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
-import { Invalid, type Problem, Refusal } from '../../errors.ts'
+import { Invalid, Refusal } from '../../errors.ts'
 import { orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
@@ -66,12 +67,10 @@ export async function importNodes(deps: Deps, actor: Person, at: OrgAt, input: I
   await orgFor(deps, actor, at, removed.length > 0 ? 'maintainer' : 'editor')
   const there = new Set(await listNodeIds(deps.index.read, orgId))
   const problems: PathProblem[] = []
-  const progress = (done: number): void => onProgress(Math.min(done, nodes.length), nodes.length + removed.length)
+  const steps = nodes.length + removed.length
   const statuses = dryRun
     ? await compare(deps, orgId, nodes, there)
-    : await writePlaced(nodes, there, problems, (some, refused) =>
-        write(deps, actor, at, { nodes: some, refused, progress }),
-      )
+    : await write(deps, actor, at, { nodes, problems, onProgress: (done) => onProgress(done, steps) })
   const gone: string[] = []
   for (const [n, { id, path }] of removed.entries()) {
     deps.draining.throwIfAborted()
@@ -81,16 +80,13 @@ export async function importNodes(deps: Deps, actor: Person, at: OrgAt, input: I
     } catch (error) {
       problems.push({ path, reason: reasonOf(error) })
     }
-    onProgress(nodes.length + n + 1, nodes.length + removed.length)
+    onProgress(nodes.length + n + 1, steps)
   }
   return { ...toldOf(nodes, statuses), removed: gone, problems }
 }
 
 /** The paths of the nodes by what became of them. */
-export function toldOf(
-  nodes: readonly ImportedNode[],
-  statuses: Statuses,
-): Omit<Imported, 'removed' | 'problems'> {
+export function toldOf(nodes: readonly ImportedNode[], statuses: Statuses): Omit<Imported, 'removed' | 'problems'> {
   const pathsOf = (take: (node: ImportedNode) => boolean) => nodes.filter(take).map(({ path }) => path)
   const isMoved = ({ movedFrom }: ImportedNode) => movedFrom !== undefined
   return {
@@ -106,67 +102,65 @@ export function importMessage({ path, movedFrom }: ImportedNode): string {
   return `Import ${path}${movedFrom === undefined ? '' : `, before ${movedFrom}`}`
 }
 
-type Refused = (node: ImportedNode, problems: readonly Problem[]) => void
-
-/**
- * Writes the nodes, and again those that were refused for an edge to another that was refused, without that edge. Adds what
- * could not be written to `problems`.
- *
- * @param there ids of the nodes of the organisation before
- * @param writeSome writes those that break no rule, and tells of the others
- */
-export async function writePlaced(
-  nodes: readonly ImportedNode[],
-  there: ReadonlySet<string>,
-  problems: PathProblem[],
-  writeSome: (nodes: readonly ImportedNode[], refused: Refused) => Promise<Statuses>,
-): Promise<Statuses> {
-  const statuses = new Map<string, BatchOutcome['status']>()
-  const placed = new Set([...there, ...nodes.map(({ id }) => id)])
-  for (let left = nodes; left.length > 0; ) {
-    const refusals = new Map<ImportedNode, readonly Problem[]>()
-    for (const [id, status] of await writeSome(left, (node, found) => refusals.set(node, found))) statuses.set(id, status)
-    for (const { id } of refusals.keys()) if (!there.has(id)) placed.delete(id)
-    const again: ImportedNode[] = []
-    for (const [node, found] of refusals) {
-      const files = withEdgesTo(placed, node.files)
-      const lost = node.files.size - files.size
-      if (lost === 0) problems.push({ path: node.path, reason: found.map(({ msg }) => msg).join('; ') })
-      else {
-        problems.push({ path: node.path, reason: `${lost} of its edges lead to what could not be placed` })
-        again.push({ ...node, files })
-        placed.add(node.id)
-      }
-    }
-    left = again
-  }
-  return statuses
-}
-
 interface Writing {
   readonly nodes: readonly ImportedNode[]
-  readonly refused: Refused
-  readonly progress: (done: number) => void
+  readonly problems: PathProblem[]
+  readonly onProgress: (done: number) => void
 }
 
-async function write(deps: Deps, actor: Person, at: OrgAt, { nodes, refused, progress }: Writing): Promise<Statuses> {
-  const items = nodes.map((node) => ({
+/** Begins again where another import has made one of the nodes meanwhile. */
+async function write(deps: Deps, actor: Person, at: OrgAt, writing: Writing): Promise<Statuses> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const problems: PathProblem[] = []
+      const statuses = await writeOnce(deps, actor, at, { ...writing, problems })
+      writing.problems.push(...problems)
+      return statuses
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'node_exists' || attempt === maxAttempts) throw error
+    }
+  }
+}
+
+/** Each is lost to another import. */
+const maxAttempts = 5
+
+async function writeOnce(
+  deps: Deps,
+  actor: Person,
+  at: OrgAt,
+  { nodes, problems, onProgress }: Writing,
+): Promise<Statuses> {
+  const files = nodes.map((node) => node.files)
+  const items = nodes.map((node, position) => ({
     id: node.id,
     title: node.title,
     message: importMessage(node),
-    build: (draft: Parameters<typeof buildTree>[0], before: Parameters<typeof buildTree>[1]) =>
-      buildTree(draft, before, node.files),
+    build: (draft: ObjectDraft, before: Oid | null) => buildTree(draft, before, files[position] ?? node.files),
   }))
+  const fewer = new Map<number, number>()
   const outcomes = await writeBatch(deps, actor, at, items, {
     existing: 'update',
     locate: (_, path) => [path],
-    refused: (position, problems) => {
-      const node = nodes[position]
-      if (node) refused(node, problems)
+    refused: (position, found) => {
+      fewer.delete(position)
+      problems.push({ path: nodes[position]?.path ?? '', reason: found.map(({ msg }) => msg).join('; ') })
     },
-    onProgress: progress,
+    without: (position, lost) => {
+      const whole = nodes[position]?.files ?? new Map()
+      const kept = withoutEdgesTo(lost, whole)
+      files[position] = kept
+      fewer.set(position, whole.size - kept.size)
+    },
+    onProgress,
   })
+  for (const [position, count] of fewer) problems.push({ path: nodes[position]?.path ?? '', reason: lostEdges(count) })
   return new Map(outcomes.map(({ id, status }) => [id, status]))
+}
+
+/** What is said of a node some of whose edges were left out. */
+export function lostEdges(count: number): string {
+  return `${count} of its edges lead to what could not be placed`
 }
 
 /** What `write` would do, but for what would be refused. */
@@ -200,18 +194,13 @@ function reasonOf(error: unknown): string {
   throw error
 }
 
-/** Removes edges to nodes that are not in `there`. */
-export function withEdgesTo(there: ReadonlySet<string>, files: NodeFiles): NodeFiles {
-  return new Map(
-    [...files].filter(([path, bytes]) => {
-      const other = otherEnd(path, bytes)
-      return other === undefined || there.has(other)
-    }),
-  )
+/** Removes edges to these nodes. */
+export function withoutEdgesTo(lost: ReadonlySet<string>, files: NodeFiles): NodeFiles {
+  return new Map([...files].filter(([path, bytes]) => !lost.has(otherEnd(path, bytes) ?? '')))
 }
 
 /** The other node, if the file is an edge. */
-function otherEnd(path: string, bytes: Buffer): string | undefined {
+export function otherEnd(path: string, bytes: Buffer): string | undefined {
   const parent = edgeIdAt('parents', path)
   if (parent !== undefined || !liesIn('connections', path)) return parent
   return (JSON.parse(bytes.toString()) as { target: string }).target // written by the plan
