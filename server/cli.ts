@@ -13,6 +13,7 @@ import { backUpTo } from './commands/backup.ts'
 import { type Call, UsageError } from './commands/command.ts'
 import { checkConfiguration } from './commands/config.ts'
 import { checkHealth } from './commands/doctor.ts'
+import { exportTo } from './commands/export.ts'
 import { importFolder } from './commands/import.ts'
 import { type InviteOptions, invite } from './commands/invite.ts'
 import { rotate } from './commands/keys.ts'
@@ -49,6 +50,17 @@ program
   .option('--org <id>', "the organisation; otherwise the account's own of the folder's name, made if there is none")
   .action(async (folder: string, options: { as: string; org?: string }) => {
     process.exitCode = await importFolder(call(), folder, options)
+  })
+
+program
+  .command('export')
+  .description(
+    'writes an organisation as a folder of Markdown, which import takes back; again into the same folder: what changed',
+  )
+  .argument('<org>', 'its id, or its name where no other organisation has it')
+  .argument('<dir>')
+  .action(async (org: string, dir: string) => {
+    process.exitCode = await exportTo(call(), org, dir)
   })
 
 program
