@@ -81,9 +81,30 @@ export function listNodesUpdatedAfter(
 /** After all ids. */
 const beyondIds = '\uffff'
 
-/** `properties` as JSON. */
+/** The oldest first. `properties` as JSON. */
 export function listNodeProperties(db: IndexDb, orgId: string) {
-  return db.selectFrom('node').select(['id', 'title', 'properties']).where('org_id', '=', orgId).execute()
+  return db
+    .selectFrom('node')
+    .select(['id', 'title', 'properties'])
+    .where('org_id', '=', orgId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute()
+}
+
+/** What main has of these nodes. `tags` and `properties` as JSON, `text` '' where there is none. */
+export function listNodeContents(db: IndexDb, ids: readonly string[]) {
+  return db
+    .selectFrom('node')
+    .leftJoin('node_text', 'node_text.node_id', 'node.id')
+    .select(['node.id', 'node.tags', 'node.properties', (eb) => eb.fn.coalesce('text', sql<string>`''`).as('text')])
+    .where('node.id', 'in', ids)
+    .execute()
+}
+
+/** Those of these ids that nodes have, with their organisations. */
+export function listOrgsOfNodes(db: IndexDb, ids: readonly string[]): Promise<Pick<NodeRow, 'id' | 'org_id'>[]> {
+  return db.selectFrom('node').select(['id', 'org_id']).where('id', 'in', ids).execute()
 }
 
 interface NodeFilter {

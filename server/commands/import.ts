@@ -1,13 +1,17 @@
-/** `grove import`: a folder of Markdown becomes an organisation. */
+/** `grove import`: a folder of Markdown becomes an organisation, or is brought up to date in one. */
 import { basename, resolve } from 'node:path'
 import { findAccountByEmail } from '../../index/credentials/accounts.ts'
 import type { Deps } from '../deps.ts'
 import { personOf } from '../domain/accounts/users.ts'
 import type { Person } from '../domain/actor.ts'
-import { importNodes } from '../domain/nodes/imports.ts'
+import { type Imported, importNodes } from '../domain/nodes/imports.ts'
+import { contentsOf, listKnownNodes, takenElsewhere } from '../domain/nodes/known-nodes.ts'
 import { createOrg, listOrgs, type Org, readOrg } from '../domain/orgs/orgs.ts'
 import { asLine } from '../domain/vault/line.ts'
+import { listFolder } from '../import/folder.ts'
+import { guestProperty, type Inventory } from '../import/inventory.ts'
 import { planImport } from '../import/plan.ts'
+import { summaryOf } from '../import/summary.ts'
 import { type Call, progressFor, requireFolder, say, UsageError, withDeps } from './command.ts'
 
 export interface ImportOptions {
@@ -23,27 +27,29 @@ export async function importFolder(call: Call, folder: string, options: ImportOp
     const person = await personFor(deps, options.as)
     const org = await orgForImport(deps, person, options.org, asLine(basename(resolve(folder)), 200) || 'Imported')
     const reading = progressFor('Reading')
-    const plan = await planImport(folder, org.id, (done, total) => {
-      call.signal.throwIfAborted()
-      reading.at(done, total)
+    const plan = await planImport(await listFolder(folder), await inventoryOf(deps, org.id), {
+      onProgress: (done, total) => {
+        call.signal.throwIfAborted()
+        reading.at(done, total)
+      },
     })
     reading.end()
     const writing = progressFor('Writing')
-    const done = await importNodes(deps, person, { orgId: org.id }, { nodes: plan.nodes, onProgress: writing.at })
+    const input = { nodes: plan.nodes, removed: [], onProgress: writing.at }
+    const done: Imported = await importNodes(deps, person, { orgId: org.id }, input)
     writing.end()
-    const { counts } = plan
-    say(
-      `${org.name} (${org.id}): ${counts.nodes} nodes, ${counts.parents} parent edges, ${counts.connections} connections, ${counts.attachments} attachments`,
-    )
-    say(`${done.created} created, ${done.updated} updated, ${done.unchanged} unchanged`)
-    for (const { path, title } of done.missing) say(`kept, though its file is gone: ${path} (${title})`)
-    const problems = [...plan.problems, ...done.problems]
-    if (problems.length > 0) say(`${problems.length} things could not be placed as they are:`)
-    for (const { path, reason } of problems) say(`  ${path}: ${reason}`)
-    const listed = problems.filter(({ reason }) => reason.startsWith('unresolved link'))
-    if (counts.unresolvedLinks > listed.length) say(`${counts.unresolvedLinks} links are unresolved in all`)
+    for (const line of summaryOf(org, plan, done)) say(line)
     return done.problems.length + plan.left > 0 ? 1 : 0
   })
+}
+
+async function inventoryOf(deps: Deps, orgId: string): Promise<Inventory> {
+  return {
+    orgId,
+    nodes: await listKnownNodes(deps, orgId, { guestProperty }),
+    contentsOf: (ids) => contentsOf(deps, ids),
+    takenElsewhere: (ids) => takenElsewhere(deps, orgId, ids),
+  }
 }
 
 async function personFor(deps: Deps, email: string): Promise<Person> {

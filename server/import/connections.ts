@@ -1,62 +1,92 @@
 /** Follows the links of all documents: connections between nodes, nodes that show a file, unresolved links. */
 
-import type { PathProblem } from '../domain/format/path-problem.ts'
+import { namedPath } from '../domain/vault/file-paths.ts'
 import type { Resolve } from '../domain/vault/links.ts'
 import type { Link } from '../domain/vault/prose.ts'
 import type { Place, Tree } from '../domain/vault/tree.ts'
+import type { Canvas } from './canvas.ts'
 import type { Document } from './document.ts'
+import { shortened, type Unresolved, type UnresolvedKind } from './unresolved.ts'
 
 export interface Connection {
   readonly target: Place
-  readonly type: Link['type']
+  readonly type: Link['type'] | 'canvas'
   /** The words of the first such link, '' if it has none. */
   readonly label: string
 }
 
+/** The nodes that link to or embed a file, each with the first path by which its text names one in the repository. */
+export type ShownBy = ReadonlyMap<Place, string | undefined>
+
 export interface Connections {
   /** Of each place, one for each target and type, in the order of the text. */
   readonly of: ReadonlyMap<Place, readonly Connection[]>
-  readonly shownBy: ReadonlyMap<string, ReadonlySet<Place>>
-  /** One for each file and target, the first of each file. */
-  readonly unresolved: readonly PathProblem[]
-  /** How many there are in all. */
-  readonly unresolvedLinks: number
+  readonly shownBy: ReadonlyMap<string, ShownBy>
+  /** One for each file and target. */
+  readonly unresolved: readonly Unresolved[]
 }
 
-/** Unresolved links listed per file. */
-const toldAtMost = 20
-/** Characters of a link that are shown. */
-const linkAtMost = 200
+type KindOf = (from: string, link: Link) => UnresolvedKind
 
-export function followLinks(tree: Tree, documents: ReadonlyMap<string, Document>, resolve: Resolve): Connections {
-  const of = new Map<Place, Connection[]>()
-  const shownBy = new Map<string, Set<Place>>()
-  const unresolved: PathProblem[] = []
-  let unresolvedLinks = 0
-  for (const [path, { links }] of documents) {
+export function followLinks(
+  tree: Tree,
+  documents: ReadonlyMap<string, Document>,
+  canvases: ReadonlyMap<string, Canvas>,
+  resolve: Resolve,
+  kindOf: KindOf,
+): Connections {
+  const of = new Map<Place, Map<string, Connection>>()
+  const shownBy = new Map<string, Map<Place, string | undefined>>()
+  const unresolved = new Map<string, Unresolved>()
+  for (const [path, { links, hugoReferences }] of documents) {
     const source = tree.byFile.get(path)
     if (!source) throw new Error(`a tree has a place for ${path}`)
-    const connections = new Map<string, Connection>()
-    const lost = new Set<string>()
     for (const link of links) {
       const found = resolve(path, link)
-      const target = found === undefined ? undefined : (tree.byFile.get(found) ?? tree.byFolder.get(found))
-      const key = `${link.type} ${target?.id}`
-      if (found === undefined) lost.add(link.form === 'wikilink' ? `[[${link.target}]]` : link.target)
-      else if (!target) shownBy.set(found, (shownBy.get(found) ?? new Set()).add(source))
-      else if (target !== source && !connections.has(key))
-        connections.set(key, { target, type: link.type, label: link.label })
+      const target = found === undefined ? undefined : placeAt(found)
+      if (found === undefined)
+        lose(path, link.form === 'wikilink' ? `[[${link.target}]]` : link.target, kindOf(path, link))
+      else if (target) connect(source, { target, type: link.type, label: link.label })
+      else show(found, source, namedPath(link))
     }
-    of.set(source, [...connections.values()])
-    unresolvedLinks += lost.size
-    for (const target of [...lost].slice(0, toldAtMost))
-      unresolved.push({ path, reason: `unresolved link: ${shortened(target)}` })
-    if (lost.size > toldAtMost)
-      unresolved.push({ path, reason: `and ${lost.size - toldAtMost} more unresolved links, ${lost.size} in all` })
+    for (const target of hugoReferences) lose(path, target, 'hugo')
   }
-  return { of, shownBy, unresolved, unresolvedLinks }
-}
+  for (const [path, { edges }] of canvases)
+    for (const { from, to, label } of edges) {
+      const [source, target] = [cardAt(path, from), cardAt(path, to)]
+      if (source && target) connect(source, { target, type: 'canvas', label })
+    }
+  return {
+    of: new Map([...of].map(([place, connections]) => [place, [...connections.values()]])),
+    shownBy,
+    unresolved: [...unresolved.values()],
+  }
 
-function shortened(target: string): string {
-  return target.length > linkAtMost ? `${target.slice(0, linkAtMost)}…` : target
+  function placeAt(path: string): Place | undefined {
+    return tree.byFile.get(path) ?? tree.byFolder.get(path)
+  }
+
+  /** A card names its file by the path in the vault. */
+  function cardAt(canvas: string, file: string): Place | undefined {
+    const found = resolve(canvas, { target: `/${file}`, form: 'wikilink', type: 'embeds', label: '' })
+    if (found === undefined) lose(canvas, file, 'missing')
+    return found === undefined ? undefined : placeAt(found)
+  }
+
+  function connect(source: Place, connection: Connection): void {
+    const key = `${connection.type} ${connection.target.key}`
+    const known = of.get(source) ?? new Map<string, Connection>()
+    of.set(source, known)
+    if (connection.target !== source && !known.has(key)) known.set(key, connection)
+  }
+
+  function show(file: string, place: Place, named: string | undefined): void {
+    const places = shownBy.get(file) ?? new Map<Place, string | undefined>()
+    shownBy.set(file, places.set(place, places.get(place) ?? named))
+  }
+
+  function lose(path: string, target: string, kind: UnresolvedKind): void {
+    const key = `${path}\0${kind}\0${target}`
+    if (!unresolved.has(key)) unresolved.set(key, { path, target: shortened(target), kind })
+  }
 }

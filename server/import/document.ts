@@ -1,15 +1,20 @@
 /** One Markdown file as read: what its front matter and its text say together. */
 
+import { canonicalId, isId } from '../domain/layout.ts'
 import { type Link, readProse, wikilink } from '../domain/vault/prose.ts'
 import { distinct, readFrontMatter } from './front-matter.ts'
 
 export interface Document {
+  /** The id of a node that the front matter names. */
+  readonly id: string | undefined
   /** '' where neither front matter nor a heading gives one. */
   readonly title: string
   readonly tags: readonly string[]
   readonly aliases: readonly string[]
   readonly properties: Readonly<Record<string, unknown>>
   readonly links: readonly Link[]
+  /** What Hugo's shortcodes refer to. */
+  readonly hugoReferences: readonly string[]
   readonly body: string
   readonly problems: readonly string[]
 }
@@ -17,14 +22,16 @@ export interface Document {
 export function readDocument(path: string, text: string): Document {
   const front = readFrontMatter(text)
   const prose = readProse(front.body)
-  const { source_path: own } = front.properties
+  const { source_path: own, id } = front.properties
   const gaveWay = own !== undefined && own !== path
   return {
+    id: typeof id === 'string' && isId(canonicalId(id)) ? canonicalId(id) : undefined,
     title: front.title || prose.heading,
     tags: distinct([...front.tags, ...prose.tags]),
     aliases: front.aliases,
     properties: { ...front.properties, source_path: path },
     links: [...linksIn(Object.values(front.properties)), ...prose.links],
+    hugoReferences: prose.hugoReferences,
     body: gaveWay ? text : front.body,
     problems: [
       ...(front.problem ? [front.problem] : []),

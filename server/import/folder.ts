@@ -21,6 +21,8 @@ export interface Folder {
   readonly problems: readonly PathProblem[]
   /** Content that is left out. */
   readonly lost: readonly PathProblem[]
+  /** Paths that are not looked at, on purpose; a folder's ends with '/'. */
+  readonly excluded: ReadonlySet<string>
 }
 
 /** Bytes; the limit that REST sets for one file. */
@@ -51,7 +53,14 @@ export async function listFolder(path: string): Promise<Folder> {
     }
   }
   const symlinks = await symlinksAmong(dir, links, new Set(files), problems, lost)
-  return { dir, name: basename(dir), files: files.sort(), symlinks, problems, lost }
+  return { dir, name: basename(dir), files: files.sort(), symlinks, problems, lost, excluded: new Set() }
+}
+
+/** Whether the path, or a folder above it, was not looked at on purpose. */
+export function isLeftOut({ excluded }: Pick<Folder, 'excluded'>, path: string): boolean {
+  if (excluded.size === 0) return false
+  const parts = path.split('/')
+  return excluded.has(path) || parts.some((_, end) => excluded.has(`${parts.slice(0, end + 1).join('/')}/`))
 }
 
 interface Listed {

@@ -5,27 +5,35 @@ import { connectionId } from '../domain/vault/connection-ids.ts'
 import type { Place } from '../domain/vault/tree.ts'
 import type { Connection } from './connections.ts'
 import type { Document } from './document.ts'
+import { guestProperty } from './inventory.ts'
 
-/**
- * @param document undefined: a folder without a text of its own
- * @param titleOf the titles of the nodes it is connected to: a label that repeats one says nothing
- */
+/** What the files of nodes say of each other. */
+export interface Naming {
+  readonly idOf: (place: Place) => string
+  /** Titles: a label that repeats that of its target says nothing. */
+  readonly titleOf: (place: Place) => string
+  /** The vault, where the organisation is another one's. */
+  readonly guest: string | undefined
+}
+
+/** @param document undefined: a folder without a text of its own */
 export function nodeFiles(
   place: Place,
   document: Document | undefined,
   connections: readonly Connection[],
-  titleOf: (place: Place) => string,
+  { idOf, titleOf, guest }: Naming,
 ): Map<string, Buffer> {
-  const { tags = [], properties = { source_path: place.folder } } = document ?? {}
-  const files = new Map([[nodeFile, json({ title: titleOf(place), tags, properties })]])
+  const { id, ...others } = document?.properties ?? { source_path: place.folder }
+  // An id that is the node's own is not said twice.
+  const kept = document === undefined || id === undefined || id === idOf(place) ? others : document.properties
+  const properties = guest === undefined ? kept : { ...kept, [guestProperty]: guest }
+  const files = new Map([[nodeFile, json({ title: titleOf(place), tags: document?.tags ?? [], properties })]])
   if (document && document.body !== '') files.set(textFile, Buffer.from(document.body))
-  if (place.parent) files.set(edgeFile('parents', place.parent.id), json({}))
+  if (place.parent) files.set(edgeFile('parents', idOf(place.parent)), json({}))
   for (const { target, type, label } of connections) {
     const words = label === '' || label === titleOf(target) ? {} : { label }
-    files.set(
-      edgeFile('connections', connectionId(target.key, type, target.id)),
-      json({ target: target.id, type, ...words }),
-    )
+    const id = idOf(target)
+    files.set(edgeFile('connections', connectionId(target.key, type, id)), json({ target: id, type, ...words }))
   }
   return files
 }

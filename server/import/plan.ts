@@ -1,21 +1,25 @@
 /** A folder of Markdown as the nodes of an organisation: what an import will write, worked out beforehand. */
-import { posix } from 'node:path'
 import type { PathProblem } from '../domain/format/path-problem.ts'
-import { asTitle } from '../domain/vault/line.ts'
-import { linkResolver } from '../domain/vault/links.ts'
-import { withoutEnding } from '../domain/vault/note-names.ts'
-import { growTree, isIndex, type Place } from '../domain/vault/tree.ts'
-import { attachmentPath, spread } from './attachments.ts'
-import { followLinks } from './connections.ts'
-import { readListed } from './folder.ts'
+import { linkResolver, type Resolve } from '../domain/vault/links.ts'
+import { growTree, type Place, pathOf, type Tree } from '../domain/vault/tree.ts'
+import { type Attached, spread } from './attachments.ts'
+import { type Canvas, isCanvas, readCanvas } from './canvas.ts'
+import { type Connections, followLinks } from './connections.ts'
+import { type Folder, isLeftOut, readListed } from './folder.ts'
+import { identify } from './identity.ts'
+import type { Inventory, KnownNode } from './inventory.ts'
 import { nodeFiles } from './node-files.ts'
-import { beyond, readSources } from './sources.ts'
+import { beyond, readSources, type Sources } from './sources.ts'
+import { titlesIn } from './titles.ts'
+import { findBase, kindsOf, type Unresolved } from './unresolved.ts'
 
 export interface PlannedNode {
-  /** From the organisation and the path: the same in each run. */
+  /** The same in each run. */
   id: string
   /** Of its source, from the folder: a Markdown file, or a folder without an index ('.': the whole). */
   path: string
+  /** Where its source was, if the organisation has the node and that is elsewhere. */
+  movedFrom?: string
   title: string
   /** The node's whole tree. */
   files: Map<string, Buffer>
@@ -26,6 +30,12 @@ export interface PlannedNode {
 export interface Plan {
   /** Parents before children. */
   nodes: PlannedNode[]
+  /** Nodes that this vault has made, and whose file or folder is gone. */
+  gone: KnownNode[]
+  /** Links that lead to nothing; they stay in the text. */
+  unresolved: readonly Unresolved[]
+  /** What begins the paths of the site, if that was found and not given. */
+  foundBase?: string
   /** What could not be taken as it is, each with its path from the folder. */
   problems: PathProblem[]
   /** How many files or folders of these are left out whole. */
@@ -37,56 +47,50 @@ export interface Plan {
     connections: number
     /** Files kept, however many nodes they are in. */
     attachments: number
-    unresolvedLinks: number
   }
+}
+
+export interface PlanOptions {
+  /** Files read so far, and in all; may throw to end the reading. */
+  readonly onProgress?: (done: number, total: number) => void
+  readonly limits?: { readonly markdownBytes: number; readonly attachmentBytes: number }
+  /** What begins the paths of the site from its root, `/en/`. */
+  readonly base?: string | undefined
 }
 
 /** Bytes of all Markdown and of all attachments: the plan holds them in memory. */
 const importLimits = { markdownBytes: 512 * 1_048_576, attachmentBytes: 2_048 * 1_048_576 } as const
 
 /**
- * Reads `folder`, one file after the other, and plans its nodes; nothing is written. The plan holds every attachment in
- * memory, once.
- *
- * @param orgId a UUID
- * @param onProgress files read so far, and in all; may throw to end the reading
- * @throws the file system's error if the folder itself cannot be read
+ * Reads what `folder` lists, one file after the other, and plans its nodes; nothing is written. The plan holds every
+ * attachment in memory, once.
  */
-export async function planImport(
-  folder: string,
-  orgId: string,
-  onProgress: (done: number, total: number) => void = () => {},
-  limits: { readonly markdownBytes: number; readonly attachmentBytes: number } = importLimits,
-): Promise<Plan> {
+export async function planImport(folder: Folder, inventory: Inventory, options: PlanOptions = {}): Promise<Plan> {
+  const { onProgress = () => {}, limits = importLimits, base } = options
   let done = 0
-  const {
-    dir,
-    name,
-    files,
-    documents,
-    others,
-    aliases,
-    problems: listed,
-    lost: unread,
-  } = await readSources(folder, limits.markdownBytes, ({ files }) => {
-    onProgress(++done, files.length)
-  })
-  const problems = [...listed]
-  const lost = [...unread]
-  const tree = growTree(orgId, [...documents.keys()], others)
-  const resolve = linkResolver(tree, [...documents.keys(), ...others], aliases)
-  const connections = followLinks(tree, documents, resolve)
-  problems.push(...connections.unresolved)
+  const sources = await readSources(folder, limits.markdownBytes, () => onProgress(++done, folder.files.length))
+  const { documents, others } = sources
+  const tree = growTree([...documents.keys()], others)
+  const present = new Set([...folder.files, ...tree.places.map(pathOf)])
+  const isPresent = (path: string) => present.has(path) || isLeftOut(folder, path)
+  const identities = await identify(tree, documents, inventory, isPresent)
+  const { connections, foundBase } = follow(tree, sources, await canvasesIn(sources), base)
+  const problems = [...sources.problems, ...identities.problems]
+  const lost = [...sources.lost]
 
+  const titleOf = titlesIn(folder.name, documents)
+  const naming = { idOf: identities.idOf, titleOf, guest: inventory.guest }
   const nodes = new Map<Place, PlannedNode>()
   for (const place of tree.places) {
     const document = place.file === undefined ? undefined : documents.get(place.file)
+    const [path, before] = [pathOf(place), identities.nodeOf(place)?.path]
     nodes.set(place, {
-      id: place.id,
-      path: place.file ?? place.folder ?? '.',
+      id: identities.idOf(place),
+      path,
+      ...(before !== undefined && before !== path ? { movedFrom: before } : {}),
       title: titleOf(place),
-      files: nodeFiles(place, document, connections.of.get(place) ?? [], titleOf),
-      parents: place.parent ? [place.parent.id] : [],
+      files: nodeFiles(place, document, connections.of.get(place) ?? [], naming),
+      parents: place.parent ? [identities.idOf(place.parent)] : [],
     })
   }
 
@@ -95,16 +99,16 @@ export async function planImport(
   const homes = spread(tree, others, connections.shownBy, lost)
   for (const file of others) {
     const places = homes.get(file) ?? []
-    const bytes = places.length > 0 ? await readListed(dir, file) : undefined
+    const bytes = places.length > 0 ? await readListed(folder.dir, file) : undefined
     if (typeof bytes === 'string') lost.push({ path: file, reason: bytes })
     else if (bytes && attachedBytes + bytes.length > limits.attachmentBytes)
       lost.push({ path: file, reason: beyond(limits.attachmentBytes) })
     else if (bytes) {
-      for (const place of places) nodes.get(place)?.files.set(attachmentPath(file), bytes)
+      attach(places, bytes)
       attachments++
       attachedBytes += bytes.length
     }
-    onProgress(++done, files.length)
+    onProgress(++done, folder.files.length)
   }
 
   const planned = [...nodes.values()]
@@ -113,25 +117,58 @@ export async function planImport(
   problems.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))
   return {
     nodes: planned,
+    gone: [...identities.gone],
+    unresolved: connections.unresolved,
+    ...(foundBase === undefined ? {} : { foundBase }),
     problems,
     left: lost.length,
     counts: {
-      files: files.length,
+      files: folder.files.length,
       nodes: planned.length,
       parents: sum(planned.map((node) => node.parents.length)),
       connections: sum([...connections.of.values()].map((list) => list.length)),
       attachments,
-      unresolvedLinks: connections.unresolvedLinks,
     },
   }
 
-  function titleOf({ file, folder }: Place): string {
-    const own = file === undefined ? '' : documents.get(file)?.title
-    if (own) return own
-    if (folder === '.') return asTitle(name)
-    if (folder !== undefined && (file === undefined || isIndex(file))) return asTitle(posix.basename(folder))
-    return asTitle(posix.basename(withoutEnding(file ?? '')))
+  function attach(places: readonly Attached[], bytes: Buffer): void {
+    for (const { place, path } of places) nodes.get(place)?.files.set(path, bytes)
   }
+}
+
+/** Follows the links; again, where the site's base is found in those that lead to nothing. */
+function follow(
+  tree: Tree,
+  { documents, others, aliases }: Sources,
+  canvases: ReadonlyMap<string, Canvas>,
+  base: string | undefined,
+): { connections: Connections; foundBase?: string } {
+  const files = [...documents.keys(), ...others]
+  const kindOf = kindsOf(files)
+  const resolve = linkResolver(tree, files, aliases, base)
+  const connections = followLinks(tree, documents, canvases, resolve, kindOf)
+  if (base !== undefined) return { connections }
+  const targets = connections.unresolved.filter(({ kind }) => kind === 'site').map(({ target }) => target)
+  const foundBase = findBase(targets, (path) => leads(resolve, path))
+  if (foundBase === undefined) return { connections }
+  const again = linkResolver(tree, files, aliases, foundBase)
+  return { connections: followLinks(tree, documents, canvases, again, kindOf), foundBase }
+}
+
+function leads(resolve: Resolve, target: string): boolean {
+  return resolve('.', { target, form: 'path', type: 'links_to', label: '' }) !== undefined
+}
+
+async function canvasesIn({ dir, others, problems }: Sources): Promise<Map<string, Canvas>> {
+  const canvases = new Map<string, Canvas>()
+  for (const path of others.filter(isCanvas)) {
+    const bytes = await readListed(dir, path)
+    // What cannot be read is named where it is attached.
+    const canvas = typeof bytes === 'string' ? undefined : readCanvas(bytes.toString())
+    if (canvas) canvases.set(path, canvas)
+    else if (typeof bytes !== 'string') problems.push({ path, reason: 'is no canvas: kept as a file alone' })
+  }
+  return canvases
 }
 
 function sum(numbers: readonly number[]): number {

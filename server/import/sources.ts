@@ -3,9 +3,11 @@ import type { PathProblem } from '../domain/format/path-problem.ts'
 import type { Aliases } from '../domain/vault/links.ts'
 import { folded, isMarkdown } from '../domain/vault/note-names.ts'
 import { type Document, readDocument } from './document.ts'
-import { type Folder, listFolder, readListed } from './folder.ts'
+import { type Folder, readListed } from './folder.ts'
 
 export interface Sources extends Folder {
+  /** More may be found. */
+  readonly problems: PathProblem[]
   /** By path, in order. */
   readonly documents: ReadonlyMap<string, Document>
   /** Paths of what is kept as bytes, in order. */
@@ -17,8 +19,7 @@ export interface Sources extends Folder {
  * @param maxBytes of all Markdown together; what is beyond is left out
  * @param onRead called after each file that is completely read; may throw to end the reading
  */
-export async function readSources(path: string, maxBytes: number, onRead: (folder: Folder) => void): Promise<Sources> {
-  const folder = await listFolder(path)
+export async function readSources(folder: Folder, maxBytes: number, onRead: () => void): Promise<Sources> {
   const problems: PathProblem[] = [...folder.problems]
   const lost: PathProblem[] = [...folder.lost]
   let total = 0
@@ -42,7 +43,7 @@ export async function readSources(path: string, maxBytes: number, onRead: (folde
       problems.push({ path: file, reason: 'not UTF-8: kept as an attachment' })
       continue
     }
-    onRead(folder)
+    onRead()
   }
   return { ...folder, problems, lost, documents, others, aliases: { paths: folder.symlinks, names } }
 

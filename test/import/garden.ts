@@ -3,7 +3,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type Plan, type PlannedNode, planImport } from '../../server/import/plan.ts'
+import { expect } from 'chai'
+import { listFolder } from '../../server/import/folder.ts'
+import type { KnownContent, KnownNode } from '../../server/import/inventory.ts'
+import { type Plan, type PlannedNode, type PlanOptions, planImport } from '../../server/import/plan.ts'
 
 export const org = '8f14e45f-ceea-467f-a1d3-0c6f9b1f2a11'
 
@@ -22,8 +25,39 @@ export async function garden(files: Record<string, string | Buffer>): Promise<st
   return folder
 }
 
-export async function plan(files: Record<string, string | Buffer>): Promise<Plan> {
-  return planImport(await garden(files), org)
+export async function plan(files: Record<string, string | Buffer>, options?: PlanOptions): Promise<Plan> {
+  return planOf(await garden(files), org, options)
+}
+
+/** What an organisation has of nodes, by id. */
+export type Known = Map<string, KnownNode & KnownContent>
+
+/** @param known what earlier plans have made */
+export async function planOf(
+  folder: string,
+  orgId: string,
+  options: PlanOptions = {},
+  { known = new Map(), elsewhere = [] }: { known?: Known; elsewhere?: readonly string[] } = {},
+): Promise<Plan> {
+  const inventory = { orgId, nodes: [...known.values()], contentsOf, takenElsewhere }
+  return planImport(await listFolder(folder), inventory, options)
+
+  async function* contentsOf(ids: readonly string[]): AsyncGenerator<KnownContent> {
+    for (const id of ids) yield known.get(id) ?? expect.fail(`there is no ${id}`)
+  }
+
+  async function takenElsewhere(ids: readonly string[]): Promise<Set<string>> {
+    return new Set(ids.filter((id) => elsewhere.includes(id)))
+  }
+}
+
+/** Writes a plan into `known`; nodes whose file is gone stay. */
+export function apply({ nodes }: Plan, known: Known): void {
+  for (const node of nodes) {
+    const { title, tags, properties } = nodeJson(node)
+    const text = node.files.get('content.md')?.toString() ?? ''
+    known.set(node.id, { id: node.id, title, path: properties.source_path, tags, properties, text })
+  }
 }
 
 export function at({ nodes }: Plan, path: string): PlannedNode {
@@ -51,8 +85,16 @@ export function connections(plan: Plan, path: string): string[] {
     .sort((a, b) => a.localeCompare(b))
 }
 
+/** `path: kind target` of each link that leads to nothing. */
+export function unresolved(plan: Plan): string[] {
+  return plan.unresolved.map(({ path, kind, target }) => `${path}: ${kind} ${target}`)
+}
+
+/** What of a node's files no format has a meaning for. */
 export function attachments(plan: Plan, path: string): string[] {
-  return [...at(plan, path).files.keys()].filter((name) => name.startsWith('attachments/'))
+  return [...at(plan, path).files.keys()].filter(
+    (name) => !/^(node\.json|content\.md|(parents|connections)\/.*)$/.test(name),
+  )
 }
 
 /** The folders go after each test. */

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { readRegular } from '../../gitstore/regular-files.ts'
 import { listFolder, readListed } from '../../server/import/folder.ts'
-import { planImport } from '../../server/import/plan.ts'
 import { grove as command, type Finished } from '../support/command.ts'
 import { type Grove, signUp, startGrove } from '../support/grove.ts'
+import { planOf } from './garden.ts'
 
 const org = '8f14e45f-ceea-467f-a1d3-0c6f9b1f2a11'
 
@@ -66,30 +66,38 @@ describe('import of what is no vault', () => {
     expect(stdout).to.contain('2 created')
   })
 
-  it('tells the first 20 unresolved links of a file, how many more there are, and how many in all', async () => {
+  it('counts unresolved links by kind, with three of each', async () => {
     const folder = await mkdtemp(join(scratch, 'Links-'))
     const links = Array.from({ length: 1_000 }, (_, n) => `[[Nowhere ${n}]]`)
-    await writeFile(join(folder, 'a.md'), links.join(' '))
-    await writeFile(join(folder, 'b.md'), `[[${'x'.repeat(500)}]]`)
+    await writeFile(join(folder, 'a.md'), `${links.join(' ')} [x]({{< ref "/b" >}}) [x](../../c) [x](/e) [x](same.md)`)
+    await writeFile(join(folder, 'b.md'), `[[${'x'.repeat(500)}]] [x](g)`)
+    for (const name of ['c', 'd']) {
+      await mkdir(join(folder, name))
+      await writeFile(join(folder, name, 'same.md'), `# ${name}`)
+    }
     const { code, stdout } = await importOf(folder)
     expect(code).to.equal(0)
-    const lines = stdout.split('as they are:\n')[1]?.split('\n') ?? []
-    expect(lines.slice(0, 2)).to.deep.equal([
-      '  a.md: unresolved link: [[Nowhere 0]]',
-      '  a.md: unresolved link: [[Nowhere 1]]',
-    ])
-    expect(lines.slice(20)).to.deep.equal([
-      '  a.md: and 980 more unresolved links, 1000 in all',
-      `  b.md: unresolved link: [[${'x'.repeat(198)}…`,
-      '1001 links are unresolved in all',
-      '',
-    ])
+    expect(stdout.slice(stdout.indexOf('1006 links'))).to.equal(`1006 links lead to nothing here:
+  1001 to no file
+    a.md: [[Nowhere 0]]
+    a.md: [[Nowhere 1]]
+    a.md: [[Nowhere 2]]
+  1 out of the folder
+    a.md: ../../c
+  1 to a name that several files have
+    a.md: same.md
+  1 to a path of a site, from its root
+    a.md: /e
+  2 by Hugo's references
+    a.md: /b
+    b.md: g
+`)
   })
 
   it('says in words that YAML is nested too deep', async () => {
     const folder = await mkdtemp(join(scratch, 'Deep-'))
     await writeFile(join(folder, 'a.md'), `---\na: ${'['.repeat(20_000)}${']'.repeat(20_000)}\n---\n# A\n`)
-    const { problems } = await planImport(folder, org)
+    const { problems } = await planOf(folder, org)
     expect(problems).to.deep.equal([
       { path: 'a.md', reason: 'front matter left in the text: it is nested deeper than 64' },
     ])
@@ -102,7 +110,7 @@ describe('import of what is no vault', () => {
       await truncate(join(folder, name), 1_048_576)
     }
     const limits = { markdownBytes: 1_048_576, attachmentBytes: 1_048_576 }
-    const { problems, left, counts } = await planImport(folder, org, () => {}, limits)
+    const { problems, left, counts } = await planOf(folder, org, { limits })
     const reason = 'left out: an import holds at most 1 MiB of its kind; import the folder in parts'
     expect(problems).to.deep.equal(['b.bin', 'b.md'].map((path) => ({ path, reason })))
     expect([left, counts.attachments, counts.nodes]).to.deep.equal([2, 1, 2])

@@ -1,7 +1,7 @@
 /** The plan of an import: links that become connections. */
 
 import { expect } from 'chai'
-import { at, connections, plan, useGardens } from './garden.ts'
+import { at, connections, plan, unresolved, useGardens } from './garden.ts'
 
 /** What one note that says `content` is connected to, among these others. */
 async function links(content: string, ...others: string[]): Promise<string[]> {
@@ -51,7 +51,10 @@ describe('import: the plan', () => {
           ...Object.fromEntries(others.map((path) => [path, ''])),
           'a/note.md': `[here](${link})`,
         })
-        expect([connections(planned, 'a/note.md'), planned.problems]).to.deep.equal([[`links_to ${target} "here"`], []])
+        expect([connections(planned, 'a/note.md'), planned.unresolved]).to.deep.equal([
+          [`links_to ${target} "here"`],
+          [],
+        ])
       })
 
     it('count in references, HTML and footnotes; an image is an embed', async () => {
@@ -68,14 +71,14 @@ describe('import: the plan', () => {
       const text =
         '[a](https://a.md) [b](//a.md) [c](mailto:a.md) [d](#a) [e](note.md#x) `[f](a.md)` <!-- [g](a.md) <a href="a.md"> -->\n\n    [h](a.md)\n\n~~~\n[[a]]\n~~~\n\n<!--\n\n[[a]]\n\n-->\n\n<pre><a href="a.md"></pre>'
       const planned = await plan({ 'a.md': '', 'note.md': text })
-      expect([connections(planned, 'note.md'), planned.problems]).to.deep.equal([[], []])
+      expect([connections(planned, 'note.md'), planned.unresolved]).to.deep.equal([[], []])
     })
 
     it('do not leave the folder', async () => {
       const planned = await plan({ 'note.md': '[x](../../etc/passwd) [y](../Garden/note.md)' })
-      expect(planned.problems.map(({ reason }) => reason)).to.deep.equal([
-        'unresolved link: ../../etc/passwd',
-        'unresolved link: ../Garden/note.md',
+      expect(unresolved(planned)).to.deep.equal([
+        'note.md: outside ../../etc/passwd',
+        'note.md: outside ../Garden/note.md',
       ])
     })
   })
@@ -138,7 +141,7 @@ describe('import: the plan', () => {
         '2.md': '',
         'note.md': '[[2]](https://example.org) and [[1]]\n\n[1]: https://example.org',
       })
-      expect([connections(planned, 'note.md'), planned.problems]).to.deep.equal([[], []])
+      expect([connections(planned, 'note.md'), planned.unresolved]).to.deep.equal([[], []])
     })
   })
 
@@ -161,12 +164,11 @@ describe('import: the plan', () => {
       'note.md': '[[Gone]] [[Gone|again]] [x](gone.md) ![](gone.png) [dot](.env)',
       '.env': 'SECRET',
     })
-    expect(planned.problems).to.deep.equal([
-      { path: 'note.md', reason: 'unresolved link: [[Gone]]' },
-      { path: 'note.md', reason: 'unresolved link: gone.md' },
-      { path: 'note.md', reason: 'unresolved link: gone.png' },
-      { path: 'note.md', reason: 'unresolved link: .env' },
+    expect(unresolved(planned)).to.deep.equal([
+      'note.md: missing [[Gone]]',
+      'note.md: missing gone.md',
+      'note.md: missing gone.png',
+      'note.md: missing .env',
     ])
-    expect(planned.counts.unresolvedLinks).to.equal(4)
   })
 })

@@ -1,8 +1,8 @@
 /** The plan of an import: nodes, parents and titles, the first time and the second. */
 
 import { expect } from 'chai'
-import { type Plan, planImport } from '../../server/import/plan.ts'
-import { at, attachments, garden, nodeJson, org, plan, useGardens } from './garden.ts'
+import type { Plan } from '../../server/import/plan.ts'
+import { at, attachments, garden, nodeJson, org, plan, planOf, useGardens } from './garden.ts'
 
 function parentOf(plan: Plan, path: string): string | undefined {
   return plan.nodes.find((node) => node.id === at(plan, path).parents[0])?.path
@@ -20,8 +20,8 @@ describe('import: the plan', () => {
       const planned = await plan({ 'a/b/deep.md': '', 'top.md': '', 'c/picture.png': '' })
       expect(planned.nodes.map(({ path, title }) => [path, title, parentOf(planned, path)])).to.deep.equal([
         ['.', 'Garden', undefined],
-        ['a', 'A', '.'],
-        ['a/b', 'B', 'a'],
+        ['a', 'a', '.'],
+        ['a/b', 'b', 'a'],
         ['a/b/deep.md', 'Deep', 'a/b'],
         ['top.md', 'Top', '.'],
       ])
@@ -31,7 +31,6 @@ describe('import: the plan', () => {
         parents: 4,
         connections: 0,
         attachments: 1,
-        unresolvedLinks: 0,
       })
     })
 
@@ -60,7 +59,7 @@ describe('import: the plan', () => {
       const planned = await plan({ 'guide/index.md': '', 'guide/README.md': '' })
       expect(parentOf(planned, 'guide/README.md')).to.equal('guide/index.md')
       expect([at(planned, 'guide/index.md').title, at(planned, 'guide/README.md').title]).to.deep.equal([
-        'Guide',
+        'guide',
         'README',
       ])
     })
@@ -88,7 +87,7 @@ describe('import: the plan', () => {
         'b/index.md': '![](p.png)',
         'b/p.png': 'png',
       })
-      expect(await planImport(folder, org)).to.deep.equal(await planImport(folder, org))
+      expect(await planOf(folder, org)).to.deep.equal(await planOf(folder, org))
     })
 
     it('finds a folder again that has got an index, and a note that has got a folder', async () => {
@@ -100,8 +99,8 @@ describe('import: the plan', () => {
 
     it('gives another organisation other nodes', async () => {
       const folder = await garden({ 'a.md': '' })
-      const other = await planImport(folder, '3c59dc04-8e88-4024-bbe8-079a5c74d079')
-      expect(at(other, 'a.md').id).not.to.equal(at(await planImport(folder, org), 'a.md').id)
+      const other = await planOf(folder, '3c59dc04-8e88-4024-bbe8-079a5c74d079')
+      expect(at(other, 'a.md').id).not.to.equal(at(await planOf(folder, org), 'a.md').id)
     })
 
     it('keeps apart files whose names differ in ending alone', async () => {
@@ -119,7 +118,8 @@ describe('import: the plan', () => {
     })
 
     for (const [form, text] of Object.entries({
-      'an ATX heading': '## Before\n\n# The *big* `thing` {#big}\n\n# Second',
+      'an ATX heading': '# The *big* `thing` {#big}\n\n# Second',
+      'a heading behind a comment': '<!-- lint -->\n\n# The big thing',
       'a setext heading': 'The *big* `thing`\n===',
       'an HTML heading': '<h1 align="center">\n  <img src="x.png">\n  The big <b>thing</b>\n</h1>',
       'a heading of a link': '# [The big thing](https://example.org)',
@@ -128,6 +128,11 @@ describe('import: the plan', () => {
     }))
       it(`come from ${form}`, async () => {
         expect(await titleOf(text)).to.equal('The big thing')
+      })
+
+    for (const before of ['## Before', 'Words', '---', '```\n```', '- item', '<br>'])
+      it(`do not come from a heading behind ${JSON.stringify(before)}`, async () => {
+        expect(await titleOf(`${before}\n\n# Heading\n\n<h1>HTML</h1>`)).to.equal('Note')
       })
 
     it('do not come from code or a quotation', async () => {
@@ -141,7 +146,8 @@ describe('import: the plan', () => {
       'Zwei-Faktor.md': 'Zwei-Faktor',
       '2024-01-05.md': '2024-01-05',
       'v1.2.md': 'v1.2',
-      'guide/README.md': 'Guide',
+      'guide/README.md': 'guide',
+      'my-guide_v2/index.md': 'my-guide_v2',
     }))
       it(`come from the name: ${path} is '${title}'`, async () => {
         expect(await titleOf('no heading', path)).to.equal(title)
@@ -158,12 +164,12 @@ describe('import: the plan', () => {
   it('says how far it is, up to the last file', async () => {
     const folder = await garden({ 'a.md': '', 'b.md': Buffer.from([0xff]), 'c.png': '', 'd.md': '' })
     const seen: [number, number][] = []
-    await planImport(folder, org, (done, total) => seen.push([done, total]))
+    await planOf(folder, org, { onProgress: (done, total) => seen.push([done, total]) })
     expect(seen).to.deep.equal([1, 2, 3, 4].map((done) => [done, 4]))
   })
 
   it('fails with the reason if the folder is not there', async () => {
-    const error = await planImport('/nowhere/at/all', org).catch((reason: unknown) => reason)
+    const error = await planOf('/nowhere/at/all', org).catch((reason: unknown) => reason)
     expect(error).to.be.instanceOf(Error).with.property('code', 'ENOENT')
   })
 })

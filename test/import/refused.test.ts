@@ -76,7 +76,7 @@ describe('import', () => {
       const made = both.map(({ stdout }) => Number(/(\d+) created/.exec(stdout)?.[1]))
       expect(made.reduce((sum, one) => sum + one)).to.equal(5)
       const last = await importAs(folder, '--org', org)
-      expect(last.stdout).to.contain('0 created').and.contain('\n1 things')
+      expect(last.stdout).to.contain('0 created').and.contain('\n1 link leads')
       expect((await nodesOf(org)).size).to.equal(5)
       expect((await importAs(folder, '--org', org)).stdout).to.contain('\n0 created, 0 updated, 5 unchanged\n')
     })
@@ -95,12 +95,11 @@ describe('import', () => {
         'bad.md': '---\ntitle: [unclosed\n---\n# Bad\n',
       })
       const done = await importAs(folder)
-      expect(done.code, 'photo.png and deep.bin are left out').to.equal(1)
+      expect(done.code, 'deep.bin is left out').to.equal(1)
       const problems = done.stdout.split('could not be placed as they are:\n')[1]?.split('\n') ?? []
       expect(problems.filter(Boolean).map((line) => line.replace(long, 'LONG'))).to.deep.equal([
         '  bad.md: front matter left in the text: Flow sequence in block collection must be sufficiently indented and end with a ] at line 3, column 1',
         '  latin.md: not UTF-8: kept as an attachment',
-        '  photo.png: not attached to note.md: but for case, Photo.png there has its name',
         '  LONG/deep.bin: A path cannot be longer than 1024 bytes',
       ])
       expect([...(await nodesOf(orgIn(done))).keys()]).to.include.members(['Odd', 'Note', 'Bad', 'Deep'])
@@ -117,9 +116,8 @@ describe('import', () => {
       const done = await importAs(folder, '--org', org)
       expect(done.code).to.equal(1)
       expect(done.stdout).to.contain('\n4 created, 0 updated, 0 unchanged\n')
-      expect(done.stdout.split('as they are:\n')[1]).to.equal(
-        `  plants/rose.md: unresolved link: [[Nowhere]]
-  plants/index.md: This id is taken
+      expect(done.stdout.split('as they are:\n')[1]?.split('1 link')[0]).to.equal(
+        `  plants/index.md: This id is taken
   plants/rose.md: 1 of its edges lead to what could not be placed
   plants/thorn.md: 1 of its edges lead to what could not be placed
   zebra.md: 1 of its edges lead to what could not be placed

@@ -25,8 +25,9 @@ describe('import', () => {
       expect(first.stdout).to.equal(
         `Garden (${org}): 5 nodes, 4 parent edges, 3 connections, 1 attachments
 5 created, 0 updated, 0 unchanged
-1 things could not be placed as they are:
-  plants/rose.md: unresolved link: [[Nowhere]]
+1 link leads to nothing here:
+  1 to no file
+    plants/rose.md: [[Nowhere]]
 `,
       )
       expect(first.stderr).to.match(

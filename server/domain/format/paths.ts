@@ -5,6 +5,14 @@ export const textFile = 'content.md'
 /** Read as the text where there is no content.md. */
 export const readmeFile = 'README.md'
 
+/** Whether a path lies where the format has a meaning for it, in any case of letters. */
+export function isReserved(path: string): boolean {
+  const [first = ''] = path.split('/')
+  return reserved.includes(first.normalize('NFC').toLowerCase())
+}
+
+const reserved: readonly string[] = [nodeFile, textFile, readmeFile.toLowerCase(), 'parents', 'connections']
+
 /** A folder of edges in a node's repository. */
 export type EdgeFolderName = 'parents' | 'connections'
 

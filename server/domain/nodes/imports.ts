@@ -4,7 +4,7 @@ import { GitError, isStorageFault } from '../../../gitstore/errors.ts'
 import { newObjectBatch } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { findNode, listNodeProperties } from '../../../index/derived/node-queries.ts'
+import { findNode, listNodeIds } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Invalid, Refusal } from '../../errors.ts'
 import { nodeFor, orgFor } from '../access.ts'
@@ -18,35 +18,44 @@ import { edgeIdAt, liesIn } from '../format/paths.ts'
 import { indexNode } from '../indexing/index-node.ts'
 import { main } from '../layout.ts'
 import { buildTree, createNodeFrom, type NodeFiles } from './node-creation.ts'
+import { deleteNode } from './nodes.ts'
 
 interface ImportedNode {
   readonly id: string
   /** Relative to the folder; for messages. */
   readonly path: string
+  /** Where it was before; for messages. */
+  readonly movedFrom?: string
   readonly title: string
   /** The node's whole tree. */
   readonly files: NodeFiles
 }
 
+/** Paths, in the order of the plan. */
 export interface Imported {
-  readonly created: number
-  readonly updated: number
+  readonly created: readonly string[]
+  /** Of the same path as before. */
+  readonly updated: readonly string[]
+  readonly renamed: readonly string[]
+  readonly removed: readonly string[]
   readonly unchanged: number
-  /** Nodes of an earlier import whose file is gone; they are kept. */
-  readonly missing: { id: string; title: string; path: string }[]
   readonly problems: readonly PathProblem[]
 }
 
 export interface ImportInput {
   /** Parents before children. */
   readonly nodes: readonly ImportedNode[]
+  /** Nodes to delete. */
+  readonly removed: readonly Pick<ImportedNode, 'id' | 'path'>[]
+  /** Changes nothing and answers what would be changed, but for what would be refused. */
+  readonly dryRun?: boolean
   readonly onProgress: (done: number, total: number) => void
 }
 
 /**
  * Makes each node's main equal to the plan; previous content stays in the history. Creates new nodes first without edges to
- * nodes that do not exist yet, then adds those. A refused node is reported as a problem and does not stop the others. A
- * repeated import completes an interrupted one.
+ * nodes that do not exist yet, then adds those, then moves the removed ones to the trash. A refused node is reported as a
+ * problem and does not stop the others. A repeated import completes an interrupted one.
  *
  * @throws Refusal org_not_found, forbidden; GitError storage_*, DatabaseFault; the reason of `deps.draining`
  */
@@ -54,47 +63,56 @@ export async function importNodes(
   deps: Deps,
   actor: Person,
   at: OrgAt,
-  { nodes, onProgress }: ImportInput,
+  { nodes, removed, dryRun = false, onProgress }: ImportInput,
 ): Promise<Imported> {
   const { orgId } = at
-  await orgFor(deps, actor, at, 'editor')
-  const there = new Set((await listNodeProperties(deps.index.read, orgId)).map((row) => row.id))
+  await orgFor(deps, actor, at, removed.length > 0 ? 'maintainer' : 'editor')
+  const there = new Set(await listNodeIds(deps.index.read, orgId))
   const [created, whole] = [new Set<string>(), new Set<string>()]
-  const counts = { created: 0, updated: 0, unchanged: 0 }
+  const done = { created: [] as string[], updated: [] as string[], renamed: [] as string[], removed: [] as string[] }
+  let unchanged = 0
   const problems: PathProblem[] = []
-  const attempt = async (node: ImportedNode, work: () => Promise<void>): Promise<void> => {
-    await work().catch((error: unknown) => problems.push({ path: node.path, reason: reasonOf(error) }))
-  }
-  const total = nodes.length * 2
-  for (const [done, node] of nodes.entries()) {
+  const attempt = async (path: string, work: () => Promise<void>): Promise<void> => {
     deps.draining.throwIfAborted()
-    if (!there.has(node.id)) {
-      await attempt(node, async () => {
-        const files = withEdgesTo(there, node.files)
-        if (await create(deps, actor, orgId, { ...node, files })) {
+    await work().catch((error: unknown) => problems.push({ path, reason: reasonOf(error) }))
+  }
+  const total = nodes.length * 2 + removed.length
+  let steps = 0
+  for (const node of nodes) {
+    if (!there.has(node.id))
+      await attempt(node.path, async () => {
+        const files = dryRun ? node.files : withEdgesTo(there, node.files)
+        if (dryRun || (await create(deps, actor, orgId, { ...node, files }))) {
           created.add(node.id)
+          done.created.push(node.path)
           if (files.size === node.files.size) whole.add(node.id)
         }
         there.add(node.id)
       })
-    }
-    onProgress(done + 1, total)
+    onProgress(++steps, total)
   }
-  for (const [done, node] of nodes.entries()) {
-    deps.draining.throwIfAborted()
-    if (there.has(node.id) && !whole.has(node.id)) {
-      await attempt(node, async () => {
+  for (const node of nodes) {
+    if (there.has(node.id) && !whole.has(node.id))
+      await attempt(node.path, async () => {
         const files = withEdgesTo(there, node.files)
         const lost = node.files.size - files.size
         if (lost > 0)
           problems.push({ path: node.path, reason: `${lost} of its edges lead to what could not be placed` })
-        const moved = await replaceTree(deps, actor, orgId, { ...node, files })
-        if (!created.has(node.id)) counts[moved ? 'updated' : 'unchanged']++
+        const isMoved = await replaceTree(deps, actor, orgId, { ...node, files }, dryRun)
+        if (created.has(node.id)) return
+        if (!isMoved) unchanged++
+        else done[node.movedFrom === undefined ? 'updated' : 'renamed'].push(node.path)
       })
-    }
-    onProgress(nodes.length + done + 1, total)
+    onProgress(++steps, total)
   }
-  return { ...counts, created: created.size, missing: await missingNodes(deps, orgId, nodes), problems }
+  for (const { id, path } of removed) {
+    await attempt(path, async () => {
+      if (!dryRun) await deleteNode(deps, actor, { orgId, nodeId: id })
+      done.removed.push(path)
+    })
+    onProgress(++steps, total)
+  }
+  return { ...done, unchanged, problems }
 }
 
 /** @throws errors that do not concern this node alone; they end the import */
@@ -139,13 +157,20 @@ async function create(deps: Deps, actor: Person, orgId: string, node: ImportedNo
 }
 
 /** True if a commit was needed. */
-async function replaceTree(deps: Deps, actor: Person, orgId: string, node: ImportedNode): Promise<boolean> {
+async function replaceTree(
+  deps: Deps,
+  actor: Person,
+  orgId: string,
+  node: ImportedNode,
+  dryRun: boolean,
+): Promise<boolean> {
   const access = await nodeFor(deps, actor, { orgId, nodeId: node.id }, 'editor')
   const head = readRef(access.repo, main)
   if (head !== null && (await isTree(access.repo, await readTree(access.repo, head), node.files))) return false
+  if (dryRun) return true
   await commitToBranch(deps, actor, access, {
     branch: knownBranch('main'),
-    message: `Import ${node.path}`,
+    message: `Import ${node.path}${node.movedFrom === undefined ? '' : `, before ${node.movedFrom}`}`,
     expectedHead: head,
 
     addsParents: [...node.files.keys()].some((path) => liesIn('parents', path)),
@@ -158,12 +183,4 @@ async function replaceTree(deps: Deps, actor: Person, orgId: string, node: Impor
 /** Whether `tree` contains exactly these files. Needs no lock; in a second import this holds for nearly every node. */
 async function isTree(repo: Repo, tree: Oid, files: NodeFiles): Promise<boolean> {
   return (await buildTree(newObjectBatch(repo), tree, files)) === tree
-}
-
-async function missingNodes(deps: Deps, orgId: string, nodes: readonly ImportedNode[]): Promise<Imported['missing']> {
-  const planned = new Set(nodes.map((node) => node.id))
-  return (await listNodeProperties(deps.index.read, orgId)).flatMap(({ id, title, properties }) => {
-    const { source_path: path } = JSON.parse(properties) as Record<string, unknown> // written by index-node.ts
-    return typeof path === 'string' && !planned.has(id) ? [{ id, title, path }] : []
-  })
 }

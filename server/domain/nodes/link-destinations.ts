@@ -9,10 +9,11 @@ import { largeRead } from '../branches/large-reads.ts'
 import type { ConnectionEntity, NodeContent } from '../format/node-format.ts'
 import { liesIn, nodeFile, textFile } from '../format/paths.ts'
 import { slugIn, slugOf } from '../vault/connection-ids.ts'
+import { attachments, namedPath } from '../vault/file-paths.ts'
 import { decoded, type Resolve } from '../vault/links.ts'
 import { folded, isMarkdown, withoutEnding } from '../vault/note-names.ts'
 import { isOutside, type Link, linkOf } from '../vault/prose.ts'
-import { attachments, fileResolver, type ResolveNode, type VaultNode } from '../vault/vault-nodes.ts'
+import { fileResolver, type ResolveNode, type VaultNode } from '../vault/vault-nodes.ts'
 import type { WrittenLink } from '../vault/written-links.ts'
 
 export interface Destination {
@@ -70,7 +71,7 @@ async function lookInto(
 ): Promise<InNode> {
   const listed = await largeRead(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
   const files = listed.filter(({ path, mode }) => mode !== '160000' && isPlain(path)).map(({ path }) => path)
-  const findFile = filesFrom(source ?? textFile, files.slice(0, maxFiles))
+  const findFile = filesFrom(source ?? textFile, files)
   const ids = [...new Set(content.connections.map(({ target }) => target))]
   const findConnected = connectedNodes(content.connections, await titlesOf(index.read, org.id, ids))
   return (link, path) => {
@@ -86,14 +87,19 @@ function isPlain(path: string): boolean {
   return path !== nodeFile && path !== textFile && !liesIn('parents', path) && !liesIn('connections', path)
 }
 
-/** By the path in the vault that an import kept below `attachments/`, else by the path in the repository. */
+/** At the path that the text names; else by the path in the vault, below `attachments/`; else by the path in the repository. */
 function filesFrom(from: string, files: readonly string[]): (link: Link) => string | undefined {
-  const kept = files.filter((path) => path.startsWith(attachments)).map((path) => path.slice(attachments.length))
-  const findKept: Resolve = fileResolver(kept)
-  const findPlain: Resolve = fileResolver(files)
+  const all = new Set(files)
+  const some = files.slice(0, maxFiles)
+  const isKept = (path: string) => folded(path.slice(0, attachments.length)) === attachments
+  const kept = new Map(some.filter(isKept).map((path) => [path.slice(attachments.length), path]))
+  const findKept: Resolve = fileResolver([...kept.keys()])
+  const findPlain: Resolve = fileResolver(some)
   return (link) => {
+    const named = namedPath(link)
+    if (named !== undefined && all.has(named)) return named
     const found = findKept(from, link)
-    return found === undefined ? findPlain(textFile, link) : attachments + found
+    return found === undefined ? findPlain(textFile, link) : kept.get(found)
   }
 }
 
@@ -135,14 +141,15 @@ function toNode({ id, title }: VaultNode, { form, target }: WrittenLink): Destin
 }
 
 /** A path that names a file of another kind than a note says where it would be. */
-function absent({ target, form }: Link, source: string | undefined): Destination {
+function absent(link: Link, source: string | undefined): Destination {
+  const { target, form } = link
   const folder = source === undefined ? '.' : posix.dirname(source)
   const written = form === 'path' ? decoded(target).replaceAll('\\', '/') : target
   const path = written.startsWith('/') ? posix.normalize(written).slice(1) : posix.join(folder, written)
   if (path === '..' || path.startsWith('../')) return { kind: 'missing', reason: 'above_root' }
   const ending = posix.extname(path)
   const isFile = form === 'path' && /^\.\w{1,10}$/.test(ending) && !isMarkdown(path) && !/^\.html?$/i.test(ending)
-  const place = source === undefined ? path : attachments + path
+  const place = namedPath(link) ?? (source === undefined ? path : attachments + path)
   return isFile && Buffer.byteLength(place) <= maxPathBytes
     ? { kind: 'file', file: { path: place, exists: false } }
     : { kind: 'missing', reason: 'not_found' }

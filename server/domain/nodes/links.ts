@@ -143,7 +143,7 @@ async function resolverOf({ index }: Deps, { org }: NodeAccess, version: string)
   const known = resolvers.get(version)
   if (known) return known.resolve
   const sources = await listSources(index.read, org.id, maxSources)
-  const resolve = await nodeResolver(org.id, sources)
+  const resolve = await nodeResolver(sources)
   resolvers.set(version, { resolve, size: sources.length })
   return resolve
 }

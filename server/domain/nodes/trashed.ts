@@ -16,3 +16,17 @@ export async function isTrashedElsewhere(store: Store, orgId: string, nodeId: st
   }
   return false
 }
+
+/** The ids of all nodes in the trash that are not of this organisation. */
+export async function idsTrashedElsewhere(store: Store, orgId: string): Promise<Set<string>> {
+  const ids = new Set<string>()
+  for (const name of await namesIn(trashFolder(store))) {
+    const [owner = ''] = name.split('.')
+    if (!isId(owner) || name === orgId) continue
+    for (const one of await namesIn(join(trashFolder(store), name))) {
+      const [id = ''] = one.split('.')
+      if (isId(id)) ids.add(id)
+    }
+  }
+  return ids
+}

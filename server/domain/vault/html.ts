@@ -28,6 +28,11 @@ export function headingIn(html: string): string {
   return inner && end >= 0 ? inner.slice(0, end) : ''
 }
 
+/** Whether nothing of it is shown. */
+export function isComment(html: string): boolean {
+  return withoutComments(html).trim() === ''
+}
+
 /** `fill` stands for each unit of a comment. */
 function withoutComments(html: string, fill = ''): string {
   const [first = '', ...others] = html.split('<!--')

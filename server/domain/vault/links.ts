@@ -15,7 +15,8 @@ export interface Aliases {
   readonly names: ReadonlyMap<string, readonly string[]>
 }
 
-export function linkResolver(tree: Tree, files: readonly string[], aliases: Aliases): Resolve {
+/** @param base what begins the paths of the site from its root, `/en/` */
+export function linkResolver(tree: Tree, files: readonly string[], aliases: Aliases, base = '/'): Resolve {
   const folders = [...tree.byFolder.keys()]
   const paths = new Map([...folders, ...files].map((path) => [path, path]))
   for (const [alias, file] of aliases.paths) paths.set(alias, file)
@@ -35,6 +36,7 @@ export function linkResolver(tree: Tree, files: readonly string[], aliases: Alia
 
   /** From the file's folder; else from the page, as a site that gives each page a folder shows it. */
   function byPath(from: string, path: string): string | undefined {
+    if (path.startsWith(base)) return at(path.slice(base.length)) ?? at(path.slice(1))
     if (path.startsWith('/')) return at(path.slice(1))
     const page = tree.byFile.get(from)?.folder ?? withoutEnding(from)
     return at(posix.join(posix.dirname(from), path)) ?? at(posix.join(page, path))

@@ -105,10 +105,18 @@ markdown.inline.ruler.before('wikilink', 'not_markdown', (state, silent) => {
   const length = closing === '%%' ? 2 : 3
   const end = nextOf(state, closing, state.pos + length)
   if (end < 0 || end + closing.length > state.posMax) return false
-  if (!silent) state.pending += state.src.slice(state.pos, end + closing.length)
+  if (!silent) {
+    const source = state.src.slice(state.pos, end + closing.length)
+    state.pending += source
+    const [, target] = hugoReference.exec(source) ?? []
+    if (target !== undefined) Object.assign(state.push('hugo_reference', '', 0), { meta: { target } })
+  }
   state.pos = end + closing.length
   return true
 })
+
+/** `{{< ref "page" >}}` and `{{< relref "page" >}}`: links that Hugo resolves. */
+const hugoReference = /^\{\{[<%]\s*(?:rel)?ref\s+["'`]?([^\s"'`>%]{1,1000})/
 
 const closings: Readonly<Record<string, string>> = { '{{<': '>}}', '{{%': '%}}' }
 

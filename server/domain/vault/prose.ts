@@ -1,6 +1,6 @@
 /** What a Markdown text says beside its words: its first heading, its links, Obsidian's inline tags. */
 import type { Token } from 'markdown-it'
-import { headingIn } from './html.ts'
+import { headingIn, isComment } from './html.ts'
 import { asLine } from './line.ts'
 import { type Env, inlineTokens, markdown, withBrackets } from './markdown.ts'
 import { inHeading, inLines, inRow, type Locate, linesOf } from './positions.ts'
@@ -16,11 +16,13 @@ export interface Link {
 }
 
 export interface Prose {
-  /** The first level-1 heading, '' if there is none. */
+  /** The level-1 heading that is the first block, '' if there is none. */
   readonly heading: string
   readonly tags: readonly string[]
   /** Those that may lead to other files of the folder, in order, repeated as they are. */
   readonly links: readonly Link[]
+  /** What Hugo's shortcodes `ref` and `relref` lead to, as written, in order. */
+  readonly hugoReferences: readonly string[]
   /** Only the beginning was read. */
   readonly cut: boolean
 }
@@ -33,16 +35,19 @@ export function readProse(text: string): Prose {
   let heading = ''
   const tags: string[] = []
   const links: Link[] = []
+  const hugoReferences: string[] = []
   for (const piece of piecesOf(cut ? text.slice(0, maxLength) : text)) {
     heading ||= piece.title
     links.push(...piece.links.map(linkOf).filter((link) => link !== undefined))
     if (piece.tokens) readTags(piece.tokens, tags)
+    for (const { type, meta } of piece.tokens ?? [])
+      if (type === 'hugo_reference') hugoReferences.push(String(meta?.target))
   }
-  return { heading, tags, links, cut }
+  return { heading, tags, links, hugoReferences, cut }
 }
 
 interface Piece {
-  /** Of a level-1 heading; else ''. */
+  /** Of a level-1 heading that is the first block; else ''. */
   readonly title: string
   readonly links: readonly WrittenLink[]
   /** Of inline content. */
@@ -68,6 +73,8 @@ export function* piecesOf(text: string, longest = Number.POSITIVE_INFINITY): Gen
   let before: Token | undefined
   let row: Locate[] = []
   const tokens = markdown.parse(source, env)
+  // A comment shows nothing.
+  const first = tokens.findIndex(({ type, content }) => type !== 'html_block' || !isComment(content))
   for (const [at, token] of tokens.entries()) {
     const { type, content } = token
     if (type === 'tr_open') row = inRow(lines, token.map?.[0] ?? 0, cellsOf(tokens, at))
@@ -76,10 +83,10 @@ export function* piecesOf(text: string, longest = Number.POSITIVE_INFINITY): Gen
       yield { title: '', links: [], length: 0, isSkipped: true }
     } else if (type === 'html_block') {
       const locate = inLines(lines, token.map?.[0] ?? 0, content)
-      const title = titleIn(inlineTokens(headingIn(content), {}))
+      const title = at === first ? titleIn(inlineTokens(headingIn(content), {})) : ''
       yield { title, links: htmlLinks(content, locate), length: content.length }
     } else if (type === 'inline') {
-      const isTitle = before?.type === 'heading_open' && before.tag === 'h1' && before.level === 0
+      const isTitle = at === first + 1 && before?.type === 'heading_open' && before.tag === 'h1'
       const line = token.map?.[0]
       const isLine = before?.type === 'heading_open' && before.markup.startsWith('#')
       const inBlock = isLine ? inHeading : inLines

@@ -1,12 +1,9 @@
 /** The tree of nodes: which file becomes which folder's node, and the parent of each. */
 import { posix } from 'node:path'
-import { v5 as uuidFrom } from 'uuid'
-import { folded, markdownEndings, withoutEnding } from './note-names.ts'
+import { folded, isMarkdown, markdownEndings, withoutEnding } from './note-names.ts'
 
 export interface Place {
-  /** The same for the same organisation and place, so that a second import finds its nodes again. */
-  readonly id: string
-  /** What the id is made of: the path without its Markdown ending, a folder's for the file that stands for it. */
+  /** Of the place: the path without its Markdown ending, a folder's for the file that stands for it; no two have the same. */
   readonly key: string
   /** The Markdown file that becomes this node; undefined: a folder that has none for itself. */
   readonly file: string | undefined
@@ -24,9 +21,9 @@ export interface Tree {
 
 /**
  * A place for each file of `markdown`, and one for each folder that holds any at any depth, or has a note of its name.
- * Adding an index to a folder, or a folder to a note of the same name, keeps the id.
+ * Adding an index to a folder, or a folder to a note of the same name, keeps the key.
  */
-export function growTree(orgId: string, markdown: readonly string[], others: readonly string[]): Tree {
+export function growTree(markdown: readonly string[], others: readonly string[]): Tree {
   const inhabited = new Set(foldersOf(markdown))
   const spelling = new Map(markdown.toReversed().map((file) => [folded(file), file]))
   const byFile = new Map<string, Place>()
@@ -46,18 +43,23 @@ export function growTree(orgId: string, markdown: readonly string[], others: rea
     while (keys.has(key)) key += '/'
     keys.add(key)
     const parent = path === '.' ? undefined : byFolder.get(posix.dirname(path))
-    let id: string | undefined
-    const place: Place = {
-      ...{ key, file, folder, parent },
-      // Made when it is asked for: half of the time that a tree takes.
-      get id() {
-        id ??= uuidFrom(key, orgId)
-        return id
-      },
-    }
+    const place: Place = { key, file, folder, parent }
     if (file !== undefined) byFile.set(file, place)
     if (folder !== undefined) byFolder.set(folder, place)
   }
+}
+
+/** The path from which a place comes: its file's, else its folder's. */
+export function pathOf({ file, folder }: Place): string {
+  return file ?? folder ?? '.'
+}
+
+/** The keys that a place of this path may have: its own, or that of a folder for which the file may stand. */
+export function keysOf(path: string): string[] {
+  if (!isMarkdown(path)) return [path]
+  const [name, folder] = [withoutEnding(path), posix.dirname(path)]
+  const isNamesake = folded(posix.basename(name)) === folded(posix.basename(folder))
+  return isIndex(path) || isNamesake ? [folder, name] : [name]
 }
 
 const indexNames = ['index', '_index', 'readme']

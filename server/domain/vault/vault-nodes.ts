@@ -22,13 +22,10 @@ export interface SourceNode extends VaultNode {
 /** The node to which a link leads from the file at a path, by the rules of an import of all these nodes. */
 export type ResolveNode = (from: string, link: Link) => VaultNode | undefined
 
-/** Where an import keeps the files that a note shows, each by its path in the vault. */
-export const attachments = 'attachments/'
-
 const noAliases: Aliases = { paths: new Map(), names: new Map() }
 
 /** Of several nodes with one path, the first counts. 10,000 nodes take 0.1 s, with turns of the event loop in between. */
-export async function nodeResolver(orgId: string, sources: readonly SourceNode[]): Promise<ResolveNode> {
+export async function nodeResolver(sources: readonly SourceNode[]): Promise<ResolveNode> {
   const byPath = new Map<string, VaultNode>()
   const names = new Map<string, string[]>()
   for (const { id, title, path, aliases } of sources) {
@@ -39,7 +36,7 @@ export async function nodeResolver(orgId: string, sources: readonly SourceNode[]
   }
   const files = [...byPath.keys()].filter((path) => isMarkdown(path))
   await nextTurn()
-  const tree = growTree(orgId, files, [])
+  const tree = growTree(files, [])
   await nextTurn()
   const resolve = linkResolver(tree, files, { paths: new Map(), names })
   return (from, link) => {
