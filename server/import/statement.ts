@@ -11,8 +11,12 @@ import {
   statementKey,
 } from '../domain/vault/statement.ts'
 
-export interface Statement extends NodeMembers {
+export interface Statement {
   readonly id: string
+  /** Undefined where title or tags have another form than an export writes: somebody has edited them. */
+  readonly members: NodeMembers | undefined
+  /** Properties that YAML cannot say, or whose names mean something else in front matter. */
+  readonly unsaid: Readonly<Record<string, unknown>>
   readonly parents: readonly StatedParent[]
   readonly connections: readonly StatedConnection[]
   /** The path in the folder of each file of the repository, by its path there. */
@@ -22,6 +26,11 @@ export interface Statement extends NodeMembers {
   /** Neither the text nor title, tags and properties have changed since: the statement is all that there is to know. */
   readonly isWhole: boolean
 }
+
+/** Of the front matter that holds a statement: 10,000 edges with labels take some. */
+export const maxStatementBytes = 8 * 1_048_576
+/** The line at which a statement begins. */
+export const statementLine = new RegExp(`^${statementKey}:`, 'm')
 
 const noFiles: ReadonlyMap<string, string> = new Map()
 
@@ -34,20 +43,18 @@ const noFiles: ReadonlyMap<string, string> = new Map()
 export function readStatement(values: Readonly<Record<string, unknown>>, body: string): Statement | undefined {
   const { [statementKey]: stated, title, tags, id, ...properties } = values
   if (!isRecord(stated) || typeof id !== 'string' || !isId(id)) return undefined
-  const isLiteral = typeof title === 'string' && isTitle(title) && (tags === undefined || isTexts(tags))
-  const members = {
-    title: isLiteral ? title : '',
-    tags: isLiteral && isTexts(tags) ? tags : [],
-    properties: { ...properties, ...fromJson(stated.properties) },
-  }
+  const unsaid = fromJson(stated.properties)
+  const members =
+    typeof title === 'string' && isTitle(title) && (tags === undefined || isTexts(tags))
+      ? { title, tags: tags ?? [], properties: { ...properties, ...unsaid } }
+      : undefined
   return {
-    ...members,
-    id,
+    ...{ id, members, unsaid },
     parents: listOf(stated.parents).flatMap(parentsIn),
     connections: listOf(stated.connections).flatMap(connectionsIn),
     files: filesIn(stated.files),
     others: fromJson(stated.node),
-    isWhole: isLiteral && stated.digest === digestOf(members, body === '' ? '' : blobId(Buffer.from(body))),
+    isWhole: members !== undefined && stated.digest === digestOf(members, body === '' ? '' : blobId(Buffer.from(body))),
   }
 }
 

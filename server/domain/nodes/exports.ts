@@ -17,8 +17,8 @@ import { main, nodeRepo } from '../layout.ts'
 import { type LaidNode, layOut, TakenPaths } from '../vault/export-layout.ts'
 import { type ExportedNote, headOf } from '../vault/exported-note.ts'
 import { filePath } from '../vault/file-names.ts'
+import { attachments } from '../vault/file-paths.ts'
 import { withoutEnding } from '../vault/note-names.ts'
-import { attachments } from '../vault/vault-nodes.ts'
 
 export interface ExportedFile {
   /** From the exported folder. */

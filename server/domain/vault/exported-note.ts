@@ -27,7 +27,8 @@ export function headOf(note: ExportedNote): string {
     // As JSON in a text, which holds what YAML cannot.
     ...(unsayable.length > 0 ? { properties: JSON.stringify(Object.fromEntries(unsayable)) } : {}),
     ...(Object.keys(others).length > 0 ? { node: JSON.stringify(others) } : {}),
-    digest: digestOf(note, note.text),
+    // In the order in which an import reads them.
+    digest: digestOf({ title, tags, properties: Object.fromEntries([...sayable, ...unsayable]) }, note.text),
   }
   return frontMatter(
     new Map<string, unknown>([
