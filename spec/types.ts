@@ -3091,7 +3091,10 @@ export interface components {
             old_size?: number | null;
             /** @description Bytes after, of `binary` and `too_large`. */
             new_size?: number | null;
-            /** @description True where lines were left out: ask with `path`. Else absent. */
+            /**
+             * @description True where lines were left out: ask with `path`. Where that leaves some out, too (over 20,000 lines or 8 MiB of
+             *     one entity), the patch with `path` has all of them, and `raw` has either side. Else absent.
+             */
             truncated?: boolean;
         };
         /**
