@@ -1807,7 +1807,9 @@ export interface paths {
          *     a hop, from the best nodes on; where there are more, `truncated` is true.
          *
          *     Matches can be bound: `title:word` and `title:"some words"` must be in the title, `tag:name` and `tag:"a name"` are
-         *     tags that a match has, no match has `-word` or `-"a phrase"`. `"A phrase"` stands in each match word for word, among
+         *     tags that a match has, in any case; no match has `-word`, `-"a phrase"`, `-title:word` or `-tag:name`. What binds does not rank:
+         *     `title:krill ocean` has krill in each title, ordered by ocean. Without other words titles rank by their own words;
+         *     tags, and what is left out, list the nodes that changed last, newest first, equals by id, with the score 1. `"A phrase"` stands in each match word for word, among
          *     the 200 that fit best (4 Mi characters of them), unless more than three words are beside it: a sentence that quotes
          *     demands nothing. Of each kind the first 16 count; more are words. What is reached from the matches is not bound by
          *     these, but by `scope`.
@@ -3470,7 +3472,7 @@ export interface components {
         };
         /** @description What to search for. Members that are not named here are ignored, but within `scope`. */
         SearchRequest: {
-            /** @description Words, not blank; at most 16 KiB as UTF-8. `"a phrase"`, `-word`, `title:word`, `tag:word` bound the matches. */
+            /** @description Words, not blank; at most 16 KiB as UTF-8. `"a phrase"`, `-word`, `title:word`, `tag:word`, `-title:word`, `-tag:word` bound the matches. */
             query: string;
             /**
              * @description How many matches.
