@@ -1846,7 +1846,7 @@ export interface paths {
          * @description For members, and for anyone once the organisation is published. Finds the nodes in whose titles each word of `q` is the
          *     beginning of a word, whole words included, in any order; case and accents do not matter, and words are not reduced to
          *     stems. A space at the end changes nothing: the last word may still go on. Where no title has them all so, words of 4 to
-         *     32 letters, the first 8 of them, may differ from the beginning of a word by one letter (one too many, one missing, another one).
+         *     32 letters, the first 8 of them, may differ from the beginning of a word by one letter (one too many, one missing, another one, two swapped).
          *
          *     Han and kana match wherever they stand in a title; Thai, Lao, Khmer and Burmese by the words that they divide into.
          *     `searchIndex` is found by `index`, too.
