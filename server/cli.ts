@@ -14,7 +14,7 @@ import { type Call, UsageError } from './commands/command.ts'
 import { checkConfiguration } from './commands/config.ts'
 import { checkHealth } from './commands/doctor.ts'
 import { exportTo } from './commands/export.ts'
-import { importFolder } from './commands/import.ts'
+import { type ImportOptions, importFolder } from './commands/import.ts'
 import { type InviteOptions, invite } from './commands/invite.ts'
 import { rotate } from './commands/keys.ts'
 import { putMemberAt } from './commands/member.ts'
@@ -47,8 +47,14 @@ program
   .description('a folder of Markdown becomes an organisation, or is brought up to date in one')
   .argument('<folder>')
   .requiredOption('--as <email>', 'the account in whose name it is committed')
-  .option('--org <id>', "the organisation; otherwise the account's own of the folder's name, made if there is none")
-  .action(async (folder: string, options: { as: string; org?: string }) => {
+  .option('--org <id>', 'the organisation; otherwise the one that the folder was imported into, or a new one')
+  .option('--name <name>', "the name of a new organisation; otherwise the folder's")
+  .option('--dry-run', 'says what would be changed, and changes nothing')
+  .option('--prune', 'removes nodes whose files are gone; restore-node takes each back')
+  .option('--base <path>', 'what begins links from the root of the site, such as /en/; otherwise looked for')
+  .option('--exclude <glob>', 'leaves out files, as a line of .groveignore does; may be repeated', collect)
+  .option('--watch', 'goes on, half a second after each change of the folder, until it is ended')
+  .action(async (folder: string, options: ImportOptions) => {
     process.exitCode = await importFolder(call(), folder, options)
   })
 
@@ -219,6 +225,11 @@ program
   .action(async (options: PurgeOptions) => {
     process.exitCode = await purgeTrash(call(), options)
   })
+
+/** The values of an option that may be repeated. */
+function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value]
+}
 
 /** The context of every command except `serve`, which handles signals itself. */
 function call(): Call {

@@ -2575,6 +2575,8 @@ export interface components {
             name: string;
             /** @description What it is about; `""` if it has no description. */
             description: string;
+            /** @description The vault that `grove import` fills it from, as `.grove/vault.json` of the folder says; for members, absent where there is none. */
+            vault_id?: components["schemas"]["Uuid"];
             /** @description Whether anyone may read it. */
             published: boolean;
             /** @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. */

@@ -31,7 +31,7 @@ const tables: readonly Table[] = [
     'org',
     ['one.id', 'null'],
     '',
-    'id name description published require_pull_requests created_at updated_at head',
+    'id name description vault_id published require_pull_requests created_at updated_at head',
   ),
   table('member', ['one.org_id', 'null'], 'user_id', 'email name role created_at'),
   table('node', ['one.org_id', 'one.id'], '', 'title description tags properties created_at updated_at head ledger'),

@@ -27,6 +27,11 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, ['alter table org add column description text'])
     },
   },
+  '006_vaults': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, ['alter table org add column vault_id text'])
+    },
+  },
 }
 
 async function run(db: Kysely<unknown>, statements: readonly string[]): Promise<void> {

@@ -6,6 +6,8 @@ export interface OrgTable {
   name: string
   /** Null: the row was made before there were descriptions, and org.git not read since. */
   description: string | null
+  /** The vault that an import fills it from; null where there is none. */
+  vault_id: string | null
   /** 0 or 1. */
   published: number
   /** 0 or 1. */

@@ -3,10 +3,11 @@
 import { isUtf8 } from 'node:buffer'
 import type { Dirent } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
-import { basename, join, relative, sep } from 'node:path'
+import { basename, join, posix, relative, sep } from 'node:path'
 import { isAbsent } from '../../gitstore/presence.ts'
 import { readRegular } from '../../gitstore/regular-files.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
+import { type Exclusions, excludedFiles } from './exclusions.ts'
 import { kernelFolders } from './kernel-folders.ts'
 
 export interface Folder {
@@ -21,21 +22,27 @@ export interface Folder {
   readonly problems: readonly PathProblem[]
   /** Content that is left out. */
   readonly lost: readonly PathProblem[]
-  /** Paths that are not looked at, on purpose; a folder's ends with '/'. */
+  /** Files that are left out on purpose, and the folders above them. */
   readonly excluded: ReadonlySet<string>
+  /** The folder and those below it, but for those of tools. */
+  readonly folders: readonly string[]
 }
 
 /** Bytes; the limit that REST sets for one file. */
 const maxFileBytes = 10 * 1_048_576
 
+/** Names of editors' and loaders' unfinished files. */
+const temporary = /^(#.*#|[~.]\$.*|.*~|.*\.(tmp|temp|swp|swx|part|crdownload))$/i
+
 /**
  * Lists `path` and its subfolders; names that begin with a dot (.git, .obsidian, .env) and node_modules are tools' and
- * stay out.
+ * stay out; so do unfinished files.
  *
- * @throws the file system's error if the folder itself cannot be read
+ * @throws the file system's error if the folder itself cannot be read; as excludedFiles
  */
-export async function listFolder(path: string): Promise<Folder> {
+export async function listFolder(path: string, exclusions: Exclusions = noExclusions): Promise<Folder> {
   const dir = await realpath(path)
+  const folders: string[] = []
   const files: string[] = []
   const links: string[] = []
   const problems: PathProblem[] = []
@@ -43,8 +50,9 @@ export async function listFolder(path: string): Promise<Folder> {
   const kernel = kernelFolders()
   const pending = ['']
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
+    folders.push(folder.slice(0, -1))
     for (const { at, name, entry } of await entriesOf(dir, folder, kernel, lost)) {
-      if (name.startsWith('.') || name === 'node_modules') continue
+      if (name.startsWith('.') || name === 'node_modules' || temporary.test(name)) continue
       if (!isUtf8(entry.name)) lost.push({ path: at, reason: 'its name is not UTF-8: rename it' })
       else if (entry.isDirectory()) pending.push(`${at}/`)
       else if (entry.isFile()) files.push(at)
@@ -52,15 +60,20 @@ export async function listFolder(path: string): Promise<Folder> {
       else problems.push({ path: at, reason: 'not a regular file' })
     }
   }
-  const symlinks = await symlinksAmong(dir, links, new Set(files), problems, lost)
-  return { dir, name: basename(dir), files: files.sort(), symlinks, problems, lost, excluded: new Set() }
+  const found = await excludedFiles(dir, [...files, ...links], exclusions)
+  const isKept = (path: string) => !found.has(path)
+  const kept = files.filter(isKept).sort()
+  const symlinks = await symlinksAmong(dir, links.filter(isKept), new Set(kept), problems, lost)
+  return { dir, name: basename(dir), files: kept, symlinks, problems, lost, excluded: withFolders(found), folders }
 }
 
-/** Whether the path, or a folder above it, was not looked at on purpose. */
-export function isLeftOut({ excluded }: Pick<Folder, 'excluded'>, path: string): boolean {
-  if (excluded.size === 0) return false
-  const parts = path.split('/')
-  return excluded.has(path) || parts.some((_, end) => excluded.has(`${parts.slice(0, end + 1).join('/')}/`))
+const noExclusions: Exclusions = { exclude: [], signal: new AbortController().signal }
+
+function withFolders(files: ReadonlySet<string>): Set<string> {
+  const paths = new Set(files)
+  for (const file of files)
+    for (let at = posix.dirname(file); at !== '.' && !paths.has(at); at = posix.dirname(at)) paths.add(at)
+  return paths
 }
 
 interface Listed {

@@ -7,7 +7,7 @@ import { type Attached, spread } from './attachments.ts'
 import { type Canvas, isCanvas, readCanvas } from './canvas.ts'
 import { type Connections, followLinks } from './connections.ts'
 import type { Document } from './document.ts'
-import { type Folder, isLeftOut, readListed } from './folder.ts'
+import { type Folder, readListed } from './folder.ts'
 import { identify } from './identity.ts'
 import type { Inventory, KnownNode } from './inventory.ts'
 import { nodeFiles } from './node-files.ts'
@@ -82,7 +82,7 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
   const attached = withClaims(grown, claims, spread(grown, unclaimed, connections.shownBy, lost))
   const tree = withoutIdleFolders(grown, documents, connections.of, attached)
   const present = new Set([...folder.files, ...tree.places.map(pathOf)])
-  const isPresent = (path: string) => present.has(path) || isLeftOut(folder, path)
+  const isPresent = (path: string) => present.has(path) || folder.excluded.has(path)
   const identities = await identify(tree, documents, inventory, isPresent)
   const problems = [...sources.problems, ...identities.problems]
 

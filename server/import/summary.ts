@@ -13,29 +13,86 @@ interface Written {
   readonly problems: readonly PathProblem[]
 }
 
+interface Told {
+  /** Of the organisation. */
+  readonly id: string
+  readonly name: string
+  readonly isNew: boolean
+  readonly notes: readonly string[]
+  readonly plan: Plan
+  readonly done: Written
+  readonly dryRun: boolean
+  /** The command that removes nodes whose files are gone; `unread`: it was given, but not all of the folder could be read. */
+  readonly pruning: string
+}
+
 /** Of each kind. */
 const examples = 3
+/** Nodes without a file that are named. */
+const namedAtMost = 20
 
 /** Lines. */
-export function summaryOf(org: { readonly id: string; readonly name: string }, plan: Plan, done: Written): string[] {
+export function summaryOf(told: Told): string[] {
+  const { id, name, isNew, notes, plan, done, dryRun } = told
   const { counts } = plan
-  const removed = new Set(done.removed)
-  const gone = plan.gone.filter(({ path = '' }) => !removed.has(path))
   const problems = [...plan.problems, ...done.problems]
   return [
-    `${org.name} (${org.id}): ${counts.nodes} nodes, ${counts.parents} parent edges, ${counts.connections} connections, ${counts.attachments} attachments`,
+    ...(dryRun ? ['A dry run: nothing is changed'] : []),
+    `${name} (${dryRun && isNew ? 'a new organisation' : id}): ${counts.nodes} nodes, ${counts.parents} parent edges, ${counts.connections} connections, ${counts.attachments} attachments`,
+    ...notes.map((note) => `Note: ${note}`),
+    ...(plan.foundBase === undefined
+      ? []
+      : [`Note: links from the root of the site are read with --base ${plan.foundBase}`]),
     countsOf(done),
-    ...gone.map(({ path, title }) => `kept, though its file is gone: ${path} (${title})`),
+    ...(dryRun ? changedIn(plan, done) : []),
+    ...ghostsIn(told),
     ...(problems.length > 0 ? [`${problems.length} things could not be placed as they are:`] : []),
     ...problems.map(({ path, reason }) => `  ${path}: ${reason}`),
     ...unresolvedIn(plan),
   ]
 }
 
+/** One line; undefined if nothing has changed. */
+export function changesOf(done: Written): string | undefined {
+  const { created, updated, renamed, removed, problems } = done
+  const paths = [...created, ...updated, ...renamed, ...removed, ...problems.map(({ path }) => path)]
+  if (paths.length === 0) return undefined
+  const more = paths.length > examples ? ' …' : ''
+  const refused = problems.length > 0 ? `, ${problems.length} refused` : ''
+  return `${countsOf(done)}${refused}: ${paths.slice(0, examples).join(', ')}${more}`
+}
+
 function countsOf({ created, updated, renamed, removed, unchanged }: Written): string {
   const moved = renamed.length > 0 ? `, ${renamed.length} renamed` : ''
   const ended = removed.length > 0 ? `, ${removed.length} removed` : ''
   return `${created.length} created, ${updated.length} updated${moved}${ended}, ${unchanged} unchanged`
+}
+
+function changedIn({ nodes }: Plan, { created, updated, renamed, removed }: Written): string[] {
+  const from = new Map(nodes.map(({ path, movedFrom }) => [path, movedFrom]))
+  const moves = renamed.slice(0, examples).map((path) => `${from.get(path)} → ${path}`)
+  const kinds = { created, updated, renamed: moves, removed }
+  return Object.entries(kinds).flatMap(([kind, paths]) => paths.slice(0, examples).map((path) => `  ${kind}: ${path}`))
+}
+
+/** Nodes whose file is gone, and how to remove them. */
+function ghostsIn({ plan, done, pruning }: Told): string[] {
+  const removed = new Set(done.removed)
+  const gone = plan.gone.filter(({ path = '' }) => !removed.has(path))
+  if (gone.length === 0) return []
+  const named = gone.slice(0, namedAtMost)
+  const more = gone.length - named.length
+  const what =
+    gone.length === 1
+      ? '1 node is kept though its file is gone'
+      : `${gone.length} nodes are kept though their files are gone`
+  return [
+    ...named.map(({ path, title }) => `kept, though its file is gone: ${path} (${title})`),
+    ...(more > 0 ? [`and ${more} more`] : []),
+    ...(pruning === 'unread'
+      ? [`${what}: not all of the folder could be read`]
+      : [`${what}; to remove, restore-node takes it back:`, `  ${pruning}`]),
+  ]
 }
 
 function unresolvedIn({ unresolved }: Plan): string[] {

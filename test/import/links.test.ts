@@ -88,6 +88,40 @@ describe('import', () => {
     expect(nodes).to.be.greaterThan(0)
   })
 
+  it('is told by the place of each file in the repository, whichever way the text names it', async () => {
+    const written = [
+      '![](img/x.png)',
+      '![](./img/../img/x.png#part)',
+      '![](img%20a.png)',
+      '![](/static/y.png)',
+      '![](only.png)',
+      '![](../up.png)',
+      '![[x.png]]',
+      '![[far.png|100]]',
+      '<img src="parents/p.png">',
+      '[c](content.csv)',
+    ]
+    const pictures = ['n/img/x.png', 'n/img a.png', 'static/y.png', 'far/only.png', 'up.png', 'far/far.png']
+    const files = [...pictures, 'n/parents/p.png', 'n/content.csv'].map((path) => [path, path])
+    const folder = await folderOf('Shown', { ...Object.fromEntries(files), 'n/note.md': written.join('\n\n') })
+    const org = orgIn(await importAs(folder))
+    const links = await linksOf(org, (await nodesOf(org)).get('Note')?.id ?? '')
+    expect(links.map(({ file }) => file)).to.deep.equal(
+      [
+        'img/x.png',
+        'img/x.png',
+        'img a.png',
+        'static/y.png',
+        'only.png',
+        'attachments/up.png',
+        'img/x.png',
+        'attachments/far/far.png',
+        'attachments/n/parents/p.png',
+        'content.csv',
+      ].map((path) => ({ path, exists: true })),
+    )
+  })
+
   it('is told by a connection after its target has moved, and as deleted after that is deleted', async () => {
     const folder = await folderOf('Moved', { 'a.md': 'See [[Old name]].', 'x/Old name.md': '# Old' })
     const org = orgIn(await importAs(folder))

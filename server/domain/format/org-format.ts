@@ -22,6 +22,8 @@ interface OrgFile {
   readonly name: string
   /** Absent where it is empty. */
   readonly description?: string | undefined
+  /** The vault that an import fills it from; absent where there is none. */
+  readonly vault_id?: string | undefined
   readonly published: boolean
   readonly require_pull_requests: boolean
   readonly created_at: string
@@ -54,6 +56,7 @@ const orgSchema = z.looseObject({
     .string()
     .refine((text) => fits(text, descriptionLength), `it has more than ${descriptionLength} characters`)
     .optional(),
+  vault_id: z.string().refine(isId, 'it is not a UUID').optional(),
   published: z.boolean(),
   require_pull_requests: z.boolean(),
   created_at: z.iso.datetime(),
@@ -80,6 +83,7 @@ export async function readOrgRecord(repo: Repo, head: Oid, before: Oid | null) {
       id: org.id,
       name: org.name,
       description: org.description ?? '',
+      vault_id: org.vault_id ?? null,
       published: Number(org.published),
       require_pull_requests: Number(org.require_pull_requests),
       created_at: org.created_at,

@@ -11,7 +11,7 @@ import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import { listOrgsOf } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../deps.ts'
-import { findOrg, orgFor } from '../access.ts'
+import { findOrg, orgFor, requireStill } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { commitOrg, type OrgRecord } from '../format/org-format.ts'
@@ -24,6 +24,8 @@ export interface Org {
   readonly id: string
   readonly name: string
   readonly description: string
+  /** The vault that an import fills it from; for members. */
+  readonly vault_id?: string
   readonly published: boolean
   readonly require_pull_requests: boolean
   readonly created_at: string
@@ -34,6 +36,8 @@ export interface Org {
 
 export interface OrgInput {
   readonly name: string
+  /** Of an import alone. */
+  readonly vault_id?: string
   readonly description?: string
   readonly published?: boolean
   readonly require_pull_requests?: boolean
@@ -53,6 +57,7 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: 
       id,
       name: input.name,
       ...(input.description && { description: input.description }),
+      ...(input.vault_id && { vault_id: input.vault_id }),
       published: input.published ?? false,
       require_pull_requests: input.require_pull_requests ?? false,
       created_at,
@@ -105,6 +110,16 @@ export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Par
   return readOrg(deps, actor, at)
 }
 
+/** Says which vault an import fills the organisation from, where nothing says so yet. @throws Refusal as changeOrg, forbidden */
+export async function adoptVault(deps: Deps, actor: Person, at: OrgAt, vaultId: string): Promise<void> {
+  await orgFor(deps, actor, at, 'editor')
+  await changeOrg(deps, actor, at, 'import', async (record) => {
+    await requireStill(deps, actor, at.orgId, 'editor')
+    if (record.org.vault_id !== undefined) return record
+    return { ...record, org: { ...record.org, vault_id: vaultId } }
+  })
+}
+
 /** @throws Refusal org_not_found, forbidden */
 export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
   await orgFor(deps, actor, at, 'owner')
@@ -127,7 +142,7 @@ function withDescription(org: OrgRecord['org'], description: string | undefined)
 }
 
 function toOrg(row: OrgRow, role: Role | null): Org {
-  const { id, name, description, published, require_pull_requests, created_at, updated_at } = row
+  const { id, name, description, vault_id, published, require_pull_requests, created_at, updated_at } = row
   return {
     id,
     name,
@@ -136,6 +151,7 @@ function toOrg(row: OrgRow, role: Role | null): Org {
     require_pull_requests: require_pull_requests === 1,
     created_at,
     updated_at,
+    ...(role && vault_id !== null ? { vault_id } : {}),
     ...(role ? { role } : {}),
   }
 }

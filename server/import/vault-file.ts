@@ -1,0 +1,73 @@
+/** `.grove/vault.json` of a folder: which vault it is, wherever the folder lies and whatever it is called. */
+import { lstat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { v4 as newId } from 'uuid'
+import { z } from 'zod'
+import { makeFolder, replaceFile, syncDirectory, writeSynced } from '../../gitstore/durable.ts'
+import { codeOf } from '../../gitstore/errors.ts'
+import { isAbsent } from '../../gitstore/presence.ts'
+import { readRegular } from '../../gitstore/regular-files.ts'
+import { isId } from '../domain/layout.ts'
+
+const folderName = '.grove'
+export const vaultFile = `${folderName}/vault.json`
+
+/** Bytes of the file. */
+const maxBytes = 65_536
+
+const vaultSchema = z.looseObject({ id: z.string().refine(isId) })
+
+/** The file is there, and is not what an import writes. */
+export class DamagedVaultFile extends Error {
+  constructor(reason: string) {
+    super(`${vaultFile} ${reason}; put it right, or remove it to import the folder as a vault of its own`)
+    this.name = 'DamagedVaultFile'
+  }
+}
+
+/** Undefined where there is none, or one that was never written whole. @throws DamagedVaultFile; system errors */
+export async function findVaultId(dir: string): Promise<string | undefined> {
+  const bytes = await readRegular(join(dir, vaultFile), maxBytes).catch((error: unknown) => {
+    if (isAbsent(error)) return undefined
+    throw error
+  })
+  if (bytes === undefined || bytes.length === 0) return undefined
+  if (typeof bytes === 'string') throw new DamagedVaultFile(bytes)
+  const { data } = vaultSchema.safeParse(parsed(bytes.toString()))
+  if (!data) throw new DamagedVaultFile('has no UUID as its "id"')
+  return data.id
+}
+
+/**
+ * Gives the folder an id, durably; of two imports at once both answer the same.
+ *
+ * @throws DamagedVaultFile; GitError storage_*, and system errors, where the folder cannot be written to
+ */
+export async function makeVaultId(dir: string): Promise<string> {
+  const folder = join(dir, folderName)
+  await makeFolder(folder)
+  if (!(await lstat(folder)).isDirectory()) throw new Error(`${folderName} is not a folder`)
+  const path = join(dir, vaultFile)
+  const id = newId()
+  const text = `${JSON.stringify({ id })}\n`
+  try {
+    await writeSynced(path, text)
+    await syncDirectory(folder)
+    return id
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    const known = await findVaultId(dir)
+    if (known !== undefined) return known
+    await replaceFile(path, text)
+    return id
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
