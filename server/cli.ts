@@ -13,6 +13,7 @@ import { backUpTo } from './commands/backup.ts'
 import { type Call, UsageError } from './commands/command.ts'
 import { checkConfiguration } from './commands/config.ts'
 import { checkHealth } from './commands/doctor.ts'
+import { exportTo } from './commands/export.ts'
 import { type ImportOptions, importFolder } from './commands/import.ts'
 import { type InviteOptions, invite } from './commands/invite.ts'
 import { rotate } from './commands/keys.ts'
@@ -55,6 +56,17 @@ program
   .option('--watch', 'goes on, half a second after each change of the folder, until it is ended')
   .action(async (folder: string, options: ImportOptions) => {
     process.exitCode = await importFolder(call(), folder, options)
+  })
+
+program
+  .command('export')
+  .description(
+    'writes an organisation as a folder of Markdown, which import takes back; again into the same folder: what changed',
+  )
+  .argument('<org>', 'its id, or its name where no other organisation has it')
+  .argument('<dir>')
+  .action(async (org: string, dir: string) => {
+    process.exitCode = await exportTo(call(), org, dir)
   })
 
 program

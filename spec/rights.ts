@@ -26,6 +26,7 @@ export const rights = {
   deleteOrg: { authorization: 'required', token: 'none' },
   listRepositories: { authorization: 'optional', token: 'read' },
   listCloneUrls: { authorization: 'optional', token: 'read' },
+  exportOrg: { authorization: 'optional', token: 'read' },
   listMembers: { authorization: 'required', token: 'read' },
   putMember: { authorization: 'required', token: 'none' },
   removeMember: { authorization: 'required', token: 'none' },

@@ -464,6 +464,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Export as a folder of Markdown
+         * @description A tar of `main` of all nodes, for people to open in Obsidian or any editor, and for `grove import` to take back: into
+         *     the same organisation, or elsewhere with the same ids. Other branches, histories and pull requests are not in it; a
+         *     mirror by git has them.
+         *
+         *     * **A note for each node**, `<title>.md` in the folder that its first parent has: `<title>/` for what lies below
+         *       `<title>.md`. A node that was imported lies where it came from, at its `source_path`; a folder that was imported
+         *       without a note of its own is `<folder>/index.md`. Names that file systems refuse, or take for one, get another; the
+         *       title says the real one.
+         *     * **Front matter**: `title`, `tags`, each of the `properties` but `source_path`, which is where the note lies, and `id`. Then, below
+         *       `grove`, what neither the text nor the place says: `parents`, `connections`, where the files of the repository are,
+         *       and, as JSON, properties that YAML cannot say and further members of `node.json`. After it stands `content.md`, byte by byte.
+         *     * **Files of a node** lie beside its note, so that its links lead to them; what an import kept of elsewhere in its
+         *       vault lies there again. Files of several nodes with the same place and bytes are there once. Symbolic links,
+         *       submodules, `.gitmodules` and `.gitattributes` are left out; a file is no program.
+         *     * **An import takes `grove` at its word** as long as text and front matter are as they were exported (`digest`).
+         *       Of a note that was edited it reads tags and links again; of its connections it then keeps those that no import made.
+         *
+         *     The notes come in the order of their paths, each followed by its files. The same state is the same bytes: a file has the time of
+         *     its node's commit, and no owner. Which commit of a node is exported is fixed when its turn comes. The tar ends early, and with it the
+         *     connection, where a repository is damaged or the caller may no longer read it; a whole one ends with two blocks of zeros.
+         */
+        get: operations["exportOrg"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/members": {
         parameters: {
             query?: never;
@@ -1811,7 +1856,9 @@ export interface paths {
          *     a hop, from the best nodes on; where there are more, `truncated` is true.
          *
          *     Matches can be bound: `title:word` and `title:"some words"` must be in the title, `tag:name` and `tag:"a name"` are
-         *     tags that a match has, no match has `-word` or `-"a phrase"`. `"A phrase"` stands in each match word for word, among
+         *     tags that a match has, in any case; no match has `-word`, `-"a phrase"`, `-title:word` or `-tag:name`. What binds does not rank:
+         *     `title:krill ocean` has krill in each title, ordered by ocean. Without other words titles rank by their own words;
+         *     tags, and what is left out, list the nodes that changed last, newest first, equals by id, with the score 1. `"A phrase"` stands in each match word for word, among
          *     the 200 that fit best (4 Mi characters of them), unless more than three words are beside it: a sentence that quotes
          *     demands nothing. Of each kind the first 16 count; more are words. What is reached from the matches is not bound by
          *     these, but by `scope`.
@@ -1848,7 +1895,7 @@ export interface paths {
          * @description For members, and for anyone once the organisation is published. Finds the nodes in whose titles each word of `q` is the
          *     beginning of a word, whole words included, in any order; case and accents do not matter, and words are not reduced to
          *     stems. A space at the end changes nothing: the last word may still go on. Where no title has them all so, words of 4 to
-         *     32 letters, the first 8 of them, may differ from the beginning of a word by one letter (one too many, one missing, another one).
+         *     32 letters, the first 8 of them, may differ from the beginning of a word by one letter (one too many, one missing, another one, two swapped).
          *
          *     Han and kana match wherever they stand in a title; Thai, Lao, Khmer and Burmese by the words that they divide into.
          *     `searchIndex` is found by `index`, too.
@@ -3196,7 +3243,10 @@ export interface components {
             old_size?: number | null;
             /** @description Bytes after, of `binary` and `too_large`. */
             new_size?: number | null;
-            /** @description True where lines were left out: ask with `path`. Else absent. */
+            /**
+             * @description True where lines were left out: ask with `path`. Where that leaves some out, too (over 20,000 lines or 8 MiB of
+             *     one entity), the patch with `path` has all of them, and `raw` has either side. Else absent.
+             */
             truncated?: boolean;
         };
         /**
@@ -3572,7 +3622,7 @@ export interface components {
         };
         /** @description What to search for. Members that are not named here are ignored, but within `scope`. */
         SearchRequest: {
-            /** @description Words, not blank; at most 16 KiB as UTF-8. `"a phrase"`, `-word`, `title:word`, `tag:word` bound the matches. */
+            /** @description Words, not blank; at most 16 KiB as UTF-8. `"a phrase"`, `-word`, `title:word`, `tag:word`, `-title:word`, `-tag:word` bound the matches. */
             query: string;
             /**
              * @description How many matches.
@@ -5232,6 +5282,44 @@ export interface operations {
                 };
             };
             304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    exportOrg: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tar, of unknown length. */
+            200: {
+                headers: {
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-tar": string;
+                };
+            };
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found` */

@@ -64,7 +64,7 @@ export interface DiffLimits {
   readonly files: number
   readonly linesOfFile: number
   readonly lines: number
-  /** Of the text of lines, as git writes them. */
+  /** Of the text of lines, without their signs and ends. */
   readonly bytesOfFile: number
   readonly bytes: number
 }
@@ -241,14 +241,15 @@ export class PatchReader {
     if (!isNew) file.removed++
     this.#last = undefined
     if (file.isCut) return true
-    const fits = this.#fitsFile(line.length)
-    if (!fits || !this.#fitsWhole(line.length)) {
+    const length = line.length - 1
+    const fits = this.#fitsFile(length)
+    if (!fits || !this.#fitsWhole(length)) {
       file.isCut = true
       file.isStopped = fits
       if (hunk.lines.length === 0) file.hunks.pop()
       return !file.isStopped
     }
-    this.#count(line.length)
+    this.#count(length)
     const bytes = line.subarray(1)
     file.isUtf8 &&= isUtf8(bytes)
     this.#last = {

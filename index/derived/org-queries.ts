@@ -53,6 +53,11 @@ export async function isOrgRowWhole(db: IndexDb, orgId: string): Promise<boolean
   return row?.description !== null
 }
 
+/** Those of this name; two tell that there are several. */
+export function findOrgsNamed(db: IndexDb, name: string): Promise<OrgRow[]> {
+  return db.selectFrom('org').selectAll().where('name', '=', name).orderBy('id').limit(2).execute()
+}
+
 export async function listOrgIds(db: IndexDb): Promise<string[]> {
   return (await db.selectFrom('org').select('id').execute()).map(({ id }) => id)
 }

@@ -8,7 +8,7 @@ import type { SearchRows } from './rows.ts'
 import { both, liveOf, withTerms } from './scope.ts'
 import { isUnspaced } from './scripts.ts'
 import { fold, LANGUAGES } from './stems.ts'
-import { FIELD } from './terms.ts'
+import { FIELD, tagKey } from './terms.ts'
 
 /** Words beside the phrases up to which a question is one of syntax: a longer sentence quotes, and demands nothing. */
 const MOST_FREE_WORDS = 3
@@ -33,16 +33,29 @@ function isPhrase(part: string): boolean {
 }
 
 /** What can be told from the postings alone; undefined: every node is admitted. */
-export function conditionsOf(corpus: Corpus, { titles, tags, excluded }: QuestionParts): Admission | undefined {
+export function conditionsOf(corpus: Corpus, parts: QuestionParts): Admission | undefined {
+  const { titles, tags, excluded, excludedTitles, excludedTags } = parts
   const excludedWords = excluded.filter((part) => !isPhrase(part))
-  const [first, ...others] = [
-    ...tags.map((tag) => withTerms(corpus, FIELD.tags, new Set([tag]))),
-    ...titles.flatMap((title) =>
-      [...new Set(allTerms(title))].map((_, at) => withWord(corpus, FIELD.title, title, at)),
-    ),
+  const withTag = (tag: string) => withTerms(corpus, FIELD.tags, new Set([tagKey(tag)]))
+  return allOf([
+    ...tags.map(withTag),
+    ...titles.flatMap((title) => inTitle(corpus, title)),
     ...excludedWords.map((word) => negated(corpus, withWord(corpus, FIELD.all, word, 0))),
-  ]
+    ...excludedTags.map((tag) => negated(corpus, withTag(tag))),
+    ...excludedTitles.flatMap((title) => {
+      const all = allOf(inTitle(corpus, title))
+      return all ? [negated(corpus, all)] : []
+    }),
+  ])
+}
+
+function allOf([first, ...others]: readonly Admission[]): Admission | undefined {
   return first && others.reduce(both, first)
+}
+
+/** One for each word. */
+function inTitle(corpus: Corpus, title: string): Admission[] {
+  return [...new Set(allTerms(title))].map((_, at) => withWord(corpus, FIELD.title, title, at))
 }
 
 /** The documents that have the word at this place of `text` in the field, by its stem in any language. */

@@ -5,6 +5,7 @@ import type { Admission } from './candidates.ts'
 import { conditionsOf, excludedPhrases, phraseTest, READ_FOR_PHRASES, strictPhrases } from './conditions.ts'
 import type { Coverage } from './coverage.ts'
 import type { Expansion } from './expansion.ts'
+import { newestHits } from './listing.ts'
 import type { SearchedTexts } from './org-index.ts'
 import type { QuestionParts } from './query-syntax.ts'
 import type { ScoreOf } from './ranking.ts'
@@ -36,9 +37,16 @@ export function bestHits(
   admission: Admission | undefined,
   wanted: { readonly hits: number; readonly ids: number },
 ): BestHits {
-  const bestPassageOf = bestPassages(searched, query)
+  const bestPassageOf = query.isWordy ? bestPassages(searched, query) : undefined
   const pool = bestPassageOf === undefined ? wanted.hits : Math.max(wanted.hits, ORDERED_AGAIN)
-  const { hits: all, ...rest } = wholeHits(searched, rows, scores, parts, admission, Math.max(pool, wanted.ids))
+  const { hits: all, ...rest } = wholeHits(
+    searched,
+    rows,
+    { query, scores },
+    parts,
+    admission,
+    Math.max(pool, wanted.ids),
+  )
   const ids = all.map(({ id }) => id)
   if (bestPassageOf === undefined) return { ...rest, hits: all, passages: new Map(), ids }
   const passages = new Map<string, BestPassage>()
@@ -55,7 +63,7 @@ export function bestHits(
 function wholeHits(
   { texts }: SearchedTexts,
   rows: SearchRows,
-  scores: Scores,
+  { query, scores }: Pick<Coverage, 'query' | 'scores'>,
   parts: QuestionParts,
   admission: Admission | undefined,
   limit: number,
@@ -64,8 +72,10 @@ function wholeHits(
   const admitted = admission && conditions ? both(admission, conditions) : (admission ?? conditions)
   const [wanted, excluded] = [strictPhrases(parts), excludedPhrases(parts)]
   const isByPhrase = wanted.length > 0 || excluded.length > 0
-  if (!isByPhrase) return { hits: scores.best(limit, admitted), admission: admitted, isByPhrase }
-  const best = scores.best(Math.max(limit, READ_FOR_PHRASES), admitted)
+  const bestOf = (most: number) =>
+    conditions && admitted && !query.isWordy ? newestHits(texts, admitted, most) : scores.best(most, admitted)
+  if (!isByPhrase) return { hits: bestOf(limit), admission: admitted, isByPhrase }
+  const best = bestOf(Math.max(limit, READ_FOR_PHRASES))
   const hasPhrases = phraseTest(rows, wanted, excluded)
   return { hits: best.filter(({ id }) => hasPhrases(id)).slice(0, limit), admission: admitted, isByPhrase }
 }
@@ -92,7 +102,8 @@ export function withBridges(expansion: Expansion, coverage: Coverage, found: Bes
   const { scores } = coverage
   const plain = unbridged(scores, found)
   const { hits, top, passages } = plain
-  const bridges = found.isByPhrase ? plain.bridges : bridgesOf(expansion, coverage, hits, found.admission)
+  const bridges =
+    found.isByPhrase || !coverage.query.isWordy ? plain.bridges : bridgesOf(expansion, coverage, hits, found.admission)
   if (bridges.size === 0) return plain
   const scoreOf = (id: string) => plain.scoreOf(id) + top * (bridges.get(id)?.gain ?? 0)
   const ids = new Set([...hits.map(({ id }) => id), ...bridges.keys()])

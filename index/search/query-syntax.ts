@@ -12,15 +12,23 @@ export interface QuestionParts {
   readonly titles: readonly string[]
   /** From `tag:word` and `tag:"…"`: tags that a document must have. */
   readonly tags: readonly string[]
+  /** From `-title:word` and `-title:"…"`: a title with all of its words is that of no answer. */
+  readonly excludedTitles: readonly string[]
+  /** From `-tag:word` and `-tag:"…"`: tags that no answer has. */
+  readonly excludedTags: readonly string[]
 }
 
-type List = 'phrases' | 'excluded' | 'titles' | 'tags'
+type List = Exclude<keyof QuestionParts, 'text'>
 
 /** By what stands before the quote or word. */
-const LISTS = { '': 'phrases', '-': 'excluded', 'title:': 'titles', 'tag:': 'tags' } as const satisfies Record<
-  string,
-  List
->
+const LISTS = {
+  '': 'phrases',
+  '-': 'excluded',
+  'title:': 'titles',
+  'tag:': 'tags',
+  '-title:': 'excludedTitles',
+  '-tag:': 'excludedTags',
+} as const satisfies Record<string, List>
 
 /** A letter or digit makes it a word: `-`, `""` and `title:` alone are text. */
 const HAS_WORD = /[\p{L}\p{N}]/u
@@ -28,14 +36,22 @@ const HAS_WORD = /[\p{L}\p{N}]/u
 /** Of each list the first count; what follows is words. */
 const MOST_OF_A_KIND = 16
 
-const PREFIXES = ['-', 'title:', 'tag:'] as const
+/** The longest first. */
+const PREFIXES = ['-title:', '-tag:', '-', 'title:', 'tag:'] as const
 
 /**
  * Reads a question. What is no syntax is text, as it stands: a lone quote, `C++ -`, `a-b`, `--`, `http://x`, `title:` before
  * a space. Prefixes are in small letters. Never throws; linear.
  */
 export function parseQuestion(question: string): QuestionParts {
-  const parts: Record<List, string[]> = { phrases: [], excluded: [], titles: [], tags: [] }
+  const parts: Record<List, string[]> = {
+    phrases: [],
+    excluded: [],
+    titles: [],
+    tags: [],
+    excludedTitles: [],
+    excludedTags: [],
+  }
   const free: string[] = []
   const lastQuote = question.lastIndexOf('"')
   for (let at = nextWord(question, 0); at < question.length; at = nextWord(question, at)) {

@@ -135,7 +135,7 @@ function hintOf(corpus: Corpus, query: Query, admission: Admission | undefined):
   const isEmpty = admission?.live.size === 0 && !admission.masks.some((mask) => mask.includes(1))
   if (isEmpty || documentCount(corpus) === 0) return 'scope_is_empty'
   if (query.searched === 'title' && query.isWordy) return 'only_stop_words'
-  return query.terms.length === 0 ? 'no_term_known' : undefined
+  return query.isWordy && query.terms.length === 0 ? 'no_term_known' : undefined
 }
 
 function followOf(level: Level, { connection_types }: Scope): Following {

@@ -1,7 +1,10 @@
 /** The terms of a sorted table within some edits of a word. */
 import { type StringTable, sizeOf } from './string-table.ts'
 
-/** Whether the whole term is within the edits, or any beginning of it. */
+/**
+ * Whether the whole term is within the edits, or any beginning of it, for what is being typed: there two neighbours that are
+ * swapped count as one edit (optimal string alignment). The whole is compared as MiniSearch compares, which knows no swaps.
+ */
 export type Extent = 'whole' | 'beginning'
 
 export interface Similar {
@@ -24,7 +27,7 @@ export function similarIn(
   isSought: (rank: number) => boolean = () => true,
 ): Similar[] {
   const sought = Uint32Array.from([...word].slice(0, NEVER - 2), (letter) => letter.codePointAt(0) ?? 0)
-  const walk = walkOf(sought, most)
+  const walk = walkOf(sought, most, extent === 'beginning')
   const found: Similar[] = []
   for (let rank = 0; rank < sizeOf(table); rank++) {
     if (!isSought(rank)) continue
@@ -34,11 +37,12 @@ export function similarIn(
   return found
 }
 
-function walkOf(sought: Uint32Array, most: number) {
+function walkOf(sought: Uint32Array, most: number, countsSwaps: boolean) {
   const width = sought.length + 1
   /** Row d: distances between the first d code points of the term and each beginning of the word. */
   const rows: Uint8Array[] = [Uint8Array.from({ length: width }, (_, i) => i)]
-  /** By depth: where the code point ends in the term; the least distances of the rows up to it. */
+  /** By depth: the code point; where it ends in the term; the least distances of the rows up to it. */
+  const letters: number[] = [0]
   const ends: number[] = [0]
   const leastAtEnd: number[] = [rows[0]?.[width - 1] ?? 0]
   let depth = 0
@@ -58,17 +62,23 @@ function walkOf(sought: Uint32Array, most: number) {
     const above = rows[depth] ?? new Uint8Array(width)
     rows[depth + 1] ??= new Uint8Array(width)
     const row = rows[depth + 1] ?? above
+    const twoAbove = countsSwaps && depth > 0 ? rows[depth - 1] : undefined
+    const before = letters[depth]
     row[0] = Math.min(depth + 1, NEVER)
     let least = row[0]
     for (let i = 1; i < width; i++) {
       const replaced = (above[i - 1] ?? 0) + (sought[i - 1] === codePoint ? 0 : 1)
-      const value = Math.min(replaced, (above[i] ?? 0) + 1, (row[i - 1] ?? 0) + 1, NEVER)
+      let value = Math.min(replaced, (above[i] ?? 0) + 1, (row[i - 1] ?? 0) + 1, NEVER)
+      if (twoAbove && i > 1 && sought[i - 1] === before && sought[i - 2] === codePoint)
+        value = Math.min(value, (twoAbove[i - 2] ?? 0) + 1)
       row[i] = value
       if (value < least) least = value
     }
     depth++
+    letters[depth] = codePoint
     ends[depth] = end
     leastAtEnd[depth] = Math.min(leastAtEnd[depth - 1] ?? NEVER, row[width - 1] ?? NEVER)
+    // A swap reaches over a row, whose least is smaller by one at most.
     if (least > most) isClosed = true
   }
   /** Walks the rest of the term, unless it cannot be similar. */

@@ -9,11 +9,17 @@ import { rankOf } from './string-table.ts'
 import { titleWords } from './title-words.ts'
 
 /**
- * By number: title and text without stop words; the title with them, for questions of stop words alone; tags as they are; the
- * code of the language; the distinct words of the title as they stand, for suggestions alone.
+ * By number: title and text without stop words; the title with them, for questions of stop words alone; tags as they are,
+ * and without case by their keys; the code of the language; the distinct words of the title as they stand, for suggestions alone.
  */
 export const FIELD = { all: 0, title: 1, tags: 2, language: 3, words: 4 } as const
 export const FIELD_COUNT = 5
+
+/** The term by which a tag is found in any case; no tag begins so, since tags hold no control characters. */
+export function tagKey(tag: string): string {
+  // Upper case first: ß and ss fold together only that way.
+  return `\u0001${tag.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC')}`
+}
 
 /** `title`: a question of stop words alone, which only titles keep. */
 export type SearchedIn = 'all' | 'title'
@@ -37,7 +43,13 @@ export function termsOf(
 ): { language: Language; terms: string[][] } {
   const all = `${title}\n${prose}`
   const language = languageOf(all)
-  const terms = [contentTerms(all, language), allTerms(title, language), [...tags], [language], titleWords(title)]
+  const terms = [
+    contentTerms(all, language),
+    allTerms(title, language),
+    [...tags, ...new Set(tags.map(tagKey))],
+    [language],
+    titleWords(title),
+  ]
   return { language, terms }
 }
 

@@ -9,6 +9,7 @@ import type { SignInFrom } from '../domain/accounts/sessions.ts'
 import type { Actor, Anonymous, Person } from '../domain/actor.ts'
 import { ImmutableAnswer } from '../domain/branches/immutable-answers.ts'
 import { networkOf } from './addresses.ts'
+import { sendArchive } from './archives.ts'
 import { baseUrl, publicPath } from './base-url.ts'
 import { contextOf } from './context.ts'
 import { disconnectSignal } from './disconnect.ts'
@@ -16,7 +17,7 @@ import { sendDownload } from './downloads.ts'
 import { sendGzipped } from './gzipped.ts'
 import { isLarge, sendPieces } from './json-pieces.ts'
 import { noteWait } from './request-notes.ts'
-import { Bytes, Download, Gzipped, type Headers, WithHeaders } from './responses.ts'
+import { Archive, Bytes, Download, Gzipped, type Headers, WithHeaders } from './responses.ts'
 import { memberOf, type Schema, typesOf } from './schemas.ts'
 import { readBySchema } from './sent-values.ts'
 import type { OperationId } from './spec.ts'
@@ -80,7 +81,7 @@ type Success<K extends OperationId> = operations[K]['responses'] extends infer R
             | Gzipped<Sent<J>>
             | ImmutableAnswer<Sent<J> & object>
             | (Exclude<keyof C, 'application/json'> extends never ? never : Bytes)
-        : Bytes | Download
+        : Archive | Bytes | Download
       : never
     : // biome-ignore lint/suspicious/noConfusingVoidType: 204, the handler answers nothing
       void
@@ -158,6 +159,8 @@ async function send(req: Request, res: Response, status: number, answer: unknown
     await sendImmutable(req, res, status, answer)
   } else if (answer instanceof Download) {
     await sendDownload(req, res, answer)
+  } else if (answer instanceof Archive) {
+    await sendArchive(req, res, answer)
   } else if (answer instanceof Bytes) {
     res.status(status).set(answer.headers).send(answer.content)
   } else if (answer instanceof WithHeaders) {

@@ -15,11 +15,18 @@ export const pathParameters: RequestHandler = (req, _res, next) => {
  * changed.
  */
 export function encodeSlashes(path: string): string {
-  const found = /^(\/orgs\/[^/]+\/nodes\/[^/]+\/)(tree|branches)\/(.+?)\/?$/.exec(path)
+  const found = /^(\/orgs\/[^/]+\/nodes\/[^/]+\/)(tree|branches)\/(.+?)(\/?)$/.exec(path)
   if (found === null) return path
-  const [, before = '', kind = '', rest = ''] = found
+  const [, before = '', kind = '', rest = '', end = ''] = found
   const segments = rest.split('/')
   const pieces = kind === 'branches' ? [segments] : treePieces(segments)
+  const [, reader, file] = pieces
+  // A slash at the end belongs to the path of a file, and no file has one.
+  if (end !== '' && file && readers.includes(reader?.[0] ?? '')) return `${encodePieces(before, kind, pieces)}%2F`
+  return encodePieces(before, kind, pieces)
+}
+
+function encodePieces(before: string, kind: string, pieces: readonly (readonly string[])[]): string {
   return `${before}${kind}/${pieces.map((piece) => piece.join('%2F')).join('/')}`
 }
 

@@ -1,6 +1,7 @@
 /** Handler results that are more than a plain JSON body. */
 
 import type { RawFile } from '../domain/branches/raw-files.ts'
+import type { OrgExport } from '../domain/nodes/export-requests.ts'
 
 export type Headers = Readonly<Record<string, string>>
 
@@ -35,6 +36,15 @@ export class Download {
 
   constructor(file: RawFile) {
     this.file = file
+  }
+}
+
+/** Files that are streamed as a tar. */
+export class Archive {
+  readonly content: OrgExport
+
+  constructor(content: OrgExport) {
+    this.content = content
   }
 }
 

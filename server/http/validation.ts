@@ -5,6 +5,7 @@ import type { OpenApiRequest } from 'express-openapi-validator/dist/framework/ty
 import { OpenApiValidator } from 'express-openapi-validator/dist/openapi.validator.js'
 import { Invalid, type Problem } from '../errors.ts'
 import { contextOf } from './context.ts'
+import { isDateTime } from './date-times.ts'
 import { chain } from './middleware-chain.ts'
 import { type Finding, inputOf, problemsOf } from './problems.ts'
 import { memberOf, schemaOf, typesOf } from './schemas.ts'
@@ -43,7 +44,11 @@ function makeValidator(answersOf: OperationId | undefined): RequestHandler {
     validateResponses: answersOf === undefined ? false : { allErrors: true },
     validateSecurity: false,
     fileUploader: false,
-    formats: { uuid: { type: 'string', validate: (text: string) => uuid.test(text) } },
+    formats: {
+      uuid: { type: 'string', validate: (text: string) => uuid.test(text) },
+      // The validator's own takes 30 February for a day.
+      'date-time': { type: 'string', validate: isDateTime },
+    },
     // path-parameters.ts may have encoded raw slashes as %2F.
     useRequestUrl: true,
   })

@@ -3,6 +3,7 @@
 import { canonicalId, isId } from '../domain/layout.ts'
 import { type Link, readProse, wikilink } from '../domain/vault/prose.ts'
 import { distinct, readFrontMatter } from './front-matter.ts'
+import type { Statement } from './statement.ts'
 
 export interface Document {
   /** The id of a node that the front matter names. */
@@ -16,23 +17,29 @@ export interface Document {
   /** What Hugo's shortcodes refer to. */
   readonly hugoReferences: readonly string[]
   readonly body: string
+  /** What an export wrote of the node; its properties do not have the id. */
+  readonly stated: Statement | undefined
   readonly problems: readonly string[]
 }
 
 export function readDocument(path: string, text: string): Document {
   const front = readFrontMatter(text)
-  const prose = readProse(front.body)
-  const { source_path: own, id } = front.properties
+  const { stated } = front
+  // A whole statement says what links and tags the node has.
+  const prose = readProse(stated?.isWhole ? '' : front.body)
+  const { source_path: own } = front.properties
+  const id = stated ? stated.id : front.properties.id
   const gaveWay = own !== undefined && own !== path
   return {
     id: typeof id === 'string' && isId(canonicalId(id)) ? canonicalId(id) : undefined,
     title: front.title || prose.heading,
-    tags: distinct([...front.tags, ...prose.tags]),
+    tags: stated?.isWhole ? front.tags : distinct([...front.tags, ...prose.tags]),
     aliases: front.aliases,
     properties: { ...front.properties, source_path: path },
-    links: [...linksIn(Object.values(front.properties)), ...prose.links],
+    links: stated?.isWhole ? [] : [...linksIn(Object.values(front.properties)), ...prose.links],
     hugoReferences: prose.hugoReferences,
     body: gaveWay ? text : front.body,
+    stated,
     problems: [
       ...(front.problem ? [front.problem] : []),
       ...(gaveWay ? ['its own property source_path is only in the text: import writes that one'] : []),

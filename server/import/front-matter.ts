@@ -1,7 +1,9 @@
 /** The head of a Markdown file: title, tags, aliases, and whatever else its YAML says as JSON properties. */
 import { asLine } from '../domain/vault/line.ts'
 import { aliasesIn } from '../domain/vault/names.ts'
-import { maxYaml, readMapping } from './yaml.ts'
+import { type NodeMembers, statementKey } from '../domain/vault/statement.ts'
+import { maxStatementBytes, readStatement, type Statement, statementLine } from './statement.ts'
+import { type Mapping, maxJsonBytes, maxYaml, readMapping } from './yaml.ts'
 
 export interface FrontMatter {
   /** '' where it gives none. */
@@ -12,6 +14,8 @@ export interface FrontMatter {
   readonly properties: Readonly<Record<string, unknown>>
   /** The Markdown after it; the whole text where `problem` says why the head could not be read. */
   readonly body: string
+  /** What an export wrote of the node. */
+  readonly stated?: Statement
   readonly problem?: string
 }
 
@@ -21,21 +25,39 @@ export function readFrontMatter(text: string): FrontMatter {
     return { ...none, problem: 'front matter left in the text: it is TOML, not YAML' }
   const opening = /^---[ \t]*\r?\n/.exec(text)?.[0].length
   if (opening === undefined) return none
-  const closing = /^(?:---|\.\.\.)[ \t]*(?:\r?\n|(?![\s\S]))/m.exec(text.slice(opening, opening + maxYaml))
+  const head = text.slice(opening, opening + maxYaml)
+  const closing = closingLine.exec(head) ?? closingOfStatement(text.slice(opening, opening + maxStatementBytes))
   if (!closing) return none
   // With a line for the opening one, so that the parser's messages name the file's lines.
   const yaml = `\n${text.slice(opening, opening + closing.index)}`
+  const body = text.slice(opening + closing.index + closing[0].length)
   try {
-    return { ...fieldsOf(yaml), body: text.slice(opening + closing.index + closing[0].length) }
+    const mapping = readMapping(yaml, statementLine.test(yaml) ? maxStatementBytes : maxJsonBytes)
+    const fields = fieldsOf(mapping)
+    const stated = readStatement(mapping.values, body)
+    return stated ? { ...fields, ...membersOf(fields, stated), body, stated } : { ...fields, body }
   } catch (error) {
     const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n')
     return { ...none, problem: `front matter left in the text: ${reason.replace(/:$/, '')}` }
   }
 }
 
-/** @throws Error if the YAML is not a mapping that JSON can hold */
-function fieldsOf(yaml: string): Omit<FrontMatter, 'body' | 'problem'> {
-  const { values, sourceOf } = readMapping(yaml)
+const closingLine = /^(?:---|\.\.\.)[ \t]*(?:\r?\n|(?![\s\S]))/m
+
+/** What an export wrote may be long: a node has thousands of edges and files. */
+function closingOfStatement(text: string): RegExpExecArray | null {
+  const closing = closingLine.exec(text)
+  return closing && statementLine.test(text.slice(0, closing.index)) ? closing : null
+}
+
+/** What the front matter of an exported note says under its own names. */
+function membersOf({ title, tags, properties }: NodeMembers, { members, unsaid }: Statement): NodeMembers {
+  if (members) return members
+  const { [statementKey]: _, id: __, ...others } = properties
+  return { title, tags, properties: { ...others, ...unsaid } }
+}
+
+function fieldsOf({ values, sourceOf }: Mapping): Omit<FrontMatter, 'body' | 'problem' | 'stated'> {
   const written = sourceOf('title')
   const title = asLine(written ?? '', 500)
   const represented = new Set(written === title || values.title === null ? ['title'] : [])

@@ -30,19 +30,27 @@ export function nodeFiles(
   const files = new Map([[nodeFile, json({ title: titleOf(place), tags: document?.tags ?? [], properties })]])
   if (document && document.body !== '') files.set(textFile, Buffer.from(document.body))
   if (place.parent) files.set(edgeFile('parents', idOf(place.parent)), json({}))
+  for (const [path, bytes] of connectionFiles(connections, { idOf, titleOf })) files.set(path, bytes)
+  return files
+}
+
+/** The files of the connections that a text makes. */
+export function* connectionFiles(
+  connections: readonly Connection[],
+  { idOf, titleOf }: Pick<Naming, 'idOf' | 'titleOf'>,
+): Generator<readonly [path: string, bytes: Buffer]> {
   for (const { target, type, label } of connections) {
     const words = label === '' || label === titleOf(target) ? {} : { label }
     const id = idOf(target)
-    files.set(edgeFile('connections', connectionId(target.key, type, id)), json({ target: id, type, ...words }))
+    yield [edgeFile('connections', connectionId(target.key, type, id)), json({ target: id, type, ...words })]
   }
-  return files
 }
 
 /** Bytes that a node.json may have. */
 const maxBytes = 1_048_576
 
 /** On one line where it is too much with lines of its own. */
-function json(value: unknown): Buffer {
+export function json(value: unknown): Buffer {
   const indented = Buffer.from(`${JSON.stringify(value, null, 2)}\n`)
   return indented.length <= maxBytes ? indented : Buffer.from(`${JSON.stringify(value)}\n`)
 }

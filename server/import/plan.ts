@@ -1,15 +1,18 @@
 /** A folder of Markdown as the nodes of an organisation: what an import will write, worked out beforehand. */
 import type { PathProblem } from '../domain/format/path-problem.ts'
+import { type EdgeFolderName, edgeIdAt } from '../domain/format/paths.ts'
 import { linkResolver, type Resolve } from '../domain/vault/links.ts'
 import { growTree, type Place, pathOf, type Tree } from '../domain/vault/tree.ts'
 import { type Attached, spread } from './attachments.ts'
 import { type Canvas, isCanvas, readCanvas } from './canvas.ts'
 import { type Connections, followLinks } from './connections.ts'
+import type { Document } from './document.ts'
 import { type Folder, readListed } from './folder.ts'
 import { identify } from './identity.ts'
 import type { Inventory, KnownNode } from './inventory.ts'
 import { nodeFiles } from './node-files.ts'
 import { beyond, readSources, type Sources } from './sources.ts'
+import { claimsOf, statedFiles, statedIds, withClaims, withoutClaimed, withoutIdleFolders } from './stated-nodes.ts'
 import { titlesIn } from './titles.ts'
 import { findBase, kindsOf, type Unresolved } from './unresolved.ts'
 
@@ -68,17 +71,23 @@ const importLimits = { markdownBytes: 512 * 1_048_576, attachmentBytes: 2_048 * 
 export async function planImport(folder: Folder, inventory: Inventory, options: PlanOptions = {}): Promise<Plan> {
   const { onProgress = () => {}, limits = importLimits, base } = options
   let done = 0
-  const sources = await readSources(folder, limits.markdownBytes, () => onProgress(++done, folder.files.length))
+  const read = await readSources(folder, limits.markdownBytes, () => onProgress(++done, folder.files.length))
+  const claims = claimsOf(read.documents)
+  const sources = withoutClaimed(read, claims)
   const { documents, others } = sources
-  const tree = growTree([...documents.keys()], others)
+  const grown = growTree([...documents.keys()], others)
+  const { connections, foundBase } = follow(grown, sources, await canvasesIn(sources), base)
+  const lost = [...sources.lost]
+  const unclaimed = others.filter((file) => !claims.has(file) || connections.shownBy.has(file))
+  const attached = withClaims(grown, claims, spread(grown, unclaimed, connections.shownBy, lost))
+  const tree = withoutIdleFolders(grown, documents, connections.of, attached)
   const present = new Set([...folder.files, ...tree.places.map(pathOf)])
   const isPresent = (path: string) => present.has(path) || folder.excluded.has(path)
   const identities = await identify(tree, documents, inventory, isPresent)
-  const { connections, foundBase } = follow(tree, sources, await canvasesIn(sources), base)
   const problems = [...sources.problems, ...identities.problems]
-  const lost = [...sources.lost]
 
   const titleOf = titlesIn(folder.name, documents)
+  const nodeOf = statedIds(tree, documents, identities.idOf)
   const naming = { idOf: identities.idOf, titleOf, guest: inventory.guest }
   const nodes = new Map<Place, PlannedNode>()
   for (const place of tree.places) {
@@ -89,16 +98,14 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
       path,
       ...(before !== undefined && before !== path ? { movedFrom: before } : {}),
       title: titleOf(place),
-      files: nodeFiles(place, document, connections.of.get(place) ?? [], naming),
-      parents: place.parent ? [identities.idOf(place.parent)] : [],
+      ...edgesAndFiles(place, document),
     })
   }
 
   let attachments = 0
   let attachedBytes = 0
-  const homes = spread(tree, others, connections.shownBy, lost)
   for (const file of others) {
-    const places = homes.get(file) ?? []
+    const places = attached.get(file) ?? []
     const bytes = places.length > 0 ? await readListed(folder.dir, file) : undefined
     if (typeof bytes === 'string') lost.push({ path: file, reason: bytes })
     else if (bytes && attachedBytes + bytes.length > limits.attachmentBytes)
@@ -126,9 +133,20 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
       files: folder.files.length,
       nodes: planned.length,
       parents: sum(planned.map((node) => node.parents.length)),
-      connections: sum([...connections.of.values()].map((list) => list.length)),
+      connections: sum(planned.map(({ files }) => countIn('connections', files))),
       attachments,
     },
+  }
+
+  function edgesAndFiles(place: Place, document: Document | undefined): Pick<PlannedNode, 'files' | 'parents'> {
+    const links = connections.of.get(place) ?? []
+    const { stated } = document ?? {}
+    if (document && stated) {
+      const files = statedFiles(place, { ...document, stated }, links, naming, nodeOf)
+      return { files, parents: stated.parents.map(({ id }) => nodeOf(id)) }
+    }
+    const files = nodeFiles(place, document, links, naming)
+    return { files, parents: place.parent ? [identities.idOf(place.parent)] : [] }
   }
 
   function attach(places: readonly Attached[], bytes: Buffer): void {
@@ -169,6 +187,10 @@ async function canvasesIn({ dir, others, problems }: Sources): Promise<Map<strin
     else if (typeof bytes !== 'string') problems.push({ path, reason: 'is no canvas: kept as a file alone' })
   }
   return canvases
+}
+
+function countIn(folder: EdgeFolderName, files: ReadonlyMap<string, Buffer>): number {
+  return [...files.keys()].filter((path) => edgeIdAt(folder, path) !== undefined).length
 }
 
 function sum(numbers: readonly number[]): number {

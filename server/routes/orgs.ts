@@ -1,9 +1,10 @@
 /** Organisations and their members. */
+import { openExport } from '../domain/nodes/export-requests.ts'
 import * as members from '../domain/orgs/members.ts'
 import * as orgs from '../domain/orgs/orgs.ts'
 import * as repositories from '../domain/orgs/repositories.ts'
 import type { HandlersOf } from '../http/operations.ts'
-import { type Bytes, bytes, created } from '../http/responses.ts'
+import { Archive, type Bytes, bytes, created } from '../http/responses.ts'
 import { memberAt, orgAt } from './at.ts'
 
 export const orgRoutes: HandlersOf<
@@ -14,6 +15,7 @@ export const orgRoutes: HandlersOf<
   | 'deleteOrg'
   | 'listRepositories'
   | 'listCloneUrls'
+  | 'exportOrg'
   | 'listMembers'
   | 'putMember'
   | 'removeMember'
@@ -32,6 +34,7 @@ export const orgRoutes: HandlersOf<
       : asLines(await repositories.listCloneUrls(deps, actor, orgAt(path), { base })),
   listCloneUrls: async (deps, actor, { path, base }) =>
     asLines(await repositories.listCloneUrls(deps, actor, orgAt(path), { base })),
+  exportOrg: async (deps, actor, { path }) => new Archive(await openExport(deps, actor, orgAt(path))),
   listMembers: (deps, actor, { path, query }) => members.listMembers(deps, actor, orgAt(path), query),
   putMember: (deps, actor, { path, body }) => members.putMember(deps, actor, memberAt(path), body),
   removeMember: (deps, actor, { path }) => members.removeMember(deps, actor, memberAt(path)),

@@ -162,12 +162,18 @@ describe('contents', () => {
         large: Buffer.alloc(1_048_577, 'x'),
         most: 'x\n'.repeat(20_000),
         'd/f': 'f',
+        binary: Buffer.from('\0binary'),
+        'binary and large': Buffer.alloc(9 * 1_048_576),
       }
       git.point('dev', git.commit({ files, parents: [git.head()] }))
       for (const path of ['long', 'large'])
         expect((await ann.get(`${at}/tree/dev/blame/${path}`)).body.code, path).to.equal('too_large')
       expect((await blameOf(node, 'most', 'dev')).ranges).to.have.length(1)
-      for (const path of ['d', 'nope', 'd/../long', '-h', '--contents=/etc/passwd'])
+      for (const path of ['binary', 'binary and large']) {
+        const { status, body } = await ann.get(`${at}/tree/dev/blame/${encodeURIComponent(path)}`)
+        expect([status, body.detail[0].msg], path).to.deep.equal([422, 'is no text'])
+      }
+      for (const path of ['d', 'nope', 'd/f/', 'd/../long', '-h', '--contents=/etc/passwd'])
         expect((await ann.get(`${at}/tree/dev/blame/${encodeURIComponent(path)}`)).body.code, path).to.equal(
           'file_not_found',
         )

@@ -87,6 +87,19 @@ describe('contents', () => {
       expect(alone.entities[0].hunks[0].lines[0].text).to.have.length(long.length)
     })
 
+    it('reads a file of exactly 8 MiB by its path, and both sides of one in the patch', async () => {
+      const { at, git } = await aNode()
+      const eight = Buffer.alloc(8 * 1_048_576, 'x')
+      const first = git.commit({ files: { eight }, parents: [git.head()] })
+      git.point('dev', git.commit({ files: { eight: Buffer.alloc(eight.length, 'y') }, parents: [first] }))
+      const added = await read(`${at}/commits/${first}/diff?path=eight`)
+      expect([added.truncated, added.entities[0].hunks[0].lines[0].text.length]).to.deep.equal([false, eight.length])
+      const changed = await read(`${at}/commits/dev/diff?path=eight`)
+      expect([changed.truncated, linesIn(changed.entities[0])]).to.deep.equal([true, 1])
+      const patch = await ann.get(`${at}/commits/dev/diff?path=eight`, { accept: 'text/x-diff' })
+      expect([patch.status, patch.body.length > 2 * eight.length]).to.deep.equal([200, true])
+    })
+
     it('is no patch where that would have over 32 MiB: it is never cut', async () => {
       const { at, git } = await aNode()
       // 6 MiB of text each, so that none of it is deflated.

@@ -194,6 +194,18 @@ describe('contents', () => {
       ])
     })
 
+    it('is 404 with a slash after the path, which is that of no file', async () => {
+      const node = await nodeWith({ 'd/x.md': 'x' })
+      for (const reader of ['raw', 'files', 'blame'])
+        for (const path of ['content.md/', 'd/x.md/', 'd%2Fx.md%2F', 'd/']) {
+          const { status, bytes } = await ask(`${node.at}/tree/dev/${reader}/${path}`)
+          expect([status, JSON.parse(bytes.toString()).code], `${reader}/${path}`).to.deep.equal([
+            404,
+            'file_not_found',
+          ])
+        }
+    })
+
     it('leaves no git behind where a client goes in the middle', async () => {
       const before = runningGits()
       const huge = await nodeWith({ huge: randomBytes(24 * 1_048_576) })

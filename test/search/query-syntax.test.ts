@@ -5,7 +5,15 @@ import fc from 'fast-check'
 import { parseQuestion, type QuestionParts } from '../../index/search/query-syntax.ts'
 import { growth } from './linear.ts'
 
-const nothing: QuestionParts = { text: '', phrases: [], excluded: [], titles: [], tags: [] }
+const nothing: QuestionParts = {
+  text: '',
+  phrases: [],
+  excluded: [],
+  titles: [],
+  tags: [],
+  excludedTitles: [],
+  excludedTags: [],
+}
 
 describe('query syntax', () => {
   const examples: [question: string, parts: Partial<QuestionParts>][] = [
@@ -20,7 +28,8 @@ describe('query syntax', () => {
     ['tag:a tag:"b c"', { tags: ['a', 'b c'] }],
     ['"a"b', { text: 'a b', phrases: ['a'] }],
     ['-日本 -e\u0301', { excluded: ['日本', 'e\u0301'] }],
-    ['-title:a', { excluded: ['title:a'] }],
+    ['-title:a -tag:"b c" d', { text: 'd', excludedTitles: ['a'], excludedTags: ['b c'] }],
+    ['-subtitle:a', { excluded: ['subtitle:a'] }],
     ['-node.js -a-b', { excluded: ['node.js', 'a-b'] }],
   ]
   for (const [question, parts] of examples) {
@@ -78,9 +87,9 @@ describe('query syntax', () => {
   it('never throws, loses no word and finds the same again in what it calls text', () => {
     fc.assert(
       fc.property(anyQuestion, (question) => {
-        const { text, phrases, excluded, titles, tags } = parseQuestion(question)
+        const { text, phrases, excluded, titles, tags, excludedTitles, excludedTags } = parseQuestion(question)
         const wordsIn = (part: string) => part.replace(/title:|tag:/g, ' ').match(/[\p{L}\p{N}\p{M}]+/gu) ?? []
-        const read = [text, ...excluded, ...titles, ...tags].flatMap(wordsIn)
+        const read = [text, ...excluded, ...titles, ...tags, ...excludedTitles, ...excludedTags].flatMap(wordsIn)
         expect(read.sort()).to.deep.equal([...wordsIn(question)].sort())
         for (const phrase of phrases) expect(text).to.include(phrase)
       }),
@@ -88,7 +97,7 @@ describe('query syntax', () => {
     )
   })
 
-  for (const part of ['"', '"a', '-"', '-', ' -', 'title:', 'title:"', ' tag:a', ' ', 'a', '" ']) {
+  for (const part of ['"', '"a', '-"', '-', ' -', 'title:', 'title:"', ' tag:a', '-tag:"', ' ', 'a', '" ']) {
     it(`reads 256 KiB of ${JSON.stringify(part)} in no more than its share of time`, () => {
       expect(growth(parseQuestion, part, 64 * 1_024)).to.be.below(10)
     })

@@ -1,15 +1,16 @@
-/** Similar terms beside plain Levenshtein over every term. */
+/** Similar terms beside plain distances to every term. */
 
 import { expect } from 'chai'
 import { distance } from 'fastest-levenshtein'
 import { type Extent, similarIn } from '../../index/search/similar.ts'
 import { tableOf } from '../../index/search/string-table.ts'
+import { alignment } from './plain-distance.ts'
 import { type Random, randomOf } from './random.ts'
 
 describe('terms within some edits of a word', () => {
   for (const extent of ['whole', 'beginning'] as const)
     for (const most of [1, 2])
-      it(`are those of plain Levenshtein: ${extent}, ${most}`, () => {
+      it(`are those of plain ${extent === 'whole' ? 'Levenshtein' : 'optimal string alignment'}: ${extent}, ${most}`, () => {
         const random = randomOf(most)
         const letters = random.pick([[...'abcé'], [...'abcдо語']])
         const terms = [...new Set(Array.from({ length: 4_000 }, () => wordOf(random, letters)))]
@@ -27,6 +28,20 @@ describe('terms within some edits of a word', () => {
         }
         expect(found).to.be.greaterThan(100)
       })
+
+  it('two swapped letters are one edit of what is typed, and no more are', () => {
+    for (const [one, other, edits] of [
+      ['ab', 'ba', 1],
+      ['whlae', 'whale', 1],
+      ['ca', 'abc', 3],
+      ['abcd', 'badc', 2],
+      ['a', '', 1],
+    ] as const)
+      expect(alignment(one, other), `${one} ${other}`).to.equal(edits)
+    const table = tableOf([Buffer.from('whale')])
+    expect(similarIn(table, 'whlae', 1, 'beginning')).to.deep.equal([{ rank: 0, edits: 1 }])
+    expect(similarIn(table, 'whlae', 1, 'whole')).to.deep.equal([])
+  })
 })
 
 function wordOf(random: Random, letters: readonly string[]): string {
@@ -35,5 +50,5 @@ function wordOf(random: Random, letters: readonly string[]): string {
 
 function editsOf(word: string, term: string, extent: Extent): number {
   if (extent === 'whole') return distance(word, term)
-  return Math.min(...Array.from({ length: term.length + 1 }, (_, length) => distance(word, term.slice(0, length))))
+  return Math.min(...Array.from({ length: term.length + 1 }, (_, length) => alignment(word, term.slice(0, length))))
 }

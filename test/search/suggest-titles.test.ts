@@ -1,9 +1,9 @@
 /** Titles as they are typed: which words find them, and the order, beside a search through all titles. */
 import { expect } from 'chai'
-import { distance } from 'fastest-levenshtein'
 import { mergeFrom, seal } from '../../index/search/corpus.ts'
 import { titleWords, typedWords } from '../../index/search/title-words.ts'
 import { ask, indexOf, link, note } from './notes.ts'
+import { alignment } from './plain-distance.ts'
 import { type Random, randomOf } from './random.ts'
 import { createSearchIndex, removeNode, type SearchIndex, setDocument, setEdges, suggest } from './rows-in-memory.ts'
 
@@ -211,7 +211,7 @@ function expected(nodes: ReadonlyMap<string, { title: string; degree: number }>,
 /** Whether the word is one edit from some beginning of the other, in code points. */
 function isNear(word: string, other: string): boolean {
   const letters = [...other]
-  return letters.some((_, n) => distance(word, letters.slice(0, n + 1).join('')) <= 1)
+  return letters.some((_, n) => alignment(word, letters.slice(0, n + 1).join('')) <= 1)
 }
 
 function compare(a: string, b: string): number {

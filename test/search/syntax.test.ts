@@ -34,6 +34,18 @@ const found: Record<string, string[]> = {
   'gate tag:"open water"': ['bridge'],
   'gate tag:sea -strait': ['bridge'],
   'gate tag:none': [],
+  'gate tag:SEA': ['bridge', 'gate'],
+  'tag:sea': ['bridge', 'gate'],
+  'tag:"Open Water"': ['bridge'],
+  'tag:none': [],
+  'tag:sea title:golden': ['gate'],
+  'tag:sea -strait': ['bridge'],
+  'tag:sea -"golden stone"': ['gate'],
+  'gate -tag:Sea': ['stone'],
+  '-tag:sea': ['stone', 'tower'],
+  'gate -title:golden': ['bridge'],
+  'gate -title:"golden gate"': ['bridge', 'stone'],
+  'title:golden strait': ['gate'],
   '"京タワー"': ['tower'],
   'golden -東京': ['bridge', 'gate', 'stone'],
   're: golden -': ['bridge', 'gate', 'stone'],
@@ -45,6 +57,21 @@ describe('search: the syntax of questions', () => {
     it(`finds for ${question}: ${ids.join(', ') || 'nothing'}`, () => {
       expect(matchesIn(ask(index, question)).sort()).to.deep.equal(ids)
     })
+
+  it('lists by the time of the last change where there is nothing to rank by', () => {
+    const times = ['2026-03-02', '2026-03-04', '2026-03-03', '2026-03-04', '2026-03-01'].map(
+      (day) => `${day}T00:00:00.000Z`,
+    )
+    const dated = indexOf(times.map((updatedAt, at) => note(`n${at}`, { tags: ['port'], updatedAt })))
+    const { matches, hint } = ask(dated, 'tag:Port', { top_k: 4, expansion_depth: 'deep' })
+    expect(matches.map(({ node_id, score }) => [node_id, score])).to.deep.equal([
+      ['n1', 1],
+      ['n3', 1],
+      ['n2', 1],
+      ['n0', 1],
+    ])
+    expect(hint).to.equal(undefined)
+  })
 
   it('does not bind what is reached from the matches', () => {
     const linked = indexOf(notes, [child('stone', 'gate')])
@@ -58,6 +85,7 @@ describe('search: nothing found', () => {
 
   it('says why, where that can be told', () => {
     expect(hint('xylophone')).to.equal('no_term_known')
+    expect(hint('tag:none')).to.equal(undefined)
     expect(hint('is it the which')).to.equal('only_stop_words')
     expect(hint('golden', { scope: { tags: ['none'] } })).to.equal('scope_is_empty')
     expect(hint('strait', { scope: { node_ids: ['stone'] } })).to.equal(undefined)

@@ -110,6 +110,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   getOrg: { need: 'public', attempt: () => ({}) },
   listRepositories: { need: 'public', attempt: () => ({}) },
   listCloneUrls: { need: 'public', attempt: () => ({}) },
+  exportOrg: { need: 'public', attempt: () => ({}) },
   updateOrg: { need: 'owner', attempt: () => ({ body: { name: `Atlas ${randomUUID()}` } }) },
   deleteOrg: { need: 'owner', attempt: async (world) => ({ org: await makeOrg(world, world.published) }) },
   listMembers: { need: 'reader', attempt: () => ({}) },

@@ -1,5 +1,6 @@
 /** Who wrote which lines and paragraphs of a text, when, and in which pull request. */
 import { type BlamedRange, readBlame } from '../../../gitstore/history/blame.ts'
+import { blobSize } from '../../../gitstore/objects/blob-stream.ts'
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
@@ -9,6 +10,7 @@ import { invalid, Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
 import type { FileAt } from '../at.ts'
 import { timeOf } from '../format/signatures.ts'
+import { startOf } from './blob-starts.ts'
 import { readTree } from './commit-trees.ts'
 import { type Asker, gitRead } from './git-reads.ts'
 import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
@@ -18,8 +20,6 @@ import { revisionFor } from './revisions.ts'
 /** Of a text of which lines are told. */
 const maxBytes = 1_048_576
 const maxLines = 20_000
-/** Bytes in which git looks for a NUL. */
-const sniffedBytes = 8_000
 /** Characters of a commit's first line that are told. */
 const summaryCharacters = 500
 
@@ -73,7 +73,9 @@ export async function blameFile(deps: Deps, asker: Asker, at: FileAt): Promise<I
   const ledger = access.role === null ? 'public' : node.ledger
   return immutableAnswer(`blame ${node.id} ${head} ${ledger} ${path}`, sizeOf, () =>
     gitRead(deps, asker, tooLarge, async (bounds) => {
-      const lines = linesOf(await readBlob(repo, entry.oid, maxBytes), path)
+      const size = await blobSize(repo, entry.oid)
+      if ((await startOf(repo, entry.oid, size)).includes(0)) throw invalid(['path', 'path'], 'is no text', path)
+      const lines = linesOf(await readBlob(repo, entry.oid, maxBytes))
       const ranges = lines.length === 0 ? [] : await readBlame(repo, head, path, bounds)
       const commits = await commitsOf(deps, access, ranges)
       return {
@@ -89,9 +91,8 @@ export async function blameFile(deps: Deps, asker: Asker, at: FileAt): Promise<I
   )
 }
 
-/** Without the ends of lines. @throws Refusal too_large; Invalid */
-function linesOf(bytes: Buffer, path: string): string[] {
-  if (bytes.subarray(0, sniffedBytes).includes(0)) throw invalid(['path', 'path'], 'is no text', path)
+/** Without the ends of lines. @throws Refusal too_large */
+function linesOf(bytes: Buffer): string[] {
   const lines = bytes.toString('utf8').split('\n')
   if (lines.at(-1) === '') lines.pop()
   if (lines.length > maxLines) throw new Refusal('too_large', tooLarge)

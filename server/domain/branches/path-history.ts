@@ -2,7 +2,6 @@
 import { readFilteredLog } from '../../../gitstore/history/filtered-log.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
-import { invalid } from '../../errors.ts'
 import type { NodeAccess } from '../access.ts'
 import type { Page } from '../pagination.ts'
 import { type Asker, gitRead, pathIn } from './git-reads.ts'
@@ -25,7 +24,7 @@ export function isNarrowed({ path, author, since, until }: HistoryQuery): boolea
   return [path, author, since, until].some((one) => one !== undefined)
 }
 
-/** @throws Refusal too_large, busy; Invalid: the path, a time; GitError as readFilteredLog */
+/** @throws Refusal too_large, busy; Invalid: the path; GitError as readFilteredLog */
 export async function narrowedPage(
   deps: Deps,
   asker: Asker,
@@ -47,6 +46,5 @@ function secondsOf(query: HistoryQuery, name: 'since' | 'until'): number | undef
   const text = query[name]
   if (text === undefined) return undefined
   const seconds = Date.parse(text) / 1000
-  if (Number.isNaN(seconds)) throw invalid(['query', name], 'is no time, such as 2026-01-31T12:00:00Z', text)
   return name === 'since' ? Math.ceil(seconds) : Math.floor(seconds)
 }

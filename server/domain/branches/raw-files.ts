@@ -1,7 +1,6 @@
 /** The bytes of a file at a revision, of any size, with their media type. */
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { LRUCache } from 'lru-cache'
 import { type ByteRange, blobSize, streamBlob } from '../../../gitstore/objects/blob-stream.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import { isOid, type Oid, type Repo } from '../../../gitstore/repo.ts'
@@ -11,8 +10,9 @@ import { nodeFor } from '../access.ts'
 import type { Actor } from '../actor.ts'
 import type { FileAt } from '../at.ts'
 import { openSlots } from '../slots.ts'
+import { startOf } from './blob-starts.ts'
 import { readTree } from './commit-trees.ts'
-import { mediaTypeOf, sniffedBytes } from './media-types.ts'
+import { mediaTypeOf } from './media-types.ts'
 import { revisionFor } from './revisions.ts'
 
 /** Files that are sent at once; a slow client holds its slot. */
@@ -27,9 +27,6 @@ const inSlot = openSlots({
 
 /** Bytes that the buffers of a connection take, however slow its client is: they need no slot. */
 const withoutSlot = 65_536
-
-/** The first bytes of blobs, by folder and id. */
-const starts = new LRUCache<string, Buffer>({ maxSize: 4_000_000, sizeCalculation: (start) => start.length + 300 })
 
 export interface RawFile {
   /** The last part of the path. */
@@ -82,16 +79,4 @@ async function sendParts(parts: AsyncGenerator<Uint8Array>, sink: Writable, sign
   } finally {
     await parts.return(undefined)
   }
-}
-
-async function startOf(repo: Repo, oid: Oid, size: number): Promise<Buffer> {
-  const key = `${repo.dir}:${oid}`
-  const known = starts.get(key)
-  if (known) return known
-  const parts: Buffer[] = []
-  const range = { from: 0, to: Math.min(size, sniffedBytes) }
-  for await (const part of streamBlob(repo, oid, size, range, new AbortController().signal)) parts.push(part)
-  const start = Buffer.from(Buffer.concat(parts))
-  starts.set(key, start)
-  return start
 }

@@ -1,0 +1,177 @@
+/** An organisation as a folder of Markdown that an import takes back: one note for each node, beside it the node's files. */
+import { posix } from 'node:path'
+import { GitError, isGitError, isStorageFault } from '../../../gitstore/errors.ts'
+import { pathProblem } from '../../../gitstore/names.ts'
+import { blobSize, streamBlob } from '../../../gitstore/objects/blob-stream.ts'
+import { readCommit } from '../../../gitstore/objects/commits.ts'
+import { readBlob } from '../../../gitstore/objects/objects.ts'
+import { findEntry, listFiles } from '../../../gitstore/objects/trees.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { listPlaced } from '../../../index/derived/export-queries.ts'
+import type { Deps } from '../../deps.ts'
+import type { OrgAt } from '../at.ts'
+import { jsonLimit, type NodeContent, readContent, readText } from '../format/node-format.ts'
+import { edgeIdAt, nodeFile, textFile } from '../format/paths.ts'
+import { main, nodeRepo } from '../layout.ts'
+import { type LaidNode, layOut, TakenPaths } from '../vault/export-layout.ts'
+import { type ExportedNote, headOf } from '../vault/exported-note.ts'
+import { filePath } from '../vault/file-names.ts'
+import { attachments } from '../vault/file-paths.ts'
+import { withoutEnding } from '../vault/note-names.ts'
+
+export interface ExportedFile {
+  /** From the exported folder. */
+  readonly path: string
+  /** Bytes. */
+  readonly size: number
+  /** Of the commit that it comes from, in seconds since 1970. */
+  readonly time: number
+  read(): AsyncIterable<Uint8Array>
+}
+
+export interface ExportOptions {
+  readonly signal: AbortSignal
+  /** Called now and then between two nodes: an export takes minutes. What it throws ends the export. */
+  readonly checkAccess?: () => Promise<void>
+  /** Called with a note whose repository cannot be read, which is then left out; else the fault ends the export. */
+  readonly onFault?: (path: string, fault: GitError) => void
+  /** Called before each node. */
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+/** Nodes between two calls of `checkAccess`. */
+const nodesPerCheck = 200
+
+/**
+ * The files of an export: the notes in the order of their paths, after each the files of its node that no note before it had.
+ * The places of all nodes are those of the beginning; which commit of a node is exported is fixed at its turn. A node that is
+ * deleted meanwhile is left out. Holds ids and paths of all nodes, and one note.
+ *
+ * @throws GitError as the reading functions; the signal's reason
+ */
+export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: ExportOptions): AsyncGenerator<ExportedFile> {
+  const { signal } = options
+  const nodes = new Map<string, LaidNode & { readonly createdAt: string }>()
+  for await (const rows of listPlaced(deps.index.read, orgId)) {
+    signal.throwIfAborted()
+    for (const { id, title, source, parent, created_at } of rows)
+      nodes.set(id, {
+        ...{ id, title, createdAt: created_at, parent: parent ?? undefined },
+        source: typeof source === 'string' ? source : undefined,
+      })
+  }
+  const taken = new TakenPaths()
+  const placed = [...(await layOut([...nodes.values()], taken))]
+  placed.sort(([, a], [, b]) => (a < b ? -1 : 1))
+  for (const [done, [id, path]] of placed.entries()) {
+    signal.throwIfAborted()
+    if (done > 0 && done % nodesPerCheck === 0) await options.checkAccess?.()
+    options.onProgress?.(done, placed.length)
+    const repo = nodeRepo(deps.store, orgId, id)
+    const { title = '', createdAt = '' } = nodes.get(id) ?? {}
+    try {
+      yield* filesOf({ id, path, title, time: Math.floor(Date.parse(createdAt) / 1_000) }, repo)
+    } catch (error) {
+      if (isGitError(error, 'repo_missing')) continue
+      if (!options.onFault || !(error instanceof GitError) || isStorageFault(error)) throw error
+      options.onFault(path, error)
+    }
+  }
+  options.onProgress?.(placed.length, placed.length)
+
+  async function* filesOf(node: Placed, repo: Repo): AsyncGenerator<ExportedFile> {
+    const head = readRef(repo, main)
+    const commit = head === null ? undefined : await readCommit(repo, head)
+    const tree = commit?.tree ?? null
+    const time = commit?.committer.timestamp ?? node.time
+    const content = await readContent(repo, tree)
+    const text = tree === null ? undefined : await findEntry(repo, tree, textFile)
+    const size = text?.mode === '100644' ? await blobSize(repo, text.oid) : 0
+    const [files, own] = tree === null ? [new Map<string, string>(), []] : await placeFiles(node, repo, tree, content)
+    const note: ExportedNote = {
+      id: node.id,
+      title: content.title ?? node.title,
+      tags: content.tags,
+      properties: withoutSource(content),
+      others: await otherMembers(repo, content),
+      parents: content.parents.filter(({ id }) => nodes.has(id)),
+      connections: content.connections.filter(({ target }) => nodes.has(target)),
+      files,
+      text: text && size > 0 ? text.oid : '',
+    }
+    const start = Buffer.from(headOf(note))
+    yield {
+      ...{ path: node.path, size: start.length + size, time },
+      read: async function* () {
+        yield start
+        if (text && size > 0) yield* streamBlob(repo, text.oid, size, { from: 0, to: size }, signal)
+      },
+    }
+    for (const { path, oid } of own) {
+      signal.throwIfAborted()
+      const bytes = await blobSize(repo, oid)
+      const read = () => streamBlob(repo, oid, bytes, { from: 0, to: bytes }, signal)
+      yield { path, size: bytes, time, read }
+    }
+  }
+
+  /** Where each file of the repository lies, by its path there, and those of them that no note before this one had. */
+  async function placeFiles(node: Placed, repo: Repo, tree: Oid, content: NodeContent) {
+    const places = new Map<string, string>()
+    const own: { path: string; oid: Oid }[] = []
+    let text: string | undefined
+    for (const { path, mode, oid } of await listFiles(repo, tree)) {
+      if ((mode !== '100644' && mode !== '100755') || isOwn(path) || pathProblem(path) !== undefined) continue
+      if (path.startsWith(attachments)) text ??= await readText(repo, content)
+      for (const place of filePlaces(node, path, text ?? '')) {
+        const isNew = taken.claim(place, `${oid} ${place}`)
+        if (!isNew && taken.contentAt(place) !== `${oid} ${place}`) continue
+        places.set(path, place)
+        if (isNew) own.push({ path: place, oid })
+        break
+      }
+    }
+    return [places, own] as const
+  }
+}
+
+interface Placed {
+  readonly id: string
+  readonly path: string
+  readonly title: string
+  /** Seconds since 1970. */
+  readonly time: number
+}
+
+/** Whether the front matter, or the text, says what the file says. */
+function isOwn(path: string): boolean {
+  const isEdge = edgeIdAt('parents', path) ?? edgeIdAt('connections', path)
+  return path === nodeFile || path === textFile || isEdge !== undefined
+}
+
+/**
+ * Places for a file of a node, best first. It lies beside the note, where the links of its text lead; but what an import kept
+ * of elsewhere in a vault, below `attachments/`, lies there again, unless the text names that folder.
+ */
+function* filePlaces(node: Placed, path: string, text: string): Generator<string> {
+  const folder = posix.dirname(node.path)
+  const safe = filePath(path)
+  const isFromVault = path.startsWith(attachments) && !text.includes(path) && !text.includes(encodeURI(path))
+  if (isFromVault) yield filePath(path.slice(attachments.length))
+  yield posix.join(folder, safe)
+  yield posix.join(folder, `${posix.basename(withoutEnding(node.path))}.files`, safe)
+  yield posix.join(`${node.id}.files`, safe)
+  for (let number = 2; ; number++) yield posix.join(`${node.id}.files`, String(number), safe)
+}
+
+/** Where the note lies says `source_path`. */
+function withoutSource({ properties }: NodeContent): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(properties).filter(([key]) => key !== 'source_path'))
+}
+
+async function otherMembers(repo: Repo, { jsonBlob }: NodeContent): Promise<Readonly<Record<string, unknown>>> {
+  if (jsonBlob === undefined) return {}
+  const members = JSON.parse((await readBlob(repo, jsonBlob, jsonLimit)).toString()) as object // readContent has read it so
+  return Object.fromEntries(Object.entries(members).filter(([key]) => !['title', 'tags', 'properties'].includes(key)))
+}

@@ -1,0 +1,48 @@
+/** A node as a Markdown file: front matter that says all of it that its text does not. */
+import { frontMatter, isSayable } from './front-matter-text.ts'
+import { digestOf, type NodeMembers, type StatedConnection, type StatedParent, statementKey } from './statement.ts'
+
+export interface ExportedNote extends NodeMembers {
+  readonly id: string
+  /** Further members of node.json. */
+  readonly others: Readonly<Record<string, unknown>>
+  readonly parents: readonly StatedParent[]
+  readonly connections: readonly StatedConnection[]
+  /** The path in the folder of each file of the repository, by its path there. */
+  readonly files: ReadonlyMap<string, string>
+  /** The blob id of the text, '' for none. */
+  readonly text: string
+}
+
+/** The front matter, after which the text stands as it is. */
+export function headOf(note: ExportedNote): string {
+  const { title, tags, properties, others, parents, connections, files } = note
+  const own = Object.entries(properties)
+  const sayable = own.filter(([key, value]) => !taken.has(key) && isSayable(key, value))
+  const unsayable = own.filter(([key, value]) => taken.has(key) || !isSayable(key, value))
+  const statement = {
+    ...(parents.length > 0 ? { parents: parents.map(({ id, label }) => (label === '' ? id : { id, label })) } : {}),
+    ...(connections.length > 0 ? { connections: connections.map(withoutEmptyLabel) } : {}),
+    ...(files.size > 0 ? { files: Object.fromEntries(files) } : {}),
+    // As JSON in a text, which holds what YAML cannot.
+    ...(unsayable.length > 0 ? { properties: JSON.stringify(Object.fromEntries(unsayable)) } : {}),
+    ...(Object.keys(others).length > 0 ? { node: JSON.stringify(others) } : {}),
+    // In the order in which an import reads them.
+    digest: digestOf({ title, tags, properties: Object.fromEntries([...sayable, ...unsayable]) }, note.text),
+  }
+  return frontMatter(
+    new Map<string, unknown>([
+      ['title', title],
+      ...(tags.length > 0 ? ([['tags', tags]] as const) : []),
+      ...sayable,
+      ['id', note.id],
+      [statementKey, statement],
+    ]),
+  )
+}
+
+const taken: ReadonlySet<string> = new Set(['title', 'tags', 'id', statementKey])
+
+function withoutEmptyLabel({ label, ...connection }: StatedConnection) {
+  return label === '' ? connection : { ...connection, label }
+}

@@ -1,0 +1,62 @@
+/** Names that any file system takes and an import reads back: of notes by their titles, of files by the names that they have. */
+import { pathProblem } from '../../../gitstore/names.ts'
+import { isMarkdown } from './note-names.ts'
+
+/** Bytes of a name made from a title; with an id and an ending it stays below 255. */
+const maxTitleBytes = 180
+/** Bytes of a name in a repository that is kept as it is. */
+const maxNameBytes = 240
+
+/** Devices to Windows, whatever follows a dot. Source: Naming Files, Paths, and Namespaces (Microsoft). */
+const device = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i
+/** What an import takes for the note of a folder, or leaves out. */
+const meaningful = /^(_?index|readme|node_modules)$/i
+
+/** A name without ending for a note with this title. Not unique. */
+export function noteName(title: string): string {
+  const plain = title
+    .normalize('NFC')
+    // Windows and Obsidian refuse these in names, and links cannot hold the last four.
+    .replace(/[\p{Cc}\p{Cs}/\\:*?"<>|#^[\]]+/gu, ' ')
+    .replace(/\s+/g, ' ')
+  const name = cut(plain.replace(/^[. ]+/, ''), maxTitleBytes).replace(/[. ]+$/, '')
+  return name === '' ? 'Untitled' : name.replace(device, '$1_$2').replace(meaningful, '$&_')
+}
+
+/** A path of a repository's file as one that an import does not leave out: the same where nothing is wrong with it. */
+export function filePath(path: string): string {
+  return path.split('/').map(fileName).join('/')
+}
+
+function fileName(name: string): string {
+  const safe = name.replace(/[<>:"|?*]/g, '_').replace(/[. ]+$/, (end) => '_'.repeat(end.length))
+  const isLeftOut = safe.startsWith('.') || safe === 'node_modules' || device.test(safe)
+  const kept = isLeftOut ? `_${safe}` : safe
+  if (Buffer.byteLength(kept) <= maxNameBytes) return kept
+  const ending = /\.[a-z0-9]{1,10}$/i.exec(kept)?.[0] ?? ''
+  return cut(kept, maxNameBytes - ending.length) + ending
+}
+
+/** The file that a `source_path` means: a note, or the index of a folder; undefined where it is no path that an import gives. */
+export function fileOfSource(source: string): string | undefined {
+  if (source === '.') return 'index.md'
+  const isTaken = source
+    .split('/')
+    .every((name) => !name.startsWith('.') && name !== 'node_modules' && !device.test(name))
+  if (!isTaken || source.includes('\\')) return undefined
+  const file = isMarkdown(source) ? source : `${source}/index.md`
+  return pathProblem(file) === undefined ? file : undefined
+}
+
+/** The longest beginning of at most so many bytes, of whole characters. */
+function cut(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text
+  let bytes = 0
+  let kept = ''
+  for (const letter of text) {
+    bytes += Buffer.byteLength(letter)
+    if (bytes > maxBytes) break
+    kept += letter
+  }
+  return kept
+}

@@ -1,0 +1,53 @@
+/** Writes front matter: YAML that an import reads as the same JSON, and that people can read. */
+import { Document, isScalar, Scalar, visit } from 'yaml'
+
+/** Levels of JSON that are written as YAML; an import reads some more. */
+const maxDepth = 32
+/** Characters of a name. */
+const maxKey = 200
+
+/** The head of a Markdown file, with the lines that end it. */
+export function frontMatter(members: ReadonlyMap<string, unknown>): string {
+  // Through JSON, which has no -0.
+  const values = new Map([...members].map(([key, value]) => [key, JSON.parse(JSON.stringify(value)) as unknown])) // JSON's own type
+  const document = new Document(values, { aliasDuplicateObjects: false, schema: 'core' })
+  visit(document, { Scalar: (_, node) => spell(node) })
+  const yaml = document.toString({
+    lineWidth: 0,
+    minContentWidth: 0,
+    doubleQuotedMinMultiLineLength: Number.POSITIVE_INFINITY,
+  })
+  return `---\n${yaml.replace(lineEnds, escaped)}---\n`
+}
+
+/** Whether an import reads `key: value` as it is. Text with NUL or half a character is no YAML. */
+export function isSayable(key: string, value: unknown): boolean {
+  return key !== '' && key.length <= maxKey && isPlain(key) && isSayableTo(maxDepth, value)
+}
+
+function isSayableTo(depth: number, value: unknown): boolean {
+  if (typeof value === 'string') return isPlain(value)
+  if (typeof value !== 'object' || value === null) return true
+  if (depth === 0) return false
+  return Object.entries(value).every(([key, member]) => isPlain(key) && isSayableTo(depth - 1, member))
+}
+
+function isPlain(text: string): boolean {
+  return !/\0|\p{Surrogate}/u.test(text)
+}
+
+/** What some programs take for an end of a line, or drop; it occurs in quoted texts alone. */
+const lineEnds = /[\u007f-\u009f\u2028\u2029\ufeff]/g
+const special = /[\0-\x09\x0b-\x1f\u007f-\u009f\u2028\u2029\ufeff]/
+
+function escaped(letter: string): string {
+  return `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+function spell(node: Scalar): void {
+  if (!isScalar(node)) return
+  if (typeof node.value === 'string' && special.test(node.value)) node.type = Scalar.QUOTE_DOUBLE
+  // A whole number beyond 2^53 would be read as a text.
+  if (typeof node.value === 'number' && Number.isInteger(node.value) && !Number.isSafeInteger(node.value))
+    node.format = 'EXP'
+}

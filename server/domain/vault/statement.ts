@@ -1,0 +1,41 @@
+/** What the front matter of an exported note says of its node under the key `grove`, beside title, tags and properties. */
+import { createHash } from 'node:crypto'
+
+export const statementKey = 'grove'
+
+export interface StatedParent {
+  readonly id: string
+  readonly label: string
+}
+
+export interface StatedConnection {
+  readonly id: string
+  readonly target: string
+  readonly type: string
+  readonly label: string
+}
+
+/** The members of node.json. */
+export interface NodeMembers {
+  readonly title: string
+  readonly tags: readonly string[]
+  /** Without `source_path`, which is where the note lies. */
+  readonly properties: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Short for what the text of a note and its head say: while it is the same, an import reads no tags and links out of them.
+ *
+ * @param text the blob id of the Markdown after the front matter
+ */
+export function digestOf({ title, tags, properties }: NodeMembers, text: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([title, tags, properties, text]))
+    .digest('hex')
+    .slice(0, 16)
+}
+
+/** The blob id that git gives to `bytes`. */
+export function blobId(bytes: Uint8Array): string {
+  return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
+}

@@ -1,0 +1,79 @@
+/** Which files of a folder an export wrote, and with which bytes: only those are ever replaced or removed. */
+import { appendFile, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { replaceFile } from '../../gitstore/durable.ts'
+import { isAbsent } from '../../gitstore/presence.ts'
+import { readRegular } from '../../gitstore/regular-files.ts'
+import { folded } from '../domain/vault/note-names.ts'
+
+/** Below the exported folder. Imports and Obsidian leave out what begins with a dot. */
+export const ownFolder = '.grove'
+const manifestFile = join(ownFolder, 'export.jsonl')
+/** What an export writes that has not ended yet, or never did. */
+const openFile = join(ownFolder, 'export-open.jsonl')
+
+/** Bytes: 100,000 paths of 1 KiB, and more. */
+const maxBytes = 256 * 1_048_576
+
+export interface Manifest {
+  readonly orgId: string
+  /** The SHA-256 of what was written at each path, by folded path; several where an export did not end. */
+  readonly hashes: ReadonlyMap<string, ReadonlySet<string>>
+  /** As they were written. */
+  readonly paths: readonly string[]
+}
+
+/** Undefined where the folder has none. @throws Error where it cannot be read */
+export async function readManifest(dir: string): Promise<Manifest | undefined> {
+  const hashes = new Map<string, Set<string>>()
+  const paths = new Set<string>()
+  let orgId: string | undefined
+  for (const file of [manifestFile, openFile]) {
+    const bytes = await readRegular(join(dir, file), maxBytes)
+    if (bytes === undefined) continue
+    if (typeof bytes === 'string') throw new Error(`${file} ${bytes}`)
+    for (const line of bytes.toString().split('\n')) {
+      const entry = parsed(line)
+      if (!Array.isArray(entry)) {
+        orgId ??= (entry as { org_id?: string } | undefined)?.org_id // a line that is no list is a head
+        continue
+      }
+      const [path, hash] = entry as [string, string] // what writeManifest and openManifest write
+      paths.add(path)
+      hashes.set(folded(path), (hashes.get(folded(path)) ?? new Set()).add(hash))
+    }
+  }
+  return orgId === undefined ? undefined : { orgId, hashes, paths: [...paths] }
+}
+
+/** Undefined for the last line of an export that did not end. */
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+/** Called with each file before it gets its name. */
+export type Announce = (path: string, hash: string) => Promise<void>
+
+export async function openManifest(dir: string, orgId: string): Promise<Announce> {
+  const add = (line: unknown) => appendFile(join(dir, openFile), `${JSON.stringify(line)}\n`)
+  await add(headOf(orgId))
+  return (path, hash) => add([path, hash])
+}
+
+/** @throws as replaceFile */
+export async function writeManifest(dir: string, orgId: string, files: ReadonlyMap<string, string>): Promise<void> {
+  const lines = [headOf(orgId), ...files].map((line) => `${JSON.stringify(line)}\n`)
+  await replaceFile(join(dir, manifestFile), lines.join(''))
+  await unlink(join(dir, openFile)).catch((error: unknown) => {
+    if (!isAbsent(error)) throw error
+  })
+}
+
+function headOf(orgId: string) {
+  return { export: 1, org_id: orgId }
+}

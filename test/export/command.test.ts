@@ -1,0 +1,127 @@
+/** `grove export`: into a new folder, into the same again, and what it never touches. */
+
+import { mkdir, mkdtemp, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { ann, grove, run, useService } from '../import/command.ts'
+import { filesIn } from './folders.ts'
+
+describe('the command export', () => {
+  useService()
+
+  let outer: string
+  before(async () => {
+    outer = await mkdtemp(join(tmpdir(), 'grove-export-'))
+  })
+  after(() => rm(outer, { recursive: true, force: true }))
+
+  /** An organisation with a node `Sea` and, below it, a node `Whale` with a picture. */
+  const newOrg = async (name: string) => {
+    const org = (await ann.post('/orgs', { name })).body.id
+    const sea = (await ann.post(`/orgs/${org}/nodes`, { title: 'Sea', text_content: 'Salt.\n' })).body.id
+    const whale = (await ann.post(`/orgs/${org}/nodes`, { title: 'Whale', parents: [sea] })).body.id
+    const changes = [{ action: 'put', path: 'img/whale.svg', content: '<svg/>' }]
+    await ann.post(`/orgs/${org}/nodes/${whale}/tree/main/commits`, { message: 'A picture', changes })
+    return { org, sea, whale, dir: join(outer, name) }
+  }
+  const firstLine = ({ stdout }: { stdout: string }) => stdout.split('\n')[0]
+
+  it('writes what the tar holds; again, only what has changed, and removes what is gone', async () => {
+    const { org, sea, whale, dir } = await newOrg('Ocean')
+    expect(firstLine(await run('export', 'Ocean', dir))).to.equal(
+      `Ocean (${org}) in ${dir}: 3 files written, 0 unchanged, 0 removed`,
+    )
+    const first = await filesIn(dir)
+    expect([...first.keys()]).to.deep.equal(['Sea.md', 'Sea/Whale.md', 'Sea/img/whale.svg'])
+    expect(first.get('Sea.md')?.toString().split('---\n')[2]).to.equal('Salt.\n')
+    await ann.patch(`/orgs/${org}/nodes/${sea}`, { text_content: 'Salt and water.\n' })
+    expect(await run('export', org, dir)).to.deep.include({
+      code: 0,
+      stdout: `Ocean (${org}) in ${dir}: 1 files written, 2 unchanged, 0 removed\n`,
+    })
+    await writeFile(join(dir, 'Sea', 'mine.txt'), 'mine')
+    await ann.delete(`/orgs/${org}/nodes/${whale}`)
+    expect(firstLine(await run('export', org, dir))).to.equal(
+      `Ocean (${org}) in ${dir}: 0 files written, 1 unchanged, 2 removed`,
+    )
+    expect([...(await filesIn(dir)).keys()]).to.deep.equal(['Sea.md', 'Sea/mine.txt'])
+  })
+
+  it('keeps what something else wrote, names it and ends with 1', async () => {
+    const { org, sea, whale, dir } = await newOrg('Edited')
+    await run('export', org, dir)
+    await writeFile(join(dir, 'Sea.md'), 'mine')
+    await writeFile(join(dir, 'Sea', 'img', 'whale.svg'), 'mine')
+    await writeFile(join(dir, 'Krill.md'), 'mine')
+    await ann.patch(`/orgs/${org}/nodes/${sea}`, { text_content: 'Changed here, too.\n' })
+    await ann.delete(`/orgs/${org}/nodes/${whale}`)
+    await ann.post(`/orgs/${org}/nodes`, { title: 'Krill' })
+    const first = await run('export', org, dir)
+    expect(first.code).to.equal(1)
+    const notWritten = [
+      '  Krill.md: not written: the one there was changed, or comes from elsewhere',
+      '  Sea.md: not written: the one there was changed, or comes from elsewhere',
+    ]
+    expect(first.stdout.split('\n').slice(1, -1)).to.deep.equal([
+      '3 things are wrong:',
+      ...notWritten,
+      '  Sea/img/whale.svg: kept: it is exported no more, but was changed since',
+    ])
+    const again = await run('export', org, dir)
+    expect(again.stdout.split('\n').slice(1, -1)).to.deep.equal(['2 things are wrong:', ...notWritten])
+    expect([...(await filesIn(dir)).values()].map(String)).to.deep.equal(['mine', 'mine', 'mine'])
+  })
+
+  it('follows no symbolic link', async () => {
+    const { org, whale, dir } = await newOrg('Linked')
+    await run('export', org, dir)
+    const elsewhere = join(outer, 'elsewhere')
+    await rename(join(dir, 'Sea'), elsewhere)
+    await symlink(elsewhere, join(dir, 'Sea'))
+    await rm(join(dir, 'Sea.md'))
+    await symlink(join(outer, 'nothing'), join(dir, 'Sea.md'))
+    const before = await filesIn(elsewhere)
+    await ann.delete(`/orgs/${org}/nodes/${whale}`)
+    await ann.post(`/orgs/${org}/nodes`, { title: 'Krill', properties: { source_path: 'Sea/krill.md' } })
+    const { code, stdout } = await run('export', org, dir)
+    expect(code).to.equal(1)
+    expect(stdout)
+      .to.include('Sea.md: the one there is a symbolic link')
+      .and.to.include('Sea/krill.md: Sea is no folder')
+    expect(await filesIn(elsewhere)).to.deep.equal(before)
+    expect(await readlink(join(dir, 'Sea.md'))).to.equal(join(outer, 'nothing'))
+  })
+
+  it('goes on where an export did not end', async () => {
+    const { org, sea, dir } = await newOrg('Halved')
+    await run('export', org, dir)
+    const lines = (await readFile(join(dir, '.grove', 'export.jsonl'), 'utf8')).split('\n')
+    await rm(join(dir, '.grove', 'export.jsonl'))
+    await writeFile(join(dir, '.grove', 'export-open.jsonl'), `${lines.slice(0, 2).join('\n')}\n["Sea/Wha`)
+    await ann.patch(`/orgs/${org}/nodes/${sea}`, { text_content: 'Later.\n' })
+    expect(await run('export', org, dir)).to.deep.include({
+      code: 0,
+      stdout: `Halved (${org}) in ${dir}: 1 files written, 2 unchanged, 0 removed\n`,
+    })
+  })
+
+  it('refuses a folder with anything else in it, and one that overlaps the data folder', async () => {
+    const { org, dir } = await newOrg('One')
+    const other = await newOrg('Other')
+    await mkdir(dir)
+    await writeFile(join(dir, 'mine.txt'), 'mine')
+    const said = async (...args: string[]) => {
+      const { code, stderr } = await run('export', ...args)
+      expect(code).to.equal(2)
+      return stderr
+    }
+    expect(await said(org, dir)).to.include(`${dir} is not empty, and no export: give an empty folder`)
+    expect(await run('export', other.org, other.dir)).to.include({ code: 0 })
+    expect(await said(org, other.dir)).to.include(`an export of the organisation ${other.org}`)
+    expect(await said(org, join(grove.dataDir, 'export'))).to.include('must lie beside each other')
+    expect(await said('Nowhere', join(outer, 'new'))).to.include('There is no organisation Nowhere')
+    await ann.post('/orgs', { name: 'One' })
+    expect(await said('One', join(outer, 'new'))).to.include('Several organisations are called One')
+  })
+})
