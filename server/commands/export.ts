@@ -3,7 +3,7 @@ import { readdir, realpath } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
 import { makeFolder } from '../../gitstore/durable.ts'
 import { isThere } from '../../gitstore/presence.ts'
-import { findOrgsNamed } from '../../index/derived/org-queries.ts'
+import { findOrgsNamed, type OrgRow } from '../../index/derived/org-queries.ts'
 import type { Deps } from '../deps.ts'
 import { findOrg } from '../domain/access.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
@@ -11,6 +11,7 @@ import { canonicalId } from '../domain/layout.ts'
 import { exportFiles } from '../domain/nodes/exports.ts'
 import { writeFolder } from '../export/exported-folder.ts'
 import { type Manifest, readManifest } from '../export/manifest.ts'
+import { findVaultId, makeVaultId } from '../import/vault-file.ts'
 import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
 
 /** Exit code 1 if a node could not be read, or a file of the folder was kept that no export wrote. */
@@ -33,6 +34,8 @@ export async function exportTo(call: Call, orgName: string, target: string): Pro
       },
     )
     const done = await writeFolder(dir, org.id, before, files, () => faults.length > 0)
+    // An import of the folder then finds the organisation again.
+    if (org.vault_id !== null && (await findVaultId(dir)) === undefined) await makeVaultId(dir, org.vault_id)
     progress.end()
     say(
       `${org.name} (${org.id}) in ${dir}: ${done.written} files written, ${done.unchanged} unchanged, ${done.removed} removed`,
@@ -42,7 +45,7 @@ export async function exportTo(call: Call, orgName: string, target: string): Pro
 }
 
 /** @throws UsageError */
-async function orgNamed(deps: Deps, name: string): Promise<{ readonly id: string; readonly name: string }> {
+async function orgNamed(deps: Deps, name: string): Promise<OrgRow> {
   const byId = await findOrg(deps, canonicalId(name))
   if (byId) return byId
   const [org, another] = await findOrgsNamed(deps.index.read, name)

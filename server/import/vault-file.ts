@@ -41,14 +41,14 @@ export async function findVaultId(dir: string): Promise<string | undefined> {
 /**
  * Gives the folder an id, durably; of two imports at once both answer the same.
  *
+ * @param id of the vault that the folder is an export of; else a new one
  * @throws DamagedVaultFile; GitError storage_*, and system errors, where the folder cannot be written to
  */
-export async function makeVaultId(dir: string): Promise<string> {
+export async function makeVaultId(dir: string, id: string = newId()): Promise<string> {
   const folder = join(dir, folderName)
   await makeFolder(folder)
   if (!(await lstat(folder)).isDirectory()) throw new Error(`${folderName} is not a folder`)
   const path = join(dir, vaultFile)
-  const id = newId()
   const text = `${JSON.stringify({ id })}\n`
   try {
     await writeSynced(path, text)

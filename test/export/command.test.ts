@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, readlink, rename, rm, symlink, writeFile } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { ann, grove, run, useService } from '../import/command.ts'
+import { ann, folderOf, grove, importAs, orgIn, run, useService, vault } from '../import/command.ts'
 import { filesIn } from './folders.ts'
 
 describe('the command export', () => {
@@ -91,6 +91,20 @@ describe('the command export', () => {
       .and.to.include('Sea/krill.md: Sea is no folder')
     expect(await filesIn(elsewhere)).to.deep.equal(before)
     expect(await readlink(join(dir, 'Sea.md'))).to.equal(join(outer, 'nothing'))
+  })
+
+  it('is imported again into the organisation of its vault, which changes nothing', async () => {
+    const folder = await folderOf('Vault', vault)
+    const org = orgIn(await importAs(folder))
+    const dir = join(outer, 'Elsewhere')
+    expect(await run('export', org, dir)).to.deep.include({ code: 0 })
+    const before = await filesIn(dir)
+    const again = await importAs(dir)
+    expect([orgIn(again), again.code]).to.deep.equal([org, 0])
+    expect(again.stdout).to.include('0 created')
+    expect((await ann.get(`/orgs/${org}/nodes?limit=200`)).body.total).to.equal(5)
+    expect((await run('export', org, dir)).stdout).to.include('0 files written')
+    expect(await filesIn(dir)).to.deep.equal(before)
   })
 
   it('goes on where an export did not end', async () => {

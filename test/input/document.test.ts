@@ -75,8 +75,9 @@ describe('the document, as programs read it', () => {
     expect(silent).to.deep.equal([])
   })
 
-  it('says of every GET that it has an ETag, and is 304 to who has it', () => {
-    for (const operation of operations.filter(({ method }) => method === 'get')) {
+  it('says of every GET that it has an ETag, and is 304 to who has it, but for what is made while it is read', () => {
+    const known = operations.filter(({ method, operationId }) => method === 'get' && operationId !== 'exportOrg')
+    for (const operation of known) {
       expect(answerOf(operation, '200').headers, operation.operationId).to.have.property('ETag')
       expect(answerOf(operation, '304').headers, operation.operationId).to.have.property('ETag')
     }
