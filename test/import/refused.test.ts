@@ -24,7 +24,7 @@ import {
   vault,
 } from './command.ts'
 
-/** Kills the process when it has renamed 150 things to where they belong. */
+/** Kills the process when it has renamed 20 things to where they belong. */
 const diesInTheMiddle = preload(`
   import fs from 'node:fs'
   import promises from 'node:fs/promises'
@@ -33,7 +33,7 @@ const diesInTheMiddle = preload(`
   for (const [module, name] of [[fs, 'renameSync'], [promises, 'rename']]) {
     const rename = module[name]
     module[name] = (...paths) => {
-      if (++renamed > 150) process.kill(process.pid, 'SIGKILL')
+      if (++renamed > 20) process.kill(process.pid, 'SIGKILL')
       return rename(...paths)
     }
   }
