@@ -74,10 +74,12 @@ function refuseAbove(type: PendingObject['type'], size: number, maxBytes: number
   if (size > maxBytes) throw new GitError('limit_exceeded', `A ${type} of ${size} bytes`, { size, maxBytes })
 }
 
-function readStored(repo: Repo, oid: Oid, allow: Allow): Promise<PendingObject> {
+async function readStored(repo: Repo, oid: Oid, allow: Allow): Promise<PendingObject> {
+  const near = await readSmallPack(repo, oid, 'known', allow)
+  if (near) return near
   return findStored(repo, oid, [
     () => readLoose(repo, oid, allow),
-    () => readSmallPack(repo, oid, allow),
+    () => readSmallPack(repo, oid, 'all', allow),
     async () => {
       const object = await readByGit(repo, oid, allow)
       if (object && !(await hasId(oid, object))) throw damaged(oid)

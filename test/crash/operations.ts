@@ -17,6 +17,7 @@ const operations: readonly (readonly [number, (actor: Actor) => Promise<void>])[
   [2, close],
   [4, deleteBranch],
   [2, createNode],
+  [2, writeBatch],
   [1, deleteNode],
   [1, signUp],
   [2, pushCommit],
@@ -156,6 +157,35 @@ async function createNode(actor: Actor): Promise<void> {
   node.unsure = unknown
   nodes.push(node)
   world.nodes.push(node)
+}
+
+/** New nodes, each but the first below the one before, and one of those that this client has. All are there, or none was told of. */
+async function writeBatch(actor: Actor): Promise<void> {
+  const { world, person, random, nodes } = actor
+  const own = nodes.filter(({ deleted, unsure }) => deleted === 'no' && !unsure)
+  if (own.length > 8) return
+  const fresh = Array.from({ length: 3 }, () => newOwnNode(world))
+  const items = [
+    ...fresh.map(({ id }, at) => ({
+      id,
+      title: `Node ${world.next()}`,
+      text_content: 'Whales sing',
+      parents: at === 0 ? [] : [fresh[at - 1]?.id],
+    })),
+    ...own.slice(0, 1).map(({ id }) => ({ id, tags: [`tag-${world.next()}`] })),
+  ]
+  const path = `/orgs/${world.org}/nodes/batch`
+  const { answer, unknown } = await ask(actor, 'write a batch', [200], () => person().put(path, { nodes: items }))
+  if (!answer && !unknown) return
+  const again = unknown && random() < 0.5
+  const second = again
+    ? await ask(actor, 'repeat a batch', [200], () => person().put(path, { nodes: items }))
+    : { answer, unknown }
+  for (const node of fresh) {
+    node.unsure = !second.answer
+    nodes.push(node)
+    world.nodes.push(node)
+  }
 }
 
 async function deleteNode(actor: Actor): Promise<void> {

@@ -112,6 +112,36 @@ export const operations: Readonly<Record<string, (place: Place) => Promise<Subje
       repeated: [201, 'node_exists'],
     }
   },
+  'a batch': async ({ dataDir, ann }) => {
+    const ids = Array.from({ length: 3 }, () => randomUUID())
+    const [first = ''] = ids
+    const changed = (await ann.post(`/orgs/${ann.org}/nodes`, { title: 'Parent' })).body.id
+    const nodes = [
+      ...ids.map((id, at) => ({
+        id,
+        title: `Whale ${at}`,
+        text_content: 'Whales sing',
+        parents: at === 0 ? [] : [first],
+      })),
+      { id: changed, title: 'Changed', connections: [{ target: first, id: 'first' }] },
+    ]
+    return {
+      id: first,
+      ask: (person) => person.put(`/orgs/${ann.org}/nodes/batch`, { nodes }),
+      // What is there before all of it is there is whole, and belongs to nobody who was answered.
+      state: async (person) => {
+        const found = await Promise.all(nodes.map(({ id }) => person.get(`/orgs/${ann.org}/nodes/${id}`)))
+        const isWhole = ({ status, body }: Answer, at: number) =>
+          status === 200 && body.title === nodes[at]?.title && (at === 3 || body.text_content === 'Whales sing')
+        const isOld = ({ status, body }: Answer, at: number) => (at === 3 ? body.title === 'Parent' : status === 404)
+        if (found.every(isWhole)) return 'new'
+        const broken = found.find((answer, at) => !isWhole(answer, at) && !isOld(answer, at))
+        return broken ? `between: ${broken.status} ${JSON.stringify(broken.body)}` : 'old'
+      },
+      git: gitIn({ dataDir }, ann.org, first),
+      repeated: [200],
+    }
+  },
   'the acceptance of an invitation': async ({ dataDir, living }) => {
     const bob = await signUp(living, `Bob ${randomUUID()}`)
     const org = (await bob.post('/orgs', { name: 'Atlas' })).body.id

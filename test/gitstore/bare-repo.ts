@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import type git from 'isomorphic-git'
 import { GitError } from '../../gitstore/errors.ts'
-import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
+import { newObjectBatch, type ObjectDraft } from '../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../gitstore/objects/tree-changes.ts'
 import type { Oid, Repo } from '../../gitstore/repo.ts'
 
@@ -53,7 +53,7 @@ export async function commitFiles(
   return oid
 }
 
-export async function treeOf(draft: ReturnType<typeof newObjectBatch>, files: Record<string, string>) {
+export async function treeOf(draft: ObjectDraft, files: Record<string, string>) {
   const changes = Object.entries(files).map(async ([path, text]) => ({
     path,
     blob: await draft.blob(Buffer.from(text)),

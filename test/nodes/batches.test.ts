@@ -1,12 +1,11 @@
 /** Many nodes in one request: created together, or brought to a state. */
 
-import { randomUUID } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { gitIn } from '../support/git.ts'
 import { expecting } from '../support/node.ts'
-import { ann, emptyOrg, grove, make, nodes, problem, useScene } from './scene.ts'
+import { ann, emptyOrg, grove, nodes, problem, useScene } from './scene.ts'
 
 const batch = () => `${nodes}/batch`
 
