@@ -5716,7 +5716,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "detail": "A node with this id exists",
+                     *       "detail": "A node with the id 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04 exists",
                      *       "code": "node_exists",
                      *       "request_id": "01980b00-0000-7000-8000-00000000000a"
                      *     }

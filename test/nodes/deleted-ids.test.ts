@@ -25,26 +25,26 @@ describe('the id of a deleted node', () => {
     })
   }
 
-  const taken = { status: 409, body: { detail: 'This id is taken', code: 'node_exists' } }
+  const taken = (id: string) => ({ status: 409, body: { detail: `The id ${id} is taken`, code: 'node_exists' } })
 
   it('is nobody else’s: it comes back as it was', async () => {
     const node = await newNode(grove, ann, { title: 'Whales', text_content: 'Whale song.' })
     const before = (await ann.get(node.at)).body
     await ann.delete(node.at).then(expecting(204))
-    expect(await bob.post(`/orgs/${bob.org}/nodes`, { id: node.id, title: 'Mine' })).to.deep.equal(taken)
+    expect(await bob.post(`/orgs/${bob.org}/nodes`, { id: node.id, title: 'Mine' })).to.deep.equal(taken(node.id))
     expect(await cli('restore-node', `${node.org}/${node.id}`)).to.deep.equal([
       0,
       `${node.org}/${node.id} is restored\n`,
     ])
     expect((await ann.get(node.at)).body).to.deep.equal(before)
-    expect(await bob.post(`/orgs/${bob.org}/nodes`, { id: node.id, title: 'Mine' })).to.deep.equal(taken)
+    expect(await bob.post(`/orgs/${bob.org}/nodes`, { id: node.id, title: 'Mine' })).to.deep.equal(taken(node.id))
   })
 
   it('is nobody else’s where its organisation was deleted', async () => {
     const org = (await ann.post('/orgs', { name: 'Doomed' })).body.id
     const { id } = (await ann.post(`/orgs/${org}/nodes`, { title: 'Inside' })).body
     await ann.delete(`/orgs/${org}`).then(expecting(204))
-    expect(await bob.post(`/orgs/${bob.org}/nodes`, { id, title: 'Mine' })).to.deep.equal(taken)
+    expect(await bob.post(`/orgs/${bob.org}/nodes`, { id, title: 'Mine' })).to.deep.equal(taken(id))
   })
 
   it('is free again, and leaves no row, once it is purged; searches forget it too', async () => {

@@ -120,6 +120,7 @@ export function taken(id: string): Refusal {
   return new Refusal('node_exists', `The id ${id} is taken`)
 }
 
-function known(orgId: string, id: string): Refusal {
+/** For an id used in this organisation. */
+export function known(orgId: string, id: string): Refusal {
   return new Refusal('node_exists', `A node with the id ${id} exists`, { location: `/orgs/${orgId}/nodes/${id}` })
 }

@@ -6,9 +6,9 @@ import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import { findNodeById, type NodeRow } from '../../../index/derived/node-queries.ts'
+import type { NodeRow } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
-import { Invalid, invalid, Refusal } from '../../errors.ts'
+import { Invalid, invalid } from '../../errors.ts'
 import { nodeIn, type OrgAccess, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
@@ -19,8 +19,8 @@ import { asJson, signature } from '../format/signatures.ts'
 import { readBack, tryIndexNode } from '../indexing/index-node.ts'
 import { isId, ledgerRef, main, nodeRepo } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
+import { known, refuseTaken } from './batch-creation.ts'
 import { toNode } from './nodes.ts'
-import { findTrashedElsewhere } from './trashed.ts'
 
 export interface NodeInput extends NodeFields {
   readonly text_content?: string
@@ -71,7 +71,7 @@ function refuseContent(input: NodeInput): void {
   throw new Invalid(fields.map((name) => ({ loc: ['body', name], msg, type: 'value_error' })))
 }
 
-export interface NodeSeed {
+interface NodeSeed {
   readonly id?: string
   readonly title: string
   /** The tree of the first commit; undefined leaves the node without one. */
@@ -80,8 +80,8 @@ export interface NodeSeed {
   readonly locate: (path: string) => readonly (string | number)[]
 }
 
-/** Used by `createNode` and the import. Returns the id of the new node; the index is up to date. */
-export async function createNodeFrom(
+/** Returns the id of the new node; the index is up to date. */
+async function createNodeFrom(
   deps: Deps,
   actor: Person,
   { org }: Pick<OrgAccess, 'org'>,
@@ -103,8 +103,7 @@ export async function createNodeFrom(
           await draft.commit({ tree, parents: [], author: person, committer: person, message: seed.message }),
         )
       }
-      await refuseKnown(deps, orgId, id)
-      if (seed.id !== undefined && (await findTrashedElsewhere(deps.store, orgId, new Set([id])))) throw taken()
+      if (seed.id !== undefined) await refuseTaken(deps, orgId, [id])
       return refs.set(ledgerRef, await startLedger(draft, { id, org_id: orgId, title: seed.title, created_at }, actor))
     }).catch((error: unknown) => {
       if (isGitError(error, 'repo_exists')) throw known(orgId, id)
@@ -124,18 +123,4 @@ export async function buildTree(draft: ObjectDraft, before: Oid | null, files: N
   const gone = old.filter(({ path }) => !files.has(path)).map(({ path }) => ({ path, blob: null }))
   const wanted = await Promise.all([...files].map(async ([path, bytes]) => ({ path, blob: await draft.blob(bytes) })))
   return applyChanges(draft, before, [...gone, ...wanted])
-}
-
-async function refuseKnown(deps: Deps, orgId: string, id: string): Promise<void> {
-  const row = await findNodeById(deps.index.read, id)
-  if (row) throw row.org_id === orgId ? known(orgId, id) : taken()
-}
-
-/** For an id used in another organisation: says nothing about that node. */
-function taken(): Refusal {
-  return new Refusal('node_exists', 'This id is taken')
-}
-
-function known(orgId: string, id: string): Refusal {
-  return new Refusal('node_exists', 'A node with this id exists', { location: `/orgs/${orgId}/nodes/${id}` })
 }
