@@ -32,6 +32,11 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, ['alter table org add column vault_id text'])
     },
   },
+  '007_trees': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, ['alter table node add column tree text'])
+    },
+  },
 }
 
 async function run(db: Kysely<unknown>, statements: readonly string[]): Promise<void> {

@@ -106,6 +106,12 @@ export function listNodeProperties(db: IndexDb, orgId: string) {
     .execute()
 }
 
+/** Heads and trees of main, by id. */
+export async function readMainTrees(db: IndexDb, orgId: string): Promise<Map<string, Pick<NodeRow, 'head' | 'tree'>>> {
+  const rows = await db.selectFrom('node').select(['id', 'head', 'tree']).where('org_id', '=', orgId).execute()
+  return new Map(rows.map(({ id, ...row }) => [id, row]))
+}
+
 /** What main has of these nodes. `tags` and `properties` as JSON, `text` '' where there is none. */
 export function listNodeContents(db: IndexDb, ids: readonly string[]) {
   return db

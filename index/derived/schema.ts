@@ -50,6 +50,8 @@ export interface NodeTable {
   updated_at: string
   /** The head of main that this row was read from, or null. */
   head: string | null
+  /** The tree of that commit; null where there is none, or where an older version has written the row. */
+  tree: string | null
   /** The ledger commit that the node's pull requests were read from. */
   ledger: string
   /** Compare-and-swap: every change of the node's rows adds one. */

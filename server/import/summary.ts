@@ -78,7 +78,9 @@ function changedIn({ nodes }: Plan, { created, updated, renamed, removed }: Writ
 /** Nodes whose file is gone, and how to remove them. */
 function ghostsIn({ plan, done, pruning }: Told): string[] {
   const removed = new Set(done.removed)
-  const gone = plan.gone.filter(({ path = '' }) => !removed.has(path))
+  const gone = plan.gone
+    .filter(({ path = '' }) => !removed.has(path))
+    .sort(({ path: a = '' }, { path: b = '' }) => (a < b ? -1 : 1))
   if (gone.length === 0) return []
   const named = gone.slice(0, namedAtMost)
   const more = gone.length - named.length

@@ -45,6 +45,7 @@ export async function readState(repo: Repo, ledger: Oid, head: Oid | null) {
     tags: JSON.stringify(content.tags),
     created_at,
     updated_at: commit ? laterOf(timeOf(commit.committer), created_at) : created_at,
+    tree: commit?.tree ?? null,
     content,
     text: await readText(repo, content),
   }

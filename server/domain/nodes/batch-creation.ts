@@ -48,9 +48,9 @@ export async function createAll(
   const rows: NewNodeRows[] = []
   const staged = stageRepos(orgFolder(deps.store, orgId))
   try {
-    const created_at = deps.now().toISOString()
     for (const one of nodes) {
-      const { head, row } = await stage(staged, actor, orgId, one, created_at)
+      // Lists are in this order.
+      const { head, row } = await stage(staged, actor, orgId, one, deps.now().toISOString())
       heads.set(one.node.id, head)
       rows.push(row)
       await nextTurn()

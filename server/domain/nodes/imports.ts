@@ -3,8 +3,8 @@
 import { GitError, isStorageFault } from '../../../gitstore/errors.ts'
 import { newObjectDraft, type ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
-import type { Oid } from '../../../gitstore/repo.ts'
-import { listNodeIds } from '../../../index/derived/node-queries.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { type NodeRow, readMainTrees } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Invalid, Refusal } from '../../errors.ts'
 import { orgFor } from '../access.ts'
@@ -65,12 +65,19 @@ export async function importNodes(deps: Deps, actor: Person, at: OrgAt, input: I
   const { orgId } = at
   const { nodes, removed, dryRun = false, onProgress } = input
   await orgFor(deps, actor, at, removed.length > 0 ? 'maintainer' : 'editor')
-  const there = new Set(await listNodeIds(deps.index.read, orgId))
   const problems: PathProblem[] = []
   const steps = nodes.length + removed.length
-  const statuses = dryRun
-    ? await compare(deps, orgId, nodes, there)
-    : await write(deps, actor, at, { nodes, problems, onProgress: (done) => onProgress(done, steps) })
+  const statuses = await compare(deps, orgId, nodes)
+  const changed = nodes.filter(({ id }) => statuses.get(id) !== 'unchanged')
+  if (!dryRun) {
+    const before = nodes.length - changed.length
+    const written = await write(deps, actor, at, {
+      ...{ nodes: changed, problems },
+      onProgress: (done) => onProgress(before + done, steps),
+    })
+    for (const { id } of changed) statuses.delete(id)
+    for (const [id, status] of written) statuses.set(id, status)
+  }
   const gone: string[] = []
   for (const [n, { id, path }] of removed.entries()) {
     deps.draining.throwIfAborted()
@@ -163,27 +170,38 @@ export function lostEdges(count: number): string {
   return `${count} of its edges lead to what could not be placed`
 }
 
-/** What `write` would do, but for what would be refused. */
+/**
+ * What `write` would do, but for what would be refused. The index has the tree of main, so that nodes that are as planned cost
+ * a hash of their files and a look at the ref.
+ */
 async function compare(
   deps: Deps,
   orgId: string,
   nodes: readonly ImportedNode[],
-  there: ReadonlySet<string>,
-): Promise<Statuses> {
+): Promise<Map<string, BatchOutcome['status']>> {
+  const known = await readMainTrees(deps.index.read, orgId)
   const statuses = new Map<string, BatchOutcome['status']>()
   for (const { id, files } of nodes) {
     deps.draining.throwIfAborted()
-    if (!there.has(id)) {
-      statuses.set(id, 'created')
-      continue
-    }
+    const row = known.get(id)
     const repo = nodeRepo(deps.store, orgId, id)
-    const head = readRef(repo, main)
-    const tree = head === null ? null : await readTree(repo, head)
-    const isSame = tree !== null && (await buildTree(newObjectDraft(repo, new Map()), tree, files)) === tree
-    statuses.set(id, isSame ? 'unchanged' : 'updated')
+    if (!row) statuses.set(id, 'created')
+    else statuses.set(id, (await isAsPlanned(repo, row, files)) ? 'unchanged' : 'updated')
   }
   return statuses
+}
+
+/** False where it cannot be told: what is wrong is said when it is written. */
+async function isAsPlanned(repo: Repo, row: Pick<NodeRow, 'head' | 'tree'>, files: NodeFiles): Promise<boolean> {
+  try {
+    const head = readRef(repo, main)
+    if (head === null) return false
+    const tree = head === row.head ? row.tree : null
+    return (await buildTree(newObjectDraft(repo, new Map()), null, files)) === (tree ?? (await readTree(repo, head)))
+  } catch (error) {
+    if (error instanceof GitError && !isStorageFault(error)) return false
+    throw error
+  }
 }
 
 /** @throws errors that do not concern this node alone; they end the import */
