@@ -43,7 +43,7 @@ export function remoteDestination(remote: Remote, words: readonly string[]) {
       } catch (error) {
         if (!(error instanceof RemoteRefusal) || (error.code !== 'forbidden' && !isBeyond(error))) throw error
         const who = isBeyond(error) ? beyondTokens : 'only its owners do that'
-        return `the organisation does not learn which vault fills it: ${who}. --org chooses it each time`
+        return `the organisation does not learn which vault fills it: ${who}. An owner sets it once: PATCH ${orgPath(orgId)} {"vault_id": "${vaultId}"}`
       }
     },
     knownNodes,
