@@ -22,7 +22,7 @@ export class RemoteFault extends Error {
   }
 }
 
-export interface RemoteProblem {
+interface RemoteProblem {
   readonly loc: readonly (string | number)[]
   readonly msg: string
 }

@@ -1,16 +1,15 @@
 /** A Grove elsewhere as the destination of an import, through its REST operations. */
-import pLimit from 'p-limit'
 import { type ImportInput, toldOf } from '../domain/nodes/imports.ts'
 import { guestProperty, type KnownContent, type KnownNode } from '../import/inventory.ts'
 import { nodeSchema, nodesSchema, orgSchema, orgsSchema, pagesOf } from './answers.ts'
 import { type Remote, RemoteRefusal } from './client.ts'
+import { inTurn, requestsAtOnce } from './turns.ts'
 import { writeRemotely } from './writing.ts'
-
-/** Nodes that are read at a time. */
-const readsAtOnce = 8
 
 /** What a personal access token never does, whatever its person may. */
 const beyondTokens = 'no personal access token does that'
+
+type Listed = ReturnType<typeof nodesSchema.parse>['nodes'][number]
 
 /** @param words the part of the command line that leads there */
 export function remoteDestination(remote: Remote, words: readonly string[]) {
@@ -54,23 +53,26 @@ export function remoteDestination(remote: Remote, words: readonly string[]) {
   }
 
   async function knownNodes(orgId: string, guest: string | undefined): Promise<KnownNode[]> {
-    const listed = []
+    const listed: Listed[] = []
     const path = `${orgPath(orgId)}/nodes`
     for await (const node of pagesOf(remote, path, nodesSchema, ({ nodes }) => nodes)) listed.push(node)
     known = { orgId, ids: new Set(listed.map(({ id }) => id)) }
-    const turn = pLimit(readsAtOnce)
-    return Promise.all(
-      listed.map(async ({ id, title, properties, properties_omitted = false }) => {
-        const whole = properties_omitted ? await turn(() => readNode(orgId, id)) : { properties }
-        const { source_path: place, [guestProperty]: vault } = whole?.properties ?? properties
-        return { id, title, path: typeof place === 'string' && vault === guest ? place : undefined }
-      }),
+    const whole = new Map<string, Listed['properties']>()
+    await inTurn(
+      listed.filter((node) => node.properties_omitted),
+      async ({ id }) => {
+        whole.set(id, (await readNode(orgId, id))?.properties ?? {})
+      },
     )
+    return listed.map(({ id, title, properties }) => {
+      const { source_path: place, [guestProperty]: vault } = whole.get(id) ?? properties
+      return { id, title, path: typeof place === 'string' && vault === guest ? place : undefined }
+    })
   }
 
   async function* contentsOf(orgId: string, ids: readonly string[]): AsyncGenerator<KnownContent> {
-    for (let from = 0; from < ids.length; from += readsAtOnce) {
-      const some = await Promise.all(ids.slice(from, from + readsAtOnce).map((id) => readNode(orgId, id)))
+    for (let from = 0; from < ids.length; from += requestsAtOnce) {
+      const some = await Promise.all(ids.slice(from, from + requestsAtOnce).map((id) => readNode(orgId, id)))
       for (const node of some) if (node) yield { ...node, text: node.text_content }
     }
   }

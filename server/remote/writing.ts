@@ -1,6 +1,4 @@
 /** Writes a planned folder as nodes of a Grove elsewhere: new ones in batches, changed ones by a commit each. */
-import pLimit from 'p-limit'
-import { allDone } from '../../gitstore/durable.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
 import { liesIn } from '../domain/format/paths.ts'
 import {
@@ -15,9 +13,7 @@ import { createInBatches } from './batches.ts'
 import { type Remote, type RemoteAnswer, RemoteFault, RemoteRefusal } from './client.ts'
 import { compareNode, type Difference, isNone } from './comparison.ts'
 import { changesOf, messageOf } from './items.ts'
-
-/** Requests at a time. */
-const requestsAtOnce = 8
+import { inTurn } from './turns.ts'
 
 interface Written {
   readonly statuses: Statuses
@@ -161,9 +157,4 @@ export async function writeRemotely(
   function pathOf(id: string): string {
     return `${org}/nodes/${id}`
   }
-}
-
-function inTurn<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const turn = pLimit(requestsAtOnce)
-  return allDone(items.map((item) => turn(() => work(item)))).finally(() => turn.clearQueue())
 }

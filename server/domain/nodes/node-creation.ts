@@ -71,7 +71,7 @@ function refuseContent(input: NodeInput): void {
   throw new Invalid(fields.map((name) => ({ loc: ['body', name], msg, type: 'value_error' })))
 }
 
-export interface NodeSeed {
+interface NodeSeed {
   readonly id?: string
   readonly title: string
   /** The tree of the first commit; undefined leaves the node without one. */
@@ -80,8 +80,8 @@ export interface NodeSeed {
   readonly locate: (path: string) => readonly (string | number)[]
 }
 
-/** Used by `createNode` and the import. Returns the id of the new node; the index is up to date. */
-export async function createNodeFrom(
+/** Returns the id of the new node; the index is up to date. */
+async function createNodeFrom(
   deps: Deps,
   actor: Person,
   { org }: Pick<OrgAccess, 'org'>,
