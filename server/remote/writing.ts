@@ -58,15 +58,11 @@ export async function writeRemotely(
     const message = `${error.message}; ${done} of ${nodes.length} nodes were written, and the same command continues`
     throw error instanceof RemoteFault ? new RemoteFault(message) : new RemoteRefusal(message, error.code)
   }
-  const told = nodes.flatMap(({ id, path }) => {
+  const refused = [...nodes, ...removed].flatMap(({ id, path }) => {
     const reason = problems.get(id)
     return reason === undefined ? [] : [{ path, reason }]
   })
-  const kept = removed.flatMap(({ id, path }) => {
-    const reason = problems.get(id)
-    return reason === undefined ? [] : [{ path, reason }]
-  })
-  return { statuses, removed: gone, problems: [...told, ...kept] }
+  return { statuses, removed: gone, problems: refused }
 
   /** Of those that are there. */
   async function compareAll(): Promise<Map<string, Difference>> {
