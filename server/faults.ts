@@ -3,6 +3,7 @@ import { report } from 'node:process'
 import { codeOf, GitError } from '../gitstore/errors.ts'
 import { DatabaseFault } from '../index/sqlite/database.ts'
 import { ConfigError } from './config.ts'
+import { RemoteFault } from './remote/client.ts'
 
 /** Files that the service opens before its first request. */
 const filesNeeded = 33
@@ -14,6 +15,7 @@ export function explainFault(error: unknown): string {
     error instanceof ConfigError ||
     error instanceof GitError ||
     error instanceof DatabaseFault ||
+    error instanceof RemoteFault ||
     (codeOf(error) !== undefined && 'syscall' in error)
   return isExpected ? error.message : (error.stack ?? error.message)
 }

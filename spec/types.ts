@@ -2598,6 +2598,11 @@ export interface components {
             name: components["schemas"]["DisplayName"];
             description?: components["schemas"]["OrgDescription"];
             /**
+             * Format: uuid
+             * @description The vault that `grove import` fills it from, as `.grove/vault.json` of the folder says.
+             */
+            vault_id?: string;
+            /**
              * @description Whether anyone may read it.
              * @default false
              */
@@ -2612,6 +2617,11 @@ export interface components {
         OrgChange: {
             name?: components["schemas"]["DisplayName"];
             description?: components["schemas"]["OrgDescription"];
+            /**
+             * Format: uuid
+             * @description The vault that `grove import` fills it from. It is said once: another one than the organisation has is 422.
+             */
+            vault_id?: string;
             /** @description Whether anyone may read it. */
             published?: boolean;
             /** @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. */
@@ -2800,6 +2810,8 @@ export interface components {
             text_content?: components["schemas"]["NodeText"];
             tags?: components["schemas"]["NodeTags"];
             properties?: components["schemas"]["NodeProperties"];
+            /** @description The message of the commit; without it the service writes one. */
+            message?: components["schemas"]["CommitMessage"];
             /** @description Its parents. */
             parents?: components["schemas"]["NodeName"][];
             /** @description The connections that it holds. */
@@ -2825,6 +2837,8 @@ export interface components {
             text_content?: components["schemas"]["NodeText"];
             tags?: components["schemas"]["NodeTags"];
             properties?: components["schemas"]["NodeProperties"];
+            /** @description The message of the commit; without it the service writes one. */
+            message?: components["schemas"]["CommitMessage"];
             /** @description Its parents. */
             parents?: components["schemas"]["NodeName"][];
             /** @description The connections that it holds. */

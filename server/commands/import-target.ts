@@ -1,16 +1,12 @@
 /** The organisation that an import writes to. */
 import { basename, resolve } from 'node:path'
 import { v4 as newId } from 'uuid'
-import type { Deps } from '../deps.ts'
-import type { Person } from '../domain/actor.ts'
-import { listKnownNodes } from '../domain/nodes/known-nodes.ts'
-import { adoptVault, createOrg, listOrgs, type Org, readOrg } from '../domain/orgs/orgs.ts'
 import { asLine } from '../domain/vault/line.ts'
 import type { Folder } from '../import/folder.ts'
-import { guestProperty, type KnownNode } from '../import/inventory.ts'
 import { chooseOrg, fitInto } from '../import/organisation.ts'
 import { DamagedVaultFile, findVaultId, makeVaultId, vaultFile } from '../import/vault-file.ts'
 import { UsageError } from './command.ts'
+import type { Destination } from './destination.ts'
 
 export interface Target {
   readonly id: string
@@ -33,22 +29,22 @@ interface TargetOptions {
  * Chooses the organisation, or creates it; writes the vault's id to folder and organisation where they have none. A dry run
  * writes nothing.
  *
- * @throws UsageError; Refusal org_not_found, forbidden; DamagedVaultFile; SeveralOrganisations
+ * @throws UsageError; DamagedVaultFile; SeveralOrganisations; as the destination
  */
-export async function targetOf(deps: Deps, person: Person, folder: Folder, options: TargetOptions): Promise<Target> {
+export async function targetOf(to: Destination, folder: Folder, options: TargetOptions): Promise<Target> {
   const { dryRun = false } = options
   const notes: string[] = []
   const vaultId = (await findVaultId(folder.dir)) ?? (dryRun ? newId() : await makeId(folder.dir, notes))
   const name = asLine(options.name ?? basename(resolve(folder.dir)), 200) || 'Imported'
-  const wanted = { vaultId, name, folder, nodesOf: (orgId: string) => knownNodes(deps, orgId, undefined) }
+  const wanted = { vaultId, name, folder, nodesOf: (orgId: string) => to.knownNodes(orgId, undefined) }
   const choice =
     options.org === undefined
-      ? await chooseOrg((await listOrgs(deps, person, { limit: maxOrgs, offset: 0 })).orgs, wanted)
-      : await fitInto(await readOrg(deps, person, { orgId: options.org }), wanted)
+      ? await chooseOrg(await to.listOrgs(), wanted)
+      : await fitInto(await to.readOrg(options.org), wanted)
   if (choice.note !== undefined) notes.push(choice.note)
   if (!('org' in choice)) {
     const given = vaultId === undefined ? {} : { vault_id: vaultId }
-    const { id } = dryRun ? { id: newId() } : await createOrg(deps, person, { name: choice.name, ...given })
+    const { id } = dryRun ? { id: newId() } : await to.createOrg({ name: choice.name, ...given })
     return { id, name: choice.name, isNew: true, guest: undefined, notes }
   }
   const { org, isGuest } = choice
@@ -56,17 +52,11 @@ export async function targetOf(deps: Deps, person: Person, folder: Folder, optio
     notes.push(`its name stays: --name ${name} is for a new organisation`)
   if (options.prune && vaultId === undefined && org.vault_id !== undefined)
     throw new UsageError(`--prune needs a folder that has a ${vaultFile}: the organisation may be of another vault`)
-  if (org.vault_id === undefined && vaultId !== undefined && !isGuest && !dryRun)
-    await adoptVault(deps, person, { orgId: org.id }, vaultId)
+  if (org.vault_id === undefined && vaultId !== undefined && !isGuest && !dryRun) {
+    const note = await to.adoptVault(org.id, vaultId)
+    if (note !== undefined) notes.push(note)
+  }
   return { id: org.id, name: org.name, isNew: false, guest: isGuest ? vaultId : undefined, notes }
-}
-
-/** Organisations of a person among which the vault's is looked for. */
-const maxOrgs = 10_000
-
-/** The nodes, with their paths where this vault, or the organisation's own, has made them. */
-export function knownNodes(deps: Deps, orgId: Org['id'], guest: string | undefined): Promise<KnownNode[]> {
-  return listKnownNodes(deps, orgId, { guest, guestProperty })
 }
 
 async function makeId(dir: string, notes: string[]): Promise<string | undefined> {

@@ -4,8 +4,7 @@ import { findAccountByEmail } from '../../index/credentials/accounts.ts'
 import type { Deps } from '../deps.ts'
 import { personOf } from '../domain/accounts/users.ts'
 import type { Person } from '../domain/actor.ts'
-import { type Imported, importNodes } from '../domain/nodes/imports.ts'
-import { contentsOf, takenElsewhere } from '../domain/nodes/known-nodes.ts'
+import type { Imported } from '../domain/nodes/imports.ts'
 import { UnreadableExclusions } from '../import/exclusions.ts'
 import { type Folder, listFolder } from '../import/folder.ts'
 import type { Inventory } from '../import/inventory.ts'
@@ -14,11 +13,18 @@ import { type Plan, planImport } from '../import/plan.ts'
 import { changesOf, summaryOf } from '../import/summary.ts'
 import { DamagedVaultFile } from '../import/vault-file.ts'
 import { whenChanged } from '../import/watch.ts'
+import { addressOf, readToken } from '../remote/address.ts'
+import { connectTo, RemoteRefusal } from '../remote/client.ts'
+import { remoteDestination } from '../remote/destination.ts'
 import { type Call, progressFor, requireFolder, say, UsageError, withDeps } from './command.ts'
-import { knownNodes, type Target, targetOf } from './import-target.ts'
+import type { Destination } from './destination.ts'
+import { type Target, targetOf } from './import-target.ts'
+import { localDestination } from './local-destination.ts'
 
 export interface ImportOptions {
-  readonly as: string
+  readonly as?: string
+  readonly to?: string
+  readonly tokenFile?: string
   readonly org?: string
   readonly name?: string
   readonly dryRun?: boolean
@@ -30,8 +36,7 @@ export interface ImportOptions {
 
 interface Run {
   readonly call: Call
-  readonly deps: Deps
-  readonly person: Person
+  readonly to: Destination
   readonly folder: string
   readonly options: ImportOptions
 }
@@ -40,17 +45,32 @@ interface Run {
 export async function importFolder(call: Call, folder: string, options: ImportOptions): Promise<number> {
   requireFitting(options)
   await requireFolder(folder)
-  await requireFolder(call.config.dataDir)
-  return withDeps(call, async (deps) => {
-    const run = { call, deps, person: await personFor(deps, options.as), folder, options }
+  const work = async (to: Destination) => {
+    const run = { call, to, folder, options }
     const first = await sync(run)
     for (const line of first.summary) say(line)
     return options.watch ? watch(run, first) : first.code
-  })
+  }
+  const { as = '', to, tokenFile = '' } = options
+  if (to !== undefined) return work(await elsewhere(call, to, tokenFile).catch(refuse))
+  await requireFolder(call.config.dataDir)
+  return withDeps(call, async (deps) => work(localDestination(deps, await personFor(deps, as))))
+}
+
+async function elsewhere({ signal }: Call, to: string, tokenFile: string): Promise<Destination> {
+  const [url, token] = [addressOf(to), await readToken(tokenFile)]
+  return remoteDestination(connectTo(url, token, signal), ['--to', url, '--token-file', resolve(tokenFile)])
 }
 
 /** @throws UsageError */
-function requireFitting({ prune, watch, dryRun, base, name, org }: ImportOptions): void {
+function requireFitting({ prune, watch, dryRun, base, name, org, as, to, tokenFile }: ImportOptions): void {
+  if (to === undefined && as === undefined)
+    throw new UsageError(
+      '--as says in whose name it is committed here; --to and --token-file lead to a Grove elsewhere',
+    )
+  if ((to === undefined) !== (tokenFile === undefined)) throw new UsageError('--to and --token-file go together')
+  if (to !== undefined && as !== undefined)
+    throw new UsageError('--as is for the data folder of this machine; with --to the token says who it is')
   if (watch && (prune || dryRun))
     throw new UsageError('--watch goes with neither --dry-run nor --prune: a file that is saved is gone for a moment')
   if (base !== undefined && !base.startsWith('/')) throw new UsageError(`--base ${base} does not begin with a /`)
@@ -67,24 +87,24 @@ interface Synced {
   readonly code: number
 }
 
-async function sync(run: Run, known?: Target): Promise<Synced> {
-  try {
-    return await syncOnce(run, known)
-  } catch (error) {
-    const isCallers = [UnreadableExclusions, DamagedVaultFile, SeveralOrganisations].some(
-      (kind) => error instanceof kind,
-    )
-    throw isCallers && error instanceof Error ? new UsageError(error.message) : error
-  }
+function sync(run: Run, known?: Target): Promise<Synced> {
+  return syncOnce(run, known).catch(refuse)
+}
+
+/** @throws UsageError in the place of errors that the caller can correct */
+function refuse(error: unknown): never {
+  const kinds = [UnreadableExclusions, DamagedVaultFile, SeveralOrganisations, RemoteRefusal]
+  const isCallers = kinds.some((kind) => error instanceof kind)
+  throw isCallers && error instanceof Error ? new UsageError(error.message) : error
 }
 
 /** @param known the organisation, if it was chosen before: progress is then not shown */
-async function syncOnce({ call, deps, person, folder, options }: Run, known?: Target): Promise<Synced> {
+async function syncOnce({ call, to, folder, options }: Run, known?: Target): Promise<Synced> {
   const { base, exclude = [], dryRun = false, prune = false } = options
   const listed = await listFolder(folder, { exclude, signal: call.signal })
-  const target = known ?? (await targetOf(deps, person, listed, options))
+  const target = known ?? (await targetOf(to, listed, options))
   const reading = known ? undefined : progressFor('Reading')
-  const plan = await planImport(listed, await inventoryOf(deps, target), {
+  const plan = await planImport(listed, await inventoryOf(to, target), {
     base: base && `${base.replace(/\/+$/, '')}/`,
     onProgress: (done, total) => {
       call.signal.throwIfAborted()
@@ -97,9 +117,9 @@ async function syncOnce({ call, deps, person, folder, options }: Run, known?: Ta
   const removed = prune && isWhole ? plan.gone.map(({ id, path = '' }) => ({ id, path })) : []
   const writing = known || dryRun ? undefined : progressFor('Writing')
   const input = { nodes: plan.nodes, removed, dryRun, onProgress: (n: number, all: number) => writing?.at(n, all) }
-  const done = target.isNew && dryRun ? allCreated(plan) : await importNodes(deps, person, { orgId: target.id }, input)
+  const done = target.isNew && dryRun ? allCreated(plan) : await to.write(target.id, input)
   writing?.end()
-  const pruning = prune && !isWhole ? 'unread' : commandFor(folder, options, target)
+  const pruning = prune && !isWhole ? 'unread' : commandFor(folder, to.words, options, target)
   const summary = summaryOf({ ...target, plan, done, dryRun, pruning })
   return { listed, target, plan, done, summary, code: done.problems.length + plan.left > 0 ? 1 : 0 }
 }
@@ -113,19 +133,19 @@ async function watch(run: Run, first: Synced): Promise<number> {
     const synced = await sync(run, first.target)
     listed = synced.listed
     const changes = changesOf(synced.done)
-    if (changes !== undefined) say(`${run.deps.now().toISOString()} ${changes}`)
+    if (changes !== undefined) say(`${new Date().toISOString()} ${changes}`)
   }
   call.signal.throwIfAborted()
   return 0
 }
 
-async function inventoryOf(deps: Deps, { id, guest }: Target): Promise<Inventory> {
+async function inventoryOf(to: Destination, { id, guest }: Target): Promise<Inventory> {
   return {
     orgId: id,
     ...(guest === undefined ? {} : { guest }),
-    nodes: await knownNodes(deps, id, guest),
-    contentsOf: (ids) => contentsOf(deps, ids),
-    takenElsewhere: (ids) => takenElsewhere(deps, id, ids),
+    nodes: await to.knownNodes(id, guest),
+    contentsOf: (ids) => to.contentsOf(id, ids),
+    takenElsewhere: (ids) => to.takenElsewhere(id, ids),
   }
 }
 
@@ -135,8 +155,13 @@ function allCreated({ nodes }: Plan): Imported {
 }
 
 /** The command that ends the nodes whose files are gone. */
-function commandFor(folder: string, { as, base, exclude = [] }: ImportOptions, { id }: Target): string {
-  const words = ['grove', 'import', resolve(folder), '--as', as, '--org', id]
+function commandFor(
+  folder: string,
+  leading: readonly string[],
+  { base, exclude = [] }: ImportOptions,
+  { id }: Target,
+): string {
+  const words = ['grove', 'import', resolve(folder), ...leading, '--org', id]
   if (base !== undefined) words.push('--base', base)
   for (const pattern of exclude) words.push('--exclude', pattern)
   return [...words, '--prune'].map(quoted).join(' ')

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { findAccountByEmail } from '../../index/credentials/accounts.ts'
-import { knownNodes } from '../../server/commands/import-target.ts'
+import { localDestination } from '../../server/commands/local-destination.ts'
 import { personOf } from '../../server/domain/accounts/users.ts'
 import { importNodes } from '../../server/domain/nodes/imports.ts'
 import { contentsOf, takenElsewhere } from '../../server/domain/nodes/known-nodes.ts'
@@ -37,7 +37,7 @@ describe('import: a dry run', () => {
       }
       const plan = await planImport(await listFolder(folder), {
         orgId,
-        nodes: await knownNodes(deps, orgId, undefined),
+        nodes: await localDestination(deps, person).knownNodes(orgId, undefined),
         contentsOf: (ids) => contentsOf(deps, ids),
         takenElsewhere: (ids) => takenElsewhere(deps, orgId, ids),
       })

@@ -184,7 +184,9 @@ describe('import', () => {
         expect({ code: done.code, stdout: done.stdout }).to.deep.equal({ code: 2, stdout: '' })
         return done.stderr
       }
-      expect(await stderr('import', folder)).to.equal("error: required option '--as <email>' not specified\n")
+      expect(await stderr('import', folder)).to.equal(
+        'grove: --as says in whose name it is committed here; --to and --token-file lead to a Grove elsewhere\n',
+      )
       expect(await stderr('import', '--as', 'a@b.c')).to.equal("error: missing required argument 'folder'\n")
       expect(await stderr('frobnicate')).to.equal("error: unknown command 'frobnicate'\n")
     })

@@ -23,6 +23,8 @@ export interface SentNode extends Partial<NodeFields> {
   /** What other items call it; no UUID. */
   readonly ref?: string
   readonly text_content?: string
+  /** Of the commit. */
+  readonly message?: string
   readonly parents?: readonly string[]
   readonly connections?: readonly SentConnection[]
   readonly files?: readonly Omit<Change, 'action'>[]
@@ -45,7 +47,9 @@ interface Resolved extends Omit<SentNode, 'parents' | 'connections'> {
 /** Problems of one answer. */
 const maxProblems = 100
 
-const messages = { message: 'Create node', changeMessage: 'Edit node' }
+function messagesOf({ message }: SentNode): Pick<BatchNode, 'message' | 'changeMessage'> {
+  return message === undefined ? { message: 'Create node', changeMessage: 'Edit node' } : { message }
+}
 
 /**
  * The items as the batch writes them, in their order.
@@ -59,7 +63,7 @@ export function batchNodes(sent: readonly SentNode[]): BatchNode[] {
     const loc = ['body', 'nodes', at]
     const id = ids.own[at] ?? ''
     const resolved = collect(problems, () => resolve(one, id, loc, ids.named))
-    return resolved && { id, title: one.title ?? '', ...messages, build: builderOf(resolved) }
+    return resolved && { id, title: one.title ?? '', ...messagesOf(one), build: builderOf(resolved) }
   })
   if (problems.length > 0) throw new Invalid(problems.slice(0, maxProblems))
   return nodes.filter((node) => node !== undefined)

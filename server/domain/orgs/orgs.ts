@@ -12,6 +12,7 @@ import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import { listOrgsOf } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../deps.ts'
+import { invalid } from '../../errors.ts'
 import { findOrg, orgFor, requireStill } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
@@ -37,7 +38,7 @@ export interface Org {
 
 export interface OrgInput {
   readonly name: string
-  /** Of an import alone. */
+  /** The vault that an import fills it from. */
   readonly vault_id?: string
   readonly description?: string
   readonly published?: boolean
@@ -100,11 +101,15 @@ export async function readOrg(deps: Deps, actor: Actor, at: OrgAt): Promise<Org>
   return toOrg(org, role)
 }
 
+/** @throws Refusal org_not_found, forbidden; Invalid: a vault where there is another one */
 export async function updateOrg(deps: Deps, actor: Person, at: OrgAt, input: Partial<OrgInput>): Promise<Org> {
   await orgFor(deps, actor, at, 'owner')
   await changeOrg(deps, actor, at, 'edit', (record) => {
     requireOwner(record, actor)
     const { description, ...others } = input
+    const { vault_id } = record.org
+    if (vault_id !== undefined && (input.vault_id ?? vault_id) !== vault_id)
+      throw invalid(['body', 'vault_id'], 'the organisation is of another vault', input.vault_id)
     const org = withDescription({ ...record.org, ...others }, description)
     return JSON.stringify(org) === JSON.stringify(record.org) ? record : { ...record, org }
   })

@@ -1,0 +1,33 @@
+/** What of a planned node differs from the main that a Grove elsewhere has of it. */
+import { objectId } from '../../gitstore/objects/object-format.ts'
+import type { NodeFiles } from '../domain/nodes/node-creation.ts'
+import { pagesOf, treeSchema } from './answers.ts'
+import { type Remote, RemoteRefusal } from './client.ts'
+
+/** Paths. */
+export interface Difference {
+  readonly puts: readonly string[]
+  readonly deletes: readonly string[]
+}
+
+export const isNone = ({ puts, deletes }: Difference): boolean => puts.length + deletes.length === 0
+
+/** Undefined where the node is not there. @throws as Remote.read */
+export async function compareNode(remote: Remote, node: string, files: NodeFiles): Promise<Difference | undefined> {
+  const there = new Map<string, string>()
+  try {
+    for await (const { entity_key, object_id, mode } of pagesOf(
+      remote,
+      `${node}/tree/main`,
+      treeSchema,
+      ({ entities }) => entities,
+    ))
+      there.set(entity_key, mode === '100644' ? object_id : '')
+  } catch (error) {
+    if (error instanceof RemoteRefusal && error.code === 'node_not_found') return undefined
+    throw error
+  }
+  const puts: string[] = []
+  for (const [path, bytes] of files) if (there.get(path) !== (await objectId('blob', bytes))) puts.push(path)
+  return { puts, deletes: [...there.keys()].filter((path) => !files.has(path)) }
+}
