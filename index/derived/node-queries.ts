@@ -26,11 +26,6 @@ export async function readTitles(db: IndexDb, orgId: string, ids: readonly strin
   return new Map(rows.map(({ id, title }) => [id, title]))
 }
 
-/** In any organisation. */
-export function findNodeById(db: IndexDb, nodeId: string): Promise<NodeRow | undefined> {
-  return db.selectFrom('node').selectAll().where('id', '=', nodeId).executeTakeFirst()
-}
-
 /** The organisation of each of these nodes that has a row, in any organisation. */
 export async function readOrgsOf(db: IndexDb, nodeIds: readonly string[]): Promise<Map<string, string>> {
   const orgs = new Map<string, string>()

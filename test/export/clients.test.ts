@@ -69,6 +69,7 @@ describe('the export of an organisation', () => {
   it('ends in the middle where a repository is damaged, and the log says why', async () => {
     const other = (await ann.post(`/orgs/${org}/nodes`, { title: 'Zebra', text_content: 'Striped.\n' })).body.id
     const git = gitIn(grove, org, other)
+    git.loosen()
     const blob = git.say('rev-parse', 'main:content.md')
     await rm(join(grove.dataDir, org, `${other}.git`, 'objects', blob.slice(0, 2), blob.slice(2)))
     const response = await open()
