@@ -132,10 +132,13 @@ async function symlinksAmong(
   return symlinks
 }
 
+/** Why a listed file cannot be had that is gone. */
+export const removedMeanwhile = 'cannot be read: it was removed meanwhile'
+
 /** The bytes of a listed file, 10 MiB at most, or why it cannot be had: between listing and reading it may have changed. */
 export async function readListed(dir: string, path: string): Promise<Buffer | string> {
   try {
-    return (await readRegular(join(dir, path), maxFileBytes)) ?? 'cannot be read: it was removed meanwhile'
+    return (await readRegular(join(dir, path), maxFileBytes)) ?? removedMeanwhile
   } catch (error) {
     return unreadable(error)
   }

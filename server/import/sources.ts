@@ -3,7 +3,7 @@ import type { PathProblem } from '../domain/format/path-problem.ts'
 import type { Aliases } from '../domain/vault/links.ts'
 import { folded, isMarkdown } from '../domain/vault/note-names.ts'
 import { type Document, readDocument } from './document.ts'
-import { type Folder, readListed } from './folder.ts'
+import { type Folder, readListed, removedMeanwhile } from './folder.ts'
 
 export interface Sources extends Folder {
   /** More may be found. */
@@ -26,12 +26,13 @@ export async function readSources(folder: Folder, maxBytes: number, onRead: () =
   const documents = new Map<string, Document>()
   const others: string[] = []
   const names = new Map<string, string[]>()
+  const texts = readAhead(folder.dir, folder.files.filter(isMarkdown))
   for (const file of folder.files) {
     if (!isMarkdown(file)) {
       others.push(file)
       continue
     }
-    const bytes = await readListed(folder.dir, file)
+    const { value: bytes = removedMeanwhile } = await texts.next()
     const text = typeof bytes === 'string' ? undefined : decoded(bytes)
     if (typeof bytes === 'string') lost.push({ path: file, reason: bytes })
     else if (text !== undefined && total + bytes.length > maxBytes) lost.push({ path: file, reason: beyond(maxBytes) })
@@ -52,6 +53,19 @@ export async function readSources(folder: Folder, maxBytes: number, onRead: () =
     for (const reason of document.problems) problems.push({ path: file, reason })
     for (const alias of document.aliases) names.set(folded(alias), [...(names.get(folded(alias)) ?? []), file])
   }
+}
+
+/** Files that are read at a time: one after the other, most of the time is waiting. */
+const readAtOnce = 8
+
+/** What readListed says of each, in their order. */
+async function* readAhead(dir: string, files: readonly string[]): AsyncGenerator<Buffer | string, undefined> {
+  const reads: Promise<Buffer | string>[] = []
+  for (const file of files) {
+    if (reads.length === readAtOnce) yield (await reads.shift()) ?? removedMeanwhile
+    reads.push(readListed(dir, file))
+  }
+  for (const read of reads) yield await read
 }
 
 /** Why a file is left out that would be one too many. */
