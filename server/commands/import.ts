@@ -139,11 +139,12 @@ async function watch(run: Run, first: Synced): Promise<number> {
   return 0
 }
 
-async function inventoryOf(to: Destination, { id, guest }: Target): Promise<Inventory> {
+async function inventoryOf(to: Destination, { id, guest, isNew }: Target): Promise<Inventory> {
   return {
     orgId: id,
     ...(guest === undefined ? {} : { guest }),
-    nodes: await to.knownNodes(id, guest),
+    // In a dry run a new organisation does not exist.
+    nodes: isNew ? [] : await to.knownNodes(id, guest),
     contentsOf: (ids) => to.contentsOf(id, ids),
     takenElsewhere: (ids) => to.takenElsewhere(id, ids),
   }

@@ -80,6 +80,14 @@ describe('import --to', () => {
     return state.sort((a, b) => `${a.path}`.localeCompare(`${b.path}`))
   }
 
+  it('tells in a dry run what a new organisation would have', async () => {
+    const dry = await importTo(grove.url, await folderOf('Unheard of', vault), '--dry-run')
+    expect(dry.code, dry.stderr).to.equal(0)
+    expect(dry.stdout).to.contain('Unheard of (a new organisation): 5 nodes').and.contain('\n5 created, 0 updated')
+    const { orgs } = (await ann.get('/orgs?limit=200')).body
+    expect(orgs.map(({ name }: { name: string }) => name)).to.not.include('Unheard of')
+  })
+
   it('makes what the import on the server makes; again: nothing; keeps ids, prunes, tells a dry run as the run', async () => {
     const [here, there] = [await newOrg('Here'), await newOrg('There')]
     // The ids of stated notes are of one organisation.
