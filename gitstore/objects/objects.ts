@@ -1,9 +1,9 @@
 /** Reads objects by id while other processes may repack: loose ones and those of small packs in this process, others by git. */
 
-import { readdir, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { asStorageFault, codeOf, GitError } from '../errors.ts'
-import { isThere } from '../presence.ts'
+import { asStorageFault, GitError } from '../errors.ts'
+import { isAbsent, isThere, namesIn } from '../presence.ts'
 import { isOid, type Oid, type PendingObject, type Repo } from '../repo.ts'
 import { hasCatFile, readByGit, readInfoByGit } from './cat-file.ts'
 import { type Allow, LooseDamage, readLoose, readLooseInfo } from './loose.ts'
@@ -138,10 +138,7 @@ function damaged(oid: Oid, cause?: unknown): GitError {
 /** Whether git may find the object in a pack or an alternate. Without them no git process is started. */
 async function mayHaveIt(repo: Repo, oid: Oid): Promise<boolean> {
   if (hasCatFile(repo)) return true
-  const packs = await readdir(`${repo.dir}/objects/pack`).catch((error: unknown) => {
-    if (isAbsent(error)) return []
-    throw asStorageFault(error)
-  })
+  const packs = await namesIn(`${repo.dir}/objects/pack`)
   // A repository that an operator made may use the objects of another; git follows that.
   const others = packs.some((name) => name.endsWith('.idx') && !isKnownWithout(repo, name, oid))
   return others || isThere(`${repo.dir}/objects/info/alternates`)
@@ -161,8 +158,4 @@ async function packsChanged(repo: Repo): Promise<bigint> {
     if (!isAbsent(error)) throw asStorageFault(error)
     throw new GitError('repo_missing', 'The repository does not exist', { dir: repo.dir }, { cause: error })
   }
-}
-
-function isAbsent(error: unknown): boolean {
-  return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { replaceFile } from '../../gitstore/durable.ts'
 import { isAbsent } from '../../gitstore/presence.ts'
 import { readRegular } from '../../gitstore/regular-files.ts'
+import { parseJson } from '../domain/format/json-text.ts'
 import { folded } from '../domain/vault/note-names.ts'
 
 /** Below the exported folder. Imports and Obsidian leave out what begins with a dot. */
@@ -33,7 +34,7 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
     if (bytes === undefined) continue
     if (typeof bytes === 'string') throw new Error(`${file} ${bytes}`)
     for (const line of bytes.toString().split('\n')) {
-      const entry = parsed(line)
+      const entry = parseJson(line)
       if (!Array.isArray(entry)) {
         orgId ??= (entry as { org_id?: string } | undefined)?.org_id // a line that is no list is a head
         continue
@@ -44,16 +45,6 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
     }
   }
   return orgId === undefined ? undefined : { orgId, hashes, paths: [...paths] }
-}
-
-/** Undefined for the last line of an export that did not end. */
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
 }
 
 /** Called with each file before it gets its name. */

@@ -5,8 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Request, Response } from 'express'
 import { type Pack, pack } from 'tar-stream'
 import type { ExportedFile } from '../domain/nodes/exports.ts'
-import { ClientGone } from '../errors.ts'
-import { watchClient } from './client-clock.ts'
+import { readingSignal } from './client-clock.ts'
 import type { Archive } from './responses.ts'
 
 /** Seconds since 1970 that the header holds in every reader: up to the year 2038. */
@@ -25,26 +24,21 @@ export async function sendArchive(req: Request, res: Response, { content }: Arch
     res.status(200).end()
     return
   }
-  const gone = new AbortController()
-  res.once('close', () => gone.abort(new ClientGone()))
-  watchClient(req, res, () => {
-    if (res.headersSent) req.socket.resetAndDestroy()
-    gone.abort(new ClientGone())
-  })
+  const gone = readingSignal(req, res)
   const write = async (files: AsyncGenerator<ExportedFile>) => {
     try {
       const first = await files.next()
       for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
       res.status(200)
-      await writeTar(first, files, res, gone.signal)
+      await writeTar(first, files, res, gone)
     } finally {
       await files.return(undefined)
     }
   }
   try {
-    await content.send(write, gone.signal)
+    await content.send(write, gone)
   } catch (error) {
-    throw gone.signal.aborted ? gone.signal.reason : error
+    throw gone.aborted ? gone.reason : error
   }
 }
 

@@ -1,6 +1,7 @@
-/** Ends git requests with a slow client. The service's own time does not count. */
+/** Ends long requests with a slow client, those of git and those of files. The service's own time does not count. */
 
 import type { Request, Response } from 'express'
+import { ClientGone } from '../errors.ts'
 
 /** Milliseconds between two checks of a connection. */
 const checkIntervalMs = 15_000
@@ -42,6 +43,20 @@ export function watchClient(req: Request, res: Response, leave: () => void): voi
   }
   const arm = () => setTimeout(look, checkIntervalMs).unref()
   arm()
+}
+
+/**
+ * Aborted with `ClientGone` once the response has ended, or the client is gone, silent or too slow: such a client is cut off in
+ * the middle of what it reads.
+ */
+export function readingSignal(req: Request, res: Response): AbortSignal {
+  const gone = new AbortController()
+  res.once('close', () => gone.abort(new ClientGone()))
+  watchClient(req, res, () => {
+    if (res.headersSent) req.socket.resetAndDestroy()
+    gone.abort(new ClientGone())
+  })
+  return gone.signal
 }
 
 /** Whether the client has to act: to send more of the body, or to read more of the response. */

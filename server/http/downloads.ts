@@ -1,8 +1,8 @@
 /** Sends files as bytes: whole or a range, and never as anything that a browser runs. */
 
 import type { Request, Response } from 'express'
-import { ClientGone, Refusal } from '../errors.ts'
-import { watchClient } from './client-clock.ts'
+import { Refusal } from '../errors.ts'
+import { readingSignal } from './client-clock.ts'
 import type { Download } from './responses.ts'
 
 /** Nothing in the file is loaded, run or submitted, whatever a browser takes it for. Source: CSP Level 3, 6.3.2. */
@@ -42,16 +42,11 @@ export async function sendDownload(req: Request, res: Response, { file }: Downlo
     res.end()
     return
   }
-  const gone = new AbortController()
-  res.once('close', () => gone.abort(new ClientGone()))
-  watchClient(req, res, () => {
-    if (res.headersSent) req.socket.resetAndDestroy()
-    gone.abort(new ClientGone())
-  })
+  const gone = readingSignal(req, res)
   try {
-    await file.send(res, { from, to }, gone.signal)
+    await file.send(res, { from, to }, gone)
   } catch (error) {
-    if (gone.signal.aborted) throw gone.signal.reason
+    if (gone.aborted) throw gone.reason
     if (!res.headersSent) forget(res, [...Object.keys(headers), 'Content-Range', 'Content-Type', 'Content-Length'])
     throw error
   }

@@ -7,6 +7,7 @@ import { makeFolder, replaceFile, syncDirectory, writeSynced } from '../../gitst
 import { codeOf } from '../../gitstore/errors.ts'
 import { isAbsent } from '../../gitstore/presence.ts'
 import { readRegular } from '../../gitstore/regular-files.ts'
+import { parseJson } from '../domain/format/json-text.ts'
 import { isId } from '../domain/layout.ts'
 
 const folderName = '.grove'
@@ -33,7 +34,7 @@ export async function findVaultId(dir: string): Promise<string | undefined> {
   })
   if (bytes === undefined || bytes.length === 0) return undefined
   if (typeof bytes === 'string') throw new DamagedVaultFile(bytes)
-  const { data } = vaultSchema.safeParse(parsed(bytes.toString()))
+  const { data } = vaultSchema.safeParse(parseJson(bytes.toString()))
   if (!data) throw new DamagedVaultFile('has no UUID as its "id"')
   return data.id
 }
@@ -60,14 +61,5 @@ export async function makeVaultId(dir: string, id: string = newId()): Promise<st
     if (known !== undefined) return known
     await replaceFile(path, text)
     return id
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
   }
 }

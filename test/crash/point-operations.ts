@@ -128,7 +128,7 @@ export const operations: Readonly<Record<string, (place: Place) => Promise<Subje
     return {
       id: first,
       ask: (person) => person.put(`/orgs/${ann.org}/nodes/batch`, { nodes }),
-      // What is there before all of it is there is whole, and belongs to nobody who was answered.
+      // A crash may leave some of the nodes, each whole; the batch was not acknowledged.
       state: async (person) => {
         const found = await Promise.all(nodes.map(({ id }) => person.get(`/orgs/${ann.org}/nodes/${id}`)))
         const isWhole = ({ status, body }: Answer, at: number) =>

@@ -3,8 +3,18 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
-import { exportTo, importFrom, newOrg, stateOf, write } from './there-and-back.ts'
+import {
+  ann,
+  annThere,
+  exportTo,
+  here,
+  importFrom,
+  newOrg,
+  stateOf,
+  there,
+  useTwoServices,
+  write,
+} from './there-and-back.ts'
 
 const json = (value: unknown) => Buffer.from(`${JSON.stringify(value, null, 2)}\n`)
 
@@ -138,21 +148,7 @@ const org = fc.array(node, { minLength: 1, maxLength: 8 }).map((list) => {
 })
 
 describe('an export that is imported', () => {
-  let here: Grove
-  let there: Grove
-  let ann: PersonClient
-  let annThere: PersonClient
-
-  before(async () => {
-    here = await startGrove()
-    there = await startGrove()
-    ann = await signUp(here, 'Ann')
-    annThere = await signUp(there, 'Ann')
-  })
-  after(async () => {
-    await here.close()
-    await there.close()
-  })
+  useTwoServices()
 
   it('elsewhere is the same nodes, and exported again the same bytes', async () => {
     await fc.assert(

@@ -16,8 +16,30 @@ import { listFolder } from '../../server/import/folder.ts'
 import { guestProperty } from '../../server/import/inventory.ts'
 import { planImport } from '../../server/import/plan.ts'
 import { gitIn } from '../support/git.ts'
-import type { Grove, PersonClient } from '../support/grove.ts'
+import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { filesIn } from './folders.ts'
+
+export let here: Grove
+
+export let there: Grove
+
+export let ann: PersonClient
+
+export let annThere: PersonClient
+
+/** Two services of its own for each file, with Ann in both. */
+export function useTwoServices(): void {
+  before(async () => {
+    here = await startGrove()
+    there = await startGrove()
+    ann = await signUp(here, 'Ann')
+    annThere = await signUp(there, 'Ann')
+  })
+  after(async () => {
+    await here.close()
+    await there.close()
+  })
+}
 
 export async function newOrg(person: PersonClient, name = 'Garden'): Promise<string> {
   return (await person.post('/orgs', { name })).body.id

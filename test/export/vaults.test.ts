@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
-import { exportTo, importFrom, newOrg, stateOf } from './there-and-back.ts'
+import { ann, annThere, exportTo, here, importFrom, newOrg, stateOf, there, useTwoServices } from './there-and-back.ts'
 
 const name = fc.constantFrom('a', 'A', 'b', 'index', 'README', 'é', 'e\u0301', 'What?', 'two words', '语', 'x.y')
 const path = fc
@@ -50,21 +49,10 @@ const vault = fc
 type Files = Readonly<Record<string, string>>
 
 describe('a vault that is imported', () => {
-  let here: Grove
-  let there: Grove
-  let ann: PersonClient
-  let annThere: PersonClient
+  useTwoServices()
   const folders: string[] = []
 
-  before(async () => {
-    here = await startGrove()
-    there = await startGrove()
-    ann = await signUp(here, 'Ann')
-    annThere = await signUp(there, 'Ann')
-  })
   after(async () => {
-    await here.close()
-    await there.close()
     for (const folder of folders) await rm(folder, { recursive: true, force: true })
   })
 

@@ -1,25 +1,13 @@
 /** What the deletion of a branch means for pull requests, whichever door it comes through. */
 
 import { expect } from 'chai'
-import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { remoteUrl } from '../support/desk.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { ann, desk, grove, useScene } from './scene.ts'
 
 describe('git: a branch that is deleted', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let desk: Desk
+  useScene()
   let clones = 0
-
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    desk = await newDesk()
-  })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
 
   const doors: Record<string, (node: TestNode, branch: string) => Promise<unknown>> = {
     'over REST': (node, branch) => ann.delete(`${node.at}/branches/${branch}`).then(expecting(204)),

@@ -1,24 +1,16 @@
 /** What a newcomer's git is told where it takes another way than Grove's. */
 
 import { expect } from 'chai'
-import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { remoteUrl } from '../support/desk.ts'
+import { client } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { ann, desk, grove, useScene } from './scene.ts'
 
 describe('git: first steps', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let desk: Desk
+  useScene()
 
   before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    desk = await newDesk()
     await desk.done('git init -q -b master mine; cd mine; echo Whales > content.md; git add .; git commit -q -m First')
-  })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
   })
 
   /** What git shows of a push to a new node without commits. */

@@ -1,23 +1,16 @@
 /** Pushes of many refs: each is judged for itself, and those that may move do so together. */
 
 import { expect } from 'chai'
-import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { remoteUrl } from '../support/desk.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { ann, desk, grove, useScene } from './scene.ts'
 
 const count = 60
 
 describe('git: a push of many refs', () => {
-  let grove: Grove
-  let ann: PersonClient
+  useScene()
   let node: TestNode
-  let desk: Desk
 
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    desk = await newDesk()
-  })
   beforeEach(async () => {
     node = await newNode(grove, ann)
     const REMOTE = remoteUrl(grove, node.org, node.id, ann.session.accessToken)
@@ -27,10 +20,6 @@ describe('git: a push of many refs', () => {
       git update-ref --stdin < refs; rm refs`,
       { REMOTE },
     )
-  })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
   })
 
   const heads = () => node.git.lines('for-each-ref', '--format=%(refname:short)', 'refs/heads').length

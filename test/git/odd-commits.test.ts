@@ -1,9 +1,9 @@
 /** Valid commits with unusual times, encodings, names and messages. */
 
 import { expect } from 'chai'
-import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { remoteUrl } from '../support/desk.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { ann, desk, grove, useScene } from './scene.ts'
 
 interface Raw {
   readonly parents?: readonly string[]
@@ -15,19 +15,7 @@ interface Raw {
 }
 
 describe('odd commits', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let desk: Desk
-
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    desk = await newDesk()
-  })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  useScene()
 
   /** The bytes of a commit of main's tree. */
   function content(node: TestNode, { parents = [node.git.head()], message = 'Odd\n', ...raw }: Raw): Buffer {

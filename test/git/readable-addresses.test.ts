@@ -3,24 +3,13 @@
 import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
-import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { remoteUrl } from '../support/desk.ts'
+import { client, signUp, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { ann, desk, grove, useScene } from './scene.ts'
 
 describe('git: readable addresses', () => {
-  let grove: Grove
-  let ann: PersonClient
-  let desk: Desk
-
-  before(async () => {
-    grove = await startGrove()
-    ann = await signUp(grove, 'Ann')
-    desk = await newDesk()
-  })
-  after(async () => {
-    await desk.remove()
-    await grove.close()
-  })
+  useScene()
 
   const signedIn = (url: string) => url.replace('://', `://git:${ann.session.accessToken}@`)
   const make = async (title: string, text_content = 'Of the sea.\n') => newNode(grove, ann, { title, text_content })

@@ -67,7 +67,9 @@ export function at({ nodes }: Plan, path: string): PlannedNode {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of any shape
-export function nodeJson(node: PlannedNode): any /* tests compare it whole */ {
+type Json = any // tests compare it whole
+
+export function nodeJson(node: PlannedNode): Json {
   return JSON.parse(node.files.get('node.json')?.toString() ?? '')
 }
 

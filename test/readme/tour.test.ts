@@ -150,6 +150,8 @@ async function tour(readme: string, folder: string, url: string): Promise<string
 const endOfBlock = '=== end of block ===\n'
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever jq printed
-function jsonOf(text = ''): any[] /* the tour says what it expects */ {
+type Json = any // the tour says what it expects
+
+function jsonOf(text = ''): Json[] {
   return JSON.parse(execFileSync(process.execPath, [jq, '-s', '.'], { input: text }).toString())
 }

@@ -190,7 +190,7 @@ export interface Answer {
   readonly status: number
   /** The JSON without its `request_id`, the text of what is no JSON, undefined for nothing. */
   // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects
-  readonly body: any
+  readonly body: any // of any shape: the spec has one for each operation
   readonly headers: Headers
 }
 

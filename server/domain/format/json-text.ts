@@ -1,5 +1,15 @@
-/** JSON source text, where parsing would lose information. The texts are valid JSON. */
+/** JSON source text: parsed, and where parsing would lose information. */
 import { excerpt } from './excerpt.ts'
+
+/** Undefined for what is no JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
 
 /** A member of the outermost object: the start of its name, and the range of its value. */
 export interface Member {

@@ -91,8 +91,8 @@ async function nodesAmong(
 }
 
 /**
- * Walks up from the nodes of the batch, depth first: those that move by their new parents, all others by their rows. A circle
- * without a new edge was there before and is nobody's fault here.
+ * Walks up from the nodes of the batch, depth first: those that move by their new parents, all others by their rows. Reports
+ * only circles that contain a new edge.
  */
 async function orderByParents(
   db: IndexDb,

@@ -82,9 +82,9 @@ async function withoutTrashed(batch: Batch, fresh: readonly Item[]): Promise<rea
 }
 
 /**
- * Tells of an item that cannot be written.
+ * Reports an item that cannot be written to `refused`.
  *
- * @throws the error where nobody is to be told, or where it concerns more than the item
+ * @throws the error itself, if there is no `refused` or if the error does not concern this item alone
  */
 export function leaveOut({ options: { refused, locate }, lost }: Batch, at: number, id: string, error: unknown): void {
   const isOfItem =

@@ -97,7 +97,7 @@ async function writeSlice(batch: Batch, all: readonly Built[]): Promise<void> {
   deps.log.debug({ orgId: access.org.id, nodes: all.length, changed: changed.length }, 'a batch was written')
 }
 
-/** Leaves out what breaks a rule, as often as that makes others break one. @throws Invalid where nobody is to be told of it */
+/** Leaves out the items that break a rule, until no item breaks one. @throws Invalid if there is no `refused` */
 async function judge(
   batch: Batch,
   all: readonly Built[],

@@ -66,7 +66,7 @@ async function write(
   })
 }
 
-/** Repeated, such an item would make a node each time, and nobody could say which. @throws Invalid */
+/** An item without id and ref would create another node each time the batch is repeated. @throws Invalid */
 function refuseNameless(sent: readonly SentNode[]): void {
   const msg = 'Send the id of the node, or a ref for a new one'
   const nameless = sent.flatMap(({ id, ref }, at) => (id === undefined && ref === undefined ? [at] : []))

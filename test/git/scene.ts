@@ -1,0 +1,23 @@
+/** What the stories of git clients share: a service, a person, and a desk with git. */
+
+import { type Desk, newDesk } from '../support/desk.ts'
+import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+
+export let grove: Grove
+
+export let ann: PersonClient
+
+export let desk: Desk
+
+/** A service and a desk of its own for each file. */
+export function useScene(): void {
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+    desk = await newDesk()
+  })
+  after(async () => {
+    await desk.remove()
+    await grove.close()
+  })
+}
