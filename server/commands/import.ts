@@ -103,8 +103,10 @@ async function syncOnce({ call, to, folder, options }: Run, known?: Target): Pro
   const { base, exclude = [], dryRun = false, prune = false } = options
   const listed = await listFolder(folder, { exclude, signal: call.signal })
   const target = known ?? (await targetOf(to, listed, options))
+  // In a dry run a new organisation is not made.
+  const isThere = !(target.isNew && dryRun)
   const reading = known ? undefined : progressFor('Reading')
-  const plan = await planImport(listed, await inventoryOf(to, target), {
+  const plan = await planImport(listed, await inventoryOf(to, target, isThere), {
     base: base && `${base.replace(/\/+$/, '')}/`,
     onProgress: (done, total) => {
       call.signal.throwIfAborted()
@@ -117,7 +119,7 @@ async function syncOnce({ call, to, folder, options }: Run, known?: Target): Pro
   const removed = prune && isWhole ? plan.gone.map(({ id, path = '' }) => ({ id, path })) : []
   const writing = known || dryRun ? undefined : progressFor('Writing')
   const input = { nodes: plan.nodes, removed, dryRun, onProgress: (n: number, all: number) => writing?.at(n, all) }
-  const done = target.isNew && dryRun ? allCreated(plan) : await to.write(target.id, input)
+  const done = isThere ? await to.write(target.id, input) : allCreated(plan)
   writing?.end()
   const pruning = prune && !isWhole ? 'unread' : commandFor(folder, to.words, options, target)
   const summary = summaryOf({ ...target, plan, done, dryRun, pruning })
@@ -139,12 +141,11 @@ async function watch(run: Run, first: Synced): Promise<number> {
   return 0
 }
 
-async function inventoryOf(to: Destination, { id, guest, isNew }: Target): Promise<Inventory> {
+async function inventoryOf(to: Destination, { id, guest }: Target, isThere: boolean): Promise<Inventory> {
   return {
     orgId: id,
     ...(guest === undefined ? {} : { guest }),
-    // In a dry run a new organisation does not exist.
-    nodes: isNew ? [] : await to.knownNodes(id, guest),
+    nodes: isThere ? await to.knownNodes(id, guest) : [],
     contentsOf: (ids) => to.contentsOf(id, ids),
     takenElsewhere: (ids) => to.takenElsewhere(id, ids),
   }

@@ -72,6 +72,8 @@ describe('import --watch', () => {
         'e.md',
         'y',
       ])
+    } catch (error) {
+      throw new Error(`The import said:\n${watching.said.stdout}${watching.said.stderr}`, { cause: error })
     } finally {
       watching.child.kill('SIGKILL')
     }
