@@ -1,6 +1,8 @@
 /** `grove import`: a folder of Markdown becomes an organisation, or is brought up to date in one. */
 import { resolve } from 'node:path'
+import { GitError } from '../../gitstore/errors.ts'
 import { findAccountByEmail } from '../../index/credentials/accounts.ts'
+import { DatabaseFault } from '../../index/sqlite/database.ts'
 import type { Deps } from '../deps.ts'
 import { personOf } from '../domain/accounts/users.ts'
 import type { Person } from '../domain/actor.ts'
@@ -10,11 +12,12 @@ import { type Folder, listFolder } from '../import/folder.ts'
 import type { Inventory } from '../import/inventory.ts'
 import { SeveralOrganisations } from '../import/organisation.ts'
 import { type Plan, planImport } from '../import/plan.ts'
+import type { Progress } from '../import/progress.ts'
 import { changesOf, summaryOf } from '../import/summary.ts'
 import { DamagedVaultFile } from '../import/vault-file.ts'
 import { whenChanged } from '../import/watch.ts'
 import { addressOf, readToken } from '../remote/address.ts'
-import { connectTo, RemoteRefusal } from '../remote/client.ts'
+import { connectTo, RemoteFault, RemoteRefusal } from '../remote/client.ts'
 import { remoteDestination } from '../remote/destination.ts'
 import { type Call, progressFor, requireFolder, say, UsageError, withDeps } from './command.ts'
 import type { Destination } from './destination.ts'
@@ -33,6 +36,9 @@ export interface ImportOptions {
   readonly base?: string
   readonly exclude?: readonly string[]
 }
+
+/** How often a folder is listed and read, if files go away in between. */
+const readings = 3
 
 interface Run {
   readonly call: Call
@@ -99,20 +105,21 @@ function refuse(error: unknown): never {
 }
 
 /** @param known the organisation, if it was chosen before: progress is then not shown */
-async function syncOnce({ call, to, folder, options }: Run, known?: Target): Promise<Synced> {
-  const { base, exclude = [], dryRun = false, prune = false } = options
-  const listed = await listFolder(folder, { exclude, signal: call.signal })
+async function syncOnce(run: Run, known?: Target): Promise<Synced> {
+  const { call, to, folder, options } = run
+  const { exclude = [], dryRun = false, prune = false } = options
+  const list = () => listFolder(folder, { exclude, signal: call.signal })
+  let listed = await list()
   const target = known ?? (await targetOf(to, listed, options))
   // In a dry run a new organisation is not made.
   const isThere = !(target.isNew && dryRun)
+  const inventory = await inventoryOf(to, target, isThere)
   const reading = known ? undefined : progressFor('Reading')
-  const plan = await planImport(listed, await inventoryOf(to, target, isThere), {
-    base: base && `${base.replace(/\/+$/, '')}/`,
-    onProgress: (done, total) => {
-      call.signal.throwIfAborted()
-      reading?.at(done, total)
-    },
-  })
+  let plan = await planOf(run, listed, inventory, reading)
+  for (let again = 1; plan.isStale && again < readings; again++) {
+    listed = await list()
+    plan = await planOf(run, listed, inventory, reading)
+  }
   reading?.end()
   // What could not be listed may have been moved there.
   const isWhole = listed.lost.length === 0
@@ -126,19 +133,42 @@ async function syncOnce({ call, to, folder, options }: Run, known?: Target): Pro
   return { listed, target, plan, done, summary, code: done.problems.length + plan.left > 0 ? 1 : 0 }
 }
 
-async function watch(run: Run, first: Synced): Promise<number> {
+function planOf({ call, options: { base } }: Run, listed: Folder, inventory: Inventory, reading: Progress | undefined) {
+  return planImport(listed, inventory, {
+    base: base && `${base.replace(/\/+$/, '')}/`,
+    onProgress: (done, total) => {
+      call.signal.throwIfAborted()
+      reading?.at(done, total)
+    },
+  })
+}
+
+async function watch(run: Run, { listed, target, done }: Synced): Promise<number> {
   const { call, folder } = run
+  const watched = { folders: listed.folders, isBehind: done.problems.length > 0 }
+  const tell = (words: string) => say(`${new Date().toISOString()} ${words}`)
   say(`Watching ${folder}`)
-  let { listed } = first
-  for await (const note of whenChanged(listed.dir, () => listed.folders, call.signal)) {
+  for await (const note of whenChanged(listed.dir, watched, call.signal)) {
     if (note !== undefined) say(note)
-    const synced = await sync(run, first.target)
-    listed = synced.listed
-    const changes = changesOf(synced.done)
-    if (changes !== undefined) say(`${new Date().toISOString()} ${changes}`)
+    try {
+      const synced = await sync(run, target)
+      watched.folders = synced.listed.folders
+      watched.isBehind = synced.done.problems.length > 0 || synced.plan.isStale
+      const changes = changesOf(synced.done)
+      if (changes !== undefined) tell(changes)
+    } catch (error) {
+      if (call.signal.aborted || !mayPass(error)) throw error
+      watched.isBehind = true
+      tell(`nothing imported, tried again later: ${error.message}`)
+    }
   }
   call.signal.throwIfAborted()
   return 0
+}
+
+/** What may be well without anybody's doing: locks held by others, a disk, a network. */
+function mayPass(error: unknown): error is GitError | DatabaseFault | RemoteFault {
+  return error instanceof GitError || error instanceof DatabaseFault || error instanceof RemoteFault
 }
 
 async function inventoryOf(to: Destination, { id, guest }: Target, isThere: boolean): Promise<Inventory> {

@@ -7,7 +7,7 @@ import { type Attached, spread } from './attachments.ts'
 import { type Canvas, isCanvas, readCanvas } from './canvas.ts'
 import { type Connections, followLinks } from './connections.ts'
 import type { Document } from './document.ts'
-import { type Folder, readListed } from './folder.ts'
+import { type Folder, readListed, removedMeanwhile } from './folder.ts'
 import { identify } from './identity.ts'
 import type { Inventory, KnownNode } from './inventory.ts'
 import { nodeFiles } from './node-files.ts'
@@ -43,6 +43,8 @@ export interface Plan {
   problems: PathProblem[]
   /** How many files or folders of these are left out whole. */
   left: number
+  /** A listed file was gone when it was to be read: it may lie where it was not listed, or twice in the list. */
+  isStale: boolean
   counts: {
     files: number
     nodes: number
@@ -129,6 +131,7 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
     ...(foundBase === undefined ? {} : { foundBase }),
     problems,
     left: lost.length,
+    isStale: lost.some(({ reason }) => reason === removedMeanwhile),
     counts: {
       files: folder.files.length,
       nodes: planned.length,

@@ -9,24 +9,33 @@ import { isAbsent } from '../../gitstore/presence.ts'
 
 /** From the last change until it is told: an editor may still be writing. */
 const quietMs = 500
-/** Where the system has no more watches. */
+/** Where the system has no more watches, or the last turn has left something; then doubled with each further turn. */
 const lookAgainMs = 10_000
+const longestMs = 300_000
+
+/** What the caller knows of it; read again after each turn. */
+interface Watched {
+  /** From `dir`. */
+  readonly folders: readonly string[]
+  /** The last turn has left something undone that another one may do. */
+  readonly isBehind: boolean
+}
 
 /**
  * Yields each time that something has changed and half a second has passed since; a sentence where that cannot be known any
- * more, and the folder is looked at every ten seconds. Changes while the caller works are told afterwards. Ends with `signal`.
- *
- * @param foldersIn the folders to watch, from `dir`; asked again after each turn
+ * more, and the folder is looked at every ten seconds. Changes while the caller works are told afterwards. Yields without a
+ * change while the caller is behind, after ten seconds and ever longer, five minutes at most. Ends with `signal`.
  */
 export async function* whenChanged(
   dir: string,
-  foldersIn: () => readonly string[],
+  watched: Watched,
   signal: AbortSignal,
 ): AsyncGenerator<string | undefined> {
   const watchers = new Map<string, FSWatcher>()
   let note: string | undefined
   let isBlind = false
   let changedAt: number | undefined
+  let turnsBehind = 0
   let wake = () => {}
   const change = () => {
     changedAt = performance.now()
@@ -36,23 +45,27 @@ export async function* whenChanged(
   try {
     watchAll()
     while (!signal.aborted) {
-      const left = changedAt === undefined ? blindWait() : changedAt + quietMs - performance.now()
+      const left = changedAt === undefined ? nextLook() : changedAt + quietMs - performance.now()
       if (left === undefined || left > 0) {
         const isOver = await pause(left)
         // Without a change, only the time after which a folder is looked at again.
         if (!isOver || changedAt !== undefined) continue
       }
+      if (changedAt !== undefined) turnsBehind = 0
       changedAt = undefined
       yield note
       note = undefined
+      if (watched.isBehind) turnsBehind++
       watchAll()
     }
   } finally {
     for (const watcher of watchers.values()) watcher.close()
   }
 
-  function blindWait(): number | undefined {
-    return isBlind ? lookAgainMs : undefined
+  /** Milliseconds; undefined if only a change is waited for. */
+  function nextLook(): number | undefined {
+    if (isBlind) return lookAgainMs
+    return watched.isBehind ? Math.min(lookAgainMs * 2 ** Math.max(0, turnsBehind - 1), longestMs) : undefined
   }
 
   /** True if the time is over, false if something happens before. */
@@ -68,7 +81,7 @@ export async function* whenChanged(
 
   /** A folder that is new may have been filled before it was watched: that counts as a change. */
   function watchAll(): void {
-    const folders = new Set(foldersIn())
+    const folders = new Set(watched.folders)
     for (const [folder, watcher] of watchers)
       if (!folders.has(folder)) {
         watcher.close()

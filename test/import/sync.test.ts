@@ -2,12 +2,12 @@
 
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { client, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { ann, folderOf, grove, importAs, nodesOf, orgIn, run, useService, vault } from './command.ts'
+import { ann, folderOf, grove, importAs, nodesOf, orgIn, run, start, useService, vault } from './command.ts'
 
 const prose = (name: string) => Array.from({ length: 8 }, (_, at) => `${name} says ${at}.\n`).join('')
 
@@ -54,6 +54,22 @@ describe('import', () => {
     ])
     expect((await ann.get(`${node}/pull-requests`)).body.total).to.equal(1)
     expect((await importAs(folder)).stdout).to.contain('\n0 created, 0 updated, 4 unchanged\n')
+  })
+
+  it('reads again where a file is moved between listing and reading', async () => {
+    const folder = await folderOf('Hasty', { 'a.md': prose('A'), 'b.md': '[[a]]\n' })
+    const org = orgIn(await importAs(folder))
+    const id = (await idsIn(org)).get('a.md')
+    // Between the two, git is asked what the patterns leave out.
+    const bin = await folderOf('bin', {
+      git: `#!/bin/sh\nmv '${folder}/a.md' '${folder}/c.md' 2>/dev/null\nPATH='${process.env.PATH}' exec git "$@"\n`,
+    })
+    await chmod(join(bin, 'git'), 0o755)
+    const again = start(['import', folder, '--as', 'ann@example.org', '--exclude', 'x'], {
+      PATH: `${bin}:${process.env.PATH}`,
+    })
+    expect(await again.done).to.include({ code: 0 })
+    expect((await idsIn(org)).get('c.md')).to.equal(id)
   })
 
   describe('of files that are gone', () => {

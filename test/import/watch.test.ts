@@ -3,8 +3,9 @@
 import { appendFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { gitIn } from '../support/git.ts'
 import { until } from '../support/until.ts'
-import { ann, folderOf, importAs, orgIn, start, useService } from './command.ts'
+import { ann, folderOf, grove, importAs, nodesOf, orgIn, start, useService } from './command.ts'
 
 const prose = (name: string) => Array.from({ length: 8 }, (_, at) => `${name} says ${at}.\n`).join('')
 
@@ -74,6 +75,25 @@ describe('import --watch', () => {
       ])
     } catch (error) {
       throw new Error(`The import said:\n${watching.said.stdout}${watching.said.stderr}`, { cause: error })
+    } finally {
+      watching.child.kill('SIGKILL')
+    }
+  })
+
+  it('tries again what was refused, though nothing changes', async () => {
+    const folder = await folderOf('Patient', { 'a.md': '# A\n', 'b.md': '# B\n' })
+    const watching = start(['import', folder, '--as', 'ann@example.org', '--watch'])
+    try {
+      await until(() => watching.said.stdout.includes('\nWatching '))
+      const org = orgIn({ code: 0, ...watching.said })
+      const a = (await nodesOf(org)).get('A')
+      const objects = join(gitIn(grove, org, a?.id ?? '').dir, 'objects')
+      await rename(objects, `${objects}.away`)
+      await appendFile(join(folder, 'a.md'), 'Edited.\n')
+      await until(() => watching.said.stdout.includes(' 1 refused: a.md'))
+      await rename(`${objects}.away`, objects)
+      await until(() => watching.said.stdout.includes('0 created, 1 updated, 2 unchanged: a.md'))
+      expect((await ann.get(`/orgs/${org}/nodes/${a?.id}`)).body.text_content).to.match(/Edited\.\n$/)
     } finally {
       watching.child.kill('SIGKILL')
     }
