@@ -45,7 +45,7 @@ interface Typed {
 
 /** A segment, or all that is live, with the documents that match. */
 interface Part {
-  /** In any order, each once. */
+  /** In any order, each once; those that cannot be candidates may be missing. */
   readonly matching: readonly number[]
   /** By document: how many of the typed words have an error. */
   readonly edits: Uint8Array
@@ -162,19 +162,28 @@ function partsOf({ frozen, live }: Corpus, typed: Typed): Part[] {
 function frozenPart({ segment, dead }: Frozen, { words, misspelt, asTitle }: Typed): Part {
   const { terms, ids } = segment
   const { documents, starts } = segment.fields[FIELD.words] ?? neverEmpty()
+  const lengths = segment.lengths[FIELD.words] ?? neverEmpty()
   /** How many of the typed words each title has. */
   const found = new Uint16Array(sizeOf(ids))
   const edits = new Uint8Array(sizeOf(ids))
   const matching: number[] = []
+  const shortest = shortestOf()
   /** The documents with the terms of these ranks that have the first `n` words, with an error in the next one or without. */
   const mark = (from: number, to: number, n: number, error: 0 | 1) => {
+    const isLast = n + 1 === words.length
     const end = starts[to] ?? 0
     for (let at = starts[from] ?? 0; at < end; at++) {
       const document = documents[at] ?? 0
+      const length = lengths[document] ?? 0
+      // A title of as many words may be the one that is typed.
+      if (isLast && length > shortest.limit && length !== asTitle.length) continue
       if (found[document] !== n || dead[document] === 1) continue
       found[document] = n + 1
-      edits[document] = (edits[document] ?? 0) + error
-      if (n + 1 === words.length) matching.push(document)
+      const errors = (edits[document] ?? 0) + error
+      edits[document] = errors
+      if (!isLast) continue
+      matching.push(document)
+      if (errors === 0) shortest.add(length)
     }
   }
   for (const [n, word] of words.entries()) {
@@ -191,9 +200,33 @@ function frozenPart({ segment, dead }: Frozen, { words, misspelt, asTitle }: Typ
     matching,
     edits,
     idOf: (document) => stringAt(ids, document),
-    lengths: segment.lengths[FIELD.words] ?? neverEmpty(),
+    lengths,
     hasAll: (document, all) => all.every((word) => has(document, rankOfTitle.get(word))),
     isBefore: (document, other) => document < other,
+  }
+}
+
+/** The number of words up to which 100 titles without an error have been counted: of longer ones none is a candidate. */
+function shortestOf() {
+  const counts = new Uint32Array(MOST_WORDS)
+  let sum = 0
+  const shortest = { limit: Number.POSITIVE_INFINITY, add }
+  return shortest
+
+  /** Counts those that are below the limit, and lowers it while the others are enough. */
+  function add(length: number): void {
+    if (length >= MOST_WORDS || length > shortest.limit) return
+    counts[length] = (counts[length] ?? 0) + 1
+    sum++
+    if (shortest.limit === Number.POSITIVE_INFINITY && sum >= MOST_CANDIDATES) shortest.limit = MOST_WORDS - 1
+    for (
+      let longest = counts[shortest.limit] ?? 0;
+      sum - longest >= MOST_CANDIDATES;
+      longest = counts[shortest.limit] ?? 0
+    ) {
+      sum -= longest
+      shortest.limit--
+    }
   }
 }
 
