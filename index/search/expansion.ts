@@ -124,6 +124,7 @@ function edgesToBest(
   end: 'source' | 'target',
   type: 'parent_child' | 'connection',
 ): FollowedEdges {
+  if (best.length === 0) return { others: [], connectionTypes: [] }
   const key = `${id} ${end} ${type}`
   const edges = toBest.get(key) ?? rows.edgesTo(id, end, type, best)
   toBest.set(key, edges)

@@ -38,8 +38,8 @@ const SECOND_HOP = 0.7
 const MOST_EDGES_A_HOP = 1_000
 const MOST_EDGES_OF_A_SOURCE = 600
 const LEAST_EDGES_OF_A_SOURCE = 40
-/** Kept back of a hop: the last source may be a hub, which leads to the 40 best hits beyond its share, by each kind of edge. */
-const EDGES_OF_LAST_HUB = 200
+/** Kept back of a hop: the last source may be a hub, which leads to the 20 best hits beyond its share, by each kind of edge. */
+const EDGES_OF_LAST_HUB = 100
 
 /** The edge by which a node gained most: `strength · weight · dilution · novelty / (1 + ln(1 + degree))^¼`. */
 interface GainingEdge {
@@ -95,7 +95,9 @@ export function rankNodes(
   if (level.hops > 0)
     cut = expandOneHop(expansion, coverage, found, seedsOf(expansion, coverage, matches, top, level), 1)
   if (level.hops > 1) {
-    const first = [...found].filter(([, step]) => step.depth === 1)
+    // A node with one edge was reached by it: it leads nowhere else.
+    const leadsOn = (id: string) => expansion.rows.degreeOf(id) > 1
+    const first = [...found].filter(([id, step]) => step.depth === 1 && leadsOn(id))
     first.sort(([a, { gain: x }], [b, { gain: y }]) => y - x || (a < b ? -1 : 1))
     const frontier = first.slice(0, FRONTIER).map(([id, { gain }]) => ({ id, strength: SECOND_HOP * gain }))
     const others = first
@@ -104,7 +106,9 @@ export function rankNodes(
       .sort(byScore)
       .slice(0, MOST_NODES - FRONTIER)
     const sources = [...frontier, ...others.map(({ id }) => ({ id, strength: 0 }))]
-    cut = expandOneHop(expansion, coverage, found, sources, 2) || cut
+    // Those that are found gain nothing more.
+    const best = expansion.best.filter((id) => !found.has(id))
+    cut = expandOneHop({ ...expansion, best, toBest: new Map() }, coverage, found, sources, 2) || cut
   }
   const nodes = [...found].map(([id, step]) => scored(id, step)).sort(byScore)
   return { nodes, cut: cut || nodes.length > MOST_NODES }

@@ -56,7 +56,7 @@ export interface Retrieved {
 }
 
 /** Hits that a hub's edges are looked up for. */
-const BEST_FOR_HUBS = 40
+const BEST_FOR_HUBS = 20
 
 /**
  * `searched` and `rows` are of one moment. The answer depends on the question and on what they hold, not on the order in which

@@ -1,9 +1,11 @@
 /** The search over 1,000 to 100,000 nodes, beside MiniSearch and SQLite's FTS5; over dense graphs; in its thread. */
+import { once } from 'node:events'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import { loadLanguages } from '../../index/search/languages.ts'
 import type { ExpansionDepth } from '../../index/search/levels.ts'
 import { type Retrieved, retrieve } from '../../index/search/retrieve.ts'
@@ -191,6 +193,7 @@ async function benchChanges(report: Report, place: Place, ids: readonly string[]
 async function benchThread(report: Report, place: Place, query: string): Promise<void> {
   const folder = `${place.folder}-thread`
   const idle = await loopDelay(() => sleep(5_000))
+  const counting = await loopDelay(() => countInThread(5_000))
   const before = process.memoryUsage().rss
   const fail = (what: unknown) => console.error(what)
   const thread = openSearchThread({ file: place.file, folder, memoryBytes }, { warned: fail, died: fail })
@@ -205,6 +208,7 @@ async function benchThread(report: Report, place: Place, query: string): Promise
     )
     report.rows('delay of the main event loop', 'ms', [
       { what: 'idle', ...idle },
+      { what: 'while a thread only counts', ...counting },
       { what: 'while the thread builds', ...busy },
     ])
     const of = { unit: 'ms', peer: 'idle', of: idle.p99, wanted: { atMost: 1.5 } }
@@ -212,6 +216,12 @@ async function benchThread(report: Report, place: Place, query: string): Promise
   } finally {
     await thread.close()
   }
+}
+
+/** What the machine itself takes for a second thread. */
+async function countInThread(ms: number): Promise<void> {
+  const source = `const end = Date.now() + ${ms}; while (Date.now() < end);`
+  await once(new Worker(source, { eval: true }), 'exit')
 }
 
 async function loopDelay(work: () => Promise<unknown>): Promise<{ p50: number; p99: number }> {
