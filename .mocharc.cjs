@@ -1,13 +1,9 @@
-/** `npm test` runs every file of tests; `npm test -- test/pulls/merging.test.ts` that one alone. */
+/** `npm test` runs every `*.test.ts`, `npm run test:load` every `*.load.ts`; with files, those alone. */
 const { readdirSync } = require('node:fs')
 
 /** The longest first, so that no process is left alone with one at the end; those that mostly wait beside those that compute. */
 const longest = [
-  'test/service/concurrency',
-  'test/contents/bounded-reads',
-  'test/operator/backup',
   'test/index/busy',
-  'test/recovery/crash-points',
   'test/background/maintenance',
   'test/service/',
   'test/git/limits',
@@ -24,7 +20,6 @@ const longest = [
   'test/git/silence',
   'test/git/hostile',
   'test/search/',
-  'test/orgs/members-at-scale',
   'test/accounts/token-scope',
   'test/git/',
   'test/layers',
@@ -40,10 +35,14 @@ const rank = (file) => {
   return place < 0 ? longest.length : place
 }
 
-const files = readdirSync('test', { recursive: true })
-  .map((name) => `test/${name}`)
-  .filter((name) => name.endsWith('.test.ts'))
-  .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
+const files = (ending) =>
+  readdirSync('test', { recursive: true })
+    .map((name) => `test/${name}`)
+    .filter((name) => name.endsWith(ending))
+    .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
+
+/** By the script that npm runs. */
+const ending = process.env.npm_lifecycle_event === 'test:load' ? '.load.ts' : '.test.ts'
 
 module.exports = {
   require: ['test/support/run.ts'],
@@ -54,5 +53,5 @@ module.exports = {
   parallel: true,
   // One more than cores that two quiet ones are: some files mostly wait, for locks, pauses and other processes.
   jobs: 3,
-  spec: process.argv.some((word) => word.endsWith('.test.ts')) ? [] : files,
+  spec: process.argv.some((word) => /\.(test|load)\.ts$/.test(word)) ? [] : files(ending),
 }

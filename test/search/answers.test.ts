@@ -34,7 +34,7 @@ describe('search: one state, one answer', () => {
           }
         }
       }),
-      { numRuns: 400 },
+      { numRuns: 200 },
     )
   })
 

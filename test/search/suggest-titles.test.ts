@@ -115,7 +115,7 @@ describe('suggestions beside a search through all titles', () => {
       let compared = 0
       let erred = 0
       let mostSegments = 0
-      for (let edit = 1; edit <= 900; edit++) {
+      for (let edit = 1; edit <= 600; edit++) {
         change(random, index, nodes)
         if (edit % 100 === 0) {
           suggest(index, { query: 'a', limit: 1 })
