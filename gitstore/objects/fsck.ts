@@ -5,18 +5,13 @@ import { isAbsent } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 
 /**
- * Git's own sentences, or undefined where it finds nothing wrong. `full` reads every byte; `connectivity` that every object
- * which a ref needs is there.
+ * Git's own sentences, or undefined where it finds nothing wrong. It reads every byte.
  *
  * @throws GitError native_failed: git could not be started, or was ended by `signal`
  */
-export async function findDamage(
-  repo: Repo,
-  depth: 'full' | 'connectivity',
-  signal?: AbortSignal,
-): Promise<string | undefined> {
-  const how = depth === 'full' ? ['--full', '--strict'] : ['--connectivity-only']
-  const args = [...(await withoutAbsentIndexes(repo)), 'fsck', ...how, '--no-dangling', '--no-reflogs', '--no-progress']
+export async function findDamage(repo: Repo, signal?: AbortSignal): Promise<string | undefined> {
+  const how = ['--full', '--strict', '--no-dangling', '--no-reflogs', '--no-progress']
+  const args = [...(await withoutAbsentIndexes(repo)), 'fsck', ...how]
   const { code, stdout, stderr } = await runGit(repo, args, { timeoutMs: longestGitMs, ...(signal && { signal }) })
   return code === 0 ? undefined : `git fsck: ${sentenceOf(`${stderr}\n${stdout}`.replaceAll(`${repo.dir}/`, ''))}`
 }

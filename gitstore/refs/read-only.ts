@@ -35,7 +35,7 @@ export function refuseReadOnly({ dir }: Repo): void {
  * @throws GitError storage_error where it still cannot be synced, native_failed
  */
 export async function checkReadOnly(repo: Repo): Promise<boolean> {
-  if ((await findDamage(repo, 'full')) && (await namesIn(repo.dir)).length > 0) return false
+  if ((await findDamage(repo)) && (await namesIn(repo.dir)).length > 0) return false
   await syncFolder(repo.dir, pLimit(16))
   readOnly.delete(repo.dir)
   return true

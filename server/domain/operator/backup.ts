@@ -1,4 +1,4 @@
-/** Backup: copies accounts and a mirror of every repository to a folder, checks them, and writes a manifest. */
+/** Backup: copies accounts and a mirror of every repository to a folder, checks what has changed, and writes a manifest. */
 
 import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -13,12 +13,14 @@ import { moveRepo, repoExists } from '../../../gitstore/repos.ts'
 import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.ts'
 import { createMirror, fetchMirror } from '../../../gitstore/transfer/mirror.ts'
 import { findHazard, findOddEntry } from '../../../gitstore/upkeep/hazards.ts'
+import { stateOf } from '../../../gitstore/upkeep/state.ts'
 import { copyDatabase, findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
 import { identityRef, listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { credentialsFile } from '../layout.ts'
-import { hashOfFile, type Manifest, writeManifest } from './manifest.ts'
+import { hashOfFile, type Manifest, type MirrorEntry, writeManifest } from './manifest.ts'
+import { checkedMirrors, isUntouched } from './mirror-checks.ts'
 
 export interface BackedUp {
   readonly repositories: number
@@ -69,12 +71,23 @@ export async function backUp(
   await attempt(credentialsFile, () => copyCredentials(root, dir))
 
   const sources = await listStoredRepositories(root)
+  const checked = await checkedMirrors(dir)
+  const entries = new Map<string, MirrorEntry>()
   const turn = pLimit(atOnce)
   let [done, fetched] = [0, 0]
   const take = async (stored: StoredRepository) => {
-    const taken = await attempt(stored.path, () => takeRepository(root, dir, stored, ending))
-    if (taken?.fetched === true) fetched++
-    if (taken?.damage !== undefined) problems.push({ path: stored.path, reason: taken.damage })
+    const { path } = stored
+    const last = checked.get(path)
+    await attempt(path, async () => {
+      if (last && isUntouched(root, dir, last, now)) {
+        entries.set(path, last)
+        return
+      }
+      const taken = await takeRepository(root, dir, stored, ending)
+      if (taken.fetched) fetched++
+      if (taken.damage !== undefined) problems.push({ path, reason: taken.damage })
+      else entries.set(path, entryOf(dir, path, now))
+    })
     onProgress(++done, sources.length)
   }
   for (const orgId of new Set(sources.map((stored) => stored.orgId))) {
@@ -87,6 +100,8 @@ export async function backUp(
   const mirrors = await listStoredRepositories(dir)
   const kept = mirrors.filter(({ path }) => known.has(path) && repoExists({ dir: join(dir, path) }))
   const repositories = kept.flatMap(({ path }) => {
+    const entry = entries.get(path)
+    if (entry) return [entry]
     const refs = refsOf({ dir: join(dir, path) })
     return refs ? [{ path, refs: Object.fromEntries(refs) }] : []
   })
@@ -136,6 +151,13 @@ async function copyCredentials(root: string, dir: string): Promise<void> {
   }
 }
 
+/** Of a mirror that git has just found sound. */
+function entryOf(dir: string, path: string, now: Date): MirrorEntry {
+  const mirror: Repo = { dir: join(dir, path) }
+  const checked = { at: now.toISOString(), state: stateOf(mirror.dir) }
+  return { path, refs: Object.fromEntries(listRefs(mirror, 'refs/')), checked }
+}
+
 interface Taken {
   /** False if the mirror already had every ref. */
   readonly fetched: boolean
@@ -162,12 +184,12 @@ async function takeRepository(
   try {
     if (!repoExists(to)) {
       await createMirror(from, to.dir, signal)
-      return { fetched: true, damage: await findDamage(to, 'full', signal) }
+      return { fetched: true, damage: await findDamage(to, signal) }
     }
     const had = (await findHazard(to.dir)) === undefined ? refsOf(to) : undefined
     const fetched = had === undefined || !sameBranches(had, refs)
     const failure = fetched && had ? await fetchMirror(from, to, signal).catch((error: unknown) => error) : undefined
-    const isSound = had && (await findDamage(to, fetched && !failure ? 'full' : 'connectivity', signal)) === undefined
+    const isSound = had && (await findDamage(to, signal)) === undefined
     if (isSound && failure) throw failure
     if (isSound) return { fetched, damage: undefined }
     return { fetched: true, damage: await takeAgain(from, to, signal) }
@@ -181,7 +203,7 @@ async function takeRepository(
 async function takeAgain(from: Repo, to: Repo, signal: AbortSignal): Promise<string | undefined> {
   const fresh = join(dirname(to.dir), unfinishedName('.git'))
   try {
-    const damage = await findDamage(await createMirror(from, fresh, signal), 'full', signal)
+    const damage = await findDamage(await createMirror(from, fresh, signal), signal)
     await rm(to.dir, { recursive: true })
     await moveRepo(fresh, to.dir)
     return damage

@@ -13,13 +13,22 @@ const manifestSchema = z.object({
   /** ISO 8601 in UTC. */
   created_at: z.string(),
   credentials: z.object({ sha256: z.string() }).optional(),
-  /** Each with its refs, by full name, and their objects. */
-  repositories: z.array(z.object({ path: z.string(), refs: z.record(z.string(), z.string().refine(isOid)) })),
+  repositories: z.array(
+    z.object({
+      path: z.string(),
+      /** By full name, and their objects. */
+      refs: z.record(z.string(), z.string().refine(isOid)),
+      /** When git last found the mirror sound, ISO 8601 in UTC, and its state at that time, as stateOf says it. */
+      checked: z.object({ at: z.string(), state: z.string() }).optional(),
+    }),
+  ),
   /** Mirrors of repositories deleted before the backup; `restore` skips them. */
   gone: z.array(z.string()),
 })
 
 export type Manifest = z.infer<typeof manifestSchema>
+
+export type MirrorEntry = Manifest['repositories'][number]
 
 export const manifestFile = 'manifest.json'
 

@@ -55,7 +55,7 @@ async function damagesOf(repo: Repo, stored: StoredRepository, signal: AbortSign
   if (odd !== undefined) return [odd]
   try {
     // A concurrent write may confuse git fsck; real damage shows again.
-    const damage = (await findDamage(repo, 'full', signal)) && (await findDamage(repo, 'full', signal))
+    const damage = (await findDamage(repo, signal)) && (await findDamage(repo, signal))
     return damage === undefined ? await untruths(repo, stored) : [damage]
   } catch (error) {
     signal.throwIfAborted()

@@ -162,7 +162,7 @@ async function copyOne(
   const copy = await createMirror(from, join(staging, `${newId()}.git`), signal)
   const identity = await identityOf(copy)
   if (!identity) return notAMirror
-  const damage = await findDamage(copy, 'full', signal)
+  const damage = await findDamage(copy, signal)
   const moved = named && !sameBranches(named, listRefs(copy, 'refs/'))
   const reasons = [
     ...identity.reasons,

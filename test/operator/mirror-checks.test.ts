@@ -1,0 +1,119 @@
+/** Which mirrors `grove backup` has git look at again. */
+
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chmod, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { newNode, type TestNode } from '../support/node.ts'
+import { folder, run, useDesk } from './desk.ts'
+
+describe('a backup into the same folder', () => {
+  useDesk()
+  let grove: Grove
+  let ann: PersonClient
+  let nodes: TestNode[]
+  let backup: string
+  let bin: string
+
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+    nodes = [await newNode(grove, ann), await newNode(grove, ann), await newNode(grove, ann)]
+    bin = await folder()
+    const git = execFileSync('which', ['git']).toString().trim()
+    await writeFile(join(bin, 'git'), `#!/bin/sh\necho "$GIT_DIR $*" >>'${bin}/log'\nexec '${git}' "$@"\n`)
+    await chmod(join(bin, 'git'), 0o755)
+  })
+  beforeEach(async () => {
+    backup = join(await folder(), 'backup')
+    expect(await gitsOf()).to.have.length.above(nodes.length)
+  })
+  after(() => grove.close())
+
+  /** Backs up; the repositories that a git was started in. */
+  async function gitsOf(): Promise<string[]> {
+    await rm(join(bin, 'log'), { force: true })
+    const env = {
+      DATA_DIR: grove.dataDir,
+      LOG_LEVEL: 'warn',
+      UV_THREADPOOL_SIZE: '16',
+      PATH: `${bin}:${process.env.PATH}`,
+    }
+    const { code, stdout, stderr } = await run(process.execPath, ['dist/cli.js', 'backup', backup], env)
+    if (code !== 0) throw new Error(`${stdout}${stderr}`)
+    const log = existsSync(join(bin, 'log')) ? await readFile(join(bin, 'log'), 'utf8') : ''
+    const found = log.matchAll(/[0-9a-f-]{36}\/(?:[0-9a-f-]{36}|org)\.git/g)
+    return [...new Set([...found].map(([path]) => path))].sort()
+  }
+
+  const pathOf = ({ org, id }: TestNode) => `${org}/${id}.git`
+
+  /** A file of the mirror in which git finds another byte: the largest of its objects or packs. */
+  async function objectsOf(node: TestNode): Promise<string> {
+    const entries = await readdir(join(backup, pathOf(node), 'objects'), { withFileTypes: true, recursive: true })
+    const files = entries.filter((entry) => entry.isFile() && !entry.name.endsWith('.idx'))
+    const sized = await Promise.all(
+      files.map(async ({ parentPath, name }) => {
+        const path = join(parentPath, name)
+        return { path, size: (await stat(path)).size }
+      }),
+    )
+    const [largest] = sized.sort((a, b) => b.size - a.size)
+    if (largest === undefined) throw new Error('The mirror has no objects')
+    return largest.path
+  }
+
+  function expectSound(node: TestNode): void {
+    const fsck = ['--git-dir', join(backup, pathOf(node)), 'fsck', '--strict', '--no-progress']
+    expect(execFileSync('git', fsck, { stdio: 'pipe' }).toString()).to.equal('')
+  }
+
+  it('has git look at nothing where nothing has changed', async () => {
+    expect(await gitsOf()).to.deep.equal([])
+    expect(await gitsOf()).to.deep.equal([])
+  })
+
+  it('has git look at what has got a commit, or another ref', async () => {
+    const [one, other] = nodes as [TestNode, TestNode]
+    await one.commit('main', { 'a.txt': 'more\n' })
+    await other.branch('draft')
+    expect(await gitsOf()).to.deep.equal([pathOf(one), pathOf(other)].sort())
+    expect(await gitsOf()).to.deep.equal([])
+  })
+
+  it('heals a mirror of which a file was changed, removed or added', async () => {
+    const [one, other, third] = nodes as [TestNode, TestNode, TestNode]
+    const file = await objectsOf(one)
+    await chmod(file, 0o600)
+    await writeFile(file, flipped(await readFile(file)))
+    await rm(await objectsOf(other))
+    await writeFile(join(backup, pathOf(third), 'refs/heads/more'), '')
+    expect(await gitsOf()).to.deep.equal(nodes.map(pathOf).sort())
+    for (const node of nodes) expectSound(node)
+    expect(await gitsOf()).to.deep.equal([])
+  })
+
+  it('finds after a week what a disk has lost without a trace', async () => {
+    const [one] = nodes as [TestNode]
+    const file = await objectsOf(one)
+    const { atime, mtime } = await stat(file)
+    await chmod(file, 0o600)
+    await writeFile(file, flipped(await readFile(file)))
+    await utimes(file, atime, mtime)
+    const manifest = JSON.parse(await readFile(join(backup, 'manifest.json'), 'utf8'))
+    const mirror = manifest.repositories.find(({ path }: { path: string }) => path === pathOf(one))
+    mirror.checked.at = new Date(Date.parse(mirror.checked.at) - 7 * 24 * 3_600_000).toISOString()
+    await writeFile(join(backup, 'manifest.json'), JSON.stringify(manifest))
+    expect(await gitsOf()).to.deep.equal([pathOf(one)])
+    expectSound(one)
+    expect(await gitsOf()).to.deep.equal([])
+  })
+})
+
+function flipped(bytes: Buffer): Buffer {
+  const at = bytes.length >> 1
+  bytes[at] = (bytes[at] ?? 0) ^ 1
+  return bytes
+}
