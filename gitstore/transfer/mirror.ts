@@ -23,7 +23,8 @@ const uploadPack = 'git -c safe.directory=* -c transfer.hideRefs=!refs -c protoc
  *   with git's message where `from` is damaged or missing
  */
 export function createMirror(from: Repo, dir: string, signal?: AbortSignal): Promise<Repo> {
-  return createRepoBy(dir, (repo) => fetchMirror(from, repo, signal))
+  // One pack instead of a file for each object: git would unpack fewer than 100.
+  return createRepoBy(dir, (repo) => fetchAll(from, repo, ['-c', 'fetch.unpackLimit=1'], signal))
 }
 
 /**
@@ -33,12 +34,16 @@ export function createMirror(from: Repo, dir: string, signal?: AbortSignal): Pro
  *
  * @throws GitError native_failed with git's message, storage_*
  */
-export async function fetchMirror(from: Repo, to: Repo, signal?: AbortSignal): Promise<void> {
+export function fetchMirror(from: Repo, to: Repo, signal?: AbortSignal): Promise<void> {
+  return fetchAll(from, to, [], signal)
+}
+
+async function fetchAll(from: Repo, to: Repo, config: readonly string[], signal?: AbortSignal): Promise<void> {
   const options = ['--quiet', '--prune', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance']
   const { code, stderr } = await runGit(
     to,
     [
-      ...['-c', 'protocol.file.allow=always', 'fetch', ...options, `--upload-pack=${uploadPack}`],
+      ...[...config, '-c', 'protocol.file.allow=always', 'fetch', ...options, `--upload-pack=${uploadPack}`],
       ...['--end-of-options', from.dir, '+refs/*:refs/*'],
     ],
     { timeoutMs: mirrorTimeoutMs, ...(signal && { signal }) },
