@@ -195,6 +195,10 @@ export async function findPublishedState(db: IndexDb, orgId: string): Promise<Ve
   return row
 }
 
+export function findOrgState(db: IndexDb, orgId: string): Promise<VersionRow | undefined> {
+  return db.selectFrom('org').select(['epoch', 'version']).where('id', '=', orgId).executeTakeFirst()
+}
+
 /** Deletes the rows of its members and nodes too. */
 export async function deleteOrgRow(trx: Transaction<IndexSchema>, orgId: string): Promise<void> {
   await trx.deleteFrom('org').where('id', '=', orgId).execute()

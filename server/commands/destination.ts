@@ -1,5 +1,6 @@
 /** Where an import writes to: the data folder of this machine, or a Grove elsewhere. */
 import type { Imported, ImportInput } from '../domain/nodes/imports.ts'
+import type { RememberedImport } from '../domain/nodes/remembered-imports.ts'
 import type { KnownContent, KnownNode } from '../import/inventory.ts'
 import type { Candidate } from '../import/organisation.ts'
 
@@ -23,6 +24,11 @@ export interface Destination {
   contentsOf(orgId: string, ids: readonly string[]): AsyncIterable<KnownContent>
   /** Those of these ids that nodes of other organisations have, as far as can be known. */
   takenElsewhere(orgId: string, ids: readonly string[]): Promise<ReadonlySet<string>>
+  /** Another one after each change of the organisation or of its nodes; undefined where only a read of all can tell. */
+  stateOfOrg(orgId: string): Promise<string | undefined>
+  /** What the last import that found all unchanged has said. */
+  recall(orgId: string): Promise<RememberedImport | undefined>
+  remember(orgId: string, remembered: RememberedImport): Promise<void>
   /** As importNodes. */
   write(orgId: string, input: ImportInput): Promise<Imported>
 }

@@ -9,6 +9,7 @@ import type { Person } from '../domain/actor.ts'
 import type { Imported } from '../domain/nodes/imports.ts'
 import { UnreadableExclusions } from '../import/exclusions.ts'
 import { type Folder, listFolder } from '../import/folder.ts'
+import { folderState } from '../import/folder-state.ts'
 import type { Inventory } from '../import/inventory.ts'
 import { SeveralOrganisations } from '../import/organisation.ts'
 import { type Plan, planImport } from '../import/plan.ts'
@@ -86,8 +87,9 @@ function requireFitting({ prune, watch, dryRun, base, name, org, as, to, tokenFi
 interface Synced {
   readonly listed: Folder
   readonly target: Target
-  readonly plan: Plan
   readonly done: Imported
+  /** Of the plan. */
+  readonly isStale: boolean
   /** Lines. */
   readonly summary: readonly string[]
   readonly code: number
@@ -111,6 +113,9 @@ async function syncOnce(run: Run, known?: Target): Promise<Synced> {
   const list = () => listFolder(folder, { exclude, signal: call.signal })
   let listed = await list()
   const target = known ?? (await targetOf(to, listed, options))
+  const memory = known || dryRun ? undefined : await memoryOf(run, listed, target)
+  const recalled = await memory?.recall()
+  if (recalled) return { listed, target, done: nothing, isStale: false, summary: recalled, code: 0 }
   // In a dry run a new organisation is not made.
   const isThere = !(target.isNew && dryRun)
   const inventory = await inventoryOf(to, target, isThere)
@@ -129,8 +134,39 @@ async function syncOnce(run: Run, known?: Target): Promise<Synced> {
   const done = isThere ? await to.write(target.id, input) : allCreated(plan)
   writing?.end()
   const pruning = prune && !isWhole ? 'unread' : commandFor(folder, to.words, options, target)
-  const summary = summaryOf({ ...target, plan, done, dryRun, pruning })
-  return { listed, target, plan, done, summary, code: done.problems.length + plan.left > 0 ? 1 : 0 }
+  const summaryWith = (what: Imported) => summaryOf({ ...target, plan, done: what, dryRun, pruning })
+  const code = done.problems.length + plan.left > 0 ? 1 : 0
+  if (code === 0) await memory?.remember(done, () => to.write(target.id, { ...input, dryRun: true }), summaryWith)
+  return { listed, target, done, isStale: plan.isStale, summary: summaryWith(done), code }
+}
+
+const nothing: Imported = { created: [], updated: [], renamed: [], removed: [], unchanged: 0, problems: [] }
+
+/** Undefined where only a read of all files can tell that nothing has changed. */
+async function memoryOf({ to, folder, options }: Run, listed: Folder, target: Target) {
+  const { id, guest, notes } = target
+  const { base, prune } = options
+  const now = new Date()
+  const before = notes.length > 0 ? undefined : await to.stateOfOrg(id)
+  if (before === undefined) return undefined
+  const state = await folderState(listed, [resolve(folder), to.words, base, prune, guest], now)
+  if (state === undefined) return undefined
+  return { recall, remember }
+
+  async function recall(): Promise<readonly string[] | undefined> {
+    const last = await to.recall(id)
+    return last?.folder === state && last?.org === before ? last?.lines : undefined
+  }
+
+  /** @param look what a run that changes nothing would find */
+  async function remember(done: Imported, look: () => Promise<Imported>, summaryWith: (what: Imported) => string[]) {
+    const isUnchanged = changesOf(done) === undefined
+    const org = isUnchanged ? before : await to.stateOfOrg(id)
+    const found = isUnchanged ? done : await look()
+    // Others may have written meanwhile.
+    if (org === undefined || changesOf(found) !== undefined || (await to.stateOfOrg(id)) !== org) return
+    await to.remember(id, { folder: state ?? '', org, lines: summaryWith(found) })
+  }
 }
 
 function planOf({ call, options: { base } }: Run, listed: Folder, inventory: Inventory, reading: Progress | undefined) {
@@ -153,7 +189,7 @@ async function watch(run: Run, { listed, target, done }: Synced): Promise<number
     try {
       const synced = await sync(run, target)
       watched.folders = synced.listed.folders
-      watched.isBehind = synced.done.problems.length > 0 || synced.plan.isStale
+      watched.isBehind = synced.done.problems.length > 0 || synced.isStale
       const changes = changesOf(synced.done)
       if (changes !== undefined) tell(changes)
     } catch (error) {

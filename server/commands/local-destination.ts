@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts'
 import type { Person } from '../domain/actor.ts'
 import { importNodes } from '../domain/nodes/imports.ts'
 import { contentsOf, listKnownNodes, takenElsewhere } from '../domain/nodes/known-nodes.ts'
+import { recallImport, rememberImport, stateOfOrg } from '../domain/nodes/remembered-imports.ts'
 import { adoptVault, createOrg, listOrgs, readOrg } from '../domain/orgs/orgs.ts'
 import { guestProperty } from '../import/inventory.ts'
 import type { Destination } from './destination.ts'
@@ -23,6 +24,9 @@ export function localDestination(deps: Deps, person: Person): Destination {
     knownNodes: (orgId, guest) => listKnownNodes(deps, orgId, { guest, guestProperty }),
     contentsOf: (_orgId, ids) => contentsOf(deps, ids),
     takenElsewhere: (orgId, ids) => takenElsewhere(deps, orgId, ids),
+    stateOfOrg: (orgId) => stateOfOrg(deps, orgId),
+    recall: (orgId) => recallImport(deps, orgId),
+    remember: (orgId, remembered) => rememberImport(deps, orgId, remembered),
     write: (orgId, input) => importNodes(deps, person, { orgId }, input),
   }
 }

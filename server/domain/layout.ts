@@ -17,6 +17,11 @@ export function searchFolder(root: string): string {
   return join(root, 'search')
 }
 
+/** What imports have found unchanged, a file for each organisation. They may be deleted at any time. */
+export function importsFolder(root: string): string {
+  return join(root, 'imports')
+}
+
 /** The repository of an organisation itself, below its folder. */
 export const orgRepository = 'org.git'
 

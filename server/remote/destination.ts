@@ -49,6 +49,9 @@ export function remoteDestination(remote: Remote, words: readonly string[]) {
     contentsOf,
     // Only the service knows: it refuses these nodes.
     takenElsewhere: async () => new Set<string>(),
+    stateOfOrg: async () => undefined,
+    recall: async () => undefined,
+    remember: async () => {},
     write,
   }
 
