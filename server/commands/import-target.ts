@@ -1,7 +1,9 @@
 /** The organisation that an import writes to. */
 import { basename, resolve } from 'node:path'
 import { v4 as newId } from 'uuid'
+import { codeOf } from '../../gitstore/errors.ts'
 import { asLine } from '../domain/vault/line.ts'
+import { readManifest } from '../export/manifest.ts'
 import type { Folder } from '../import/folder.ts'
 import { chooseOrg, fitInto } from '../import/organisation.ts'
 import { DamagedVaultFile, findVaultId, makeVaultId, vaultFile } from '../import/vault-file.ts'
@@ -29,14 +31,19 @@ interface TargetOptions {
  * Chooses the organisation, or creates it; writes the vault's id to folder and organisation where they have none. A dry run
  * writes nothing.
  *
- * @throws UsageError; DamagedVaultFile; SeveralOrganisations; as the destination
+ * @throws UsageError; DamagedVaultFile; SeveralOrganisations, OnlyReader; as the destination
  */
 export async function targetOf(to: Destination, folder: Folder, options: TargetOptions): Promise<Target> {
   const { dryRun = false } = options
   const notes: string[] = []
-  const vaultId = (await findVaultId(folder.dir)) ?? (dryRun ? newId() : await makeId(folder.dir, notes))
+  const foundId = await findVaultId(folder.dir)
+  const exportOf = foundId === undefined ? await exportedFrom(folder.dir, notes) : undefined
+  const vaultId = foundId ?? (dryRun ? newId() : await makeId(folder.dir, notes))
   const name = asLine(options.name ?? basename(resolve(folder.dir)), 200) || 'Imported'
-  const wanted = { vaultId, name, folder, nodesOf: (orgId: string) => to.knownNodes(orgId, undefined) }
+  const wanted = {
+    ...{ vaultId, exportOf, name, isNamed: options.name !== undefined, folder },
+    nodesOf: (orgId: string) => to.knownNodes(orgId, undefined),
+  }
   const choice =
     options.org === undefined
       ? await chooseOrg(await to.listOrgs(), wanted)
@@ -57,6 +64,18 @@ export async function targetOf(to: Destination, folder: Folder, options: TargetO
     if (note !== undefined) notes.push(note)
   }
   return { id: org.id, name: org.name, isNew: false, guest: isGuest ? vaultId : undefined, notes }
+}
+
+/** The organisation whose export the folder is. */
+async function exportedFrom(dir: string, notes: string[]): Promise<string | undefined> {
+  try {
+    return (await readManifest(dir))?.orgId
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    if (codeOf(error) === 'ENOTDIR') return undefined
+    notes.push(`whose export the folder is cannot be told: ${error.message}`)
+    return undefined
+  }
 }
 
 async function makeId(dir: string, notes: string[]): Promise<string | undefined> {

@@ -11,7 +11,7 @@ import { UnreadableExclusions } from '../import/exclusions.ts'
 import { type Folder, listFolder } from '../import/folder.ts'
 import { folderState } from '../import/folder-state.ts'
 import type { Inventory } from '../import/inventory.ts'
-import { SeveralOrganisations } from '../import/organisation.ts'
+import { OnlyReader, SeveralOrganisations } from '../import/organisation.ts'
 import { type Plan, planImport } from '../import/plan.ts'
 import type { Progress } from '../import/progress.ts'
 import { changesOf, summaryOf } from '../import/summary.ts'
@@ -101,7 +101,7 @@ function sync(run: Run, known?: Target): Promise<Synced> {
 
 /** @throws UsageError in the place of errors that the caller can correct */
 function refuse(error: unknown): never {
-  const kinds = [UnreadableExclusions, DamagedVaultFile, SeveralOrganisations, RemoteRefusal]
+  const kinds = [UnreadableExclusions, DamagedVaultFile, SeveralOrganisations, OnlyReader, RemoteRefusal]
   const isCallers = kinds.some((kind) => error instanceof kind)
   throw isCallers && error instanceof Error ? new UsageError(error.message) : error
 }
@@ -140,7 +140,15 @@ async function syncOnce(run: Run, known?: Target): Promise<Synced> {
   return { listed, target, done, isStale: plan.isStale, summary: summaryWith(done), code }
 }
 
-const nothing: Imported = { created: [], updated: [], renamed: [], removed: [], unchanged: 0, problems: [] }
+const nothing: Imported = {
+  created: [],
+  updated: [],
+  renamed: [],
+  removed: [],
+  edited: [],
+  unchanged: 0,
+  problems: [],
+}
 
 /** Undefined where only a read of all files can tell that nothing has changed. */
 async function memoryOf({ to, folder, options }: Run, listed: Folder, target: Target) {
@@ -218,8 +226,7 @@ async function inventoryOf(to: Destination, { id, guest }: Target, isThere: bool
 }
 
 function allCreated({ nodes }: Plan): Imported {
-  const created = nodes.map(({ path }) => path)
-  return { created, updated: [], renamed: [], removed: [], unchanged: 0, problems: [] }
+  return { ...nothing, created: nodes.map(({ path }) => path) }
 }
 
 /** The command that ends the nodes whose files are gone. */

@@ -18,7 +18,11 @@ export type Choice<T> =
 interface Wanted {
   /** Undefined: the folder has none and can have none, or not yet. */
   readonly vaultId: string | undefined
+  /** The organisation that was exported to the folder, where that has no other mark. */
+  readonly exportOf: string | undefined
   readonly name: string
+  /** Whether the caller asks for this name. */
+  readonly isNamed: boolean
   readonly folder: Folder
   /** The nodes of an organisation that no other vault than its own has made. */
   readonly nodesOf: (orgId: string) => Promise<readonly KnownNode[]>
@@ -32,13 +36,27 @@ export class SeveralOrganisations extends Error {
   }
 }
 
-/** @param orgs those of the person. @throws SeveralOrganisations */
+/** The person may only read the organisation of the folder. */
+export class OnlyReader extends Error {
+  constructor({ id, name }: Candidate) {
+    super(
+      `You may only read the organisation of this folder, ${name} (${id}): ask one of its owners for the role of editor, or give a new one another --name`,
+    )
+    this.name = 'OnlyReader'
+  }
+}
+
+/** @param orgs those of the person. @throws SeveralOrganisations, OnlyReader */
 export async function chooseOrg<T extends Candidate>(orgs: readonly T[], wanted: Wanted): Promise<Choice<T>> {
-  const { vaultId, name } = wanted
+  const { vaultId, exportOf, name, isNamed } = wanted
+  const isOwn = ({ id, vault_id }: Candidate) =>
+    vault_id === undefined ? id === exportOf : vaultId !== undefined && vault_id === vaultId
   const writable = orgs.filter(({ role }) => role !== 'reader')
-  const [own, ...more] = vaultId === undefined ? [] : writable.filter(({ vault_id }) => vault_id === vaultId)
+  const [own, ...more] = writable.filter(isOwn)
   if (own && more.length > 0) throw new SeveralOrganisations([own, ...more])
   if (own) return { org: own, isGuest: false }
+  const read = orgs.find(isOwn)
+  if (read && !isNamed) throw new OnlyReader(read)
   for (const org of writable)
     if (org.name === name && org.vault_id === undefined) {
       const fit = await fitOf(org, wanted)

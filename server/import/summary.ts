@@ -10,6 +10,7 @@ interface Written {
   readonly renamed: readonly string[]
   readonly removed: readonly string[]
   readonly unchanged: number
+  readonly edited: readonly string[]
   readonly problems: readonly PathProblem[]
 }
 
@@ -28,7 +29,7 @@ interface Told {
 
 /** Of each kind. */
 const examples = 3
-/** Nodes without a file that are named. */
+/** Nodes of one kind that are named. */
 const namedAtMost = 20
 
 /** Lines. */
@@ -45,6 +46,8 @@ export function summaryOf(told: Told): string[] {
       : [`Note: links from the root of the site are read with --base ${plan.foundBase}`]),
     countsOf(done),
     ...(dryRun ? changedIn(plan, done) : []),
+    ...removedIn(told),
+    ...editedIn(done),
     ...ghostsIn(told),
     ...(problems.length > 0 ? [`${problems.length} things could not be placed as they are:`] : []),
     ...problems.map(({ path, reason }) => `  ${path}: ${reason}`),
@@ -54,12 +57,13 @@ export function summaryOf(told: Told): string[] {
 
 /** One line; undefined if nothing has changed. */
 export function changesOf(done: Written): string | undefined {
-  const { created, updated, renamed, removed, problems } = done
+  const { created, updated, renamed, removed, edited, problems } = done
   const paths = [...created, ...updated, ...renamed, ...removed, ...problems.map(({ path }) => path)]
   if (paths.length === 0) return undefined
   const more = paths.length > examples ? ' …' : ''
   const refused = problems.length > 0 ? `, ${problems.length} refused` : ''
-  return `${countsOf(done)}${refused}: ${paths.slice(0, examples).join(', ')}${more}`
+  const lost = edited.length > 0 ? `, ${edited.length} of them edited in Grove since the last import` : ''
+  return `${countsOf(done)}${lost}${refused}: ${paths.slice(0, examples).join(', ')}${more}`
 }
 
 function countsOf({ created, updated, renamed, removed, unchanged }: Written): string {
@@ -68,11 +72,31 @@ function countsOf({ created, updated, renamed, removed, unchanged }: Written): s
   return `${created.length} created, ${updated.length} updated${moved}${ended}, ${unchanged} unchanged`
 }
 
-function changedIn({ nodes }: Plan, { created, updated, renamed, removed }: Written): string[] {
+function changedIn({ nodes }: Plan, { created, updated, renamed }: Written): string[] {
   const from = new Map(nodes.map(({ path, movedFrom }) => [path, movedFrom]))
-  const moves = renamed.slice(0, examples).map((path) => `${from.get(path)} → ${path}`)
-  const kinds = { created, updated, renamed: moves, removed }
-  return Object.entries(kinds).flatMap(([kind, paths]) => paths.slice(0, examples).map((path) => `  ${kind}: ${path}`))
+  const moves = renamed.map((path) => `${from.get(path)} → ${path}`)
+  return Object.entries({ created, updated, renamed: moves }).flatMap(([kind, paths]) => namedIn(`  ${kind}`, paths))
+}
+
+/** Nodes that are, or would be, moved to the trash; then with what restore-node takes. */
+function removedIn({ id: orgId, plan, done, dryRun }: Told): string[] {
+  if (dryRun) return namedIn('  removed', done.removed)
+  const ids = new Map(plan.gone.map(({ id, path }) => [path, id]))
+  return namedIn(
+    'removed',
+    done.removed.map((path) => `${path}; grove restore-node ${orgId}/${ids.get(path)} brings it back`),
+  )
+}
+
+/** Nodes whose edits in Grove have given way to their files. */
+function editedIn({ edited }: Written): string[] {
+  return namedIn('edited in Grove since the last import, the file wins, the edit stays in the history', edited)
+}
+
+/** A line for each of the first, and one that says how many more there are. */
+function namedIn(what: string, paths: readonly string[]): string[] {
+  const more = paths.length - namedAtMost
+  return [...paths.slice(0, namedAtMost).map((path) => `${what}: ${path}`), ...(more > 0 ? [`  and ${more} more`] : [])]
 }
 
 /** Nodes whose file is gone, and how to remove them. */
@@ -82,18 +106,18 @@ function ghostsIn({ plan, done, pruning }: Told): string[] {
     .filter(({ path = '' }) => !removed.has(path))
     .sort(({ path: a = '' }, { path: b = '' }) => (a < b ? -1 : 1))
   if (gone.length === 0) return []
-  const named = gone.slice(0, namedAtMost)
-  const more = gone.length - named.length
   const what =
     gone.length === 1
       ? '1 node is kept though its file is gone'
       : `${gone.length} nodes are kept though their files are gone`
   return [
-    ...named.map(({ path, title }) => `kept, though its file is gone: ${path} (${title})`),
-    ...(more > 0 ? [`and ${more} more`] : []),
+    ...namedIn(
+      'kept, though its file is gone',
+      gone.map(({ path, title }) => `${path} (${title})`),
+    ),
     ...(pruning === 'unread'
       ? [`${what}: not all of the folder could be read`]
-      : [`${what}; to remove, restore-node takes it back:`, `  ${pruning}`]),
+      : [`${what}; this moves them to the trash, from which grove restore-node brings them back:`, `  ${pruning}`]),
   ]
 }
 

@@ -29,6 +29,8 @@ export const treeSchema = z.object({
   entities: z.array(z.object({ entity_key: z.string(), object_id: z.string(), mode: z.string() })),
 })
 
+export const historySchema = z.object({ history: z.array(z.object({ message: z.string() })) })
+
 export const writtenSchema = z.object({
   nodes: z.array(z.object({ id: z.string(), status: z.enum(['created', 'updated', 'unchanged']) })),
 })

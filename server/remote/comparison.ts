@@ -1,13 +1,20 @@
 /** What of a planned node differs from the main that a Grove elsewhere has of it. */
 import { objectId } from '../../gitstore/objects/object-format.ts'
+import { isImports } from '../domain/nodes/imports.ts'
 import type { NodeFiles } from '../domain/nodes/node-creation.ts'
-import { pagesOf, treeSchema } from './answers.ts'
+import { historySchema, pagesOf, treeSchema } from './answers.ts'
 import { type Remote, RemoteRefusal } from './client.ts'
 
 /** Paths. */
 export interface Difference {
   readonly puts: readonly string[]
   readonly deletes: readonly string[]
+}
+
+/** Whether the last commit of main was no import's. @throws as Remote.read */
+export async function isEdited(remote: Remote, node: string): Promise<boolean> {
+  const { history } = await remote.read(historySchema, 'GET', `${node}/tree/main/commits?limit=1`)
+  return history.some(({ message }) => !isImports(message))
 }
 
 export const isNone = ({ puts, deletes }: Difference): boolean => puts.length + deletes.length === 0

@@ -7,7 +7,7 @@ import { inTurn, requestsAtOnce } from './turns.ts'
 import { writeRemotely } from './writing.ts'
 
 /** What a personal access token never does, whatever its person may. */
-const beyondTokens = 'no personal access token does that'
+const beyondTokens = 'a personal access token cannot do that'
 
 type Listed = ReturnType<typeof nodesSchema.parse>['nodes'][number]
 
@@ -30,7 +30,7 @@ export function remoteDestination(remote: Remote, words: readonly string[]) {
       } catch (error) {
         if (!isBeyond(error)) throw error
         throw new RemoteRefusal(
-          `There is no organisation for this folder, and ${beyondTokens}: make one called ${org.name}, or name one with --org`,
+          `There is no organisation for this folder, and ${beyondTokens}: create an organisation called ${org.name}, or choose one with --org`,
           'token_scope',
         )
       }
@@ -93,8 +93,9 @@ export function remoteDestination(remote: Remote, words: readonly string[]) {
   async function write(orgId: string, input: ImportInput) {
     await requireRole(orgId, input.removed.length > 0 ? 'maintainer' : 'editor')
     if (known?.orgId !== orgId) await knownNodes(orgId, undefined)
-    const { statuses, removed, problems } = await writeRemotely(remote, orgPath(orgId), known?.ids ?? new Set(), input)
-    return { ...toldOf(input.nodes, statuses), removed, problems }
+    const ids = known?.ids ?? new Set<string>()
+    const { statuses, edited, removed, problems } = await writeRemotely(remote, orgPath(orgId), ids, input)
+    return { ...toldOf(input.nodes, statuses, edited), removed, problems }
   }
 
   /** Before anything is written. @throws RemoteRefusal */

@@ -11,12 +11,14 @@ import {
 import type { NodeFiles } from '../domain/nodes/node-creation.ts'
 import { createInBatches } from './batches.ts'
 import { type Remote, type RemoteAnswer, RemoteFault, RemoteRefusal } from './client.ts'
-import { compareNode, type Difference, isNone } from './comparison.ts'
+import { compareNode, type Difference, isEdited, isNone } from './comparison.ts'
 import { changesOf, messageOf } from './items.ts'
 import { inTurn } from './turns.ts'
 
 interface Written {
   readonly statuses: Statuses
+  /** Ids of nodes that differ and whose last commit was no import's. */
+  readonly edited: ReadonlySet<string>
   readonly removed: readonly string[]
   readonly problems: readonly PathProblem[]
 }
@@ -39,6 +41,7 @@ export async function writeRemotely(
   const statuses = new Map<string, 'created' | 'updated' | 'unchanged'>()
   const problems = new Map<string, string>()
   const gone: string[] = []
+  const edited = new Set<string>()
   const steps = nodes.length + removed.length
   const progress = () => onProgress(Math.min(statuses.size + problems.size + gone.length, steps), steps)
   try {
@@ -62,7 +65,7 @@ export async function writeRemotely(
     const reason = problems.get(id)
     return reason === undefined ? [] : [{ path, reason }]
   })
-  return { statuses, removed: gone, problems: refused }
+  return { statuses, edited, removed: gone, problems: refused }
 
   /** Of those that are there. */
   async function compareAll(): Promise<Map<string, Difference>> {
@@ -71,7 +74,9 @@ export async function writeRemotely(
       nodes.filter(({ id }) => known.has(id)),
       async ({ id, files }) => {
         const difference = await compareNode(remote, pathOf(id), files)
-        if (difference) found.set(id, difference)
+        if (!difference) return
+        found.set(id, difference)
+        if (!isNone(difference) && (await isEdited(remote, pathOf(id)))) edited.add(id)
       },
     )
     return found

@@ -151,7 +151,7 @@ describe('import --to', () => {
       code: 2,
       stdout: '',
       stderr:
-        'grove: There is no organisation for this folder, and no personal access token does that: make one called Session, or name one with --org\n',
+        'grove: There is no organisation for this folder, and a personal access token cannot do that: create an organisation called Session, or choose one with --org\n',
     })
     const session = join(await folderOf('Token', { session: ann.session.accessToken }), 'session')
     const first = await importTo(grove.url, folder, '--token-file', session)

@@ -83,7 +83,7 @@ describe('import', () => {
       const command = `import '${folder.replaceAll("'", "'\\''")}' --as ann@example.org --org ${org} --prune`
       expect(told.stdout).to.contain(`kept, though its file is gone: c.md (C)
 kept, though its file is gone: zebra.md (Zebra)
-2 nodes are kept though their files are gone; to remove, restore-node takes it back:
+2 nodes are kept though their files are gone; this moves them to the trash, from which grove restore-node brings them back:
   grove ${command}
 `)
       expect((await nodesOf(org)).size).to.equal(7)
@@ -127,14 +127,14 @@ kept, though its file is gone: zebra.md (Zebra)
       expect(lines.shift()).to.equal('A dry run: nothing is changed')
       const told = lines.filter((line) => !/^ {2}(created|updated|renamed|removed): /.test(line))
       const org = orgIn(done)
-      expect(told.join('\n').replace('a new organisation', org)).to.equal(done.stdout)
+      expect(told.join('\n').replace('a new organisation', org)).to.equal(done.stdout.replace(/^removed: .*\n/m, ''))
       return { org, lines: lines.filter((line) => !told.includes(line)) }
     }
     const before = (await ann.get('/orgs?limit=200')).body.total
     expect((await importAs(folder, '--dry-run')).stdout).to.contain('Dry (a new organisation): 5 nodes')
     expect([(await ann.get('/orgs?limit=200')).body.total, (await readdir(folder)).length]).to.deep.equal([before, 4])
     const { org, lines } = await said()
-    expect(lines).to.deep.equal(['.', 'a.md', 'b.md'].map((path) => `  created: ${path}`))
+    expect(lines).to.deep.equal(['.', 'a.md', 'b.md', 'c.md', 'd.md'].map((path) => `  created: ${path}`))
     await writeFile(join(folder, 'a.md'), 'Changed. [[Nowhere]]\n')
     await rename(join(folder, 'b.md'), join(folder, 'e.md'))
     await rm(join(folder, 'c.md'))

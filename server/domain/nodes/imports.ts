@@ -1,6 +1,7 @@
 /** Writes a planned folder as nodes: creates new ones, commits to changed ones, leaves the rest, deletes what is to go. */
 
 import { GitError, isStorageFault } from '../../../gitstore/errors.ts'
+import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { newObjectDraft, type ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -38,6 +39,8 @@ export interface Imported {
   readonly renamed: readonly string[]
   readonly removed: readonly string[]
   readonly unchanged: number
+  /** Of those that are updated or renamed: what the last commit of main was no import's. Their edits are in the history. */
+  readonly edited: readonly string[]
   readonly problems: readonly PathProblem[]
 }
 
@@ -67,7 +70,7 @@ export async function importNodes(deps: Deps, actor: Person, at: OrgAt, input: I
   await orgFor(deps, actor, at, removed.length > 0 ? 'maintainer' : 'editor')
   const problems: PathProblem[] = []
   const steps = nodes.length + removed.length
-  const statuses = await compare(deps, orgId, nodes)
+  const { statuses, edited } = await compare(deps, orgId, nodes)
   const changed = nodes.filter(({ id }) => statuses.get(id) !== 'unchanged')
   if (!dryRun) {
     const before = nodes.length - changed.length
@@ -89,11 +92,15 @@ export async function importNodes(deps: Deps, actor: Person, at: OrgAt, input: I
     }
     onProgress(nodes.length + n + 1, steps)
   }
-  return { ...toldOf(nodes, statuses), removed: gone, problems }
+  return { ...toldOf(nodes, statuses, edited), removed: gone, problems }
 }
 
 /** The paths of the nodes by what became of them. */
-export function toldOf(nodes: readonly ImportedNode[], statuses: Statuses): Omit<Imported, 'removed' | 'problems'> {
+export function toldOf(
+  nodes: readonly ImportedNode[],
+  statuses: Statuses,
+  edited: ReadonlySet<string>,
+): Omit<Imported, 'removed' | 'problems'> {
   const pathsOf = (take: (node: ImportedNode) => boolean) => nodes.filter(take).map(({ path }) => path)
   const isMoved = ({ movedFrom }: ImportedNode) => movedFrom !== undefined
   return {
@@ -101,12 +108,20 @@ export function toldOf(nodes: readonly ImportedNode[], statuses: Statuses): Omit
     updated: pathsOf((node) => statuses.get(node.id) === 'updated' && !isMoved(node)),
     renamed: pathsOf((node) => statuses.get(node.id) === 'updated' && isMoved(node)),
     unchanged: [...statuses.values()].filter((status) => status === 'unchanged').length,
+    edited: pathsOf(({ id }) => statuses.get(id) === 'updated' && edited.has(id)),
   }
 }
 
 /** The message of the commit that an import makes. */
 export function importMessage({ path, movedFrom }: ImportedNode): string {
-  return `Import ${path}${movedFrom === undefined ? '' : `, before ${movedFrom}`}`
+  return `${importWord} ${path}${movedFrom === undefined ? '' : `, before ${movedFrom}`}`
+}
+
+const importWord = 'Import'
+
+/** Whether an import made the commit, as far as its message says. */
+export function isImports(message: string): boolean {
+  return message.startsWith(`${importWord} `)
 }
 
 interface Writing {
@@ -178,17 +193,33 @@ async function compare(
   deps: Deps,
   orgId: string,
   nodes: readonly ImportedNode[],
-): Promise<Map<string, BatchOutcome['status']>> {
+): Promise<{ statuses: Map<string, BatchOutcome['status']>; edited: Set<string> }> {
   const known = await readMainTrees(deps.index.read, orgId)
   const statuses = new Map<string, BatchOutcome['status']>()
+  const edited = new Set<string>()
   for (const { id, files } of nodes) {
     deps.draining.throwIfAborted()
     const row = known.get(id)
     const repo = nodeRepo(deps.store, orgId, id)
     if (!row) statuses.set(id, 'created')
-    else statuses.set(id, (await isAsPlanned(repo, row, files)) ? 'unchanged' : 'updated')
+    else if (await isAsPlanned(repo, row, files)) statuses.set(id, 'unchanged')
+    else {
+      statuses.set(id, 'updated')
+      if (await isEdited(repo)) edited.add(id)
+    }
   }
-  return statuses
+  return { statuses, edited }
+}
+
+/** False where it cannot be told. */
+async function isEdited(repo: Repo): Promise<boolean> {
+  try {
+    const head = readRef(repo, main)
+    return head !== null && !isImports((await readCommit(repo, head)).message)
+  } catch (error) {
+    if (error instanceof GitError && !isStorageFault(error)) return false
+    throw error
+  }
 }
 
 /** False where it cannot be told: what is wrong is said when it is written. */
