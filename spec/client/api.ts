@@ -22,6 +22,8 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Ends the call with the signal's reason. */
   readonly signal?: AbortSignal
+  /** Of one try; default: the client's. A caller in process has none. */
+  readonly timeoutMs?: number
 }
 
 /**
