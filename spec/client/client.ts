@@ -93,7 +93,7 @@ export function grove(options: Options = {}): Grove {
         if (error.code === 'invalid_token' && bearer !== token && id !== 'refreshSession' && !isRenewed) {
           isRenewed = true
           if (bearer === tokens?.accessToken)
-            await Promise.race([renew(), new Promise((_, fail) => onAbort(signal, fail))])
+            await Promise.race([new Promise((_, fail) => onAbort(signal, fail)), renew()])
         } else if (error.code === 'node_exists' && id === 'createNode' && attempt > 1) {
           const path = { ...input.path, node_id: (input.body as Item).id ?? '' } // as isRepeatable found
           return call('getNode', { ...input, path, body: undefined })
