@@ -59,6 +59,17 @@ const { metafile, outputFiles } = await build({
   metafile: true,
   write: false,
 })
+const client = await build({
+  entryPoints: ['spec/client/client.ts'],
+  outdir: 'dist/client',
+  bundle: true,
+  minify: true,
+  platform: 'browser',
+  target: 'es2022',
+  format: 'esm',
+  logLevel: 'error',
+  write: false,
+})
 const loader = await readFile('server/bundle-loader.cjs')
 const made = outputFiles.flatMap(({ path, text, contents }) =>
   path.endsWith('.cjs')
@@ -70,6 +81,8 @@ const made = outputFiles.flatMap(({ path, text, contents }) =>
 )
 // The project's own says that a file named .js is an ECMAScript module, which takes longer to load.
 made.push([resolve('dist/package.json'), '{ "type": "commonjs" }\n'])
+made.push(...client.outputFiles.map(({ path, contents }) => [path, contents]))
+made.push([resolve('dist/client/package.json'), '{ "type": "module" }\n'])
 made.push([resolve('dist/LICENSES.txt'), await licencesOf(packagesIn(Object.keys(metafile.inputs)))])
 for (const [path, contents] of made) await replace(path, contents)
 await removeOthers(made.map(([path]) => path))

@@ -2,12 +2,13 @@
 import { execFile, spawn } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { type Finished, outcomeOf } from '../support/command.ts'
 import { client, type PersonClient, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { layOut, packedPaths } from '../support/packed.ts'
 
 const run = promisify(execFile)
 
@@ -19,14 +20,8 @@ describe('the package', () => {
 
   before(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'grove-package-'))
-    // Without scripts: dist/ is built already, and others run it.
-    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'])
-    files = JSON.parse(stdout)[0].files.map(({ path }: { path: string }) => path)
     const home = join(scratch, 'lib/node_modules/grove')
-    for (const path of files) {
-      await mkdir(dirname(join(home, path)), { recursive: true })
-      await cp(path, join(home, path))
-    }
+    files = await layOut(home)
     await symlink(resolve('node_modules'), join(home, 'node_modules'))
     await mkdir(join(scratch, 'bin'))
     bin = join(scratch, 'bin/grove')
@@ -43,6 +38,13 @@ describe('the package', () => {
       'dist/cli.cjs',
       'dist/cli.cjs.map',
       'dist/cli.js',
+      'dist/client/api.d.ts',
+      'dist/client/client.d.ts',
+      'dist/client/client.js',
+      'dist/client/errors.d.ts',
+      'dist/client/operations.d.ts',
+      'dist/client/package.json',
+      'dist/client/types.d.ts',
       'dist/domain/graph/graph-worker.cjs',
       'dist/domain/graph/graph-worker.cjs.map',
       'dist/domain/graph/graph-worker.js',
@@ -78,9 +80,7 @@ describe('the package', () => {
     })
     for (const path of ['package-lock.json', 'server/shrinkwrap.js']) await cp(path, join(folder, path))
     await run(process.execPath, ['server/shrinkwrap.js'], { cwd: folder })
-    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: folder })
-    const packed = JSON.parse(stdout)[0].files.map(({ path }: { path: string }) => path)
-    expect(packed.sort()).to.deep.equal([...files, 'npm-shrinkwrap.json'].sort())
+    expect((await packedPaths(folder)).sort()).to.deep.equal([...files, 'npm-shrinkwrap.json'].sort())
     const read = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8'))
     const [{ dependencies }, lock, shrinkwrap] = await Promise.all([
       read('package.json'),
