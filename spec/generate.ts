@@ -1,7 +1,12 @@
-/** Writes openapi.json, types.ts and rights.ts from openapi.yaml; with --check it only compares, and exits 1 where they differ. */
+/**
+ * Writes openapi.json, types.ts, rights.ts and client/ from openapi.yaml; with --check it only compares, and exits 1 where
+ * they differ.
+ */
 import { readFile, writeFile } from 'node:fs/promises'
 import openapiTS, { astToString, COMMENT_HEADER } from 'openapi-typescript'
+import { isInterfaceDeclaration, type Node } from 'typescript'
 import { parse } from 'yaml'
+import { operationsOf } from './operations-of.ts'
 import { rightsOf } from './rights-of.ts'
 
 const here = (file: string) => new URL(file, import.meta.url)
@@ -12,8 +17,15 @@ const absentIfMissing = (error: NodeJS.ErrnoException) => {
 
 const document = parse(await readFile(here('openapi.yaml'), 'utf8'))
 const json = `${JSON.stringify(document, null, 2)}\n`
-const types = `${COMMENT_HEADER}${astToString(await openapiTS(json, { defaultNonNullable: true }))}`
-const generated = { 'openapi.json': json, 'types.ts': types, 'rights.ts': rightsOf(document) }
+const generated = {
+  'openapi.json': json,
+  'types.ts': printed(await openapiTS(json, { defaultNonNullable: true })),
+  'rights.ts': rightsOf(document),
+  'client/operations.ts': operationsOf(document),
+  'client/types.ts': clientTypes(
+    await openapiTS(withoutRefusals(json), { defaultNonNullable: false, immutable: true }),
+  ),
+}
 
 for (const [file, text] of Object.entries(generated)) {
   if (!process.argv.includes('--check')) {
@@ -22,4 +34,22 @@ for (const [file, text] of Object.entries(generated)) {
     console.error(`spec/${file} does not follow from spec/openapi.yaml: run npm run generate`)
     process.exitCode = 1
   }
+}
+
+function printed(nodes: readonly Node[]): string {
+  return `${COMMENT_HEADER}${astToString([...nodes])}`
+}
+
+/** With what has a default optional, for who sends may leave it out. Operations by path say the same again. */
+function clientTypes(nodes: readonly Node[]): string {
+  return printed(nodes.filter((node) => !(isInterfaceDeclaration(node) && node.name.text === 'paths')))
+}
+
+/** The client's errors are classes, and its types are a file that each program reads: a third shorter without both. */
+function withoutRefusals(source: string): string {
+  return JSON.stringify(JSON.parse(source), function (key, value) {
+    if (key === 'responses' && this.operationId !== undefined)
+      return Object.fromEntries(Object.entries(value).filter(([status]) => status.startsWith('2')))
+    return key === 'examples' || key === 'example' ? undefined : value
+  })
 }

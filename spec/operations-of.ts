@@ -1,0 +1,39 @@
+/** The operations of an OpenAPI document as client/operations.ts has them: the method and path of each, and which answer bytes. */
+
+interface Media {
+  readonly schema?: { readonly format?: string }
+}
+
+interface Response {
+  readonly content?: Readonly<Record<string, Media>>
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly responses: Readonly<Record<string, Response>>
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+}
+
+const header = `/** Generated from openapi.yaml by npm run generate: how each operation is asked for, and which answer no JSON and no text. */
+
+`
+
+export function operationsOf({ paths }: Document): string {
+  const all = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(([method]) => method !== 'parameters')
+      .map(([method, operation]) => ({ ...operation, place: `${method.toUpperCase()} ${path}` })),
+  )
+  const places = all.map(({ operationId, place }) => `  ${operationId}: '${place}',\n`).join('')
+  const streams = all.filter(answersBytes).map(({ operationId }) => `'${operationId}'`)
+  return `${header}export const operations = {\n${places}} as const\n\nexport const streams = [${streams.join(', ')}] as const\n`
+}
+
+/** Where JSON is answered too, that is what a typed client asks for. */
+function answersBytes({ responses }: Operation): boolean {
+  const content = responses['200']?.content ?? {}
+  return !('application/json' in content) && Object.values(content).some(({ schema }) => schema?.format === 'binary')
+}
