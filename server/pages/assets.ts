@@ -9,6 +9,7 @@ const folder = new URL(import.meta.url.endsWith('.ts') ? '../../dist/assets/' : 
 const types: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
   woff2: 'font/woff2',
 }
 

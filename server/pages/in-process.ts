@@ -1,32 +1,28 @@
 /** The contract answered by the handlers themselves: what a page asks for has the rights, the limits and the checks of REST. */
 
 import type { Request, RequestHandler, Response } from 'express'
-import type { operations } from '../../spec/types.ts'
+import type { Api, OperationId, Output } from '../../spec/client/api.ts'
+import { streams } from '../../spec/client/operations.ts'
 import type { Deps } from '../deps.ts'
 import { authenticateAs, type FindCredential, limitTokens } from '../http/authentication.ts'
 import { setOperation } from '../http/context.ts'
 import { chain } from '../http/middleware-chain.ts'
-import { type BodyOf, callHandler, type Handlers, type PathOf, type QueryOf } from '../http/operations.ts'
+import { callHandler, type Handlers } from '../http/operations.ts'
 import { plainAnswer } from '../http/responses.ts'
-import { type OperationId, operationOf } from '../http/spec.ts'
+import { operationOf } from '../http/spec.ts'
 
 /** Who asks: undefined for the public. */
 export type Credential = Awaited<ReturnType<FindCredential>>
 
-interface InputOf<K extends OperationId> {
-  readonly path?: PathOf<K>
-  readonly query?: Partial<QueryOf<K>>
-  readonly body?: BodyOf<K>
+/** What an operation answers, by its name. */
+export type AnswerOf<K extends OperationId> = Output<K>
+
+/** As any operation may be called. */
+interface Given {
+  readonly path?: object
+  readonly query?: object
+  readonly body?: unknown
 }
-
-type JsonOf<S> = S extends { content: infer C } ? (C extends { 'application/json': infer J } ? J : Buffer) : undefined
-
-export type AnswerOf<K extends OperationId> = operations[K]['responses'] extends { 201: infer S } | { 200: infer S }
-  ? JsonOf<S>
-  : undefined
-
-/** One function for each operation of the spec: its parameters and body in, the body of a success out. @throws Refusal, Invalid */
-export type Api = { readonly [K in OperationId]: (input: InputOf<K>) => Promise<AnswerOf<K>> }
 
 /** What answers: the handlers, behind the steps that REST has between the caller and them. */
 export interface Answering {
@@ -44,19 +40,25 @@ interface Asking {
 
 export function inProcess({ deps, handlers, checks }: Answering, { req, res, credential }: Asking): Api {
   const check = chain([limitTokens, ...checks])
-  const call = async (id: OperationId, input: InputOf<OperationId>): Promise<unknown> => {
+  const call = async (id: OperationId, input: Given = {}): Promise<unknown> => {
     const asked = asRequest(req, id, input)
     authenticateAs(asked, credential)
     await new Promise<void>((done, fail) => check(asked, res, (error?: unknown) => (error ? fail(error) : done())))
-    return plainAnswer(await callHandler(deps, handlers, { req: asked, res, type: 'application/json' }))
+    const answer = await plainAnswer(await callHandler(deps, handlers, { req: asked, res, type: 'application/json' }))
+    if (!Buffer.isBuffer(answer)) return answer
+    return isStream(id) ? new Response(new Uint8Array(answer)) : answer.toString('utf8')
   }
   return new Proxy({} as Api, {
-    get: (_, id) => (input: InputOf<OperationId>) => call(id as OperationId, input), // callers name operations alone
+    get: (_, id) => (input?: Given) => call(id as OperationId, input), // callers name operations alone
   })
 }
 
+function isStream(id: OperationId): boolean {
+  return streams.some((one) => one === id)
+}
+
 /** The page's request as it would be if it asked for the operation. */
-function asRequest(req: Request, id: OperationId, { path = {}, query = {}, body }: InputOf<OperationId>): Request {
+function asRequest(req: Request, id: OperationId, { path = {}, query = {}, body }: Given): Request {
   const operation = operationOf(id)
   const parameters = Object.fromEntries(Object.entries(path).map(([name, value]) => [name, String(value)]))
   const asked = Object.entries(query).filter(([, value]) => value !== undefined)

@@ -12,9 +12,13 @@ import { note } from '../http/request-notes.ts'
 import { pageHtml, sendShown, setPageHeaders } from './answers.tsx'
 import { sendAsset } from './assets.ts'
 import { isFromPage, isNavigation } from './door.ts'
+import { showFeed, showRobots, showSitemap } from './feeds.ts'
+import { showFind } from './find.tsx'
 import { showHome } from './home.tsx'
 import { type Answering, type Credential, inProcess } from './in-process.ts'
 import { errorPage } from './missing.tsx'
+import { showNode } from './node.tsx'
+import { showOrg } from './org.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './sign-in.tsx'
 import { Urls } from './urls.ts'
 import type { Shown, Visit } from './visit.ts'
@@ -35,6 +39,13 @@ const routes: readonly Route[] = [
   { at: '/sign-up', show: showSignUp, take: takeSignUp },
   { at: '/reset', show: showReset, take: takeReset },
   { at: '/sign-out', take: takeSignOut },
+  { at: '/robots.txt', show: showRobots },
+  { at: '/o/:org', show: showOrg },
+  { at: '/o/:org/find', show: showFind },
+  { at: '/o/:org/changes.atom', show: showFeed },
+  { at: '/o/:org/sitemap.xml', show: showSitemap },
+  { at: '/o/:org/n/:node', show: showNode },
+  { at: '/o/:org/n/:node/:slug', show: showNode },
 ]
 
 interface Parts extends Answering {

@@ -1,7 +1,7 @@
 /** The tree of an organisation, open along the way to one node. */
 
+import type { Api } from '../../spec/client/api.ts'
 import { Icon } from './icons.tsx'
-import type { Api } from './in-process.ts'
 import type { Urls } from './urls.ts'
 
 /** Nodes of one level. */

@@ -2,6 +2,9 @@
 
 const segment = encodeURIComponent
 
+/** What stands in place of a slug for the other pages of a node. */
+const pagesOfNodes: ReadonlySet<string> = new Set(['history', 'commits', 'blame', 'edit', 'proposals'])
+
 export class Urls {
   /** The path before every other; empty where there is none. */
   readonly root: string
@@ -29,7 +32,7 @@ export class Urls {
   readonly feed = (org: string) => `${this.org(org)}/changes.atom`
   readonly sitemap = (org: string) => `${this.org(org)}/sitemap.xml`
   readonly node = (org: string, node: string, slug?: string) =>
-    `${this.org(org)}/n/${segment(node)}${slug === undefined ? '' : `/${segment(slug)}`}`
+    `${this.org(org)}/n/${segment(node)}${slug === undefined || pagesOfNodes.has(slug) ? '' : `/${segment(slug)}`}`
   readonly history = (org: string, node: string) => `${this.node(org, node)}/history`
   readonly commit = (org: string, node: string, id: string) => `${this.node(org, node)}/commits/${segment(id)}`
   readonly blame = (org: string, node: string) => `${this.node(org, node)}/blame`

@@ -1,7 +1,8 @@
 /** A visit of a page: who comes, what the page may ask, and what it can answer. */
 
 import type { VNode } from 'preact'
-import type { Api, Credential } from './in-process.ts'
+import type { Api } from '../../spec/client/api.ts'
+import type { Credential } from './in-process.ts'
 import type { Urls } from './urls.ts'
 
 export interface Visit {
