@@ -83,7 +83,8 @@ rules.image = (tokens, index, _options, env) => {
 rules.heading_open = (tokens, index, _options, env) => {
   const level = Number(tokens[index]?.tag.slice(1) ?? 2)
   const text = textOf(tokens[index + 1]?.children ?? [])
-  const id = uniqueId(envOf(env).ids, headingId(text))
+  const named = tokens[index]?.attrGet('id')
+  const id = uniqueId(envOf(env).ids, headingId(named ? String(named) : text))
   envOf(env).headings.push({ level, id, text })
   return `<h${level} id="${escapeHtml(id)}">`
 }

@@ -22,8 +22,9 @@ interface NodePath {
   readonly node_id: string
 }
 
-/** Files of a node that are named. */
+/** Files and tags of a node that are named. */
 const mostFiles = 100
+const mostTags = 6
 
 export async function showNode(visit: Visit): Promise<Shown> {
   const { api, urls, query } = visit
@@ -262,7 +263,7 @@ function Meta({ visit: { urls }, node, commits, latest, proposals }: MetaProps) 
           {counted(proposals, 'open proposal')}
         </a>
       )}
-      {tags.map((tag) => (
+      {tags.slice(0, mostTags).map((tag) => (
         <a class="tag" href={`${urls.find(org_id)}?q=${encodeURIComponent(`tag:"${tag}"`)}`}>
           {tag}
         </a>

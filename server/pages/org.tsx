@@ -3,7 +3,7 @@
 import { counted, When } from './dates.tsx'
 import { Icon } from './icons.tsx'
 import type { AnswerOf } from './in-process.ts'
-import { readTree, type Tree, TreeSide } from './tree.tsx'
+import { areasOf, readTree, type Tree, TreeSide } from './tree.tsx'
 import type { Urls } from './urls.ts'
 import { type Page, param, type Visit } from './visit.ts'
 
@@ -116,8 +116,9 @@ function Changes({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org;
 
 /** The roots with children, largest first. */
 function Areas({ urls, org, tree }: { readonly urls: Urls; readonly org: Org; readonly tree: Tree }) {
-  const roots = tree.levels['']?.nodes ?? []
-  const areas = roots.filter(({ num_children }) => num_children > 0).sort((a, b) => b.num_children - a.num_children)
+  const areas = areasOf(tree)
+    .filter(({ num_children }) => num_children > 0)
+    .sort((a, b) => b.num_children - a.num_children)
   if (areas.length === 0) return null
   return (
     <section class="card">

@@ -41,10 +41,24 @@ export async function readTree(
 ): Promise<Tree> {
   const path = node === undefined ? [] : await pathTo(api, org, node)
   const open = [...path.map(({ id }) => id), ...(node && node.num_children > 0 ? [node.id] : [])]
-  const levels = await Promise.all(
-    ['', ...open].map(async (under) => [under, await readLevel(api, org, under)] as const),
+  const levels = Object.fromEntries(
+    await Promise.all(['', ...open].map(async (under) => [under, await readLevel(api, org, under)] as const)),
   )
-  return { path, current: node?.id, levels: Object.fromEntries(levels) }
+  const only = onlyRoot(levels)
+  if (only !== undefined && levels[only] === undefined) levels[only] = await readLevel(api, org, only)
+  return { path, current: node?.id, levels }
+}
+
+/** A root that all others lie under is open everywhere. */
+function onlyRoot(levels: Readonly<Record<string, Level>>): string | undefined {
+  const { nodes = [] } = levels[''] ?? {}
+  const [root] = nodes
+  return root && nodes.length === 1 && root.num_children > 0 ? root.id : undefined
+}
+
+/** The nodes of the first level that has more than one. */
+export function areasOf({ levels }: Tree): readonly TreeNode[] {
+  return levels[onlyRoot(levels) ?? '']?.nodes ?? []
 }
 
 async function readLevel(api: Api, org: string, under: string): Promise<Level> {

@@ -120,6 +120,8 @@ const commentBlock: BlockRule = (state, startLine, endLine, silent) => {
   return true
 }
 
+const headingMark = /[ \t]*\{[ \t]*#([\w-]{1,100})[ \t]*\}$/
+
 /** ` ^id` at the end of a block, which links name; `[ ]` and `[x]` at the beginning of one. */
 function markBlock(block: Token | undefined, children: readonly Token[]): void {
   const last = children.at(-1)
@@ -127,6 +129,12 @@ function markBlock(block: Token | undefined, children: readonly Token[]): void {
   if (block && last && mark !== undefined && id !== undefined) {
     last.content = last.content.slice(0, -mark.length)
     block.attrSet('id', blockId(id))
+  }
+  // `{ #id }` at the end of a heading is the id that links to it have.
+  const [attributes, named] = (block?.type === 'heading_open' && last && headingMark.exec(last.content)) || []
+  if (block && last && attributes !== undefined && named !== undefined) {
+    last.content = last.content.slice(0, -attributes.length)
+    block.attrSet('id', named)
   }
   const [first] = children
   if (first?.type === 'text')
