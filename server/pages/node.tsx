@@ -2,28 +2,26 @@
 
 import { createHash } from 'node:crypto'
 import type { Api } from '../../spec/client/api.ts'
-import { Refusal } from '../errors.ts'
 import { counted, When } from './dates.tsx'
 import { Icon } from './icons.tsx'
 import type { AnswerOf } from './in-process.ts'
 import { resolver } from './links.ts'
-import { type Heading, longestText } from './markdown.ts'
-import { NeighbourDrawing, NeighbourList, type Neighbours, neighboursOf } from './neighbours.tsx'
+import { neighboursOf } from './neighbours.tsx'
+import { Rail } from './rail.tsx'
 import { type ShownText, showText } from './texts.ts'
 import { readTree, TreeSide } from './tree.tsx'
+import { readVersion, type Version } from './version.ts'
 import { type Page, param, redirect, type Shown, type Visit } from './visit.ts'
 
 type Node = AnswerOf<'getNode'>
 type Org = AnswerOf<'getOrg'>
-type Links = AnswerOf<'listLinks'>['links']
 
 interface NodePath {
   readonly org_id: string
   readonly node_id: string
 }
 
-/** Files and tags of a node that are named. */
-const mostFiles = 100
+/** Tags of a node that are named. */
 const mostTags = 6
 
 export async function showNode(visit: Visit): Promise<Shown> {
@@ -90,68 +88,6 @@ export async function showNode(visit: Visit): Promise<Shown> {
 
 async function openProposals(api: Api, path: NodePath): Promise<number> {
   return (await api.listPulls({ path, query: { status: 'open', limit: 1 } })).total
-}
-
-/** The node at a revision. */
-interface Version {
-  readonly title: string
-  readonly text: string
-  readonly links: Links
-  /** Paths. */
-  readonly files: readonly string[]
-}
-
-async function readVersion(api: Api, path: NodePath, node: Node, revision: string): Promise<Version> {
-  const isMain = revision === 'main'
-  if (isMain && node.head === undefined) return { title: node.title, text: '', links: [], files: [] }
-  const at = { ...path, branch: revision }
-  const [files, links, text, title] = await Promise.all([
-    api.listEntities({ path: at, query: { limit: 200 } }),
-    readLinks(api, path, revision),
-    isMain ? node.text_content : readText(api, path, revision),
-    isMain ? node.title : readTitle(api, path, revision, node.title),
-  ])
-  const named = files.entities.map(({ entity_key }) => entity_key).filter((key) => !ours.test(key))
-  return { title, text, links: text.length > longestText ? [] : links, files: named.slice(0, mostFiles) }
-}
-
-/** What a page shows in other ways. */
-const ours = /^(node\.json|content\.md|README\.md|(parents|children|connections)\/.*|\.[^/]*)$/
-
-/** None where they cannot be told: of a long text, or while others ask for theirs. */
-async function readLinks(api: Api, path: NodePath, revision: string): Promise<Links> {
-  const found = await api.listLinks({ path, query: { revision } }).catch((error: unknown) => {
-    if (error instanceof Refusal && error.code === 'too_large') return { links: [] }
-    throw error
-  })
-  return found.links
-}
-
-export async function readText(api: Api, path: NodePath, revision: string): Promise<string> {
-  for (const name of ['content.md', 'README.md']) {
-    const text = await readFile(api, path, revision, name)
-    if (text !== undefined) return text
-  }
-  return ''
-}
-
-async function readTitle(api: Api, path: NodePath, revision: string, otherwise: string): Promise<string> {
-  const json = await readFile(api, path, revision, 'node.json')
-  try {
-    const { title } = JSON.parse(json ?? '{}')
-    return typeof title === 'string' ? title : otherwise
-  } catch {
-    return otherwise
-  }
-}
-
-async function readFile(api: Api, path: NodePath, revision: string, name: string): Promise<string | undefined> {
-  const at = { ...path, branch: revision, path: name }
-  const file = await api.getFile({ path: at }).catch((error: unknown) => {
-    if (error instanceof Refusal && error.code === 'file_not_found') return undefined
-    throw error
-  })
-  return file?.encoding === 'utf-8' ? file.content : undefined
 }
 
 interface Versioned {
@@ -303,69 +239,5 @@ function Below({ visit: { urls }, node, isEmpty }: { visit: Visit; node: Node; i
         <p class="why">and {node.num_children - node.children.length} more</p>
       )}
     </section>
-  )
-}
-
-interface RailProps {
-  readonly visit: Visit
-  readonly node: Node
-  readonly neighbours: Neighbours
-  readonly headings: readonly Heading[]
-  readonly files: readonly string[]
-  readonly revision: string
-}
-
-function Rail({ visit: { urls }, node, neighbours: { from, to }, headings, files, revision }: RailProps) {
-  const { org_id, id } = node
-  const shared = { urls, org: org_id }
-  return (
-    <aside class="rail show" aria-label="About this page">
-      {headings.length > 1 && (
-        <section class="toc">
-          <h2>On this page</h2>
-          <ul>
-            {headings.map(({ level, id: heading, text }) => (
-              <li class={`l${level}`}>
-                <a href={`#${encodeURIComponent(heading)}`}>{text}</a>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
-      <NeighbourDrawing title={node.title} from={from} to={to} />
-      <NeighbourList {...shared} title={`Linked from ${counted(from.length, 'node')}`} nodes={from} />
-      <NeighbourList {...shared} title={`Links to ${counted(to.length, 'node')}`} nodes={to} />
-      {files.length > 0 && (
-        <section>
-          <h2>Files</h2>
-          <ul>
-            {files.map((path) => (
-              <li>
-                <a href={urls.raw(org_id, id, revision, path)}>
-                  <Icon name="file" size={15} />
-                  <span>{path.replace(/^(attachments|files)\//, '')}</span>
-                </a>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
-      <section>
-        <h2>Take it with you</h2>
-        <ul>
-          {node.head !== undefined && (
-            <li>
-              <a href={urls.raw(org_id, id, revision, 'content.md')}>
-                <Icon name="file" size={15} />
-                As Markdown
-              </a>
-            </li>
-          )}
-          <li class="clone">
-            <code>git clone {node.clone_url}</code>
-          </li>
-        </ul>
-      </section>
-    </aside>
   )
 }

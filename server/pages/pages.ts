@@ -11,14 +11,18 @@ import type { CountRequest } from '../http/rate-limits.ts'
 import { note } from '../http/request-notes.ts'
 import { pageHtml, sendShown, setPageHeaders } from './answers.tsx'
 import { sendAsset } from './assets.ts'
+import { showBlame } from './blame.tsx'
 import { isFromPage, isNavigation } from './door.ts'
 import { showFeed, showRobots, showSitemap } from './feeds.ts'
 import { showFind } from './find.tsx'
+import { showCommit, showHistory } from './history.tsx'
 import { showHome } from './home.tsx'
 import { type Answering, type Credential, inProcess } from './in-process.ts'
 import { errorPage } from './missing.tsx'
 import { showNode } from './node.tsx'
 import { showOrg } from './org.tsx'
+import { showProposal, takeProposal } from './proposal.tsx'
+import { showProposals } from './proposals.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './sign-in.tsx'
 import { Urls } from './urls.ts'
 import type { Shown, Visit } from './visit.ts'
@@ -45,6 +49,11 @@ const routes: readonly Route[] = [
   { at: '/o/:org/changes.atom', show: showFeed },
   { at: '/o/:org/sitemap.xml', show: showSitemap },
   { at: '/o/:org/n/:node', show: showNode },
+  { at: '/o/:org/n/:node/history', show: showHistory },
+  { at: '/o/:org/n/:node/commits/:id', show: showCommit },
+  { at: '/o/:org/n/:node/blame', show: showBlame },
+  { at: '/o/:org/n/:node/proposals', show: showProposals },
+  { at: '/o/:org/n/:node/proposals/:number', show: showProposal, take: takeProposal },
   { at: '/o/:org/n/:node/:slug', show: showNode },
 ]
 
