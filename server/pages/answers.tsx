@@ -38,6 +38,8 @@ async function sendPage(req: Request, res: Response, visit: Visit, page: Page): 
   const { status = 200 } = page
   if (status === 200) {
     res.set('ETag', tagOf(visit, page))
+    // As for operations: fetch adds `no-cache`, which is meant for caches.
+    delete req.headers['cache-control']
     if (req.fresh) {
       res.status(304).end()
       return

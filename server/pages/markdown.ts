@@ -114,7 +114,7 @@ function picture({ href, name }: Target, alt: string, width: string | undefined)
 }
 
 function isPicture(href: string): boolean {
-  return /\.(avif|bmp|gif|ico|jpe?g|png|webp)$/i.test(href)
+  return /\.(avif|bmp|gif|ico|jpe?g|png|svg|webp)$/i.test(href)
 }
 
 function alignment(token: Token | undefined): string {

@@ -55,7 +55,9 @@ function withoutTitle<T extends { type: string; tag: string; children: Parameter
   title: string,
 ): T[] {
   const [first, words] = tokens
-  const isTitle = first?.type === 'heading_open' && first.tag === 'h1' && textOf(words?.children ?? []) === title.trim()
+  // An import may have taken `{ #id }` into the title.
+  const shown = title.replace(/\{\s*#[\w-]+\s*\}\s*$/, '').trim()
+  const isTitle = first?.type === 'heading_open' && first.tag === 'h1' && textOf(words?.children ?? []) === shown
   return tokens.slice(isTitle ? 3 : 0)
 }
 

@@ -105,7 +105,7 @@ function within(before: string, after: string): { before: Piece[]; after: Piece[
   if (same < alike * Math.max(before.trim().length, after.trim().length)) return undefined
   const pieces: { before: Piece[]; after: Piece[] } = { before: [], after: [] }
   for (const [at, { value, added, removed }] of changes.entries()) {
-    const isShort = at > 0 && at < changes.length - 1 && wordsIn(value) <= joined && wordsIn(value) > 0
+    const isShort = at > 0 && at < changes.length - 1 && wordsIn(value) <= joined
     const isChanged = added || removed || isShort
     if (!added) push(pieces.before, value, isChanged)
     if (!removed) push(pieces.after, value, isChanged)

@@ -19,7 +19,7 @@ let lists = 0
 export function suggestIn(form: HTMLFormElement): void {
   const input = form.querySelector('input')
   if (!input || input.role === 'combobox') return
-  const list = document.createElement('ul')
+  const list = document.createElement('div')
   list.className = 'results drop'
   list.id = `hits-${++lists}`
   list.role = 'listbox'
@@ -79,7 +79,7 @@ export function suggestIn(form: HTMLFormElement): void {
       else open(false)
     } else if (event.key === 'Enter' && chosen >= 0 && !list.hidden) {
       event.preventDefault()
-      list.children[chosen]?.querySelector('a')?.click()
+      list.querySelectorAll('a')[chosen]?.click()
     }
   })
   form.parentElement?.addEventListener('focusout', ({ relatedTarget }) => {
@@ -90,10 +90,9 @@ export function suggestIn(form: HTMLFormElement): void {
 }
 
 function option({ id, title, snippet }: Hit, name: string): HTMLElement {
-  const item = document.createElement('li')
-  item.role = 'option'
-  item.id = name
   const link = document.createElement('a')
+  link.role = 'option'
+  link.id = name
   link.href = `${root}/o/${org}/n/${id}`
   link.tabIndex = -1
   const head = document.createElement('span')
@@ -105,8 +104,7 @@ function option({ id, title, snippet }: Hit, name: string): HTMLElement {
     text.textContent = snippet
     link.append(text)
   }
-  item.append(link)
-  return item
+  return link
 }
 
 async function suggest(words: string): Promise<Hit[]> {
