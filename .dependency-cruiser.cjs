@@ -108,6 +108,24 @@ module.exports = {
       '^(index/|gitstore/(?!errors\\.ts$))',
     ),
     never(
+      'pages-ask-operations',
+      'A page takes an Api: it can show nothing that REST would refuse.',
+      '^server/pages/',
+      '^(gitstore|index)/|^server/(domain|routes)/',
+    ),
+    never(
+      'islands-run-in-browsers',
+      'What browsers run knows the client alone.',
+      '^server/pages/islands/',
+      '^(server/(?!pages/islands/)|gitstore|index|spec/(?!client/)|node:)',
+    ),
+    never(
+      'pages-stay-outside',
+      'Only the application knows that there are pages.',
+      '^(server/(domain|http|routes|commands|import)|gitstore|index|spec)/',
+      '^server/pages/',
+    ),
+    never(
       'entry-points-are-not-imported',
       'main, cli and app are where things begin.',
       '^(server/(domain|http|routes|pages|import)|gitstore|index|spec)/',

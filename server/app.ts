@@ -6,7 +6,8 @@ import type { Deps } from './deps.ts'
 import { authenticate, authenticateAgain, credentialFinder, limitTokens } from './http/authentication.ts'
 import { publicPathOf } from './http/base-url.ts'
 import { readBody } from './http/bodies.ts'
-import { docsFiles, redirectBrowsers } from './http/docs.ts'
+import { browserCookies } from './http/browser-cookies.ts'
+import { docsFiles } from './http/docs.ts'
 import { answerErrors, findOperation } from './http/error-responses.ts'
 import { requireExact } from './http/exact-json.ts'
 import { gitOverHttp } from './http/git.ts'
@@ -19,6 +20,8 @@ import { countRefused, limitOptions, limitRequests, limitSignUps, requestCounter
 import { requireHttp } from './http/request-line.ts'
 import { requestLog } from './http/requests.ts'
 import { validate } from './http/validation.ts'
+import { openDoor } from './pages/door.ts'
+import { pages } from './pages/pages.ts'
 import { accountRoutes } from './routes/accounts.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { branchRoutes } from './routes/branches.ts'
@@ -56,6 +59,8 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
   const app = express()
   const countRequest = requestCounter(newCounter)
   const findCredential = credentialFinder(deps)
+  const cookies = browserCookies(deps, findCredential)
+  const countSignUps = limitSignUps(newCounter)
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
   app.enable('case sensitive routing')
@@ -68,10 +73,18 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
       securityHeaders(deps.config.publicUrl),
       requireHttp,
       gitOverHttp(deps, findCredential, countRequest),
+      openDoor(cookies, deps.config.publicUrl),
+      pages({
+        deps,
+        handlers,
+        checks: [validate({ answersToo: false }), countSignUps],
+        findCredential,
+        cookies,
+        countRequest,
+      }),
       crossOrigin(),
       compressed(),
       docsFiles(),
-      redirectBrowsers,
       pathParameters,
       limitOptions(countRequest),
       findOperation,
@@ -83,7 +96,7 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
       authenticateAgain(findCredential),
       validate({ answersToo: validateResponses }),
       requireExact,
-      limitSignUps(newCounter),
+      countSignUps,
       operationHandler(deps, handlers),
     ]),
   )

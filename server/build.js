@@ -2,12 +2,13 @@
  * Bundles what runs into dist/: `main`, `cli` and the threads that draw graphs and search, each one file with all JavaScript
  * that it needs, but that `grove serve` loads main: no other command pays for loading the service. A service that opened the
  * files of its packages one by one had 273 open at once. Packages stay outside that are compiled for the machine, or that are
- * served as files. `<name>.cjs` is the bundle, `<name>.js` what runs it: bundle-loader.cjs.
+ * served as files. build-assets.js makes what browsers load. `<name>.cjs` is the bundle, `<name>.js` what runs it: bundle-loader.cjs.
  */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
+import { buildAssets } from './build-assets.js'
 
 const temporaryPrefix = '.tmp-'
 const external = ['argon2', 'better-sqlite3', 'swagger-ui-dist']
@@ -31,6 +32,7 @@ const dataAsJson = {
   },
 }
 
+const assetsBuilt = buildAssets()
 const { metafile, outputFiles } = await build({
   entryPoints: [
     'server/main.ts',
@@ -83,7 +85,10 @@ const made = outputFiles.flatMap(({ path, text, contents }) =>
 made.push([resolve('dist/package.json'), '{ "type": "commonjs" }\n'])
 made.push(...client.outputFiles.map(({ path, contents }) => [path, contents]))
 made.push([resolve('dist/client/package.json'), '{ "type": "module" }\n'])
-made.push([resolve('dist/LICENSES.txt'), await licencesOf(packagesIn(Object.keys(metafile.inputs)))])
+const assets = await assetsBuilt
+made.push(...assets.made)
+const inputs = [...Object.keys(metafile.inputs), ...assets.inputs]
+made.push([resolve('dist/LICENSES.txt'), await licencesOf(packagesIn(inputs))])
 for (const [path, contents] of made) await replace(path, contents)
 await removeOthers(made.map(([path]) => path))
 

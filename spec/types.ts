@@ -652,8 +652,8 @@ export interface paths {
         };
         /**
          * List nodes
-         * @description For members, and for anyone once the organisation is published. Order is by `created_at`, then `id`. `tag` and
-         *     `parent_id` narrow the list, together if both are given; a tag or parent that is nowhere gives an empty list.
+         * @description For members, and for anyone once the organisation is published. Order is by `created_at`, then `id`; with
+         *     `order=changed` by `updated_at`, the newest first. `tag` and `parent_id` narrow the list, together if both are given; a tag or parent that is nowhere gives an empty list.
          */
         get: operations["listNodes"];
         put?: never;
@@ -5631,6 +5631,11 @@ export interface operations {
                  * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
                  */
                 parent_id?: components["schemas"]["AnyId"];
+                /**
+                 * @description The oldest first, or what changed last.
+                 * @example changed
+                 */
+                order?: "created" | "changed";
             };
             header?: never;
             path: {

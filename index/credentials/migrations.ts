@@ -138,4 +138,10 @@ export const credentialsMigrations: Record<string, Migration> = {
         ) strict, without rowid`.execute(db)
     },
   },
+  '006_browser_sessions': {
+    async up(db) {
+      await sql`alter table session add column cookie_hash text`.execute(db)
+      await sql`create unique index session_cookie on session (cookie_hash) where cookie_hash is not null`.execute(db)
+    },
+  },
 }

@@ -57,6 +57,8 @@ export interface Session {
   /** Where it was opened: the first 24 bits of an IPv4 address, 48 of an IPv6 one, as a network. */
   address: string | null
   method: 'password' | 'reset' | null
+  /** Of the secret in a browser's cookie, unique; null: the session goes on by refresh tokens. */
+  cookie_hash: string | null
 }
 
 export interface RefreshToken {

@@ -1,4 +1,4 @@
-/** Sessions, and the one-time tokens that renew or open them. Each function is one statement. */
+/** Sessions, the cookies that go on with them, and the one-time tokens that renew or open them. Each function is one statement. */
 
 import type { ExpressionBuilder } from 'kysely'
 import type { CredentialsDb, CredentialsSchema, RefreshToken, ResetToken, Session } from './schema.ts'
@@ -108,15 +108,57 @@ export async function countUnrevokedSessions(db: CredentialsDb): Promise<number>
   return total
 }
 
+/** From then on the session goes on by the cookie alone; its refresh tokens are the caller's to delete. */
+export async function setSessionCookie(db: CredentialsDb, id: string, cookie_hash: string): Promise<void> {
+  await db.updateTable('session').set({ cookie_hash }).where('id', '=', id).execute()
+}
+
+export async function deleteRefreshTokens(db: CredentialsDb, sessionId: string): Promise<void> {
+  await db.deleteFrom('refresh_token').where('session_id', '=', sessionId).execute()
+}
+
+/** The session of a cookie that has neither ended nor expired. */
+export function findSessionOfCookie(
+  db: CredentialsDb,
+  hash: string,
+  now: string,
+): Promise<Pick<Session, 'id' | 'account_id'> | undefined> {
+  return db
+    .selectFrom('session')
+    .select(['id', 'account_id'])
+    .where('cookie_hash', '=', hash)
+    .where('revoked_at', 'is', null)
+    .where((eb) => hasCookie(eb, now))
+    .executeTakeFirst()
+}
+
 function openSessionsOf(db: CredentialsDb, accountId: string, now: string) {
   return db
     .selectFrom('session')
     .where('account_id', '=', accountId)
     .where('revoked_at', 'is', null)
-    .where((eb) => hasUnexpiredToken(eb, now))
+    .where((eb) => goesOn(eb, now))
 }
 
-function hasUnexpiredToken({ exists, selectFrom }: ExpressionBuilder<CredentialsSchema, 'session'>, now: string) {
+type Sessions = ExpressionBuilder<CredentialsSchema, 'session'>
+
+/** Milliseconds that a cookie is valid: since its last use, which is exact to about a minute, and in all. */
+const cookieMs = { unused: 30 * 24 * 3_600_000, total: 180 * 24 * 3_600_000 } as const
+
+function goesOn(eb: Sessions, now: string) {
+  return eb.or([hasUnexpiredToken(eb, now), hasCookie(eb, now)])
+}
+
+function hasCookie(eb: Sessions, now: string) {
+  const before = (ms: number) => new Date(Date.parse(now) - ms).toISOString()
+  return eb.and([
+    eb('cookie_hash', 'is not', null),
+    eb('last_used_at', '>', before(cookieMs.unused)),
+    eb('session.created_at', '>', before(cookieMs.total)),
+  ])
+}
+
+function hasUnexpiredToken({ exists, selectFrom }: Sessions, now: string) {
   return exists(
     selectFrom('refresh_token')
       .select('hash')
@@ -125,12 +167,12 @@ function hasUnexpiredToken({ exists, selectFrom }: ExpressionBuilder<Credentials
   )
 }
 
-/** Deletes the account's sessions without an unexpired token. */
+/** Deletes the account's sessions without an unexpired token or cookie. */
 export async function deleteEndedSessions(db: CredentialsDb, accountId: string, now: string): Promise<void> {
   await db
     .deleteFrom('session')
     .where('account_id', '=', accountId)
-    .where((eb) => eb.not(hasUnexpiredToken(eb, now)))
+    .where((eb) => eb.not(goesOn(eb, now)))
     .execute()
 }
 

@@ -125,13 +125,15 @@ export function listOrgsOfNodes(db: IndexDb, ids: readonly string[]): Promise<Pi
 interface NodeFilter {
   readonly tag?: string
   readonly parent_id?: string
+  /** Default: created. */
+  readonly order?: 'created' | 'changed'
 }
 
-/** The oldest first. `properties` as JSON, null where they have more than `propertiesBytes`. */
+/** The oldest first, or what changed last. `properties` as JSON, null where they have more than `propertiesBytes`. */
 export async function listNodeRows(
   db: IndexDb,
   orgId: string,
-  { tag, parent_id, limit, offset }: NodeFilter & Slice,
+  { tag, parent_id, order = 'created', limit, offset }: NodeFilter & Slice,
   propertiesBytes: number,
 ) {
   let all = db.selectFrom('node').where('org_id', '=', orgId)
@@ -149,8 +151,8 @@ export async function listNodeRows(
   const rows = await all
     .select(['id', 'org_id', 'title', 'tags', 'created_at', 'updated_at', 'head'])
     .select(short.as('properties'))
-    .orderBy('created_at')
-    .orderBy('id')
+    .orderBy(order === 'created' ? 'created_at' : 'updated_at', order === 'created' ? 'asc' : 'desc')
+    .orderBy('id', order === 'created' ? 'asc' : 'desc')
     .limit(limit)
     .offset(offset)
     .execute()

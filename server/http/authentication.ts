@@ -9,6 +9,7 @@ import { Strategy } from 'passport-jwt'
 import type { Deps } from '../deps.ts'
 import { badToken } from '../domain/access.ts'
 import { authenticateToken, type Credential, isWithin } from '../domain/accounts/access-tokens.ts'
+import { findBrowserPerson, isBrowserSecret } from '../domain/accounts/browser-sessions.ts'
 import { algorithm } from '../domain/accounts/keys.ts'
 import { findPerson, findSessionPerson } from '../domain/accounts/open-sessions.ts'
 import { isAccessToken } from '../domain/accounts/tokens.ts'
@@ -32,7 +33,7 @@ const remembered = 10_000
 /** Clock skew allowed. */
 const clockLeewayMs = 60_000
 
-/** The credential of an access token or a personal access token; undefined if it is invalid. */
+/** The credential of an access token, a personal access token or a browser's cookie; undefined if it is invalid. */
 export type FindCredential = (text: string) => Promise<Credential | undefined>
 
 /** Called once: the result caches verified signatures. */
@@ -51,13 +52,18 @@ export function credentialFinder(deps: Deps): FindCredential {
     })
   return async (text) => {
     if (isAccessToken(text)) return authenticateToken(deps, text)
+    if (isBrowserSecret(text)) return asCredential(await findBrowserPerson(deps, text))
     const claims = verified.get(text)
     const kid = claims?.kid ?? keyIdOf(text)
     const key = await deps.keys.verifying(kid, deps.now().getTime())
     if (key === undefined) return undefined
     const person = await (claims === undefined ? verify(text, kid, key) : findClaimed(deps, claims))
-    return person && { person }
+    return asCredential(person)
   }
+}
+
+function asCredential(person: Person | undefined): Credential | undefined {
+  return person && { person }
 }
 
 /** An invalid token is 401 even where authorization is optional, never anonymous access. */
@@ -75,6 +81,14 @@ export function authenticate(findCredential: FindCredential): RequestHandler {
     setCredential(req, await credentialOf(req, findCredential))
     next()
   }
+}
+
+/** As `authenticate`, of an operation that a page calls for a caller who is known. @throws Refusal unauthenticated */
+export function authenticateAs(req: Request, credential: Credential | undefined): void {
+  const { security } = contextOf(req).operation
+  if (security === 'none' || security === 'metrics') return
+  if (credential !== undefined) setCredential(req, credential)
+  else if (security === 'required') throw new Refusal('unauthenticated', 'Sign in first')
 }
 
 /** After the body has arrived, which a client may let take two minutes: what the caller was allowed may have ended meanwhile. */

@@ -38,15 +38,3 @@ export function docsFiles(): RequestHandler {
   })
   return (req, res, next) => (req.url.startsWith('/docs/') ? router(req, res, next) : next())
 }
-
-/** Redirects browsers from `/` to the page; programs get 404. */
-export const redirectBrowsers: RequestHandler = (req, res, next) => {
-  const isRead = req.method === 'GET' || req.method === 'HEAD'
-  if (!isRead || !/^\/(\?|$)/.test(req.url)) {
-    next()
-    return
-  }
-  res.vary('Accept')
-  if (req.accepts(['json', 'html']) === 'html') res.redirect(303, publicPath(res, '/docs'))
-  else next()
-}

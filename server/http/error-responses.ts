@@ -135,6 +135,16 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
     }
     const meaning = answerOf(error)
     if (meaning instanceof Invalid) {
+      const shown = errorPageOf(res)
+      if (shown !== undefined) {
+        shown({
+          status: 422,
+          code: 'invalid',
+          detail: meaning.problems[0]?.msg ?? 'The request is not valid',
+          request_id,
+        })
+        return
+      }
       const detail = meaning.problems.slice(0, maxProblems).map((problem) => hideSecrets(problem, req.path))
       res.status(422).json({ detail } satisfies { detail: DocumentedProblem[] })
       return
@@ -146,11 +156,45 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
       setLimitHeaders(res, meaning.limit, 0, meaning.waitSeconds)
       res.set('Retry-After', String(meaning.waitSeconds))
     }
-    if (isGitRequest(req)) answerGit(res, meaning, request_id)
+    const shown = errorPageOf(res)
+    if (shown !== undefined) showError(res, shown, meaning, request_id)
+    else if (isGitRequest(req)) answerGit(res, meaning, request_id)
     else if (meaning === undefined)
       res.status(500).json({ detail: 'Internal error', code: 'internal_error', request_id })
     else answerRefusal(res, meaning, request_id)
   }
+}
+
+/** An error as a page shows it. */
+export interface ShownError {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly request_id: string
+}
+
+type ErrorPage = (error: ShownError) => void
+
+const errorPages = new WeakMap<Response, ErrorPage>()
+
+/** Errors of this request are pages, not JSON. */
+export function showErrorsBy(res: Response, page: ErrorPage): void {
+  errorPages.set(res, page)
+}
+
+function errorPageOf(res: Response): ErrorPage | undefined {
+  return errorPages.get(res)
+}
+
+function showError(res: Response, page: ErrorPage, meaning: Refusal | undefined, request_id: string): void {
+  if (meaning === undefined) {
+    page({ status: 500, code: 'internal_error', detail: 'Something went wrong here', request_id })
+    return
+  }
+  const { code, message } = meaning
+  const status = statusOf[code]
+  setRetryAfter(res, code, status)
+  page({ status, code, detail: message, request_id })
 }
 
 /** Where it is only not the moment, what is refused says enough. */

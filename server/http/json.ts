@@ -37,7 +37,8 @@ export function badJson(msg: string): Invalid {
   return new Invalid([{ loc: ['body'], msg, type: 'json_invalid' }])
 }
 
-function readBytes(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+/** The body, decompressed. @throws Refusal too_large, request_timeout, unsupported_media_type; Invalid json_invalid */
+export function readBytes(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   const inflater = inflaterFor(req.headers['content-encoding'])
   const source: Readable = inflater === undefined ? req : req.pipe(inflater)
   const parts: Buffer[] = []

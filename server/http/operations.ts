@@ -29,19 +29,21 @@ type ActorOf<K extends OperationId> = (typeof rights)[K]['authorization'] extend
     ? Actor
     : Person
 
-type PathOf<K extends OperationId> = operations[K]['parameters'] extends { path: infer P } ? P : Record<never, never>
+export type PathOf<K extends OperationId> = operations[K]['parameters'] extends { path: infer P }
+  ? P
+  : Record<never, never>
 
 /** The validator fills in defaults of the spec; the generated types do not mark them. */
 type Defaulted = 'limit' | 'offset' | 'status' | 'state'
 
-type QueryOf<K extends OperationId> = operations[K]['parameters'] extends { query?: infer Q }
+export type QueryOf<K extends OperationId> = operations[K]['parameters'] extends { query?: infer Q }
   ? [NonNullable<Q>] extends [never]
     ? Record<never, never>
     : Omit<NonNullable<Q>, Defaulted> & Required<Pick<NonNullable<Q>, Defaulted & keyof NonNullable<Q>>>
   : Record<never, never>
 
 /** `{}` if the body is optional and missing. */
-type BodyOf<K extends OperationId> = operations[K] extends { requestBody?: infer B }
+export type BodyOf<K extends OperationId> = operations[K] extends { requestBody?: infer B }
   ? NonNullable<B> extends { content: { 'application/json': infer J } }
     ? WithoutNull<J>
     : Record<never, never>
@@ -101,33 +103,45 @@ export type HandlersOf<K extends OperationId> = Pick<Handlers, K>
 /** Calls the operation's handler and sends its result. */
 export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler {
   return async (req, res) => {
-    const { operation, match, actor } = contextOf(req)
-    // The validator has checked that the request has the types of the spec.
-    const handler = handlers[operation.id] as (deps: Deps, actor: Actor, input: unknown) => unknown
-    const { body = {} } = req
-    const path = withNumbers(operation.pathSchema, match.parameters)
-    const query = readBySchema(operation.querySchema, req.query)
-    const base = baseUrl(deps.config.publicUrl, req)
-    const client = { from: networkOf(req), ...userAgentOf(req) }
-    const type = chosenType(req, res, operation.types)
-    const asked: Deps = { ...deps, waited: (ms) => noteWait(req, ms) }
-    const answer = await handler(asked, actor, {
-      path,
-      query,
-      body,
-      type,
-      base,
-      client,
-      get signal() {
-        return disconnectSignal(req, res)
-      },
-    })
+    const { operation } = contextOf(req)
+    const answer = await callHandler(deps, handlers, { req, res, type: chosenType(req, res, operation.types) })
     // Only the caller may cache it, and must revalidate; a handler may override this.
     res.set('Cache-Control', 'private, no-cache')
     // fetch adds `no-cache` to each If-None-Match, which is meant for caches; Express would never answer it with 304.
     delete req.headers['cache-control']
     await send(req, res, operation.status, answer)
   }
+}
+
+/** An operation that is known, and validated input. */
+interface Call {
+  readonly req: Request
+  readonly res: Response
+  /** The media type that is wanted. */
+  readonly type: string | undefined
+}
+
+export function callHandler(deps: Deps, handlers: Handlers, { req, res, type }: Call): unknown {
+  const { operation, match, actor } = contextOf(req)
+  // The validator has checked that the request has the types of the spec.
+  const handler = handlers[operation.id] as (deps: Deps, actor: Actor, input: unknown) => unknown
+  const { body = {} } = req
+  const path = withNumbers(operation.pathSchema, match.parameters)
+  const query = readBySchema(operation.querySchema, req.query)
+  const base = baseUrl(deps.config.publicUrl, req)
+  const client = { from: networkOf(req), ...userAgentOf(req) }
+  const asked: Deps = { ...deps, waited: (ms) => noteWait(req, ms) }
+  return handler(asked, actor, {
+    path,
+    query,
+    body,
+    type,
+    base,
+    client,
+    get signal() {
+      return disconnectSignal(req, res)
+    },
+  })
 }
 
 function userAgentOf({ headers }: Request): Pick<SignInFrom, 'userAgent'> {

@@ -1,5 +1,8 @@
 /** Handler results that are more than a plain JSON body. */
 
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { ImmutableAnswer } from '../domain/branches/immutable-answers.ts'
 import type { RawFile } from '../domain/branches/raw-files.ts'
 import type { OrgExport } from '../domain/nodes/export-requests.ts'
 
@@ -88,4 +91,17 @@ export function bytes(content: Buffer, contentType: string, headers: Headers = {
 /** A patch. The bytes of files stand in it as they are, also those that are not UTF-8. */
 export function patch(content: Buffer): Bytes {
   return bytes(content, 'text/x-diff; charset=utf-8')
+}
+
+/** What a handler answers, without what is for HTTP alone: the JSON as an object, or bytes. @throws Error for what is streamed */
+export async function plainAnswer(answer: unknown): Promise<unknown> {
+  if (answer instanceof WithHeaders) return answer.body
+  if (answer instanceof ImmutableAnswer) return answer.body
+  if (answer instanceof Bytes) return answer.content
+  if (answer instanceof Gzipped) {
+    const { gzip } = await answer.read()
+    return JSON.parse((await promisify(gunzip)(gzip)).toString('utf8'))
+  }
+  if (answer instanceof Download || answer instanceof Archive) throw new Error('What is streamed has no plain answer')
+  return answer
 }

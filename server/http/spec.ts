@@ -10,6 +10,8 @@ export type OperationId = keyof operations
 export interface Operation {
   readonly id: OperationId
   readonly method: string
+  /** Its path in the spec. */
+  readonly path: string
   /** Whether authorization is ignored, optional or required; `metrics`: it is the token of the metrics, not an account's. */
   readonly security: 'none' | 'optional' | 'required' | 'metrics'
   /** The access a personal access token needs; `none`: such tokens are refused. */
@@ -61,6 +63,15 @@ export { document as spec }
 
 const templates: readonly Template[] = Object.entries(document.paths).map(([path, item]) => toTemplate(path, item))
 
+const byId = new Map(templates.flatMap(({ operations: some }) => [...some.values()].map((one) => [one.id, one])))
+
+/** @throws Error for what is no operation of the spec */
+export function operationOf(id: OperationId): Operation {
+  const operation = byId.get(id)
+  if (operation === undefined) throw new Error(`The spec has no operation ${id}`)
+  return operation
+}
+
 /** `path` as sent. Undefined if the spec has no such path, or if it is not valid percent-encoded UTF-8. */
 export function findPath(path: string): PathMatch | undefined {
   const sent = path.split('/').slice(1)
@@ -97,7 +108,7 @@ function toTemplate(path: string, item: object): Template {
   const operationsByMethod = new Map<string, Operation>()
   for (const [key, value] of Object.entries(item as PathItem)) {
     // JSON's own type has each path separately, without a common type
-    if (methods.includes(key)) operationsByMethod.set(key.toUpperCase(), toOperation(key, value, item))
+    if (methods.includes(key)) operationsByMethod.set(key.toUpperCase(), toOperation(key, path, value, item))
   }
   return {
     segments: pieces.map((piece) => (isParameter(piece) ? undefined : piece)),
@@ -106,7 +117,12 @@ function toTemplate(path: string, item: object): Template {
   }
 }
 
-function toOperation(method: string, operation: OperationObject, item: { parameters?: readonly unknown[] }): Operation {
+function toOperation(
+  method: string,
+  path: string,
+  operation: OperationObject,
+  item: { parameters?: readonly unknown[] },
+): Operation {
   const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map(
     (parameter) => resolve(parameter as Parameter), // the spec's lint says so
   )
@@ -117,6 +133,7 @@ function toOperation(method: string, operation: OperationObject, item: { paramet
   return {
     id,
     method: method.toUpperCase(),
+    path,
     security: rights[id].authorization,
     token: rights[id].token,
     status: Number(status),

@@ -2761,6 +2761,8 @@ export interface operations {
                 readonly tag?: string;
                 /** @description Only the direct children of this node. */
                 readonly parent_id?: components["schemas"]["AnyId"];
+                /** @description The oldest first, or what changed last. */
+                readonly order?: "created" | "changed";
             };
             readonly header?: never;
             readonly path: {

@@ -77,6 +77,7 @@ export async function openSession(
     user_agent: userAgent === undefined ? null : withoutControls(userAgent).slice(0, agentLength),
     address: coarse(from),
     method,
+    cookie_hash: null,
   }
   await deps.credentials.write(async (trx) => {
     if ((await findActiveProfile(trx, accountId)) === undefined) throw disabled()

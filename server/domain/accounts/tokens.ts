@@ -37,11 +37,11 @@ async function sign(
 }
 
 /** 256 random bits behind a prefix that people and secret scanners recognise. */
-export function newToken(kind: 'refresh' | 'reset' | 'invite'): string {
+export function newToken(kind: 'refresh' | 'reset' | 'invite' | 'browser'): string {
   return `grv_${kind}_${randomBytes(32).toString('base64url')}`
 }
 
-/** Only letters and digits, so that no `grv_refresh_…`, `grv_reset_…` or `grv_invite_…` matches. */
+/** Only letters and digits, so that no `grv_refresh_…`, `grv_reset_…`, `grv_invite_…` or `grv_browser_…` matches. */
 const accessTokenForm = /^grv_[0-9A-Za-z]{43}$/
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

@@ -32,12 +32,12 @@ export interface NodePatch extends Partial<NodeFields> {
   readonly expected_head?: string | null
 }
 
-/** Oldest first. */
+/** Oldest first, unless asked otherwise. */
 export async function listNodes(
   deps: Deps,
   actor: Actor,
   at: OrgAt,
-  query: Page & { tag?: string; parent_id?: string },
+  query: Page & { tag?: string; parent_id?: string; order?: 'created' | 'changed' },
 ) {
   await orgFor(deps, actor, at, 'public')
   const { rows, total } = await listNodeRows(deps.index.read, at.orgId, query, listedProperties)

@@ -1,0 +1,62 @@
+/**
+ * What browsers load of the pages, into dist/assets/: style sheet, fonts and scripts, each with the hash of its content in its
+ * name, text also compressed; and assets.json, which has the name of each as it is made now.
+ */
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { build } from 'esbuild'
+
+const folder = resolve('dist/assets')
+
+const common = {
+  outdir: 'dist/assets',
+  bundle: true,
+  minify: true,
+  target: ['chrome109', 'firefox115', 'safari16.4'],
+  tsconfig: 'server/pages/islands/tsconfig.json',
+  loader: { '.woff2': 'file', '.svg': 'copy' },
+  entryNames: '[name].[hash]',
+  chunkNames: '[name].[hash]',
+  assetNames: '[name].[hash]',
+  legalComments: 'none',
+  logLevel: 'error',
+  metafile: true,
+  write: false,
+}
+
+/** @returns the path and the content of each file, and what esbuild says of its inputs */
+export async function buildAssets() {
+  const builds = await Promise.all([
+    build({ ...common, entryPoints: ['server/pages/styles/style.css', 'server/pages/leaf.svg'] }),
+    build({ ...common, entryPoints: ['server/pages/islands/theme.ts'], format: 'iife' }),
+    build({ ...common, entryPoints: ['server/pages/islands/page.ts'], format: 'esm', splitting: true }),
+  ])
+  const outputs = builds.flatMap(({ outputFiles }) => outputFiles)
+  const files = outputs.map(({ path, contents }) => [path, contents])
+  const compressed = await Promise.all(outputs.filter(({ path }) => /\.(css|js)$/.test(path)).flatMap(compress))
+  const names = builds.flatMap(({ metafile }) => Object.entries(metafile.outputs).map(nameOf))
+  const listed = Object.fromEntries(names.filter((pair) => pair !== undefined).sort())
+  const table = [resolve(folder, 'assets.json'), `${JSON.stringify(listed, null, 2)}\n`]
+  return {
+    made: [...files, ...compressed, table],
+    inputs: builds.flatMap(({ metafile }) => Object.keys(metafile.inputs)),
+  }
+}
+
+function compress({ path, contents }) {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: contents.length }
+  return [
+    promisify(brotliCompress)(contents, { params }).then((bytes) => [`${path}.br`, bytes]),
+    promisify(gzip)(contents, { level: 9 }).then((bytes) => [`${path}.gz`, bytes]),
+  ]
+}
+
+/** What a page calls it, and its file: fonts, the style sheet and scripts that pages name; not what scripts load themselves. */
+function nameOf([output, { entryPoint, inputs }]) {
+  const file = output.split('/').at(-1)
+  const isFont = file.endsWith('.woff2')
+  if (entryPoint === undefined && !isFont) return undefined
+  const source = (isFont ? Object.keys(inputs)[0] : entryPoint).split('/').at(-1)
+  return [source.replace(/\.tsx?$/, '.js'), file]
+}

@@ -1,0 +1,48 @@
+/** Sessions of browsers: a random secret in a cookie goes on with a session in place of refresh tokens. Only its hash is stored. */
+
+import {
+  deleteRefreshTokens,
+  findSessionOfCookie,
+  setSessionCookie,
+  setSessionRevoked,
+} from '../../../index/credentials/sessions.ts'
+import type { Deps } from '../../deps.ts'
+import type { Person } from '../actor.ts'
+import { findSessionPerson } from './open-sessions.ts'
+import { hashOf, newToken } from './tokens.ts'
+
+const secretForm = /^grv_browser_[\w-]{43}$/
+
+export function isBrowserSecret(text: string): boolean {
+  return secretForm.test(text)
+}
+
+/**
+ * A secret with which the session of the person goes on; its refresh tokens end.
+ *
+ * @throws Error where the person has no session
+ */
+export async function keepInBrowser(deps: Deps, { sessionId }: Person): Promise<string> {
+  if (sessionId === undefined) throw new Error('Only a session is kept in a browser')
+  const secret = newToken('browser')
+  await deps.credentials.write(async (trx) => {
+    await setSessionCookie(trx, sessionId, hashOf(secret))
+    await deleteRefreshTokens(trx, sessionId)
+  })
+  return secret
+}
+
+/** Undefined if the session has ended or was not used for too long, or its account is disabled or gone. */
+export async function findBrowserPerson(deps: Deps, secret: string): Promise<Person | undefined> {
+  const session = await findSessionOfCookie(deps.credentials.read, hashOf(secret), deps.now().toISOString())
+  return session && findSessionPerson(deps, session.account_id, session.id)
+}
+
+/** Ends the session of the secret. Does nothing for an unknown one. */
+export async function forgetBrowser(deps: Deps, secret: string): Promise<void> {
+  const now = deps.now().toISOString()
+  await deps.credentials.write(async (trx) => {
+    const session = await findSessionOfCookie(trx, hashOf(secret), now)
+    if (session !== undefined) await setSessionRevoked(trx, session.id, now)
+  })
+}

@@ -1,0 +1,59 @@
+/** The cookie of a browser that has signed in: its name, how it is set, and the session that it goes on with. */
+
+import type { Request, Response } from 'express'
+import type { Deps } from '../deps.ts'
+import { forgetBrowser, keepInBrowser } from '../domain/accounts/browser-sessions.ts'
+import type { FindCredential } from './authentication.ts'
+import { baseUrl } from './base-url.ts'
+
+/** Milliseconds; the service ends a session before where it is not used. */
+const cookieLifetimeMs = 180 * 24 * 3_600_000
+
+export interface BrowserCookies {
+  /** What the browser has sent; undefined without a cookie. */
+  read(req: Request): string | undefined
+  /** Whether a cookie may be set: over HTTPS, or on this machine. */
+  isPossible(req: Request): boolean
+  /** Goes on with the session of the access token, by a cookie alone. */
+  set(req: Request, res: Response, accessToken: string): Promise<void>
+  /** Ends the session of the cookie, if there is one, and removes the cookie. */
+  end(req: Request, res: Response): Promise<void>
+  /** Removes the cookie of a session that has ended. */
+  remove(req: Request, res: Response): void
+}
+
+export function browserCookies(deps: Deps, findCredential: FindCredential): BrowserCookies {
+  const isSecure = (req: Request) => baseUrl(deps.config.publicUrl, req).startsWith('https:')
+  // Browsers take `__Host-` over HTTPS alone, and then from this host alone.
+  const nameFor = (req: Request) => (isSecure(req) ? '__Host-grove' : 'grove')
+  const optionsFor = (req: Request) => ({ httpOnly: true, secure: isSecure(req), sameSite: 'lax', path: '/' }) as const
+  const read = (req: Request) => cookieIn(req.headers.cookie ?? '', nameFor(req))
+  const remove = (req: Request, res: Response) => {
+    res.clearCookie(nameFor(req), optionsFor(req))
+  }
+  return {
+    read,
+    remove,
+    isPossible: (req) => isSecure(req) || isLoopback(new URL(baseUrl(deps.config.publicUrl, req)).hostname),
+    set: async (req, res, accessToken) => {
+      const credential = await findCredential(accessToken)
+      if (credential === undefined) throw new Error('A session that has just been opened is not known')
+      const secret = await keepInBrowser(deps, credential.person)
+      res.cookie(nameFor(req), secret, { ...optionsFor(req), maxAge: cookieLifetimeMs })
+    },
+    end: async (req, res) => {
+      const secret = read(req)
+      if (secret !== undefined) await forgetBrowser(deps, secret)
+      remove(req, res)
+    },
+  }
+}
+
+function cookieIn(header: string, name: string): string | undefined {
+  const pairs = header.split(';').map((pair) => pair.trim())
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}

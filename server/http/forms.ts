@@ -1,0 +1,16 @@
+/** Reads the body of an HTML form. */
+
+import type { IncomingMessage } from 'node:http'
+import { Refusal } from '../errors.ts'
+import { readBytes } from './json.ts'
+
+/** The largest field of a page's form has 64 KiB. */
+const limits = { bytes: 1_048_576, ms: 60_000 } as const
+
+/** @throws Refusal too_large, request_timeout, unsupported_media_type */
+export async function readForm(req: IncomingMessage): Promise<URLSearchParams> {
+  const [type] = (req.headers['content-type'] ?? '').split(';')
+  if (type?.trim().toLowerCase() !== 'application/x-www-form-urlencoded')
+    throw new Refusal('unsupported_media_type', 'Send application/x-www-form-urlencoded')
+  return new URLSearchParams((await readBytes(req, limits)).toString('utf8'))
+}

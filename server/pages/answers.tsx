@@ -1,0 +1,79 @@
+/** Sends what a page shows: 304 where the browser has it, else rendered and compressed. */
+
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { Request, Response } from 'express'
+import { render } from 'preact-render-to-string'
+import { assetsVersion } from './assets.ts'
+import { Frame } from './frame.tsx'
+import type { Page, Shown, Visit } from './visit.ts'
+
+/** Nothing inline, nothing from elsewhere. */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+/** Bytes from which compression is worth its time. */
+const compressedFrom = 1_024
+
+export function setPageHeaders(res: Response): void {
+  res.set({
+    'Content-Security-Policy': policy,
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    // A form of ours names its origin, another site learns nothing.
+    'Referrer-Policy': 'same-origin',
+    'Cache-Control': 'private, no-cache',
+  })
+  res.vary('Cookie').vary('Authorization')
+}
+
+export async function sendShown(req: Request, res: Response, visit: Visit, shown: Shown): Promise<void> {
+  if (shown.kind === 'redirect') res.redirect(shown.status, shown.to)
+  else if (shown.kind === 'text') await sendText(req, res, shown.type, shown.text)
+  else await sendPage(req, res, visit, shown)
+}
+
+async function sendPage(req: Request, res: Response, visit: Visit, page: Page): Promise<void> {
+  const { status = 200 } = page
+  if (status === 200) {
+    res.set('ETag', tagOf(visit, page))
+    // As for operations: fetch adds `no-cache`, which is meant for caches.
+    delete req.headers['cache-control']
+    if (req.fresh) {
+      res.status(304).end()
+      return
+    }
+  }
+  const html = pageHtml(visit, page)
+  await sendText(req, res.status(status), 'text/html; charset=utf-8', html)
+}
+
+export function pageHtml(visit: Visit, { head, place, body }: Page): string {
+  const html = render(
+    <Frame visit={visit} head={head} place={place}>
+      {body()}
+    </Frame>,
+  )
+  return `<!doctype html>${html}`
+}
+
+/** The same person, facts and assets are the same page. */
+function tagOf({ person, here, canSignIn }: Visit, { head, place, facts }: Page): string {
+  const all = JSON.stringify([assetsVersion(), person?.id, person?.name, here, canSignIn, head, place, facts])
+  return `W/"${createHash('sha256').update(all).digest('base64url')}"`
+}
+
+async function sendText(req: Request, res: Response, type: string, text: string): Promise<void> {
+  res.set('Content-Type', type)
+  res.vary('Accept-Encoding')
+  const bytes = Buffer.from(text)
+  if (bytes.length < compressedFrom || req.acceptsEncodings('gzip', 'identity') !== 'gzip') {
+    res.set('Content-Length', String(bytes.length))
+    res.end(req.method === 'HEAD' ? undefined : bytes)
+    return
+  }
+  const zipped = await promisify(gzip)(bytes)
+  res.set({ 'Content-Encoding': 'gzip', 'Content-Length': String(zipped.length) })
+  res.end(req.method === 'HEAD' ? undefined : zipped)
+}

@@ -1,0 +1,67 @@
+/** The built files that pages load, read once at the first request for a page. Each has the hash of its content in its name. */
+
+import { readdirSync, readFileSync } from 'node:fs'
+import type { Request, Response } from 'express'
+
+/** Beside the bundle; the sources use what the last build has made. */
+const folder = new URL(import.meta.url.endsWith('.ts') ? '../../dist/assets/' : './assets/', import.meta.url)
+
+const types: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+  woff2: 'font/woff2',
+}
+
+interface Assets {
+  /** Names with hash by names without. */
+  readonly names: Readonly<Record<string, string>>
+  readonly files: ReadonlyMap<string, Buffer>
+}
+
+let read: Assets | undefined
+
+/** @throws Error where the project was not built */
+function assets(): Assets {
+  read ??= {
+    names: JSON.parse(readFileSync(new URL('assets.json', folder), 'utf8')),
+    files: new Map(readdirSync(folder).map((name) => [name, readFileSync(new URL(name, folder))])),
+  }
+  return read
+}
+
+/** The name of the file with its hash. */
+export function assetName(name: string): string {
+  const file = assets().names[name]
+  if (file === undefined) throw new Error(`There is no asset ${name}`)
+  return file
+}
+
+/** Changes with every file that a page names. */
+export function assetsVersion(): string {
+  return Object.values(assets().names).join(' ')
+}
+
+/** False where there is no such file. */
+export function sendAsset(req: Request, res: Response, name: string): boolean {
+  const { files } = assets()
+  const type = types[/\.(\w+)$/.exec(name)?.[1] ?? '']
+  const plain = files.get(name)
+  if (type === undefined || plain === undefined) return false
+  // The hash is in the name, so the file never changes.
+  res.set({ 'Cache-Control': 'public, max-age=31536000, immutable', 'Content-Type': type })
+  res.set('Cross-Origin-Resource-Policy', 'same-origin')
+  res.vary('Accept-Encoding')
+  for (const [encoding, suffix] of [
+    ['br', 'br'],
+    ['gzip', 'gz'],
+  ] as const) {
+    const bytes = files.get(`${name}.${suffix}`)
+    if (bytes === undefined || !req.acceptsEncodings(encoding)) continue
+    res.set('Content-Encoding', encoding)
+    res.end(req.method === 'HEAD' ? undefined : bytes)
+    return true
+  }
+  res.end(req.method === 'HEAD' ? undefined : plain)
+  return true
+}

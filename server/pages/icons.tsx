@@ -1,0 +1,26 @@
+/** Icons, as paths of strokes in a square of 24. */
+
+const paths = {
+  leaf: 'M5 19c0-9 5-14 15-14 0 10-5 15-13 14M5 19c2-5 5-8 9-9',
+  search: 'M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14ZM20 20l-4-4',
+  menu: 'M4 7h16M4 12h16M4 17h16',
+  moon: 'M20 14.5A8.5 8.5 0 1 1 9.5 4a7 7 0 0 0 10.5 10.5Z',
+  right: 'M9 6l6 6-6 6',
+  clock: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18ZM12 7v5l3.5 2',
+  branch: 'M7 4v9M7 13a3 3 0 1 0 0 6 3 3 0 0 0 0-6ZM17 11a3 3 0 1 0 0-6 3 3 0 0 0 0 6ZM17 11c0 4-10 1-10 5',
+  globe: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18ZM3 12h18M12 3c3 3 3 15 0 18M12 3c-3 3-3 15 0 18',
+  lock: 'M6 11h12v9H6ZM9 11V8a3 3 0 0 1 6 0v3',
+  copy: 'M9 9h11v11H9ZM5 15H4V4h11v1',
+  file: 'M6 3h8l4 4v14H6ZM14 3v4h4',
+  check: 'M5 12.5l4.5 4.5L19 7.5',
+  cross: 'M6 6l12 12M18 6L6 18',
+  link: 'M10 14a4 4 0 0 0 5.7 0l3-3a4 4 0 0 0-5.7-5.7l-1 1M14 10a4 4 0 0 0-5.7 0l-3 3a4 4 0 0 0 5.7 5.7l1-1',
+} as const
+
+export function Icon({ name, size = 16 }: { readonly name: keyof typeof paths; readonly size?: number }) {
+  return (
+    <svg class="i" width={size} height={size} viewBox="0 0 24 24" aria-hidden="true">
+      <path d={paths[name]} />
+    </svg>
+  )
+}

@@ -1,0 +1,81 @@
+/** The contract answered by the handlers themselves: what a page asks for has the rights, the limits and the checks of REST. */
+
+import type { Request, RequestHandler, Response } from 'express'
+import type { Api, OperationId, Output } from '../../spec/client/api.ts'
+import { streams } from '../../spec/client/operations.ts'
+import type { Deps } from '../deps.ts'
+import { authenticateAs, type FindCredential, limitTokens } from '../http/authentication.ts'
+import { setOperation } from '../http/context.ts'
+import { chain } from '../http/middleware-chain.ts'
+import { callHandler, type Handlers } from '../http/operations.ts'
+import { plainAnswer } from '../http/responses.ts'
+import { operationOf } from '../http/spec.ts'
+
+/** Who asks: undefined for the public. */
+export type Credential = Awaited<ReturnType<FindCredential>>
+
+/** What an operation answers, by its name. */
+export type AnswerOf<K extends OperationId> = Output<K>
+
+/** As any operation may be called. */
+interface Given {
+  readonly path?: object
+  readonly query?: object
+  readonly body?: unknown
+}
+
+/** What answers: the handlers, behind the steps that REST has between the caller and them. */
+export interface Answering {
+  readonly deps: Deps
+  readonly handlers: Handlers
+  /** Validates, and limits by operation. */
+  readonly checks: readonly RequestHandler[]
+}
+
+interface Asking {
+  readonly req: Request
+  readonly res: Response
+  readonly credential: Credential
+}
+
+export function inProcess({ deps, handlers, checks }: Answering, { req, res, credential }: Asking): Api {
+  const check = chain([limitTokens, ...checks])
+  const call = async (id: OperationId, input: Given = {}): Promise<unknown> => {
+    const asked = asRequest(req, id, input)
+    authenticateAs(asked, credential)
+    await new Promise<void>((done, fail) => check(asked, res, (error?: unknown) => (error ? fail(error) : done())))
+    const answer = await plainAnswer(await callHandler(deps, handlers, { req: asked, res, type: 'application/json' }))
+    if (!Buffer.isBuffer(answer)) return answer
+    return isStream(id) ? new Response(new Uint8Array(answer)) : answer.toString('utf8')
+  }
+  return new Proxy({} as Api, {
+    get: (_, id) => (input?: Given) => call(id as OperationId, input), // callers name operations alone
+  })
+}
+
+function isStream(id: OperationId): boolean {
+  return streams.some((one) => one === id)
+}
+
+/** The page's request as it would be if it asked for the operation. */
+function asRequest(req: Request, id: OperationId, { path = {}, query = {}, body }: Given): Request {
+  const operation = operationOf(id)
+  const parameters = Object.fromEntries(Object.entries(path).map(([name, value]) => [name, String(value)]))
+  const asked = Object.entries(query).filter(([, value]) => value !== undefined)
+  const texts = Object.fromEntries(asked.map(([name, value]) => [name, String(value)]))
+  const sent = operation.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? ''))
+  const { authorization: _, cookie: __, 'content-length': ___, ...headers } = req.headers
+  const values = {
+    method: operation.method,
+    url: sent,
+    originalUrl: sent,
+    query: texts,
+    body,
+    headers: { ...headers, accept: 'application/json', 'content-type': 'application/json' },
+  }
+  const derived = Object.create(req) as Request // a request but for what is defined next
+  for (const [name, value] of Object.entries(values))
+    Object.defineProperty(derived, name, { value, writable: true, configurable: true, enumerable: true })
+  setOperation(derived, operation, { operations: new Map([[operation.method, operation]]), parameters })
+  return derived
+}

@@ -1,0 +1,9 @@
+/** What every page does in a browser that runs scripts: keys, the colours, and the search once it is touched. */
+
+import { listenForKeys } from './keys.ts'
+
+listenForKeys()
+
+for (const form of document.querySelectorAll<HTMLFormElement>('form[data-search]')) {
+  form.addEventListener('focusin', () => import('./search.ts').then(({ suggestIn }) => suggestIn(form)), { once: true })
+}

@@ -1,0 +1,7 @@
+/** Light or dark as it was chosen; the only script that runs before a page is drawn. */
+try {
+  const { theme } = localStorage
+  if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
+} catch {
+  // A browser that keeps nothing follows the system.
+}

@@ -1,0 +1,155 @@
+/**
+ * Markdown as a page shows it. No HTML of an author passes: what is not one of a few elements without attributes is shown as text.
+ * Wiki links, embeds, callouts, comments and ids of blocks are Obsidian's.
+ */
+
+import MarkdownIt, { type Token } from 'markdown-it'
+import { addCallouts } from './callouts.ts'
+import { addWikiRules } from './wiki-rules.ts'
+
+/** Bytes that are parsed at once, 30 ms; a longer text is shown as it is written. */
+export const longestText = 256 * 1024
+
+export interface Heading {
+  readonly level: number
+  readonly id: string
+  readonly text: string
+}
+
+/** What a link of the text leads to, and an image shows. */
+export interface Target {
+  readonly href: string
+  /** `node` of this organisation; `file` of the node; `outside`: on another host. */
+  readonly kind: 'node' | 'file' | 'outside'
+  /** What it is called where the link has no words. */
+  readonly name: string
+}
+
+/** Undefined where nothing is there. `isWiki`: written as `[[target]]`. */
+export type Resolve = (target: string, isWiki: boolean) => Target | undefined
+
+export interface Env {
+  readonly resolve: Resolve
+  /** Ids that headings have so far. */
+  readonly ids: Map<string, number>
+  readonly headings: Heading[]
+  /** What ends the links that are open. */
+  readonly closings: string[]
+}
+
+export const markdown = new MarkdownIt({ html: false, linkify: true })
+markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
+// Addresses stay as they are written; what may be followed is decided where they are resolved.
+markdown.normalizeLink = (url) => url
+markdown.normalizeLinkText = (url) => url
+markdown.validateLink = () => true
+addWikiRules(markdown)
+addCallouts(markdown)
+
+const escapeHtml = markdown.utils.escapeHtml
+const { rules } = markdown.renderer
+
+rules.link_open = (tokens, index, _options, env) => {
+  const token = tokens[index]
+  const target = envOf(env).resolve(String(token?.attrGet('href') ?? ''), false)
+  closings(env).push(target === undefined ? '</span>' : '</a>')
+  return target === undefined ? missing : opening(target)
+}
+rules.link_close = (_tokens, _index, _options, env) => closings(env).pop() ?? ''
+
+rules.wikilink = (tokens, index, _options, env) => {
+  const { content: target = '', info: words = '', markup } = tokens[index] ?? {}
+  const embeds = markup === '!'
+  const found = envOf(env).resolve(target, true)
+  const [, width] = (embeds && /^(\d{1,4})(?:x\d{1,4})?$/.exec(words)) || []
+  const name = (width === undefined && words) || found?.name || target
+  if (found === undefined) return `${missing}${escapeHtml(name)}</span>`
+  if (embeds && found.kind === 'file' && isPicture(found.href))
+    return picture(found, width === undefined ? name : '', width)
+  return `${opening(found)}${escapeHtml(name)}</a>`
+}
+
+rules.image = (tokens, index, _options, env) => {
+  const token = tokens[index]
+  const alt = token?.children === null || token === undefined ? (token?.content ?? '') : textOf(token.children)
+  const target = envOf(env).resolve(String(token?.attrGet('src') ?? ''), false)
+  const width = /^\d{1,4}$/.exec(String(token?.attrGet('width') ?? ''))?.[0]
+  if (target?.kind === 'file' && isPicture(target.href)) return picture(target, alt, width)
+  const name = alt || target?.name || 'picture'
+  // A page tells nobody that it was read, so pictures of other hosts are links.
+  return target === undefined ? `${missing}${escapeHtml(name)}</span>` : `${opening(target)}${escapeHtml(name)}</a>`
+}
+
+rules.heading_open = (tokens, index, _options, env) => {
+  const level = Number(tokens[index]?.tag.slice(1) ?? 2)
+  const text = textOf(tokens[index + 1]?.children ?? [])
+  const named = tokens[index]?.attrGet('id')
+  const id = uniqueId(envOf(env).ids, headingId(named ? String(named) : text))
+  envOf(env).headings.push({ level, id, text })
+  return `<h${level} id="${escapeHtml(id)}">`
+}
+
+// A style is refused by the policy of pages.
+rules.th_open = (tokens, index) => `<th${alignment(tokens[index])}>`
+rules.td_open = (tokens, index) => `<td${alignment(tokens[index])}>`
+rules.table_open = () => '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>\n'
+rules.table_close = () => '</table></div>\n'
+rules.fence = (tokens, index) => code(tokens[index])
+rules.code_block = (tokens, index) => code(tokens[index])
+
+function code(token: Token | undefined): string {
+  return `<pre tabindex="0"><code>${escapeHtml(token?.content ?? '')}</code></pre>\n`
+}
+
+const missing = '<span class="missing" title="No node or file has this name yet">'
+
+function opening({ href, kind }: Target): string {
+  const rel = kind === 'outside' ? ' rel="nofollow noopener"' : ''
+  return `<a class="${kind}" href="${escapeHtml(href)}"${rel}>`
+}
+
+function picture({ href, name }: Target, alt: string, width: string | undefined): string {
+  const wide = width === undefined ? '' : ` width="${width}"`
+  return `<img src="${escapeHtml(href)}" alt="${escapeHtml(alt || name)}"${wide} loading="lazy">`
+}
+
+function isPicture(href: string): boolean {
+  return /\.(avif|bmp|gif|ico|jpe?g|png|svg|webp)$/i.test(href)
+}
+
+function alignment(token: Token | undefined): string {
+  const [, side] = /text-align:(left|center|right)/.exec(String(token?.attrGet('style') ?? '')) ?? []
+  return side === undefined ? '' : ` class="to-${side}"`
+}
+
+function closings(env: unknown): string[] {
+  return envOf(env).closings
+}
+
+function envOf(env: unknown): Env {
+  return env as Env // whoever renders hands in one
+}
+
+/** The text of inline tokens, as a reader sees it. */
+export function textOf(tokens: readonly Token[]): string {
+  return tokens.map(shownText).join('').trim()
+}
+
+function shownText({ type, content, children, info }: Token): string {
+  if (type === 'softbreak' || type === 'hardbreak') return ' '
+  if (type === 'wikilink') return info || content
+  if (type === 'image') return textOf(children ?? [])
+  return type === 'text' || type === 'code_inline' ? content : ''
+}
+
+/** The id of a heading, as a link to it has it, too: letters and digits of any script, in lower case, with hyphens. */
+export function headingId(text: string): string {
+  const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
+  return words.join('-').slice(0, 100) || 'heading'
+}
+
+function uniqueId(ids: Map<string, number>, id: string): string {
+  const count = ids.get(id) ?? 0
+  ids.set(id, count + 1)
+  return count === 0 ? id : `${id}-${count + 1}`
+}

@@ -1,0 +1,199 @@
+/** Routes to pages, in one table, and what every request for one goes through. */
+
+import type { Request, RequestHandler, Response } from 'express'
+import { Refusal } from '../errors.ts'
+import { bearerToken, type FindCredential } from '../http/authentication.ts'
+import { baseUrl, publicPath } from '../http/base-url.ts'
+import type { BrowserCookies } from '../http/browser-cookies.ts'
+import { showErrorsBy } from '../http/error-responses.ts'
+import { readForm } from '../http/forms.ts'
+import type { CountRequest } from '../http/rate-limits.ts'
+import { note } from '../http/request-notes.ts'
+import { pageHtml, sendShown, setPageHeaders } from './answers.tsx'
+import { sendAsset } from './assets.ts'
+import { showBlame } from './blame.tsx'
+import { isFromPage, isNavigation } from './door.ts'
+import { showFeed, showRobots, showSitemap } from './feeds.ts'
+import { showFind } from './find.tsx'
+import { showCommit, showHistory } from './history.tsx'
+import { showHome } from './home.tsx'
+import { type Answering, type Credential, inProcess } from './in-process.ts'
+import { errorPage } from './missing.tsx'
+import { showNode } from './node.tsx'
+import { showOrg } from './org.tsx'
+import { showProposal, takeProposal } from './proposal.tsx'
+import { showProposals } from './proposals.tsx'
+import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './sign-in.tsx'
+import { Urls } from './urls.ts'
+import type { Shown, Visit } from './visit.ts'
+
+type MakePage = (visit: Visit) => Promise<Shown>
+
+interface Route {
+  /** Segments, of which `:name` stands for any. */
+  readonly at: string
+  readonly show?: MakePage
+  /** Takes a form. */
+  readonly take?: MakePage
+}
+
+const routes: readonly Route[] = [
+  { at: '/', show: showHome },
+  { at: '/sign-in', show: showSignIn, take: takeSignIn },
+  { at: '/sign-up', show: showSignUp, take: takeSignUp },
+  { at: '/reset', show: showReset, take: takeReset },
+  { at: '/sign-out', take: takeSignOut },
+  { at: '/robots.txt', show: showRobots },
+  { at: '/o/:org', show: showOrg },
+  { at: '/o/:org/find', show: showFind },
+  { at: '/o/:org/changes.atom', show: showFeed },
+  { at: '/o/:org/sitemap.xml', show: showSitemap },
+  { at: '/o/:org/n/:node', show: showNode },
+  { at: '/o/:org/n/:node/history', show: showHistory },
+  { at: '/o/:org/n/:node/commits/:id', show: showCommit },
+  { at: '/o/:org/n/:node/blame', show: showBlame },
+  { at: '/o/:org/n/:node/proposals', show: showProposals },
+  { at: '/o/:org/n/:node/proposals/:number', show: showProposal, take: takeProposal },
+  { at: '/o/:org/n/:node/:slug', show: showNode },
+]
+
+interface Parts extends Answering {
+  readonly findCredential: FindCredential
+  readonly cookies: BrowserCookies
+  readonly countRequest: CountRequest
+}
+
+/** Answers requests for pages and for what they load; all others go on. */
+export function pages(parts: Parts): RequestHandler {
+  return async (req, res, next) => {
+    const path = req.url.split('?', 1)[0] ?? ''
+    if (path.startsWith('/assets/')) {
+      note(req, { op: 'asset' })
+      if (!sendAsset(req, res, path.slice('/assets/'.length))) throw new Refusal('not_found', 'There is nothing here')
+      return
+    }
+    if (!isPage(req, path)) {
+      next()
+      return
+    }
+    note(req, { op: 'page' })
+    await answer(parts, req, res, path)
+  }
+}
+
+/** `/` is a page for browsers alone; the other paths of pages are no paths of operations. */
+function isPage(req: Request, path: string): boolean {
+  if (path !== '/') return /^\/(o|me)\//.test(path) || routes.some(({ at }) => at === path)
+  req.res?.vary('Accept')
+  return (req.method === 'GET' || req.method === 'HEAD') && req.accepts(['json', 'html']) === 'html'
+}
+
+async function answer(parts: Parts, req: Request, res: Response, path: string): Promise<void> {
+  const { deps } = parts
+  setPageHeaders(res)
+  const asking = { req, res, credential: undefined }
+  showErrorsBy(res, (error) => {
+    const visit = visitOf(parts, asking, {})
+    res
+      .status(error.status)
+      .type('html')
+      .send(pageHtml(visit, errorPage(visit, error)))
+  })
+  const found = findRoute(path)
+  const isRead = req.method === 'GET' || req.method === 'HEAD'
+  const make = isRead ? found?.route.show : req.method === 'POST' ? found?.route.take : undefined
+  if (found === undefined) throw new Refusal('not_found', 'No page has this address')
+  if (make === undefined) {
+    res.set('Allow', [...(found.route.show ? ['GET', 'HEAD'] : []), ...(found.route.take ? ['POST'] : [])].join(', '))
+    throw new Refusal('method_not_allowed', `${req.method} is not possible here`)
+  }
+  const isOurs = isFromPage(req, deps.config.publicUrl)
+  if (!isRead && !isOurs) throw new Refusal('forbidden', 'This form was not sent by a page of this service')
+  const form = isRead ? undefined : await readForm(req)
+  const credential = await credentialOf(parts, req, res, isOurs || isNavigation(req))
+  await parts.countRequest(req, res, credential?.person.id)
+  const visit = visitOf(parts, { ...asking, credential }, { params: found.params, ...(form && { form }) })
+  showErrorsBy(res, (error) => {
+    res
+      .status(error.status)
+      .type('html')
+      .send(pageHtml(visit, errorPage(visit, error)))
+  })
+  await sendShown(req, res, visit, await make(visit))
+}
+
+/** @throws Refusal invalid_token: of an Authorization; a cookie that is no good is removed, and the visit is the public's */
+async function credentialOf(
+  { findCredential, cookies }: Parts,
+  req: Request,
+  res: Response,
+  isLetIn: boolean,
+): Promise<Credential> {
+  const secret = cookies.read(req)
+  if (req.headers.authorization !== undefined && bearerToken(req) !== secret) {
+    const credential = await findCredential(bearerToken(req) ?? '')
+    if (credential === undefined) throw new Refusal('invalid_token', 'The token is bad, expired or revoked')
+    return credential
+  }
+  if (secret === undefined || !isLetIn) return undefined
+  const credential = await findCredential(secret)
+  if (credential === undefined) cookies.remove(req, res)
+  return credential
+}
+
+interface Asking {
+  readonly req: Request
+  readonly res: Response
+  readonly credential: Credential
+}
+
+function visitOf(parts: Parts, asking: Asking, more: Pick<Partial<Visit>, 'params' | 'form'>): Visit {
+  const { req, res, credential } = asking
+  const [, query = ''] = req.url.split('?', 2)
+  return {
+    api: inProcess(parts, asking),
+    person: credential?.person,
+    params: {},
+    form: new URLSearchParams(),
+    ...more,
+    query: new URLSearchParams(query),
+    urls: new Urls(publicPath(res, ''), baseUrl(parts.deps.config.publicUrl, req)),
+    here: publicPath(res, req.url),
+    signIn: (accessToken) => parts.cookies.set(req, res, accessToken),
+    signOut: () => parts.cookies.end(req, res),
+    canSignIn: parts.cookies.isPossible(req),
+  }
+}
+
+function findRoute(path: string): { readonly route: Route; readonly params: Record<string, string> } | undefined {
+  const sent = path.split('/')
+  for (const route of routes) {
+    const params = match(route.at.split('/'), sent)
+    if (params !== undefined) return { route, params }
+  }
+  return undefined
+}
+
+function match(segments: readonly string[], sent: readonly string[]): Record<string, string> | undefined {
+  if (segments.length !== sent.length) return undefined
+  const params: Record<string, string> = {}
+  for (const [index, segment] of segments.entries()) {
+    const text = sent[index] ?? ''
+    if (!segment.startsWith(':')) {
+      if (segment !== text) return undefined
+      continue
+    }
+    const value = decoded(text)
+    if (value === undefined || value === '') return undefined
+    params[segment.slice(1)] = value
+  }
+  return params
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,162 @@
+/** Two versions of a text, line by line, with the words that changed within lines that became others. */
+
+import { diffArrays, diffWordsWithSpace } from 'diff'
+
+export interface Piece {
+  readonly text: string
+  readonly isChanged: boolean
+}
+
+export interface Row {
+  readonly kind: 'same' | 'removed' | 'added'
+  /** Of the version before, from 1; of an added line that of the version after. */
+  readonly line: number
+  readonly pieces: readonly Piece[]
+}
+
+/** Lines that are the same, which are folded, with the heading that stands over the last of them. */
+export interface Fold {
+  readonly kind: 'fold'
+  readonly rows: readonly Row[]
+  readonly heading: string
+}
+
+export interface WordDiff {
+  readonly parts: readonly (Row | Fold)[]
+  readonly added: number
+  readonly removed: number
+}
+
+/** Lines of a difference that are looked for; characters of a line within which words are compared; lines kept around a change. */
+const most = { edits: 2_000, line: 8_000, context: 1 } as const
+/** Words between two changes that make them one: people change phrases. */
+const joined = 2
+/** Of the words of two lines, as many must be the same for the one to have become the other. */
+const alike = 0.3
+
+/** Undefined where too much differs to be told in words. */
+export function compareWords(before: string, after: string): WordDiff | undefined {
+  const changes = diffArrays(linesOf(before), linesOf(after), { maxEditLength: most.edits })
+  if (changes === undefined) return undefined
+  const rows: Row[] = []
+  let [oldLine, newLine] = [1, 1]
+  for (let at = 0; at < changes.length; at++) {
+    const { value, removed, added } = changes[at] ?? { value: [] }
+    if (!removed && !added) {
+      for (const text of value) {
+        rows.push({ kind: 'same', line: oldLine++, pieces: [{ text, isChanged: false }] })
+        newLine++
+      }
+      continue
+    }
+    const other = changes[at + 1]
+    const gone = removed ? value : other?.removed ? other.value : []
+    const come = added ? value : other?.added ? other.value : []
+    if (removed ? other?.added : other?.removed) at++
+    rows.push(...changed(gone, come, oldLine, newLine))
+    oldLine += gone.length
+    newLine += come.length
+  }
+  const words = (kind: Row['kind']) =>
+    rows.filter((row) => row.kind === kind).flatMap(({ pieces }) => pieces.filter(({ isChanged }) => isChanged))
+  return {
+    parts: folded(rows.filter(isTold)),
+    added: countWords(words('added')),
+    removed: countWords(words('removed')),
+  }
+}
+
+function linesOf(text: string): string[] {
+  const lines = text.split(/\r?\n/)
+  if (lines.at(-1) === '') lines.pop()
+  return lines
+}
+
+/** Blank lines part paragraphs; they say nothing by themselves. */
+function isTold({ pieces }: Row): boolean {
+  return pieces.some(({ text }) => text.trim() !== '')
+}
+
+/** Each line that went beside the one it became, if they are alike. */
+function changed(gone: readonly string[], come: readonly string[], oldLine: number, newLine: number): Row[] {
+  const rows: Row[] = []
+  const told = gone.map((text, at) => ({ text, at })).filter(({ text }) => text.trim() !== '')
+  const others = come.map((text, at) => ({ text, at })).filter(({ text }) => text.trim() !== '')
+  for (let at = 0; at < Math.max(told.length, others.length); at++) {
+    const [one, other] = [told[at], others[at]]
+    const pieces = one && other && within(one.text, other.text)
+    if (one) rows.push({ kind: 'removed', line: oldLine + one.at, pieces: pieces?.before ?? [whole(one.text)] })
+    if (other) rows.push({ kind: 'added', line: newLine + other.at, pieces: pieces?.after ?? [whole(other.text)] })
+  }
+  return rows
+}
+
+function whole(text: string): Piece {
+  return { text, isChanged: true }
+}
+
+/** Undefined where the lines have too little in common. */
+function within(before: string, after: string): { before: Piece[]; after: Piece[] } | undefined {
+  if (before.length > most.line || after.length > most.line) return undefined
+  const changes = diffWordsWithSpace(before, after)
+  const same = changes
+    .filter(({ added, removed }) => !added && !removed)
+    .reduce((sum, { value }) => sum + value.trim().length, 0)
+  if (same < alike * Math.max(before.trim().length, after.trim().length)) return undefined
+  const pieces: { before: Piece[]; after: Piece[] } = { before: [], after: [] }
+  for (const [at, { value, added, removed }] of changes.entries()) {
+    const isShort = at > 0 && at < changes.length - 1 && wordsIn(value) <= joined
+    const isChanged = added || removed || isShort
+    if (!added) push(pieces.before, value, isChanged)
+    if (!removed) push(pieces.after, value, isChanged)
+  }
+  return pieces
+}
+
+function push(pieces: Piece[], text: string, isChanged: boolean): void {
+  const last = pieces.at(-1)
+  if (last?.isChanged === isChanged) pieces[pieces.length - 1] = { text: last.text + text, isChanged }
+  else pieces.push({ text, isChanged })
+}
+
+function wordsIn(text: string): number {
+  return text.match(/[\p{L}\p{N}]+/gu)?.length ?? 0
+}
+
+function countWords(pieces: readonly Piece[]): number {
+  return pieces.reduce((sum, { text }) => sum + wordsIn(text), 0)
+}
+
+/** Without the lines that no change stands beside. */
+function folded(rows: readonly Row[]): (Row | Fold)[] {
+  const parts: (Row | Fold)[] = []
+  let from = 0
+  while (from < rows.length) {
+    const row = rows[from]
+    if (row?.kind !== 'same') {
+      if (row) parts.push(row)
+      from++
+      continue
+    }
+    const next = rows.findIndex(({ kind }, at) => at > from && kind !== 'same')
+    const to = next < 0 ? rows.length : next
+    const start = from === 0 ? from : from + most.context
+    const end = next < 0 ? to : to - most.context
+    if (end - start < 2) parts.push(...rows.slice(from, to))
+    else {
+      const hidden = rows.slice(start, end)
+      parts.push(
+        ...rows.slice(from, start),
+        { kind: 'fold', rows: hidden, heading: headingIn(hidden) },
+        ...rows.slice(end, to),
+      )
+    }
+    from = to
+  }
+  return parts
+}
+
+function headingIn(rows: readonly Row[]): string {
+  const heading = rows.findLast(({ pieces }) => /^#{1,6} /.test(pieces[0]?.text ?? ''))
+  return heading?.pieces[0]?.text.replace(/^#+ /, '') ?? ''
+}

@@ -1,0 +1,117 @@
+/** Whatever a text or a name holds, a page runs nothing of it, breaks nowhere and asks nobody else. */
+
+import { expect } from 'chai'
+import { made } from '../support/cast.ts'
+import { ann, grove, newVisitor, useScene } from './scene.ts'
+
+const marker = 'ranAnything'
+const run = `window.${marker}=1`
+
+const zoo: Readonly<Record<string, string>> = {
+  'a script': `<script>${run}</script>`,
+  'a handler': `<img src="x.png" onerror="${run}"> <img src=x onerror=${run}>`,
+  'a picture in HTML whose attributes break out': `<img src='x" onerror="${run}' alt='" onload="${run}'>`,
+  'a link that is a script': `[a](javascript:${run}) [b](JaVaScRiPt:${run}) [c](&#106;avascript:${run}) <javascript:${run}>`,
+  'a link with a line end in its scheme': `[a](<java\tscript:${run}>) [b](java&#10;script:${run})`,
+  data: `[a](data:text/html,<script>${run}</script>) ![b](data:image/svg+xml,<svg onload=${run}>)`,
+  vbscript: `[a](vbscript:${run}) [b](file:///etc/passwd)`,
+  'a reference to a script': `[a][x]\n\n[x]: javascript:${run}`,
+  'a wiki link to a script': `[[javascript:${run}]] ![[javascript:${run}|x]] [[x" onmouseover="${run}|y]]`,
+  'words of a wiki link': `[[Home|<img src=x onerror=${run}>]] [[Home|"><script>${run}</script>]]`,
+  'a title of a link': `[a](https://example.org "x\\" onclick=\\"${run}")`,
+  'a heading': `# <svg onload=${run}> {#x" onclick="${run}}`,
+  'a language of code': `\`\`\`js" onload="${run}\n${run}\n\`\`\``,
+  'a callout': `> [!note" onclick="${run}] x\n> y\n\n> [!tip] <script>${run}</script>`,
+  'a table with styles': `| a |\n|:-:|\n| <td style="color:red" onclick=${run}> |`,
+  'a style': `<style>body{display:none}</style><p style="position:fixed;inset:0">x</p>`,
+  'a frame and a form': `<iframe src="/sign-in"></iframe><form action="https://evil.example"><input name=password></form>`,
+  'a base and a refresh': `<base href="https://evil.example/"><meta http-equiv="refresh" content="0;url=https://evil.example/">`,
+  'pictures of other hosts':
+    '![x](https://evil.example/x.png) <img src="https://evil.example/y.png"> ![[https://evil.example/z.png]]',
+  'ids of the page': '# main\n\n# side\n\n# q\n\n# constructor\n\n# __proto__',
+  'many openings': '[['.repeat(10_000),
+  'many comments': '%% '.repeat(10_001) + '<!-- '.repeat(5_000),
+  'many emphases': '*a_ '.repeat(10_000),
+  'deep quotations': `${'> '.repeat(2_000)}x`,
+  'deep lists': Array.from({ length: 200 }, (_, at) => `${' '.repeat(2 * at)}- x`).join('\n'),
+  'no text at all': '\u202e\u0000\ufffd\u2028',
+  'an unfinished comment': 'before <!-- after %% never',
+  'YAML that does not end': '---\na: 1\n'.repeat(500),
+}
+
+describe('hostile texts', () => {
+  useScene()
+
+  it('run nothing on a page, and ask no other host', async () => {
+    const { id: org } = await made(
+      ann.post('/orgs', { name: `<b>"'&</b>`, description: `</title><script>${run}</script>`, published: true }),
+    )
+    const visitor = await newVisitor()
+    const { page, open, faults } = visitor
+    for (const [title, text_content] of Object.entries(zoo)) {
+      const name = `${title} </script><script>${run}</script>`
+      const properties = { description: `"><img src=x onerror=${run}>` }
+      const { id } = await made(
+        ann.post(`/orgs/${org}/nodes`, {
+          title: name,
+          tags: [`<i>${run}</i>`],
+          properties,
+          text_content: text_content.replace('\u0000', ''),
+        }),
+      )
+      expect(await open(`/o/${org}/n/${id}`), title).to.deep.equal({ status: 200 })
+      expect(await page.locator('h1').first().textContent(), title).to.equal(name)
+      expect(
+        await page
+          .locator('.prose :is(script, iframe, form, style, svg, object, embed, input, [style], [onclick])')
+          .count(),
+        title,
+      ).to.equal(0)
+      const schemes = await page
+        .locator('.prose a')
+        .evaluateAll((links) => links.map((link) => (link as unknown as { protocol: string }).protocol))
+      expect(
+        schemes.filter((scheme) => !['http:', 'https:'].includes(scheme)),
+        title,
+      ).to.deep.equal([])
+      for (const link of await page.locator('.prose [onmouseover], .prose [onerror], .prose [onload]').all())
+        expect(await link.innerHTML(), title).to.equal(undefined)
+      expect(await page.evaluate(`window.${marker}`), title).to.equal(undefined)
+    }
+    for (const path of [
+      `/o/${org}`,
+      `/o/${org}/find?q=%22%3E%3Cscript%3E${run}%3C/script%3E`,
+      `/sign-in?next=%22%3E%3Cscript%3E${run}%3C/script%3E`,
+    ]) {
+      await open(path)
+      expect(await page.evaluate(`window.${marker}`), path).to.equal(undefined)
+    }
+    expect(faults).to.deep.equal([])
+    await visitor.context.close()
+  })
+
+  it('run nothing as files that are opened by their address', async () => {
+    const { id: org } = await made(ann.post('/orgs', { name: 'Files', published: true }))
+    const { id } = await made(
+      ann.post(`/orgs/${org}/nodes`, { title: 'Files', text_content: '![x](files/x.svg) ![[page.html]]' }),
+    )
+    const html = `<script>${run};fetch('/auth/me')</script>`
+    const svg = `<svg xmlns="http://www.w3.org/2000/svg"><script>${run}</script></svg>`
+    const changes = [
+      { action: 'put', path: 'files/page.html', content: html },
+      { action: 'put', path: 'files/x.svg', content: svg },
+    ]
+    await made(ann.post(`/orgs/${org}/nodes/${id}/tree/main/commits`, { message: 'x', changes }))
+    const visitor = await newVisitor()
+    const { page, open } = visitor
+    await open(`/o/${org}/n/${id}`)
+    for (const file of ['page.html', 'x.svg']) {
+      await open(`/orgs/${org}/nodes/${id}/tree/main/raw/files/${file}`)
+      expect(await page.evaluate(`window.${marker}`), file).to.equal(undefined)
+      const answer = await page.request.get(page.url())
+      expect(answer.headers()['content-security-policy'], file).to.equal("default-src 'none'; sandbox")
+      expect(answer.headers()['content-type'], file).not.to.include('html')
+    }
+    await visitor.context.close()
+  })
+})

@@ -1,0 +1,221 @@
+/** Pages that anyone reads: without scripts, sound to axe-core in light and dark, and quiet about whatever a text holds. */
+
+import { expect } from 'chai'
+import { made } from '../support/cast.ts'
+import { client } from '../support/grove.ts'
+import { ann, expectSound, grove, newVisitor, useScene, type Visitor } from './scene.ts'
+
+const text = `Whales are mammals. They eat [[Krill|small things]] and never [[Kraken]].
+
+## What they eat
+
+> [!tip] Remember
+> A whale is no *fish*. ^fish
+
+![A whale](files/whale.png) and [the sea](https://example.org/sea "Sea").
+
+| food | share |
+|------|------:|
+| krill | 90 % |
+
+## Where they live
+
+In the sea: \`depth > 0\`. <kbd>Esc</kbd> %%nobody sees this%%
+
+- [x] found
+`
+
+describe('pages to read', () => {
+  useScene()
+  let org: string
+  let whales: string
+  let krill: string
+  let visitor: Visitor
+
+  before(async () => {
+    org = (await made(ann.post('/orgs', { name: 'Atlas', description: 'All about the sea.', published: true }))).id
+    krill = (await made(ann.post(`/orgs/${org}/nodes`, { title: 'Krill', text_content: 'Small crustaceans.' }))).id
+    whales = (await made(ann.post(`/orgs/${org}/nodes`, { title: 'Whales', tags: ['sea'], text_content: text }))).id
+    const at = `/orgs/${org}/nodes/${whales}`
+    await made(ann.put(`/orgs/${org}/nodes/${krill}/parents/${whales}`, {}))
+    await made(ann.post(`${at}/connections`, { target: krill, type: 'feeds_on', label: 'most of it' }))
+    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+    const changes = [{ action: 'put', path: 'files/whale.png', content: pixel, encoding: 'base64' }]
+    await made(ann.post(`${at}/tree/main/commits`, { message: 'Add a picture', changes }))
+    visitor = await newVisitor({ javaScriptEnabled: false })
+  })
+  after(() => visitor.context.close())
+
+  it('show a node with its text, the way to it and what lies around it', async () => {
+    const { page, open, faults } = visitor
+    expect(await open(`/o/${org}/n/${whales}`)).to.deep.equal({ status: 200 })
+    expect(await page.title()).to.equal('Whales · Atlas')
+    const prose = page.locator('.prose')
+    expect(await prose.getByRole('link', { name: 'small things' }).getAttribute('href')).to.equal(
+      `/o/${org}/n/${krill}`,
+    )
+    expect(await prose.locator('.missing').textContent()).to.equal('Kraken')
+    expect(await prose.getByRole('heading', { level: 2 }).allTextContents()).to.deep.equal([
+      'What they eat',
+      'Where they live',
+    ])
+    expect(await prose.locator('.callout.tip').textContent())
+      .to.include('Remember')
+      .and.include('A whale is no fish.')
+    expect(await prose.locator('#block-fish').count()).to.equal(1)
+    expect(await prose.textContent()).not.to.include('nobody sees this')
+    expect(await prose.getByRole('link', { name: 'the sea' }).getAttribute('rel')).to.equal('nofollow noopener')
+    const rail = page.getByRole('complementary')
+    expect(await rail.textContent())
+      .to.include('Links to 1 node')
+      .and.include('feeds on')
+      .and.include('whale.png')
+    expect(
+      await page
+        .getByRole('navigation', { name: 'Contents' })
+        .getByRole('link', { name: 'Whales' })
+        .getAttribute('aria-current'),
+    ).to.equal('page')
+    expect(faults).to.deep.equal([])
+  })
+
+  it('show the picture of a node', async () => {
+    const { page, open } = visitor
+    const bytes = page.waitForResponse(/raw\/files%2Fwhale\.png$/)
+    await open(`/o/${org}/n/${whales}`)
+    await page.locator('.prose img').scrollIntoViewIfNeeded()
+    expect((await bytes).status()).to.be.oneOf([200, 304])
+  })
+
+  it('have one address: a slug that is wrong or old leads to the right one', async () => {
+    const { status, headers } = await client(grove).get(`/o/${org}/n/${whales}/fish?at=main`)
+    expect([status, headers.location]).to.deep.equal([301, `/o/${org}/n/${whales}/whales?at=main`])
+    const { body } = await client(grove).get(`/o/${org}/n/${whales}`)
+    expect(body).to.include(`<link rel="canonical" href="${grove.url}/o/${org}/n/${whales}/whales"/>`)
+    expect(body).to.include('"@type":"Article"').and.include('property="og:title" content="Whales · Atlas"')
+  })
+
+  it('are not sent again to who has them', async () => {
+    for (const path of [`/o/${org}`, `/o/${org}/n/${whales}`, `/o/${org}/n/${whales}/history`, '/sign-in']) {
+      const first = await client(grove).get(path)
+      const etag = first.headers.etag ?? ''
+      expect((await client(grove).get(path, { 'if-none-match': etag })).status, path).to.equal(304)
+    }
+    const { headers } = await client(grove).get(`/o/${org}/n/${whales}`)
+    await made(ann.patch(`/orgs/${org}/nodes/${krill}`, { title: 'Krills' }))
+    const again = await client(grove).get(`/o/${org}/n/${whales}`, { 'if-none-match': headers.etag ?? '' })
+    expect(again.status).to.equal(200)
+    await made(ann.patch(`/orgs/${org}/nodes/${krill}`, { title: 'Krill' }))
+  })
+
+  it('find by titles and by texts', async () => {
+    const { page, open } = visitor
+    await open(`/o/${org}/find?q=crustaceans`)
+    expect(await page.locator('.results .t').allTextContents()).to.deep.equal(['Krill'])
+    await open(`/o/${org}/find?q=tag:sea`)
+    expect(await page.locator('.results .t').allTextContents()).to.deep.equal(['Whales'])
+    await open(`/o/${org}/find?q=zzzz`)
+    expect(await page.locator('.said').textContent()).to.equal('No text has any of these words.')
+    const { status, headers } = await client(grove).get(`/o/${org}/find?title=krill`)
+    expect([status, headers.location]).to.deep.equal([302, `/o/${org}/n/${krill}`])
+  })
+
+  it('show history, one commit in words, and who wrote what', async () => {
+    const at = `/orgs/${org}/nodes/${krill}`
+    await made(ann.patch(at, { text_content: 'Small and tasty crustaceans.', message: 'Say how they taste' }))
+    const { page, open, faults } = visitor
+    await open(`/o/${org}/n/${krill}/history`)
+    await page.getByRole('link', { name: 'Say how they taste' }).click()
+    expect(await page.locator('.diff ins').allTextContents()).to.deep.equal(['and tasty '])
+    await page.getByRole('link', { name: 'Read it as it was' }).click()
+    expect(await page.locator('.prose').textContent()).to.include('Small and tasty')
+    await open(`/o/${org}/n/${krill}/blame`)
+    expect(await page.locator('.blame .who').textContent()).to.include('Ann')
+    expect(faults).to.deep.equal([])
+  })
+
+  it('tell feeds and crawlers what is published', async () => {
+    const atom = await client(grove).get(`/o/${org}/changes.atom`)
+    expect([atom.status, atom.headers['content-type']]).to.deep.equal([200, 'application/atom+xml; charset=utf-8'])
+    expect(atom.body).to.include('<title>Whales</title>')
+    const sitemap = await client(grove).get(`/o/${org}/sitemap.xml`)
+    expect(sitemap.body).to.include(`<loc>${grove.url}/o/${org}/n/${whales}/whales</loc>`)
+    expect((await client(grove).get('/robots.txt')).body).to.include('Disallow: /orgs/')
+  })
+
+  it('end with the publication', async () => {
+    const { id } = await made(ann.post('/orgs', { name: 'Brief', published: true }))
+    for (const path of ['', '/changes.atom', '/sitemap.xml', '/find?q=x'])
+      expect((await client(grove).get(`/o/${id}${path}`)).status, path).to.equal(200)
+    await made(ann.patch(`/orgs/${id}`, { published: false }))
+    for (const path of ['', '/changes.atom', '/sitemap.xml', '/find?q=x']) {
+      const { status, body } = await client(grove).get(`/o/${id}${path}`)
+      expect(status, path).to.equal(401)
+      expect(body).not.to.include('Brief')
+    }
+  })
+
+  it('that are not there are 404, and take no other method', async () => {
+    for (const path of [
+      '/o/',
+      '/o/x/y',
+      `/o/${org}/n/${org}`,
+      `/o/${org}/n/${whales}/commits/1234`,
+      '/me/x',
+      '/assets/none.js',
+      '/assets/../main.js',
+      '/o/%ff',
+    ])
+      expect((await ann.get(path)).status, path).to.equal(404)
+    const { status, headers } = await client(grove).post(`/o/${org}`)
+    expect([status, headers.allow]).to.deep.equal([405, 'GET, HEAD'])
+  })
+
+  it('are sound in light and dark, on a telephone and on a desk', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const reader = await newVisitor({ colorScheme })
+      const { page, open, faults } = reader
+      for (const width of [390, 1440]) {
+        await page.setViewportSize({ width, height: 900 })
+        const at = `/o/${org}/n/${whales}`
+        const paths = [
+          '/',
+          '/sign-in',
+          '/sign-up',
+          '/reset',
+          `/o/${org}`,
+          `/o/${org}/find?q=krill`,
+          at,
+          `${at}/history`,
+          `${at}/blame`,
+          '/o/none',
+        ]
+        for (const path of paths) {
+          await open(path)
+          await expectSound(page)
+        }
+      }
+      expect(faults).to.deep.equal([])
+      await reader.context.close()
+    }
+  })
+
+  it('show results while one types, by keys alone', async () => {
+    const reader = await newVisitor()
+    const { page, open, faults } = reader
+    await open(`/o/${org}`)
+    await page.keyboard.press('/')
+    await page.keyboard.type('kri')
+    await page.getByRole('option', { name: 'Krill' }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await expectSound(page)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${grove.url}/o/${org}/n/${krill}`)
+    await page.keyboard.press('d')
+    expect(await page.evaluate('document.documentElement.dataset.theme')).to.equal('dark')
+    await page.reload()
+    expect(await page.evaluate('document.documentElement.dataset.theme')).to.equal('dark')
+    expect(faults).to.deep.equal([])
+    await reader.context.close()
+  })
+})

@@ -1,0 +1,86 @@
+/** What the tests of pages share: a service and a browser for each file, and what every page must hold. */
+
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { expect } from 'chai'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+
+/** Milliseconds for which a page is waited for, on a machine that does much else. */
+const patience = 120_000
+
+export let grove: Grove
+export let ann: PersonClient
+export let browser: Browser
+
+/** A service and a browser of its own for each file. */
+export function useScene(): void {
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+    browser = await chromium.launch({
+      executablePath: '/usr/bin/chromium',
+      timeout: patience,
+      // Tests run as root in containers, whose /dev/shm may be small.
+      args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    })
+  })
+  after(async () => {
+    await browser?.close()
+    await grove.close()
+  })
+}
+
+type ContextOptions = NonNullable<Parameters<Browser['newContext']>[0]>
+
+export interface Visitor {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Opens a path of the service. */
+  open(path: string): Promise<{ readonly status: number }>
+  /** What the console has said beside answers that a test expects to fail, and requests to other hosts. */
+  readonly faults: readonly string[]
+}
+
+/** A browser with nothing kept. */
+export async function newVisitor(options: ContextOptions = {}): Promise<Visitor> {
+  const context = await browser.newContext(options)
+  context.setDefaultTimeout(patience)
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', ({ message }) => faults.push(message))
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type()) && !/status of (401|403|404|409|422)/.test(message.text()))
+      faults.push(message.text())
+  })
+  page.on('request', (request) => {
+    if (!request.url().startsWith(grove.url)) faults.push(`a request to ${request.url()}`)
+  })
+  const open = async (path: string) => {
+    const answer = await page.goto(grove.url + path)
+    return { status: answer?.status() ?? 0 }
+  }
+  return { page, context, open, faults }
+}
+
+/** Signs in by the form. */
+export async function signIn({ page, open }: Visitor, person: PersonClient = ann): Promise<void> {
+  await open('/sign-in')
+  await page.getByLabel('E-mail').fill(person.user.email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByLabel(`Signed in as ${person.user.name}`).waitFor()
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
+
+/** Neither axe-core nor the width of the window finds fault with what is shown. */
+export async function expectSound(page: Page): Promise<void> {
+  // Not as an element: the policy of pages refuses a script that is not theirs.
+  await page.evaluate(axe)
+  const found = await page.evaluate(`axe.run().then(({ violations }) =>
+    violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' ')))`)
+  expect(found, page.url()).to.deep.equal([])
+  const beyond = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+  expect(beyond, `sideways scroll of ${page.url()}`).to.be.at.most(0)
+}
