@@ -1,6 +1,6 @@
 /**
- * Which node each place of a folder is: by the id in its front matter, else by its path, else by the text of a file that is
- * gone, else by the folder that it stands for. What remains is new. What is ambiguous is new as well, and a problem says so.
+ * Which node each place of a folder is: by the id in its front matter, else by its path, else by the id that its first import
+ * gave it, else by the text of a file that is gone, else by the folder that it stands for. What remains is new. What is ambiguous is new as well, and a problem says so.
  */
 import { v5 as uuidFrom } from 'uuid'
 import type { PathProblem } from '../domain/format/path-problem.ts'
@@ -40,6 +40,10 @@ export async function identify(
   const imported = inventory.nodes.filter(({ path }) => path !== undefined)
   const byPath = new Map(imported.toReversed().map((node) => [node.path, node]))
   for (const place of open()) claim(place, byPath.get(pathOf(place)))
+  // A client that sets all properties of a node anew takes its path away. Only an import makes such an id.
+  const unmarked = inventory.guest === undefined ? inventory.nodes.filter(({ isUnmarked }) => isUnmarked) : []
+  const byId = new Map(unmarked.map((node) => [node.id, node]))
+  for (const place of open()) claim(place, byId.get(uuidFrom(place.key, orgId)))
 
   const isGone = ({ id, path }: KnownNode) => !claimed.has(id) && path !== undefined && !isPresent(path)
   const doubtful = new Set<string>()

@@ -5,6 +5,8 @@ export interface KnownNode {
   readonly title: string
   /** The property `source_path`; undefined where no import of this vault made the node. */
   readonly path: string | undefined
+  /** It has no such property: an import that made it is told by its id alone. */
+  readonly isUnmarked?: boolean
 }
 
 export interface KnownContent {

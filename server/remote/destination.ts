@@ -69,7 +69,8 @@ export function remoteDestination(remote: Remote, words: readonly string[]) {
     )
     return listed.map(({ id, title, properties }) => {
       const { source_path: place, [guestProperty]: vault } = whole.get(id) ?? properties
-      return { id, title, path: typeof place === 'string' && vault === guest ? place : undefined }
+      const path = typeof place === 'string' && vault === guest ? place : undefined
+      return { id, title, path, isUnmarked: place === undefined }
     })
   }
 

@@ -42,6 +42,19 @@ describe('import tells', () => {
     expect((await start(args).done).stdout).not.to.contain('edited')
   })
 
+  it('one node of a file whose node has lost the path that an import gave it', async () => {
+    const folder = await folderOf('Unmarked', { 'a.md': '# A\n', 'x/b.md': '# B\n' })
+    const org = orgIn(await importAs(folder))
+    const before = await nodesOf(org)
+    for (const title of ['A', 'B', 'x'])
+      await ann.patch(`/orgs/${org}/nodes/${before.get(title)?.id}`, { properties: { mine: 1 } }).then(expecting(200))
+    const { stdout } = await importAs(folder)
+    expect(stdout).to.contain('\n0 created, 3 updated, 1 unchanged\n').and.contain(': x/b.md\n')
+    expect([...(await nodesOf(org)).values()].map(({ id }) => id)).to.have.members(
+      [...before.values()].map(({ id }) => id),
+    )
+  })
+
   it('what it has removed, and the command that brings each back', async () => {
     const folder = await folderOf('Pruned', { 'a.md': '# A\n', 'b.md': '# B\n' })
     const org = orgIn(await importAs(folder))

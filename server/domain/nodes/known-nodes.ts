@@ -8,7 +8,7 @@ import { idsTrashedElsewhere } from './trashed.ts'
 const rowsAtOnce = 50
 
 /**
- * The nodes, the oldest first. `path`: where a node lies in the vault.
+ * The nodes, the oldest first. `path`: where a node lies in the vault; `isUnmarked`: no import says of it where it lies.
  *
  * @param guest the vault, where the organisation is another one's
  * @param guestProperty the property of a node that names such a vault
@@ -17,10 +17,11 @@ export async function listKnownNodes(
   { index }: Deps,
   orgId: string,
   { guest, guestProperty }: { readonly guest?: string | undefined; readonly guestProperty: string },
-): Promise<{ id: string; title: string; path: string | undefined }[]> {
+): Promise<{ id: string; title: string; path: string | undefined; isUnmarked: boolean }[]> {
   return (await listNodeProperties(index.read, orgId)).map(({ id, title, properties }) => {
     const { source_path: path, [guestProperty]: vault } = JSON.parse(properties) as Record<string, unknown> // written by index-node.ts
-    return { id, title, path: typeof path === 'string' && vault === guest ? path : undefined }
+    const isMade = typeof path === 'string' && vault === guest
+    return { id, title, path: isMade ? path : undefined, isUnmarked: path === undefined }
   })
 }
 
