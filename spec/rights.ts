@@ -72,6 +72,7 @@ export const rights = {
   updatePullBranch: { authorization: 'required', token: 'write' },
   listPullCommits: { authorization: 'required', token: 'read' },
   getPullChanges: { authorization: 'required', token: 'read' },
+  getPullImpact: { authorization: 'required', token: 'read' },
   getPullDiff: { authorization: 'required', token: 'read' },
   getPublicGraph: { authorization: 'none', token: 'none' },
   getGraph: { authorization: 'optional', token: 'read' },

@@ -1711,6 +1711,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/impact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. One that names nothing is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read what a pull request changes in the graph
+         * @description For members. Edges are compared as the changes are: from where source and target parted to `source_commit`. What is
+         *     above the node, what leads nowhere, and what the public sees follows from the graph as it is now. An edge whose label,
+         *     type or target changes is removed and added under the same `id`.
+         */
+        get: operations["getPullImpact"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/diff": {
         parameters: {
             query?: never;
@@ -3621,6 +3659,65 @@ export interface components {
             label: string;
             /** @description The same as `source`. */
             parent_node_id: components["schemas"]["Uuid"];
+        };
+        /** @description What a merge changes in the graph. At most 1,000 items in each list. */
+        PullImpact: {
+            node_id: components["schemas"]["Uuid"];
+            source_commit: components["schemas"]["Oid"];
+            /** @description Where source and target parted; null if they never met, and everything is added. */
+            base_commit: string | null;
+            /** @description By `id`. */
+            edges_added: components["schemas"]["ImpactEdge"][];
+            /** @description By `id`. */
+            edges_removed: components["schemas"]["ImpactEdge"][];
+            /** @description What comes to lie above the node, and what no longer does. Empty for a target other than `main`, and, with `truncated`, where over 10,000 nodes are above it. */
+            ancestors: {
+                /** @description By `node_id`. */
+                gained: components["schemas"]["ImpactNode"][];
+                /** @description By `node_id`. */
+                lost: components["schemas"]["ImpactNode"][];
+            };
+            /** @description How many nodes below this one gain or lose ancestors with it. */
+            descendants_affected: number;
+            /** @description Edges at `source_commit` that lead to no node of the organisation, new or not; by `id`. The graph does not show them. */
+            dangling: components["schemas"]["ImpactEdge"][];
+            /** @description The ids of edges that the public graph gains and loses. Empty for a target other than `main` and where the organisation is not published. */
+            public: {
+                /** @description Of `edges_added`. */
+                appears: string[];
+                /** @description Of `edges_removed`. */
+                disappears: string[];
+            };
+            /** @description Whether something is missing. */
+            truncated: boolean;
+        };
+        /** @description A node of the organisation. */
+        ImpactNode: {
+            node_id: components["schemas"]["Uuid"];
+            /** @description Its title now. */
+            title: string;
+        };
+        /** @description An edge of the node. */
+        ImpactEdge: {
+            /** @description As in the graph. */
+            id: string;
+            /** @description The parent; of a connection the node that holds it. */
+            source: components["schemas"]["Uuid"];
+            /** @description The child; of a connection the node to which it leads, where it names one. The first 200 characters. */
+            target: string;
+            /** @description `""` if it is no node of the organisation. */
+            source_title: string;
+            /** @description `""` if it is no node of the organisation. */
+            target_title: string;
+            /**
+             * @description Whether `source` is the parent of `target` or is connected to it.
+             * @enum {string}
+             */
+            edge_type: "parent_child" | "connection";
+            /** @description What kind of connection it is; `""` for parent_child. */
+            connection_type: string;
+            /** @description `""` if it has none. */
+            label: string;
         };
         /** @description The graph of an organisation. */
         PublicGraph: {
@@ -7921,6 +8018,55 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             /** @description `too_large`: more differs than one answer holds. */
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getPullImpact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description The node. An id that names nothing is 404, whatever its form.
+                 * @example 01980a60-1f00-7a33-b2d4-6c8e0f1a2b03
+                 */
+                node_id: components["parameters"]["node_id"];
+                /**
+                 * @description The pull request's number. One that names nothing is 404.
+                 * @example 1
+                 */
+                number: components["parameters"]["pull_number"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The impact. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PullImpact"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found`, `pull_request_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];

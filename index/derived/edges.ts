@@ -44,3 +44,28 @@ export async function isAncestor(db: IndexDb, ancestor: string, nodeId: string):
     select id from above where id = ${ancestor}`.execute(db)
   return rows.length > 0
 }
+
+/**
+ * The nodes of the organisation among `parents`, and those above them, at most `limit` of them, by id; not `child`, through
+ * which the walk does not lead.
+ */
+export async function listAbove(
+  db: IndexDb,
+  orgId: string,
+  child: string,
+  parents: readonly string[],
+  limit: number,
+): Promise<{ readonly node_id: string; readonly title: string }[]> {
+  const { rows } = await sql<{ node_id: string; title: string }>`
+    with recursive above (id) as (
+      select node.id from json_each(${JSON.stringify(parents)}) as parent
+        join node on node.id = parent.value and node.org_id = ${orgId} where node.id != ${child}
+      union
+      select edge.source from edge
+        join above on edge.target = above.id
+        join node on node.id = edge.source and node.org_id = ${orgId}
+        where edge.edge_type = 'parent_child' and edge.source != ${child}
+      limit ${limit})
+    select node.id as node_id, node.title from above join node on node.id = above.id order by node.id`.execute(db)
+  return rows
+}

@@ -1,5 +1,6 @@
 /** Pull requests. */
 import { updatePullBranch } from '../domain/pulls/branch-updates.ts'
+import { readPullImpact } from '../domain/pulls/impact.ts'
 import { mergePull } from '../domain/pulls/merges.ts'
 import * as diffs from '../domain/pulls/pull-diffs.ts'
 import * as pulls from '../domain/pulls/pulls.ts'
@@ -17,6 +18,7 @@ export const pullRoutes: HandlersOf<
   | 'listPullCommits'
   | 'getPullChanges'
   | 'getPullDiff'
+  | 'getPullImpact'
 > = {
   openPull: async (deps, actor, { path, body }) => {
     const pr = await pulls.openPull(deps, actor, nodeAt(path), body)
@@ -35,6 +37,7 @@ export const pullRoutes: HandlersOf<
   }),
   listPullCommits: (deps, actor, { path, query }) => pulls.listPullCommits(deps, actor, pullAt(path), query),
   getPullChanges: (deps, actor, { path }) => diffs.readPullChanges(deps, actor, pullAt(path)),
+  getPullImpact: (deps, actor, { path }) => readPullImpact(deps, actor, pullAt(path)),
   getPullDiff: async (deps, actor, { path, query, type, signal }) =>
     type === 'application/json'
       ? diffs.readPullDiff(deps, { actor, signal }, pullAt(path), query)

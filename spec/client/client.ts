@@ -95,7 +95,7 @@ export function grove(options: Options = {}): Grove {
           if (bearer === tokens?.accessToken)
             await Promise.race([new Promise((_, fail) => onAbort(signal, fail)), renew()])
         } else if (error.code === 'node_exists' && id === 'createNode' && attempt > 1) {
-          const path = { ...input.path, node_id: (input.body as Item).id ?? '' } // as isRepeatable found
+          const path = { ...input.path, node_id: (input.body as { id: string }).id } // as isRepeatable found
           return call('getNode', { ...input, path, body: undefined })
         } else {
           const jitter = 1 - Math.random() / 2
@@ -136,7 +136,7 @@ export function grove(options: Options = {}): Grove {
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof GroveError) throw error
-      throw Object.assign(new Busy(0, 'no_answer', `No answer to ${id}: ${error}`), { cause: error })
+      throw Object.assign(new Busy(0, 'no_answer', `No answer: ${error}`), { cause: error })
     } finally {
       clearTimeout(timer)
     }
@@ -183,9 +183,8 @@ function pathOf(template: string, path: Sent['path'] = {}): string {
 }
 
 function searchOf(query: Sent['query'] = {}): string {
-  const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query))
-    if (value !== undefined && value !== null) search.set(name, `${value}`)
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null)
+  const search = new URLSearchParams(given as [string, string][]) // which writes numbers and booleans as text
   return search.size > 0 ? `?${search}` : ''
 }
 

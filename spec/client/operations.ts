@@ -72,6 +72,7 @@ export const operations = {
   updatePullBranch: 'POST /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/update-branch',
   listPullCommits: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/commits',
   getPullChanges: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/changes',
+  getPullImpact: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/impact',
   getPullDiff: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/diff',
   getPublicGraph: 'GET /public/orgs/{org_id}/graph',
   getGraph: 'GET /orgs/{org_id}/graph',

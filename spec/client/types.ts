@@ -1454,6 +1454,65 @@ export interface components {
             /** @description The same as `source`. */
             readonly parent_node_id: components["schemas"]["Uuid"];
         };
+        /** @description What a merge changes in the graph. At most 1,000 items in each list. */
+        readonly PullImpact: {
+            readonly node_id: components["schemas"]["Uuid"];
+            readonly source_commit: components["schemas"]["Oid"];
+            /** @description Where source and target parted; null if they never met, and everything is added. */
+            readonly base_commit: string | null;
+            /** @description By `id`. */
+            readonly edges_added: readonly components["schemas"]["ImpactEdge"][];
+            /** @description By `id`. */
+            readonly edges_removed: readonly components["schemas"]["ImpactEdge"][];
+            /** @description What comes to lie above the node, and what no longer does. Empty for a target other than `main`, and, with `truncated`, where over 10,000 nodes are above it. */
+            readonly ancestors: {
+                /** @description By `node_id`. */
+                readonly gained: readonly components["schemas"]["ImpactNode"][];
+                /** @description By `node_id`. */
+                readonly lost: readonly components["schemas"]["ImpactNode"][];
+            };
+            /** @description How many nodes below this one gain or lose ancestors with it. */
+            readonly descendants_affected: number;
+            /** @description Edges at `source_commit` that lead to no node of the organisation, new or not; by `id`. The graph does not show them. */
+            readonly dangling: readonly components["schemas"]["ImpactEdge"][];
+            /** @description The ids of edges that the public graph gains and loses. Empty for a target other than `main` and where the organisation is not published. */
+            readonly public: {
+                /** @description Of `edges_added`. */
+                readonly appears: readonly string[];
+                /** @description Of `edges_removed`. */
+                readonly disappears: readonly string[];
+            };
+            /** @description Whether something is missing. */
+            readonly truncated: boolean;
+        };
+        /** @description A node of the organisation. */
+        readonly ImpactNode: {
+            readonly node_id: components["schemas"]["Uuid"];
+            /** @description Its title now. */
+            readonly title: string;
+        };
+        /** @description An edge of the node. */
+        readonly ImpactEdge: {
+            /** @description As in the graph. */
+            readonly id: string;
+            /** @description The parent; of a connection the node that holds it. */
+            readonly source: components["schemas"]["Uuid"];
+            /** @description The child; of a connection the node to which it leads, where it names one. The first 200 characters. */
+            readonly target: string;
+            /** @description `""` if it is no node of the organisation. */
+            readonly source_title: string;
+            /** @description `""` if it is no node of the organisation. */
+            readonly target_title: string;
+            /**
+             * @description Whether `source` is the parent of `target` or is connected to it.
+             * @enum {string}
+             */
+            readonly edge_type: "parent_child" | "connection";
+            /** @description What kind of connection it is; `""` for parent_child. */
+            readonly connection_type: string;
+            /** @description `""` if it has none. */
+            readonly label: string;
+        };
         /** @description The graph of an organisation. */
         readonly PublicGraph: {
             readonly org_id: components["schemas"]["Uuid"];
@@ -3913,6 +3972,34 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["CommitDiff"];
+                };
+            };
+        };
+    };
+    readonly getPullImpact: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+                /** @description The node. An id that names nothing is 404, whatever its form. */
+                readonly node_id: components["parameters"]["node_id"];
+                /** @description The pull request's number. One that names nothing is 404. */
+                readonly number: components["parameters"]["pull_number"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The impact. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PullImpact"];
                 };
             };
         };

@@ -270,6 +270,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   listPullCommits: { need: 'reader', attempt: onPull },
   getPullChanges: { need: 'reader', attempt: onPull },
   getPullDiff: { need: 'reader', attempt: onPull },
+  getPullImpact: { need: 'reader', attempt: onPull },
 
   getPublicGraph: { need: 'published', attempt: () => ({}) },
   getGraph: { need: 'public', attempt: () => ({}) },

@@ -20,6 +20,11 @@ export function edgeFile(folder: EdgeFolderName, id: string): string {
   return `${folder}/${id}.json`
 }
 
+/** How an edge is named in its organisation: `<child>/parents/<parent>`, `<holder>/connections/<id>`. */
+export function edgeName(holder: string, folder: EdgeFolderName, id: string): string {
+  return `${holder}/${folder}/${id}`
+}
+
 const edgePaths: Readonly<Record<EdgeFolderName, RegExp>> = {
   parents: /^parents\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.json$/,
   connections: /^connections\/([A-Za-z0-9_-]{1,64})\.json$/,

@@ -3,7 +3,7 @@
 import type { EdgeTable } from '../../../index/derived/schema.ts'
 import { type Counted, countRelatives } from '../../../index/graph/graph-counts.ts'
 import type { GraphEdgeRow, GraphNodeRow, GraphRows } from '../../../index/graph/graph-rows.ts'
-import type { EdgeFolderName } from '../format/paths.ts'
+import { edgeName } from '../format/paths.ts'
 
 export interface GraphEdge {
   readonly id: string
@@ -51,11 +51,10 @@ export function versionOf({ epoch, version }: { readonly epoch: string; readonly
 /** Characters of a piece, approximately. */
 const pieceLength = 1 << 20
 
-/** The path of the edge: `<child>/parents/<parent>` or `<holder>/connections/<id>`. */
 export function toGraphEdge(edge: Omit<EdgeTable, 'org_id'>): GraphEdge {
   const { holder, key, source, target, edge_type, connection_type, label } = edge
-  const folder: EdgeFolderName = edge_type === 'parent_child' ? 'parents' : 'connections'
-  return { id: `${holder}/${folder}/${key}`, source, target, edge_type, connection_type, label, parent_node_id: source }
+  const id = edgeName(holder, edge_type === 'parent_child' ? 'parents' : 'connections', key)
+  return { id, source, target, edge_type, connection_type, label, parent_node_id: source }
 }
 
 /** A node's position among the sorted ids, by which counts and arcs refer to it. */

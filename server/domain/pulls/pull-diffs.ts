@@ -30,10 +30,12 @@ export async function readPullPatch(deps: Deps, asker: Member, at: PullAt, query
   return patchOf(deps, asker, access, pair, query)
 }
 
-async function pairOf(deps: Deps, actor: Person, at: PullAt) {
+/** Where source and target parted, and the source. */
+export async function pairOf(deps: Deps, actor: Person, at: PullAt) {
   const access = await nodeFor(deps, actor, at, 'reader')
-  const { target_commit, source_commit } = await toPull(deps, access, await rowFor(deps, at))
+  const pull = await toPull(deps, access, await rowFor(deps, at))
+  const { target_commit, source_commit } = pull
   const fork = await access.history.mergeBase(target_commit, source_commit)
   const pair: CommitPair = { base: fork ?? null, target: source_commit }
-  return { access, pair }
+  return { access, pair, pull }
 }

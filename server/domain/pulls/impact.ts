@@ -1,0 +1,149 @@
+/** What a merge changes in the graph: edges, what is above the node, what the public sees. */
+import { newPace } from '../../../gitstore/pace.ts'
+import { listAbove } from '../../../index/derived/edges.ts'
+import { countsOf } from '../../../index/derived/neighbours.ts'
+import { readTitles } from '../../../index/derived/node-queries.ts'
+import type { Deps } from '../../deps.ts'
+import type { NodeAccess } from '../access.ts'
+import type { Person } from '../actor.ts'
+import type { PullAt } from '../at.ts'
+import { findTree } from '../branches/commit-trees.ts'
+import { type NodeContent, readContent } from '../format/node-format.ts'
+import { edgeName } from '../format/paths.ts'
+import { pairOf } from './pull-diffs.ts'
+
+interface Edge {
+  /** As in the graph. */
+  readonly id: string
+  readonly source: string
+  readonly target: string
+  readonly edge_type: 'parent_child' | 'connection'
+  readonly connection_type: string
+  readonly label: string
+}
+
+/** Of each list of an answer. */
+const listedItems = 1_000
+/** Above a node, before as after. */
+const walkedNodes = 10_000
+/** Nodes of one query. */
+const idsAtOnce = 500
+/** Of the target of a connection, which may be any text. */
+const targetLength = 200
+
+/**
+ * Edges are compared where source and target parted, as the changes are; what is above the node, and which nodes there are,
+ * follows from the graph as it is now.
+ */
+export async function readPullImpact(deps: Deps, actor: Person, at: PullAt) {
+  const { access, pair, pull } = await pairOf(deps, actor, at)
+  const { repo, org, node } = access
+  const before = await readContent(repo, await findTree(repo, pair.base))
+  const after = await readContent(repo, await findTree(repo, pair.target))
+  const [old, fresh] = [edgesOf(node.id, before), edgesOf(node.id, after)]
+  const [added, removed] = [edgesBeyond(old, fresh), edgesBeyond(fresh, old)]
+  const titles = await titlesOf(deps, org.id, [...removed, ...fresh.values()])
+  const isShown = ({ source, target }: Edge): boolean => titles.has(source) && titles.has(target)
+  const toView = (edge: Edge) => ({
+    ...edge,
+    target: edge.target.slice(0, targetLength),
+    source_title: titles.get(edge.source) ?? '',
+    target_title: titles.get(edge.target) ?? '',
+  })
+  const isMain = pull.target_branch === 'main'
+  const isPublic = isMain && org.published === 1
+  const above = isMain ? await ancestors(deps, access, before, after) : nothing
+  const lists = {
+    edges_added: added.map(toView),
+    edges_removed: removed.map(toView),
+    dangling: [...fresh.values()].filter((edge) => !isShown(edge)).map(toView),
+  }
+  const appears = isPublic ? added.filter(isShown).map(({ id }) => id) : []
+  const disappears = isPublic ? removed.filter(isShown).map(({ id }) => id) : []
+  const { gained, lost, isCut } = above
+  const isLong = [...Object.values(lists), gained, lost].some(({ length }) => length > listedItems)
+  return {
+    node_id: node.id,
+    source_commit: pair.target,
+    base_commit: pair.base,
+    edges_added: lists.edges_added.slice(0, listedItems),
+    edges_removed: lists.edges_removed.slice(0, listedItems),
+    ancestors: { gained: gained.slice(0, listedItems), lost: lost.slice(0, listedItems) },
+    descendants_affected:
+      gained.length + lost.length > 0 ? (await countsOf(deps.index.read, org.id, node.id)).num_descendants : 0,
+    dangling: lists.dangling.slice(0, listedItems),
+    public: { appears: appears.slice(0, listedItems), disappears: disappears.slice(0, listedItems) },
+    truncated: isLong || isCut,
+  }
+}
+
+/** By id, in its order. */
+function edgesOf(nodeId: string, { parents, connections }: NodeContent): ReadonlyMap<string, Edge> {
+  const edges: Edge[] = [
+    ...parents.map(({ id, label }) => ({
+      id: edgeName(nodeId, 'parents', id),
+      source: id,
+      target: nodeId,
+      edge_type: 'parent_child' as const,
+      connection_type: '',
+      label,
+    })),
+    ...connections.map(({ id, target, type, label }) => ({
+      id: edgeName(nodeId, 'connections', id),
+      source: nodeId,
+      target,
+      edge_type: 'connection' as const,
+      connection_type: type,
+      label,
+    })),
+  ]
+  return new Map(edges.sort((a, b) => (a.id < b.id ? -1 : 1)).map((edge) => [edge.id, edge]))
+}
+
+/** Those of `there` that `here` lacks or has otherwise. */
+function edgesBeyond(here: ReadonlyMap<string, Edge>, there: ReadonlyMap<string, Edge>): Edge[] {
+  return [...there.values()].filter((edge) => {
+    const own = here.get(edge.id)
+    const isSame = own?.target === edge.target && own.connection_type === edge.connection_type
+    return !isSame || own.label !== edge.label
+  })
+}
+
+/** Of the ends that are nodes of the organisation. */
+async function titlesOf({ index }: Deps, orgId: string, edges: readonly Edge[]): Promise<Map<string, string>> {
+  const ids = [...new Set(edges.flatMap(({ source, target }) => [source, target]))]
+  const titles = new Map<string, string>()
+  const pace = newPace()
+  for (let at = 0; at < ids.length; at += idsAtOnce) {
+    await pace.turn()
+    for (const [id, title] of await readTitles(index.read, orgId, ids.slice(at, at + idsAtOnce))) titles.set(id, title)
+  }
+  return titles
+}
+
+interface Above {
+  readonly node_id: string
+  readonly title: string
+}
+
+const nothing = { gained: [] as readonly Above[], lost: [] as readonly Above[], isCut: false }
+
+/** Nothing, and cut, where more are above the node than are walked. */
+async function ancestors({ index }: Deps, { org, node }: NodeAccess, before: NodeContent, after: NodeContent) {
+  const above = ({ parents }: NodeContent): Promise<Above[]> =>
+    listAbove(
+      index.read,
+      org.id,
+      node.id,
+      parents.map(({ id }) => id),
+      walkedNodes + 1,
+    )
+  const [old, fresh] = [await above(before), await above(after)]
+  if (Math.max(old.length, fresh.length) > walkedNodes) return { ...nothing, isCut: true }
+  return { gained: beyond(old, fresh), lost: beyond(fresh, old), isCut: false }
+}
+
+function beyond(here: readonly Above[], there: readonly Above[]): readonly Above[] {
+  const known = new Set(here.map(({ node_id }) => node_id))
+  return there.filter(({ node_id }) => !known.has(node_id))
+}
