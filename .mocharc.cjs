@@ -6,6 +6,7 @@ const longest = [
   'test/index/busy',
   'test/background/maintenance',
   'test/service/',
+  'test/pages/',
   'test/git/limits',
   'test/recovery/',
   'test/operator/',

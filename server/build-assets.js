@@ -9,6 +9,15 @@ import { build } from 'esbuild'
 
 const folder = resolve('dist/assets')
 
+/** What pages name, in the order of esbuild's builds. */
+const entries = [
+  'server/pages/styles/style.css',
+  'server/pages/leaf.svg',
+  'server/pages/islands/theme.ts',
+  'server/pages/islands/page.ts',
+]
+const [style, icon, theme, page] = entries
+
 const common = {
   outdir: 'dist/assets',
   bundle: true,
@@ -28,9 +37,9 @@ const common = {
 /** @returns the path and the content of each file, and what esbuild says of its inputs */
 export async function buildAssets() {
   const builds = await Promise.all([
-    build({ ...common, entryPoints: ['server/pages/styles/style.css', 'server/pages/leaf.svg'] }),
-    build({ ...common, entryPoints: ['server/pages/islands/theme.ts'], format: 'iife' }),
-    build({ ...common, entryPoints: ['server/pages/islands/page.ts'], format: 'esm', splitting: true }),
+    build({ ...common, entryPoints: [style, icon] }),
+    build({ ...common, entryPoints: [theme], format: 'iife' }),
+    build({ ...common, entryPoints: [page], format: 'esm', splitting: true }),
   ])
   const outputs = builds.flatMap(({ outputFiles }) => outputFiles)
   const files = outputs.map(({ path, contents }) => [path, contents])
@@ -56,7 +65,7 @@ function compress({ path, contents }) {
 function nameOf([output, { entryPoint, inputs }]) {
   const file = output.split('/').at(-1)
   const isFont = file.endsWith('.woff2')
-  if (entryPoint === undefined && !isFont) return undefined
+  if (!isFont && !entries.includes(entryPoint)) return undefined
   const source = (isFont ? Object.keys(inputs)[0] : entryPoint).split('/').at(-1)
   return [source.replace(/\.tsx?$/, '.js'), file]
 }

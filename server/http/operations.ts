@@ -29,21 +29,19 @@ type ActorOf<K extends OperationId> = (typeof rights)[K]['authorization'] extend
     ? Actor
     : Person
 
-export type PathOf<K extends OperationId> = operations[K]['parameters'] extends { path: infer P }
-  ? P
-  : Record<never, never>
+type PathOf<K extends OperationId> = operations[K]['parameters'] extends { path: infer P } ? P : Record<never, never>
 
 /** The validator fills in defaults of the spec; the generated types do not mark them. */
 type Defaulted = 'limit' | 'offset' | 'status' | 'state'
 
-export type QueryOf<K extends OperationId> = operations[K]['parameters'] extends { query?: infer Q }
+type QueryOf<K extends OperationId> = operations[K]['parameters'] extends { query?: infer Q }
   ? [NonNullable<Q>] extends [never]
     ? Record<never, never>
     : Omit<NonNullable<Q>, Defaulted> & Required<Pick<NonNullable<Q>, Defaulted & keyof NonNullable<Q>>>
   : Record<never, never>
 
 /** `{}` if the body is optional and missing. */
-export type BodyOf<K extends OperationId> = operations[K] extends { requestBody?: infer B }
+type BodyOf<K extends OperationId> = operations[K] extends { requestBody?: infer B }
   ? NonNullable<B> extends { content: { 'application/json': infer J } }
     ? WithoutNull<J>
     : Record<never, never>

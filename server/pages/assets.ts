@@ -58,10 +58,11 @@ export function sendAsset(req: Request, res: Response, name: string): boolean {
   ] as const) {
     const bytes = files.get(`${name}.${suffix}`)
     if (bytes === undefined || !req.acceptsEncodings(encoding)) continue
-    res.set('Content-Encoding', encoding)
+    res.set({ 'Content-Encoding': encoding, 'Content-Length': String(bytes.length) })
     res.end(req.method === 'HEAD' ? undefined : bytes)
     return true
   }
+  res.set('Content-Length', String(plain.length))
   res.end(req.method === 'HEAD' ? undefined : plain)
   return true
 }

@@ -153,6 +153,6 @@ function Search({ urls, org, words }: SearchProps) {
   )
 }
 
-export function initial(name: string): string {
+function initial(name: string): string {
   return [...name.trim()][0]?.toLocaleUpperCase('en') ?? '?'
 }

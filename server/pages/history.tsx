@@ -87,7 +87,7 @@ export function CommitList({ urls, org, commits }: CommitListProps) {
   )
 }
 
-export function firstLine(message: string): string {
+function firstLine(message: string): string {
   return message.split('\n', 1)[0]?.trim().slice(0, 200) || 'without a message'
 }
 

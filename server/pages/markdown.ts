@@ -7,8 +7,9 @@ import MarkdownIt, { type Token } from 'markdown-it'
 import { addCallouts } from './callouts.ts'
 import { addWikiRules } from './wiki-rules.ts'
 
-/** Bytes that are parsed at once, 30 ms; a longer text is shown as it is written. */
-export const longestText = 256 * 1024
+/** UTF-16 units: a longer text is shown as it is written, as is a longer paragraph, whose links may take a time that is their square. */
+export const longestText = 128 * 1024
+const longestBlock = 8 * 1024
 
 export interface Heading {
   readonly level: number
@@ -28,7 +29,7 @@ export interface Target {
 /** Undefined where nothing is there. `isWiki`: written as `[[target]]`. */
 export type Resolve = (target: string, isWiki: boolean) => Target | undefined
 
-export interface Env {
+interface Env {
   readonly resolve: Resolve
   /** Ids that headings have so far. */
   readonly ids: Map<string, number>
@@ -45,6 +46,16 @@ markdown.normalizeLinkText = (url) => url
 markdown.validateLink = () => true
 addWikiRules(markdown)
 addCallouts(markdown)
+
+/** A paragraph that is too long is a text without marks. */
+markdown.core.ruler.before('inline', 'long_blocks', (state) => {
+  for (const token of state.tokens) {
+    if (token.type !== 'inline' || token.content.length <= longestBlock) continue
+    const text = new state.Token('text', '', 0)
+    text.content = token.content
+    Object.assign(token, { type: 'inline_text', children: [text] })
+  }
+})
 
 const escapeHtml = markdown.utils.escapeHtml
 const { rules } = markdown.renderer
@@ -79,6 +90,8 @@ rules.image = (tokens, index, _options, env) => {
   // A page tells nobody that it was read, so pictures of other hosts are links.
   return target === undefined ? `${missing}${escapeHtml(name)}</span>` : `${opening(target)}${escapeHtml(name)}</a>`
 }
+
+rules.inline_text = (tokens, index) => escapeHtml(tokens[index]?.content ?? '')
 
 rules.heading_open = (tokens, index, _options, env) => {
   const level = Number(tokens[index]?.tag.slice(1) ?? 2)

@@ -95,7 +95,7 @@ function words(type: string): string {
 const slots = 12
 
 /** The colour of a type of connection: the same on every page. */
-export function slotOf(type: string): number {
+function slotOf(type: string): number {
   let hash = 0
   for (const letter of type) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 9_973
   return type === 'links_to' ? 0 : hash % slots

@@ -27,8 +27,8 @@ export interface WordDiff {
   readonly removed: number
 }
 
-/** Lines of a difference that are looked for; characters of a line within which words are compared; lines kept around a change. */
-const most = { edits: 2_000, line: 8_000, context: 1 } as const
+/** Lines, or words of a line, that may differ; characters of a line within which words are compared; lines kept around a change. */
+const most = { edits: 600, line: 8_000, context: 1 } as const
 /** Words between two changes that make them one: people change phrases. */
 const joined = 2
 /** Of the words of two lines, as many must be the same for the one to have become the other. */
@@ -98,7 +98,8 @@ function whole(text: string): Piece {
 /** Undefined where the lines have too little in common. */
 function within(before: string, after: string): { before: Piece[]; after: Piece[] } | undefined {
   if (before.length > most.line || after.length > most.line) return undefined
-  const changes = diffWordsWithSpace(before, after)
+  const changes = diffWordsWithSpace(before, after, { maxEditLength: most.edits })
+  if (changes === undefined) return undefined
   const same = changes
     .filter(({ added, removed }) => !added && !removed)
     .reduce((sum, { value }) => sum + value.trim().length, 0)

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { ann, grove, newVisitor, useScene } from './scene.ts'
+import { ann, newVisitor, useScene } from './scene.ts'
 
 const marker = 'ranAnything'
 const run = `window.${marker}=1`

@@ -1,5 +1,6 @@
 /** Pages that anyone reads: without scripts, sound to axe-core in light and dark, and quiet about whatever a text holds. */
 
+import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { client } from '../support/grove.ts'
@@ -198,6 +199,25 @@ describe('pages to read', () => {
       expect(faults).to.deep.equal([])
       await reader.context.close()
     }
+  })
+
+  it('are small on the first visit', async () => {
+    const sizeOf = async (path: string) => {
+      const answer = await fetch(grove.url + path, { headers: { accept: 'text/html', 'accept-encoding': 'gzip' } })
+      await answer.body?.cancel()
+      return Number(answer.headers.get('content-length'))
+    }
+    const assets: Record<string, string> = JSON.parse(await readFile('dist/assets/assets.json', 'utf8'))
+    const shared = await Promise.all(Object.values(assets).map((name) => sizeOf(`/assets/${name}`)))
+    const sum = shared.reduce((total, size) => total + size, 0)
+    expect(Math.min(...shared)).to.be.above(0)
+    expect((await sizeOf(`/o/${org}/n/${whales}`)) + sum, 'a node, with all fonts').to.be.below(170_000)
+    const scripts = Object.keys(assets).filter((name) => name.endsWith('.js'))
+    const sizes = await Promise.all(scripts.map((name) => sizeOf(`/assets/${assets[name]}`)))
+    expect(
+      sizes.reduce((total, size) => total + size, 0),
+      'scripts of every page',
+    ).to.be.below(1_024)
   })
 
   it('show results while one types, by keys alone', async () => {

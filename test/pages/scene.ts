@@ -11,7 +11,7 @@ const patience = 120_000
 
 export let grove: Grove
 export let ann: PersonClient
-export let browser: Browser
+let browser: Browser
 
 /** A service and a browser of its own for each file. */
 export function useScene(): void {

@@ -1,0 +1,140 @@
+/** Proposals as pages: what changes in the graph and in words, and the one act that helps each on, by forms. */
+
+import { expect } from 'chai'
+import { made } from '../support/cast.ts'
+import { client, type PersonClient, signUp } from '../support/grove.ts'
+import { ann, expectSound, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
+
+const text = `# Whales
+
+Whales are large mammals that live in the sea.
+
+They breathe air.
+
+## Food
+
+They eat krill.
+`
+
+describe('pages of proposals', () => {
+  useScene()
+  let org: string
+  let other: string
+  let rob: PersonClient
+  let visitor: Visitor
+
+  const nodeWith = async (text_content = text) =>
+    (await made(ann.post(`/orgs/${org}/nodes`, { title: 'Whales', text_content }))).id as string
+  const commit = (node: string, branch: string, changes: object[], message = 'Change it') =>
+    made(ann.post(`/orgs/${org}/nodes/${node}/tree/${branch}/commits`, { message, changes }))
+  const put = (path: string, content: string) => ({ action: 'put', path, content })
+
+  /** A node with a proposal that says one word otherwise and connects it; the path of its page. */
+  async function proposed(fields: object = {}): Promise<{ node: string; page: string }> {
+    const node = await nodeWith()
+    const at = `/orgs/${org}/nodes/${node}`
+    await made(ann.post(`${at}/branches`, { name: 'draft' }))
+    const edge = put('connections/eats.json', JSON.stringify({ target: other, type: 'feeds_on', label: 'mostly' }))
+    await commit(node, 'draft', [put('content.md', text.replace('large', 'huge')), edge], 'Say how large')
+    const description = 'Two readers **asked**.'
+    await made(ann.post(`${at}/pull-requests`, { source_branch: 'draft', title: 'Huge', description, ...fields }))
+    return { node, page: `/o/${org}/n/${node}/proposals/1` }
+  }
+
+  before(async () => {
+    org = (await made(ann.post('/orgs', { name: 'Atlas', published: true }))).id
+    other = (await made(ann.post(`/orgs/${org}/nodes`, { title: 'Krill' }))).id
+    rob = await signUp(grove, 'Rob')
+    await made(ann.put(`/orgs/${org}/members/${rob.user.email}`, { role: 'reader' }))
+    visitor = await newVisitor({ javaScriptEnabled: false })
+    await signIn(visitor)
+  })
+  after(() => visitor.context.close())
+
+  it('tell edges and words, and merge what was read', async () => {
+    const { page, open, faults } = visitor
+    const { node, page: path } = await proposed()
+    await open(`/o/${org}/n/${node}`)
+    await page.getByRole('link', { name: '1 open proposal' }).click()
+    await page.getByRole('link', { name: 'Huge' }).click()
+    expect(await page.locator('#graph').textContent())
+      .to.include('1 edge appears')
+      .and.include('feeds_on')
+      .and.include('Krill gains a backlink')
+    expect(await page.locator('.diff del').allTextContents()).to.deep.equal(['large'])
+    expect(await page.locator('.diff ins').allTextContents()).to.deep.equal(['huge'])
+    expect(await page.locator('.prose strong').textContent()).to.equal('asked')
+    await page.getByRole('link', { name: 'Read it as proposed' }).click()
+    expect(await page.locator('.prose').textContent()).to.include('huge mammals')
+    await open(path)
+    await page.getByRole('button', { name: 'Merge into main' }).click()
+    await page.getByRole('heading', { name: 'Merged' }).waitFor()
+    expect(await page.locator('.merge').textContent()).to.include('Merged by Ann.')
+    expect((await made(ann.get(`/orgs/${org}/nodes/${node}`))).text_content).to.include('huge')
+    expect(faults).to.deep.equal([])
+  })
+
+  it('do not merge what came after it was read', async () => {
+    const { page, open } = visitor
+    const { node, page: path } = await proposed()
+    await open(path)
+    await commit(node, 'draft', [put('content.md', 'Nothing is left.')])
+    await page.getByRole('button', { name: 'Merge into main' }).click()
+    await page.getByRole('alert').waitFor()
+    expect((await made(ann.get(`/orgs/${org}/nodes/${node}`))).text_content).to.equal(text)
+  })
+
+  it('update from main, and name the files that are in conflict', async () => {
+    const { page, open } = visitor
+    const { node, page: path } = await proposed()
+    await commit(node, 'main', [put('notes.md', 'A note.')])
+    await open(path)
+    expect(await page.locator('.merge h2').textContent()).to.equal('main has moved')
+    await page.getByRole('button', { name: 'Update from main' }).click()
+    await page.getByRole('heading', { name: 'Ready to merge' }).waitFor()
+    await commit(node, 'main', [put('content.md', text.replace('large', 'grey'))])
+    await open(path)
+    await page.getByRole('button', { name: 'Update from main' }).click()
+    expect(await page.getByRole('alert').textContent()).to.include('In conflict: content.md.')
+  })
+
+  it('become ready, are closed, and open again', async () => {
+    const { page, open } = visitor
+    const { page: path } = await proposed({ is_draft: true })
+    await open(path)
+    await page.getByRole('button', { name: 'Ready for review' }).click()
+    await page.getByRole('heading', { name: 'Ready to merge' }).waitFor()
+    await page.getByRole('button', { name: 'Close' }).click()
+    await page.getByRole('heading', { name: 'Closed' }).waitFor()
+    await page.getByRole('button', { name: 'Open it again' }).click()
+    await page.getByRole('heading', { name: 'Ready to merge' }).waitFor()
+  })
+
+  it('offer nothing to who may do nothing', async () => {
+    const { page: path } = await proposed()
+    const reader = await newVisitor()
+    await signIn(reader, rob)
+    await reader.open(path)
+    expect(await reader.page.locator('.merge button').count()).to.equal(0)
+    expect(await reader.page.locator('.merge').textContent()).to.include('Editors may do so.')
+    await reader.context.close()
+    expect((await client(grove).get(path)).status).to.equal(401)
+  })
+
+  it('are sound in light and dark, on a telephone and on a desk', async () => {
+    const { node, page: path } = await proposed()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const reader = await newVisitor({ colorScheme })
+      await signIn(reader)
+      for (const width of [390, 1440]) {
+        await reader.page.setViewportSize({ width, height: 900 })
+        for (const shown of [path, `/o/${org}/n/${node}/proposals`, `/o/${org}/n/${node}?at=draft`, '/']) {
+          await reader.open(shown)
+          await expectSound(reader.page)
+        }
+      }
+      expect(reader.faults).to.deep.equal([])
+      await reader.context.close()
+    }
+  })
+})

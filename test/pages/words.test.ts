@@ -1,0 +1,46 @@
+/** The words that changed: nothing is lost of either version, and phrases stay together. */
+
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { compareWords, type Fold, type Row } from '../../server/pages/words.ts'
+
+const flat = (parts: readonly (Row | Fold)[]): Row[] =>
+  parts.flatMap((part) => (part.kind === 'fold' ? part.rows : [part]))
+const textsOf = (rows: readonly Row[]) => rows.map(({ pieces }) => pieces.map(({ text }) => text).join(''))
+const told = (text: string) => text.split('\n').filter((line) => line.trim() !== '')
+
+describe('the difference in words', () => {
+  it('holds every line of both versions that is not blank, in order', () => {
+    const line = fc
+      .array(fc.constantFrom('whales', 'eat', 'krill', 'in', 'the', 'sea', ','), { maxLength: 8 })
+      .map((words) => words.join(' '))
+    const version = fc.array(line, { maxLength: 30 }).map((lines) => lines.join('\n'))
+    fc.assert(
+      fc.property(version, version, (before, after) => {
+        const rows = flat(compareWords(before, after)?.parts ?? [])
+        expect(textsOf(rows.filter(({ kind }) => kind !== 'added'))).to.deep.equal(told(before))
+        expect(textsOf(rows.filter(({ kind }) => kind !== 'removed'))).to.deep.equal(told(after))
+      }),
+      { numRuns: 300, seed: 7 },
+    )
+  })
+
+  it('joins changes that one or two words part', () => {
+    const { parts = [] } =
+      compareWords('The old cat sat on the mat today.', 'The young cat lay on the mat today.') ?? {}
+    const changed = flat(parts).map(({ pieces }) => pieces.filter(({ isChanged }) => isChanged).map(({ text }) => text))
+    expect(changed).to.deep.equal([['old cat sat'], ['young cat lay']])
+  })
+
+  it('folds what is the same, under its heading', () => {
+    const lines = ['one', 'two', '# A', 'three', 'four', '# B', 'five', 'six', 'seven']
+    const { parts = [] } = compareWords(lines.join('\n'), [...lines, 'eight'].join('\n')) ?? {}
+    expect(parts.map(({ kind }) => kind)).to.deep.equal(['fold', 'same', 'added'])
+    expect((parts[0] as Fold).heading).to.equal('B')
+  })
+
+  it('gives up where everything differs', () => {
+    const some = (word: string) => Array.from({ length: 1_000 }, (_, at) => `${word} ${at}`).join('\n')
+    expect(compareWords(some('a'), some('b'))).to.equal(undefined)
+  })
+})
