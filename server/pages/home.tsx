@@ -26,8 +26,8 @@ function welcome({ urls }: Visit): Page {
         </p>
         <h1>Write together, keep every word’s history</h1>
         <p class="lede">
-          Grove keeps a graph of texts. Each is a Git repository of its own: clone it, push to it, or propose a change
-          from the page where the sentence stands.
+          Grove keeps a graph of texts. Each is a Git repository of its own: read it here, clone it, push to it, propose
+          a change, and merge it where the words that change are shown.
         </p>
         <p class="acts">
           <a class="btn go" href={urls.signIn()}>
