@@ -1,0 +1,70 @@
+/** How long a browser's cookie goes on: by its use, and in all. */
+
+import { expect } from 'chai'
+import { client, type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { until } from '../support/until.ts'
+
+const day = 24 * 3_600_000
+const ours = { 'sec-fetch-site': 'same-origin' }
+
+describe('a session of a browser', () => {
+  let grove: Grove
+  let ann: PersonClient
+  let time = Date.parse('2026-01-01T00:00:00Z')
+
+  before(async () => {
+    grove = await startGrove({ now: () => new Date(time) })
+    ann = await signUp(grove, 'Ann')
+  })
+  after(() => grove.close())
+
+  async function cookie(): Promise<string> {
+    const form = new URLSearchParams({ email: ann.user.email, password }).toString()
+    const headers = { ...ours, 'content-type': 'application/x-www-form-urlencoded' }
+    const { headers: got } = await client(grove).post('/sign-in', form, headers)
+    return got['set-cookie']?.split(';')[0] ?? ''
+  }
+  const status = async (sent: string) => (await client(grove).get('/auth/me', { ...ours, cookie: sent })).status
+
+  /** Uses the cookie, and waits until that is written. */
+  async function use(sent: string): Promise<void> {
+    expect(await status(sent)).to.equal(200)
+    const now = new Date(time).toISOString()
+    const { read } = grove.deps.credentials
+    await until(async () => {
+      const used = await read.selectFrom('session').select('id').where('last_used_at', '=', now).executeTakeFirst()
+      return used !== undefined
+    })
+  }
+
+  it('ends 30 days after its last use', async () => {
+    const sent = await cookie()
+    time += 29 * day
+    await use(sent)
+    time += 29 * day
+    await use(sent)
+    time += 31 * day
+    expect(await status(sent)).to.equal(401)
+  })
+
+  it('ends 180 days after it began, however much it is used', async () => {
+    const sent = await cookie()
+    for (let spent = 25; spent < 180; spent += 25) {
+      time += 25 * day
+      await use(sent)
+    }
+    time += 6 * day
+    expect(await status(sent)).to.equal(401)
+  })
+
+  it('outlives the refresh token with which it began, and a login elsewhere', async () => {
+    const sent = await cookie()
+    time += 29 * day
+    await use(sent)
+    time += 29 * day
+    const { body } = await client(grove).post('/auth/login', { email: ann.user.email, password })
+    const listed = await client(grove, body.accessToken).get('/auth/sessions')
+    expect(listed.body.sessions).to.have.length(2)
+    expect(await status(sent)).to.equal(200)
+  })
+})
