@@ -18,7 +18,7 @@ import type { NodeAt, OrgAt } from './at.ts'
 import { historyOf } from './indexing/history.ts'
 import { indexNode, indexOrg } from './indexing/index-node.ts'
 import { agree, indexedBranches } from './indexing/indexed-branches.ts'
-import { isId, ledgerRef, main, nodeRepo, orgRepo } from './layout.ts'
+import { branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from './layout.ts'
 
 /** The role a use case requires. `public`: what anyone may read once the organisation is published. */
 export type Need = 'public' | Role
@@ -167,7 +167,7 @@ async function findIndexed(deps: Deps, org: OrgRow, nodeId: string, need: Need):
 async function isIndexed(deps: Deps, repo: Repo, row: NodeRow & { readonly epoch: string }): Promise<boolean> {
   try {
     if (readRef(repo, ledgerRef) !== row.ledger || readRef(repo, main) !== row.head) return false
-    return agree(row, await indexedBranches(deps.index.read, row), listRefs(repo, 'refs/heads/'))
+    return agree(row, await indexedBranches(deps.index.read, row), listRefs(repo, branchRefs))
   } catch (error) {
     if (isGitError(error, 'repo_missing')) return false
     throw error

@@ -25,10 +25,21 @@ export function importsFolder(root: string): string {
 /** The repository of an organisation itself, below its folder. */
 export const orgRepository = 'org.git'
 
+/** Where branches are. */
+export const branchRefs = 'refs/heads/'
 export const main = 'refs/heads/main'
 export const ledgerRef = 'refs/grove/ledger'
 /** Locked, never moved, while a parent edge is added on main: two commits must not close a cycle together. */
 export const graphRef = 'refs/grove/graph'
+
+export function branchRef(name: string): string {
+  return branchRefs + name
+}
+
+/** Of a ref below `branchRefs`. */
+export function branchName(ref: string): string {
+  return ref.slice(branchRefs.length)
+}
 
 export function orgFolder(store: Store, orgId: string): string {
   return join(store.root, orgId)

@@ -16,7 +16,7 @@ import type { ContentProblem, PathProblem } from '../format/path-problem.ts'
 import { signature } from '../format/signatures.ts'
 import { withLineFeeds } from '../format/texts.ts'
 import { noteOf, tryIndexNode } from '../indexing/index-node.ts'
-import { graphRef, main, orgRepo } from '../layout.ts'
+import { branchRef, graphRef, main, orgRepo } from '../layout.ts'
 import { readTree } from './commit-trees.ts'
 import { contentProblems, graphProblems, newParents } from './edge-rules.ts'
 
@@ -44,7 +44,7 @@ export async function commitToBranch(
   access: NodeAccess,
   request: CommitRequest,
 ): Promise<Oid> {
-  const ref = `refs/heads/${request.branch}`
+  const ref = branchRef(request.branch)
   const { repo, org, node } = access
   refuseLongText(['body', 'message'], request.message)
   await readAhead(repo, ref)

@@ -13,7 +13,7 @@ import type { Actor, Person } from '../actor.ts'
 import type { BranchAt, NodeAt } from '../at.ts'
 import { timeOf } from '../format/signatures.ts'
 import { indexNode, readBack, tryIndexNode } from '../indexing/index-node.ts'
-import { main } from '../layout.ts'
+import { branchName, branchRef, branchRefs, main } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { problemsOf, refuseProblems } from './branch-moves.ts'
 import { readTree } from './commit-trees.ts'
@@ -35,10 +35,8 @@ export interface Branch {
 /** By name. The public sees only main. */
 export async function listBranches(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
   const { repo, role } = await nodeFor(deps, actor, at, 'public')
-  const visible = [...listRefs(repo, 'refs/heads/')].filter(([ref]) => role !== null || ref === main)
-  const branches = await Promise.all(
-    slice(visible, page).map(([ref, head]) => toBranch(repo, ref.slice('refs/heads/'.length), head)),
-  )
+  const visible = [...listRefs(repo, branchRefs)].filter(([ref]) => role !== null || ref === main)
+  const branches = await Promise.all(slice(visible, page).map(([ref, head]) => toBranch(repo, branchName(ref), head)))
   return { branches: withinPage(branches), ...pageOf(page, visible.length) }
 }
 
@@ -62,7 +60,7 @@ export async function createBranch(
   if (!name) throw invalid(['body', 'name'], `name ${branchNameProblem(input.name) ?? 'is not valid'}`, input.name)
   const from = await findNamedCommit(access, input.from ?? 'main')
   if (!from) throw invalid(['body', 'from'], 'names no branch or commit of this node', input.from ?? 'main')
-  const ref = `refs/heads/${name}`
+  const ref = branchRef(name)
   const tree = await readTree(repo, from)
   // Content of the node itself is accepted under another branch name.
   refuseProblems(await problemsOf(deps, access, repo, ref, ref === main ? null : tree, tree), () => ['body', 'from'])
@@ -82,9 +80,10 @@ export async function createBranch(
 /** The same as a push that deletes the branch: its requests close and keep their heads, requests into it go to main or close. */
 export async function deleteBranch(deps: Deps, actor: Person, at: BranchAt): Promise<void> {
   const name = asBranchName(at.branch)
-  const ref = `refs/heads/${name}`
   for (let access = await nodeFor(deps, actor, at, 'editor'); ; access = await reread(deps, access, 'editor')) {
-    const from = name === undefined ? null : readRef(access.repo, ref)
+    if (name === undefined) throw new Refusal('branch_not_found', 'Branch not found')
+    const ref = branchRef(name)
+    const from = readRef(access.repo, ref)
     if (from === null) throw new Refusal('branch_not_found', 'Branch not found')
     if (ref === main) throw new Refusal('branch_protected', 'main cannot be deleted')
     const { refused } = await moveRefs(deps, actor, access, [{ ref, from, to: null }], 'all or none')

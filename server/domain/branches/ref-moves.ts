@@ -10,7 +10,7 @@ import type { Deps } from '../../deps.ts'
 import { type NodeAccess, requireStill, reread } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { authorOf } from '../format/signatures.ts'
-import { ledgerRef, main, pinRef } from '../layout.ts'
+import { branchName, branchRef, branchRefs, ledgerRef, main, pinRef } from '../layout.ts'
 import { openPullsAt } from '../ledger/open-pulls.ts'
 import type { BranchMove, Settled } from '../ledger/settle.ts'
 import { pinMoves, settleMoves, writeEvents } from '../ledger/settlement.ts'
@@ -123,7 +123,7 @@ async function attempt(
     }
     refuseBeyondLimit(repo, allowed(), refused)
     const left = allowed()
-    const headOf = (branch: string): Oid | null => readRef(repo, `refs/heads/${branch}`)
+    const headOf = (branch: string): Oid | null => readRef(repo, branchRef(branch))
     const situation = { open, moves: branchMoves(left), headOf }
     const { events, pins } = await settleMoves(access, situation, authorOf(person), deps.now().toISOString())
     if (pins.some(({ number }) => !numbers.includes(number))) return { moves: [], value: 'again' }
@@ -147,9 +147,8 @@ function refuseBeyondLimit(repo: Repo, commands: readonly RefCommand[], refused:
 }
 
 function branchMoves(commands: readonly RefCommand[]): Map<string, BranchMove> {
-  const heads = 'refs/heads/'
-  const branches = commands.filter(({ ref }) => ref.startsWith(heads))
-  return new Map(branches.map(({ ref, from, to }) => [ref.slice(heads.length), { before: from, after: to }]))
+  const branches = commands.filter(({ ref }) => ref.startsWith(branchRefs))
+  return new Map(branches.map(({ ref, from, to }) => [branchName(ref), { before: from, after: to }]))
 }
 
 /** The numbers of open requests from or into a deleted branch. */
@@ -157,7 +156,7 @@ async function touchedBy({ index }: Deps, nodeId: string, commands: readonly Ref
   const deleted = new Set(commands.flatMap(({ ref, to }) => (to === null ? ref : [])))
   if (deleted.size === 0) return []
   const open = await listOpenPulls(index.read, nodeId)
-  const isTouched = (branch: string) => deleted.has(`refs/heads/${branch}`)
+  const isTouched = (branch: string) => deleted.has(branchRef(branch))
   return open
     .filter(({ source_branch, target_branch }) => isTouched(source_branch) || isTouched(target_branch))
     .map(({ number }) => number)

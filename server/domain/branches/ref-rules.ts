@@ -14,7 +14,7 @@ import { type NodeAccess, requireStill } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { excerpt } from '../format/excerpt.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
-import { main } from '../layout.ts'
+import { branchRef, branchRefs, main } from '../layout.ts'
 import type { PullRecord } from '../ledger/ledger.ts'
 import { problemsOf } from './branch-moves.ts'
 import { collisionsOf } from './collisions.ts'
@@ -64,7 +64,7 @@ export function refProblem(ref: string): string | undefined {
 export async function checkRef(context: PushContext, command: RefCommand): Promise<void> {
   const { ref, from, to } = command
   if (readRef(context.access.repo, ref) !== from) throw new HasMoved()
-  if (ref.startsWith('refs/heads/')) await checkBranch(context, command)
+  if (ref.startsWith(branchRefs)) await checkBranch(context, command)
   else if (to !== null && !(await hasObject(context.access.repo, to))) throw new Rejected('the tag names no object')
 }
 
@@ -97,8 +97,8 @@ async function checkBranch({ deps, access }: PushContext, { ref, from, to }: Ref
 }
 
 function isHeadOf({ access, current }: LockedPush, { is_draft, source_branch, target_branch }: PullRecord, to: Oid) {
-  const source = current({ repo: access.repo, ref: `refs/heads/${source_branch}` })
-  return !is_draft && `refs/heads/${target_branch}` === main && source === to
+  const source = current({ repo: access.repo, ref: branchRef(source_branch) })
+  return !is_draft && branchRef(target_branch) === main && source === to
 }
 
 /**

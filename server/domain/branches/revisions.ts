@@ -1,4 +1,5 @@
 /** What a caller names: a branch, a tag or a commit id, and the commit that it means. */
+
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { asBranchName, type BranchName } from '../../../gitstore/names.ts'
 import { findCommit } from '../../../gitstore/objects/commits.ts'
@@ -7,6 +8,7 @@ import { isOid, type Oid } from '../../../gitstore/repo.ts'
 import { Refusal } from '../../errors.ts'
 import type { NodeAccess } from '../access.ts'
 import { excerpt } from '../format/excerpt.ts'
+import { branchRef } from '../layout.ts'
 import { commitOfTag, visibleHeads } from './tags.ts'
 
 /** Tips compared with a commit between two turns of the event loop. */
@@ -29,7 +31,7 @@ export async function revisionFor(access: NodeAccess, revision: string): Promise
 
 function findHead({ repo, role }: NodeAccess, branch: string): Oid | null {
   const name = asBranchName(branch)
-  return name && (role !== null || name === 'main') ? readRef(repo, `refs/heads/${name}`) : null
+  return name && (role !== null || name === 'main') ? readRef(repo, branchRef(name)) : null
 }
 
 /** The commit that a branch, tag or id names, if the caller may see it; undefined if there is none. */

@@ -9,7 +9,7 @@ import type { Deps } from '../../deps.ts'
 import { nodeFor } from '../access.ts'
 import type { Actor } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
-import { main } from '../layout.ts'
+import { branchRefs, main } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 
 /** Tag objects followed from one to the next; a longer chain leads to no commit. */
@@ -44,7 +44,7 @@ export async function commitOfTag(repo: Repo, name: string): Promise<Oid | undef
 
 /** The tips of all visible history: main and tags for the public, all branches and closed requests for members. */
 export async function visibleHeads(repo: Repo, asMember: boolean): Promise<Oid[]> {
-  const branches = asMember ? [...listRefs(repo, 'refs/heads/').values()] : [readRef(repo, main)]
+  const branches = asMember ? [...listRefs(repo, branchRefs).values()] : [readRef(repo, main)]
   const pins = asMember ? listRefs(repo, 'refs/grove/pulls/').values() : []
   const tagged = await peelAll(repo, [...listRefs(repo, 'refs/tags/').values()])
   return [...new Set([...branches, ...tagged, ...pins].filter((oid): oid is Oid => typeof oid === 'string'))]

@@ -15,7 +15,7 @@ import { isDuplicate } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { readOrgRecord } from '../format/org-format.ts'
-import { isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
+import { branchRef, branchRefs, isId, ledgerRef, main, nodeRepo, orgRepo } from '../layout.ts'
 import { changedPulls } from '../ledger/ledger.ts'
 import { stillOpen } from '../ledger/open-pulls.ts'
 import { fromRow, toRow } from '../ledger/pull-ledger.ts'
@@ -85,7 +85,7 @@ async function indexOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo):
   const known = (await listOpenPulls(deps.index.read, nodeId)).map(fromRow)
   const ledger = readRef(repo, ledgerRef)
   if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
-  const branches = listRefs(repo, 'refs/heads/')
+  const branches = listRefs(repo, branchRefs)
   if (row?.ledger === ledger && agree(row, indexed, branches)) return true
   const stop = deps.metrics.followSeconds.startTimer({ kind: 'node' })
   const { records, gone } =
@@ -98,7 +98,7 @@ async function indexOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo):
   if (!logs) return false
   const node = { nodeId, repo, ledger, version: row?.version, history: historyOf(deps, nodeId, repo) }
   const open = stillOpen(known, records, gone)
-  const headOf = (branch: string) => branches.get(`refs/heads/${branch}`) ?? null
+  const headOf = (branch: string) => branches.get(branchRef(branch)) ?? null
   if (await settleFound(deps, node, { open, moves: movesBetween(indexed, branches, open), headOf })) return false
   const fields = await nodeFields(repo, row, ledger, branches.get(main) ?? null)
   const change = {

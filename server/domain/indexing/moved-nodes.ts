@@ -6,7 +6,7 @@ import { repoExists } from '../../../gitstore/repos.ts'
 import { countBranchesOf, readBranchesOf } from '../../../index/derived/branches.ts'
 import { listNodeStates } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
-import { ledgerRef, nodeRepo } from '../layout.ts'
+import { branchRefs, ledgerRef, nodeRepo } from '../layout.ts'
 import { agree, keptBranches, type RowState } from './indexed-branches.ts'
 
 /** Branches compared between two turns of the event loop, or those of one node: 10 ms. */
@@ -71,7 +71,7 @@ function hasMoved(
   const repo = nodeRepo(deps.store, orgId, row.id)
   try {
     if (!repoExists(repo) || readRef(repo, ledgerRef) !== row.ledger) return true
-    return !agree(row, indexed, listRefs(repo, 'refs/heads/', 'afresh'))
+    return !agree(row, indexed, listRefs(repo, branchRefs, 'afresh'))
   } catch {
     return true // indexing reports the reason
   }

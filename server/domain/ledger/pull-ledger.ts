@@ -1,9 +1,11 @@
 /** Converts pull requests between ledger records and index rows. */
+
 import type { History } from '../../../gitstore/history/history.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Author } from '../format/signatures.ts'
+import { branchRef } from '../layout.ts'
 import type { PullRecord } from './ledger.ts'
 
 export function toRow(nodeId: string, record: PullRecord): PullRow {
@@ -71,7 +73,7 @@ export function frozen(
   { repo, history }: { readonly repo: Repo; readonly history: History },
   record: PullRecord,
 ): Promise<PullRecord> {
-  const source = readRef(repo, `refs/heads/${record.source_branch}`)
-  const target = readRef(repo, `refs/heads/${record.target_branch}`)
+  const source = readRef(repo, branchRef(record.source_branch))
+  const target = readRef(repo, branchRef(record.target_branch))
   return withHeads(history, record, source ?? record.source_commit, target ?? record.target_before)
 }

@@ -9,8 +9,10 @@
  *
  * Settled requests stay settled: the same moves, judged against the requests as they are afterwards, cause no event.
  */
+
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Author } from '../format/signatures.ts'
+import { branchName, branchRef } from '../layout.ts'
 import type { PullRecord } from './ledger.ts'
 
 /** The branch that requests fall back to. */
@@ -144,8 +146,6 @@ function lastHead(moves: BranchMoves, headOf: Situation['headOf'], record: PullR
   return (move ? (move.after ?? move.before) : headOf(record.source_branch)) ?? record.source_commit
 }
 
-const heads = 'refs/heads/'
-
 /** The moves between two states, both by full ref name. Branches of open requests that are in neither state are included. */
 export function movesBetween(
   before: ReadonlyMap<string, Oid>,
@@ -155,11 +155,11 @@ export function movesBetween(
   const moves = new Map<string, BranchMove>()
   for (const [ref, oid] of before) {
     const now = after.get(ref) ?? null
-    if (now !== oid) moves.set(ref.slice(heads.length), { before: oid, after: now })
+    if (now !== oid) moves.set(branchName(ref), { before: oid, after: now })
   }
-  for (const [ref, oid] of after) if (!before.has(ref)) moves.set(ref.slice(heads.length), { before: null, after: oid })
+  for (const [ref, oid] of after) if (!before.has(ref)) moves.set(branchName(ref), { before: null, after: oid })
   for (const { source_branch, target_branch } of open)
     for (const branch of [source_branch, target_branch])
-      if (!after.has(heads + branch) && !moves.has(branch)) moves.set(branch, unmoved)
+      if (!after.has(branchRef(branch)) && !moves.has(branch)) moves.set(branch, unmoved)
   return moves
 }

@@ -20,7 +20,7 @@ import {
 import { readTree } from '../branches/commit-trees.ts'
 import { signature } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
-import { main } from '../layout.ts'
+import { branchRef, main } from '../layout.ts'
 import { openSlots } from '../slots.ts'
 import { sentence } from './merges.ts'
 import { type PullRequest, toPull } from './pull-views.ts'
@@ -55,9 +55,9 @@ export async function updatePullBranch(
   const { repo, history } = access
   const row = await rowFor(deps, at)
   if (row.status !== 'open') throw new Refusal(row.status, `The pull request is ${row.status}`)
-  const source: RefName = { repo, ref: `refs/heads/${row.source_branch}` }
+  const source: RefName = { repo, ref: branchRef(row.source_branch) }
   const from = readRef(repo, source.ref)
-  const onto = readRef(repo, `refs/heads/${row.target_branch}`)
+  const onto = readRef(repo, branchRef(row.target_branch))
   if (!from) throw new Refusal('source_branch_missing', sentence.source_branch_missing)
   if (!onto) throw new Refusal('target_branch_missing', sentence.target_branch_missing)
   if (await history.contains(from, onto)) return toPull(deps, access, row)

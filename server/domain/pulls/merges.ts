@@ -14,7 +14,7 @@ import { readTree } from '../branches/commit-trees.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { authorOf } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
-import { ledgerRef, main } from '../layout.ts'
+import { branchRef, ledgerRef, main } from '../layout.ts'
 import { type PullRecord, readPull } from '../ledger/ledger.ts'
 import { openPullsAt } from '../ledger/open-pulls.ts'
 import { toRow } from '../ledger/pull-ledger.ts'
@@ -59,7 +59,7 @@ async function attempt(
 ): Promise<boolean> {
   const { repo, org, node } = access
   const ledger: RefName = { repo, ref: ledgerRef }
-  const target: RefName = { repo, ref: `refs/heads/${row.target_branch}` }
+  const target: RefName = { repo, ref: branchRef(row.target_branch) }
   return transact(deps.store, [ledger, target], async (current): Promise<Decision<boolean>> => {
     const before = current(ledger)
     if (!before) throw new Refusal('pull_request_not_found', 'Pull request not found')
@@ -79,7 +79,7 @@ async function attempt(
     const situation = {
       open: await openPullsAt(deps.index.read, { repo, nodeId: node.id }, before),
       moves: new Map([[row.target_branch, { before: from, after: to }]]),
-      headOf: (branch: string) => readRef(repo, `refs/heads/${branch}`),
+      headOf: (branch: string) => readRef(repo, branchRef(branch)),
     }
     const { events } = await settleMoves(access, situation, authorOf(actor), deps.now().toISOString())
     return {

@@ -1,4 +1,5 @@
 /** The two branches of a request: both exist, they differ, and no other open request has the same pair. */
+
 import { asBranchName } from '../../../gitstore/names.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
@@ -6,6 +7,7 @@ import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
 import type { NodeAccess } from '../access.ts'
 import { excerpt } from '../format/excerpt.ts'
+import { branchRef } from '../layout.ts'
 import type { PullRecord } from '../ledger/ledger.ts'
 import { openPullsAt } from '../ledger/open-pulls.ts'
 
@@ -31,7 +33,7 @@ function refuseSame({ source_branch, target_branch }: Pair): void {
 /** @throws Invalid if the body names a missing branch; Refusal source_branch_missing, target_branch_missing */
 function headOf(repo: Repo, pair: Pair, field: keyof Pair, named: readonly (keyof Pair)[]): Oid {
   const branch = asBranchName(pair[field])
-  const head = branch ? readRef(repo, `refs/heads/${branch}`) : null
+  const head = branch ? readRef(repo, branchRef(branch)) : null
   if (head) return head
   if (named.includes(field)) throw invalid(['body', field], 'Branch not found', pair[field])
   throw new Refusal(`${field}_missing`, `There is no branch ${excerpt(pair[field])} any more`)

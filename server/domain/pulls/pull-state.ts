@@ -1,4 +1,5 @@
 /** Whether a pull request can merge, and why not. Exact: computed from refs and history only. */
+
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
@@ -10,6 +11,7 @@ import { problemsOf } from '../branches/branch-moves.ts'
 import { findTree } from '../branches/commit-trees.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import { laterOf, timeOf } from '../format/signatures.ts'
+import { branchRef } from '../layout.ts'
 
 export type MergeReason = MergeRefusal | 'mergeable'
 
@@ -54,10 +56,10 @@ export async function stateOf(deps: Pick<Deps, 'index'>, access: NodeAccess, pul
   }
   if (pull.status === 'merged') return { ...frozen, reasons: ['already_merged'] }
   if (pull.status === 'closed') return { ...frozen, reasons: ['closed'] }
-  const source = readRef(repo, `refs/heads/${pull.source_branch}`)
-  const target = readRef(repo, `refs/heads/${pull.target_branch}`)
+  const source = readRef(repo, branchRef(pull.source_branch))
+  const target = readRef(repo, branchRef(pull.target_branch))
   const { ahead, behind } = source && target ? await history.divergence(target, source) : pull
-  const into = `refs/heads/${pull.target_branch}`
+  const into = branchRef(pull.target_branch)
   const [before, after] = [await findTree(repo, target), await findTree(repo, source)]
   const problems = source ? await problemsOf(deps, access, repo, into, before, after) : []
   const holds: [MergeReason, boolean][] = [

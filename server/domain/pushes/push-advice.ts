@@ -2,7 +2,7 @@
 import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import type { RefCommand } from '../../../gitstore/transfer/proc-receive.ts'
-import { main } from '../layout.ts'
+import { branchName, branchRefs, main } from '../layout.ts'
 
 /** Lines for the terminal. `refused`: by ref name. @throws GitError repo_missing, ref_damaged */
 export function adviceFor(
@@ -11,8 +11,8 @@ export function adviceFor(
   refused: ReadonlyMap<string, string>,
 ): readonly string[] {
   const branches = commands
-    .filter(({ ref, to }) => to !== null && ref.startsWith('refs/heads/') && !refused.has(ref))
-    .map(({ ref }) => ref.slice('refs/heads/'.length))
+    .filter(({ ref, to }) => to !== null && ref.startsWith(branchRefs) && !refused.has(ref))
+    .map(({ ref }) => branchName(ref))
   if (branches.length === 0 || readRef(repo, main) !== null) return []
   const [first = ''] = ['master', 'trunk'].filter((name) => branches.includes(name)).concat(branches)
   // The line may be pasted into a shell.

@@ -14,7 +14,7 @@ import type { Deps } from '../../deps.ts'
 import { Invalid, invalid, Refusal } from '../../errors.ts'
 import { timeOf } from '../format/signatures.ts'
 import { readState } from '../indexing/node-rows.ts'
-import { nodeRepo } from '../layout.ts'
+import { branchRef, nodeRepo } from '../layout.ts'
 
 /** What is searched instead of main. */
 export type Elsewhere = { readonly branch: string } | { readonly at: string }
@@ -77,7 +77,7 @@ async function onBranch(deps: Deps, orgId: string, name: string): Promise<Differ
 function headOf(repo: Repo, name: string): Oid | null {
   const branch = asBranchName(name)
   try {
-    return branch === undefined ? null : readRef(repo, `refs/heads/${branch}`)
+    return branch === undefined ? null : readRef(repo, branchRef(branch))
   } catch (error) {
     if (isGitError(error, 'repo_missing')) return null
     throw error
