@@ -23,9 +23,6 @@ export async function scrapeProcess(deps: Deps, worker: number, sweeps: boolean)
   return `${await registry.metrics()}${await processMetrics(worker).metrics()}`
 }
 
-/** Of the search indexes that were opened, those that the counter has. */
-let countedBuilds = 0
-
 function setOwnGauges({ metrics, search }: Deps): void {
   metrics.gitProcesses.set(runningGits())
   metrics.gitWaiting.set(waitingForGit())
@@ -34,8 +31,8 @@ function setOwnGauges({ metrics, search }: Deps): void {
   const { documents, bytes, opened } = search.gauges()
   metrics.searchDocuments.set(documents)
   metrics.searchBytes.set(bytes)
-  metrics.searchBuilds.inc(opened - countedBuilds)
-  countedBuilds = opened
+  metrics.searchBuilds.reset()
+  metrics.searchBuilds.inc(opened)
 }
 
 /** What cannot be read now keeps its last value: a scrape answers while the storage fails. */

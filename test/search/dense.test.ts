@@ -168,15 +168,19 @@ function touch({ db }: SearchIndex, ids: readonly string[]): void {
 
 const made = new WeakMap<SearchIndex, ReturnType<typeof createOrgIndex>>()
 
-/** The answer, and the edges that were looked at; one more row of a statement says that there are others. */
+/** The answer, and the edges that were looked at, each once; one more row of a statement says that there are others. */
 function ask(index: SearchIndex, question: SearchQuestion): [Retrieved, Looked] {
   const { rows, orgId } = index
   const looked: Looked = { neighbours: 0, connections: 0 }
+  const firstOf = new Map<string, number>()
   const counting: SearchRows = {
     ...rows,
     edgesAt: (id, end, type, limit) => {
       const found = rows.edgesAt(id, end, type, limit)
-      looked.neighbours += Math.min(found.others.length, limit - 1)
+      const key = `${id} ${end} ${type}`
+      const before = firstOf.get(key) ?? 0
+      firstOf.set(key, Math.max(before, Math.min(found.others.length, limit - 1)))
+      looked.neighbours += (firstOf.get(key) ?? 0) - before
       return found
     },
     edgesTo: (id, end, type, others) => {
