@@ -86,12 +86,23 @@ for (const [name, start] of Object.entries(proxies)) {
         expect((await ask(new URL(next, base).href, ca, { headers: bearer })).status).to.equal(200)
       })
 
+      it('shows the first page, with all that it loads and leads to', async () => {
+        const page = await asked('/', { headers: { accept: 'text/html' } })
+        expect(page.status).to.equal(200)
+        const paths = linksOf(page.text)
+        expect(paths).to.include.members([`${new URL(base).pathname}/sign-in`.replace('//', '/')])
+        expect(paths.filter((path) => path.includes('/assets/'))).to.have.length.above(2)
+        for (const path of paths) {
+          const { status } = await ask(new URL(path, `${base}/`).href, ca, { headers: { accept: 'text/html' } })
+          expect(status, path).to.equal(200)
+        }
+      })
+
       it('shows the documentation, with all that it loads', async () => {
-        const front = await asked('/', { headers: { accept: 'text/html' } })
-        const at = new URL(String(front.headers.location), `${base}/`)
+        const at = new URL(`${base}/docs`)
         const page = await ask(at.href, ca)
-        expect([front.status, at.href, page.status]).to.deep.equal([303, `${base}/docs`, 200])
-        const loaded = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path)
+        expect(page.status).to.equal(200)
+        const loaded = linksOf(page.text)
         expect(loaded).to.have.length(4)
         for (const path of loaded) expect((await ask(new URL(path, at).href, ca)).status, path).to.equal(200)
         const script = await ask(new URL('docs/start.js', at).href, ca)
@@ -126,4 +137,10 @@ for (const [name, start] of Object.entries(proxies)) {
       })
     })
   }
+}
+
+/** What a page loads and leads to, but for places within it. */
+function linksOf(html: string): string[] {
+  const paths = [...html.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, path = '']) => path)
+  return [...new Set(paths)]
 }
