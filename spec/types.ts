@@ -1890,7 +1890,7 @@ export interface paths {
          *     is true, as it is where the nodes have more than 1,000 edges, of which `connections` has those among the first.
          *
          *     Of each text the first 256 KiB (UTF-8) are searched; a longer one is `partly_indexed`, and its `text_content` is whole
-         *     all the same. Of a query the 64 rarest words count that occur in the organisation. An expansion looks at 1,000 edges
+         *     all the same. Of a query the 64 rarest words count that occur in the organisation. An expansion looks at 700 edges
          *     a hop, from the best nodes on; where there are more, `truncated` is true.
          *
          *     Matches can be bound: `title:word` and `title:"some words"` must be in the title, `tag:name` and `tag:"a name"` are

@@ -35,7 +35,7 @@ const FRONTIER = 20
 const SECOND_HOP = 0.7
 
 /** Edges that one hop looks at: of each source the least, while there are so many, and more of the first ones. */
-const MOST_EDGES_A_HOP = 1_000
+const MOST_EDGES_A_HOP = 700
 const MOST_EDGES_OF_A_SOURCE = 600
 const LEAST_EDGES_OF_A_SOURCE = 40
 /** Kept back of a hop: the last source may be a hub, which leads to the 20 best hits beyond its share, by each kind of edge. */
@@ -67,7 +67,7 @@ interface Source {
 /**
  * Ranks the matches (given best first) and the nodes reached from them, best first; `cut` if not all could be considered.
  * Every match and every reached node leads on, but scores spread only from the best 8 matches and the best 20 nodes of the first
- * hop. A second hop adds nodes and raises none that was reached before. A hop looks at 1,000 edges at most, from the best on.
+ * hop. A second hop adds nodes and raises none that was reached before. A hop looks at 700 edges at most, from the best on.
  *
  * Formula and figures: index/README.md. Spreading one hop lifts recall@5 of multi-hop questions from 69 to 94 % (2Wiki).
  */

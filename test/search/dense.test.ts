@@ -35,8 +35,8 @@ describe('a search of a dense graph', () => {
   })
   after(() => index.db.close())
 
-  it('looks at 2,000 edges for neighbours and at 1,000 for the connections of the answer, and says that it left out some', () => {
-    expect(looked.neighbours).to.be.within(1_000, 2_000)
+  it('looks at 1,400 edges for neighbours and at 1,000 for the connections of the answer, and says that it left out some', () => {
+    expect(looked.neighbours).to.be.within(1_000, 1_400)
     expect(looked.connections).to.be.within(800, 2_000)
     expect(answer.nodes).to.have.length(500)
     expect(answer.truncated).to.equal(true)
