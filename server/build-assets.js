@@ -2,7 +2,7 @@
  * What browsers load of the pages, into dist/assets/: style sheet, fonts and scripts, each with the hash of its content in its
  * name, text also compressed; and assets.json, which has the name of each as it is made now.
  */
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { build } from 'esbuild'
@@ -34,12 +34,15 @@ const common = {
   write: false,
 }
 
-/** @returns the path and the content of each file, and what esbuild says of its inputs */
+/** Packages of which a browser has what they are for. */
+const inBrowsers = { entities: './server/pages/islands/entities.ts' }
+
+/** @returns the path and the content of each file, what esbuild says of its inputs, and what scripts weigh */
 export async function buildAssets() {
   const builds = await Promise.all([
     build({ ...common, entryPoints: [style, icon] }),
     build({ ...common, entryPoints: [theme], format: 'iife' }),
-    build({ ...common, entryPoints: [page], format: 'esm', splitting: true }),
+    build({ ...common, entryPoints: [page], format: 'esm', splitting: true, alias: inBrowsers }),
   ])
   const outputs = builds.flatMap(({ outputFiles }) => outputFiles)
   const files = outputs.map(({ path, contents }) => [path, contents])
@@ -50,7 +53,25 @@ export async function buildAssets() {
   return {
     made: [...files, ...compressed, table],
     inputs: builds.flatMap(({ metafile }) => Object.keys(metafile.inputs)),
+    scripts: builds.flatMap(({ metafile }) => weigh(metafile.outputs, new Map(compressed))),
   }
+}
+
+/** Of each script of its own, the bytes after gzip, with what it imports at once. */
+function weigh(outputs, compressed) {
+  const withImports = (path) => {
+    const all = new Set([path])
+    for (const one of all)
+      for (const { path: other, kind } of outputs[one].imports) if (kind === 'import-statement') all.add(other)
+    return [...all]
+  }
+  const bytes = (path) => compressed.get(`${resolve(path)}.gz`).length
+  return Object.entries(outputs)
+    .filter(([path, { entryPoint }]) => path.endsWith('.js') && entryPoint)
+    .map(([path, { entryPoint }]) => ({
+      name: basename(entryPoint).replace(/\.tsx?$/, ''),
+      bytes: withImports(path).reduce((sum, one) => sum + bytes(one), 0),
+    }))
 }
 
 function compress({ path, contents }) {

@@ -73,7 +73,13 @@ function Bar({ visit: { urls, person, here, query }, head, place }: Omit<FramePr
             <Icon name="menu" size={18} />
           </a>
         )}
-        <a class="logo" href={urls.home()} aria-label="Grove" data-key={org ? undefined : 'h'}>
+        <a
+          class="logo"
+          href={urls.home()}
+          aria-label="Grove"
+          data-key={org ? undefined : 'h'}
+          data-key-name="First page"
+        >
           <Icon name="leaf" size={19} />
           {!org && <span>Grove</span>}
         </a>
@@ -104,6 +110,9 @@ function Bar({ visit: { urls, person, here, query }, head, place }: Omit<FramePr
           data-theme-toggle
         >
           <Icon name="moon" size={17} />
+        </button>
+        <button class="icon wide-only" type="button" aria-label="Keys" title="Keys (?)" data-show-keys>
+          ?
         </button>
         {person ? (
           <details class="menu">

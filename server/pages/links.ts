@@ -1,11 +1,12 @@
 /** What the links of a text lead to here: the operation `links` says it of each, this makes addresses of it. */
 
-import type { AnswerOf } from './in-process.ts'
+import type { Output } from '../../spec/client/api.ts'
+import { longestTitle, nameOf } from './edits.ts'
 import { headingId, type Resolve, type Target } from './markdown.ts'
 import type { Urls } from './urls.ts'
 import { blockId } from './wiki-rules.ts'
 
-type Link = AnswerOf<'listLinks'>['links'][number]
+type Link = Output<'listLinks'>['links'][number]
 
 /** The text that is shown. */
 export interface Place {
@@ -13,6 +14,8 @@ export interface Place {
   readonly node: string
   /** At which files are read. */
   readonly revision: string
+  /** Whether who reads it may make what is missing. */
+  readonly isEditable?: boolean
 }
 
 /** Characters of a target by which `links` knows it. */
@@ -28,7 +31,8 @@ export function resolver(urls: Urls, at: Place, links: readonly Link[]): Resolve
   }
   return (target, isWiki) => {
     const link = known.get(`${isWiki} ${target.slice(0, knownCharacters)}`)
-    return link === undefined ? unlisted(target) : targetOf(urls, at, link, target)
+    if (link === undefined) return unlisted(target)
+    return targetOf(urls, at, link, target) ?? (isWiki && at.isEditable ? toMake(urls, at, target) : undefined)
   }
 }
 
@@ -50,6 +54,13 @@ function targetOf(
       name: file.path.split('/').at(-1) ?? file.path,
     }
   return kind === 'outside' ? outside(target) : undefined
+}
+
+/** A link that leads nowhere yet leads to where its node is made. */
+function toMake(urls: Urls, { org, node }: Place, target: string): Target | undefined {
+  const title = nameOf(target.split('#')[0] ?? '')
+  if (title === '' || title.length > longestTitle) return undefined
+  return { kind: 'missing', href: urls.newNode(org, { title, from: node }), name: target }
 }
 
 /** What `links` leaves out of a long list, and of descriptions of proposals. */

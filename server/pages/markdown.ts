@@ -20,8 +20,8 @@ export interface Heading {
 /** What a link of the text leads to, and an image shows. */
 export interface Target {
   readonly href: string
-  /** `node` of this organisation; `file` of the node; `outside`: on another host. */
-  readonly kind: 'node' | 'file' | 'outside'
+  /** `node` of this organisation; `file` of the node; `outside`: on another host; `missing`: where it can be made. */
+  readonly kind: 'node' | 'file' | 'outside' | 'missing'
   /** What it is called where the link has no words. */
   readonly name: string
 }
@@ -114,11 +114,12 @@ function code(token: Token | undefined): string {
   return `<pre tabindex="0"><code>${escapeHtml(token?.content ?? '')}</code></pre>\n`
 }
 
+const toBeMade = ' title="No node has this name yet; make it"'
 const missing = '<span class="missing" title="No node or file has this name yet">'
 
 function opening({ href, kind }: Target): string {
   const rel = kind === 'outside' ? ' rel="nofollow noopener"' : ''
-  return `<a class="${kind}" href="${escapeHtml(href)}"${rel}>`
+  return `<a class="${kind}" href="${escapeHtml(href)}"${kind === 'missing' ? toBeMade : rel}>`
 }
 
 function picture({ href, name }: Target, alt: string, width: string | undefined): string {

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Api } from '../../spec/client/api.ts'
 import { counted, When } from './dates.tsx'
+import { mayWrite } from './editor-form.tsx'
 import { Icon } from './icons.tsx'
 import type { AnswerOf } from './in-process.ts'
 import { resolver } from './links.ts'
@@ -62,6 +63,7 @@ export async function showNode(visit: Visit): Promise<Shown> {
               {description(node) && <p class="lede">{description(node)}</p>}
               <Meta
                 visit={visit}
+                isEditable={revision === 'main' && mayWrite(org.role)}
                 node={node}
                 commits={history.total}
                 latest={history.history[0]}
@@ -99,7 +101,7 @@ interface Versioned {
 
 function shownOf({ urls }: Visit, { org, node, revision, version }: Versioned): ShownText {
   const { text, links, title } = version
-  const place = { org: org.id, node: node.id, revision }
+  const place = { org: org.id, node: node.id, revision, isEditable: revision === 'main' && mayWrite(org.role) }
   const key = createHash('sha256')
     .update(JSON.stringify([urls.root, place, title, text, links]))
     .digest('base64')
@@ -174,12 +176,13 @@ function Above({
 interface MetaProps {
   readonly visit: Visit
   readonly node: Node
+  readonly isEditable: boolean
   readonly commits: number
   readonly latest: AnswerOf<'listCommits'>['history'][number] | undefined
   readonly proposals: number
 }
 
-function Meta({ visit: { urls }, node, commits, latest, proposals }: MetaProps) {
+function Meta({ visit: { urls }, node, isEditable, commits, latest, proposals }: MetaProps) {
   const { org_id, id, tags } = node
   return (
     <div class="meta">
@@ -204,6 +207,17 @@ function Meta({ visit: { urls }, node, commits, latest, proposals }: MetaProps) 
           {tag}
         </a>
       ))}
+      {isEditable && (
+        <span class="act">
+          <a class="btn small" href={urls.newNode(org_id, { parent: id })}>
+            New below
+          </a>
+          <a class="btn small" href={urls.edit(org_id, id)} data-key="e">
+            <Icon name="pen" size={14} />
+            Edit
+          </a>
+        </span>
+      )}
     </div>
   )
 }

@@ -1,6 +1,7 @@
 /** One organisation: what it is about, its search, its tree, what changed in it. */
 
 import { counted, When } from './dates.tsx'
+import { mayWrite } from './editor-form.tsx'
 import { Icon } from './icons.tsx'
 import type { AnswerOf } from './in-process.ts'
 import { areasOf, readTree, type Tree, TreeSide } from './tree.tsx'
@@ -35,7 +36,7 @@ export async function showOrg(visit: Visit): Promise<Page> {
         <TreeSide tree={tree} urls={urls} org={org.id} />
         <main id="main" class="org">
           <div class="wide">
-            <Hero org={org} nodes={changed.total} />
+            <Hero urls={urls} org={org} nodes={changed.total} />
             <BigSearch urls={urls} org={org} words="" />
             <div class="grid2">
               <Changes urls={urls} org={org} nodes={changed.nodes} />
@@ -48,7 +49,7 @@ export async function showOrg(visit: Visit): Promise<Page> {
   }
 }
 
-function Hero({ org, nodes }: { readonly org: Org; readonly nodes: number }) {
+function Hero({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org; readonly nodes: number }) {
   return (
     <div class="hero">
       <h1>{org.name}</h1>
@@ -60,6 +61,14 @@ function Hero({ org, nodes }: { readonly org: Org; readonly nodes: number }) {
         </span>
         <span>{counted(nodes, 'node')}</span>
         {org.role && <span>Your role: {org.role}</span>}
+        {mayWrite(org.role) && (
+          <span class="act">
+            <a class="btn small" href={urls.newNode(org.id)} data-key="n">
+              <Icon name="plus" size={14} />
+              New node
+            </a>
+          </span>
+        )}
       </div>
     </div>
   )

@@ -13,12 +13,14 @@ import { pageHtml, sendShown, setPageHeaders } from './answers.tsx'
 import { sendAsset } from './assets.ts'
 import { showBlame } from './blame.tsx'
 import { isFromPage, isNavigation } from './door.ts'
+import { showEdit, takeEdit } from './edit.tsx'
 import { showFeed, showRobots, showSitemap } from './feeds.ts'
 import { showFind } from './find.tsx'
 import { showCommit, showHistory } from './history.tsx'
 import { showHome } from './home.tsx'
 import { type Answering, type Credential, inProcess } from './in-process.ts'
 import { errorPage } from './missing.tsx'
+import { showNew, takeNew } from './new-node.tsx'
 import { showNode } from './node.tsx'
 import { showOrg } from './org.tsx'
 import { showProposal, takeProposal } from './proposal.tsx'
@@ -35,7 +37,12 @@ interface Route {
   readonly show?: MakePage
   /** Takes a form. */
   readonly take?: MakePage
+  /** Of a form that holds more than fields. */
+  readonly formBytes?: number
 }
+
+/** Of a form with a text of 262,144 UTF-16 units, each of which takes 9 bytes at most. */
+const mostTextBytes = 2_621_440
 
 const routes: readonly Route[] = [
   { at: '/', show: showHome },
@@ -45,6 +52,7 @@ const routes: readonly Route[] = [
   { at: '/sign-out', take: takeSignOut },
   { at: '/robots.txt', show: showRobots },
   { at: '/o/:org', show: showOrg },
+  { at: '/o/:org/new', show: showNew, take: takeNew, formBytes: mostTextBytes },
   { at: '/o/:org/find', show: showFind },
   { at: '/o/:org/changes.atom', show: showFeed },
   { at: '/o/:org/sitemap.xml', show: showSitemap },
@@ -52,6 +60,7 @@ const routes: readonly Route[] = [
   { at: '/o/:org/n/:node/history', show: showHistory },
   { at: '/o/:org/n/:node/commits/:id', show: showCommit },
   { at: '/o/:org/n/:node/blame', show: showBlame },
+  { at: '/o/:org/n/:node/edit', show: showEdit, take: takeEdit, formBytes: mostTextBytes },
   { at: '/o/:org/n/:node/proposals', show: showProposals },
   { at: '/o/:org/n/:node/proposals/:number', show: showProposal, take: takeProposal },
   { at: '/o/:org/n/:node/:slug', show: showNode },
@@ -109,7 +118,7 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   }
   const isOurs = isFromPage(req, deps.config.publicUrl)
   if (!isRead && !isOurs) throw new Refusal('forbidden', 'This form was not sent by a page of this service')
-  const form = isRead ? undefined : await readForm(req)
+  const form = isRead ? undefined : await readForm(req, found?.route.formBytes)
   const credential = await credentialOf(parts, req, res, isOurs || isNavigation(req))
   await parts.countRequest(req, res, credential?.person.id)
   const visit = visitOf(parts, { ...asking, credential }, { params: found.params, ...(form && { form }) })

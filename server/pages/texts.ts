@@ -1,19 +1,13 @@
 /** Texts of nodes as HTML, kept as long as the blob and what its links lead to are the same. */
 
 import { LRUCache } from 'lru-cache'
-import { type Heading, longestText, markdown, type Resolve, textOf } from './markdown.ts'
+import type { Resolve } from './markdown.ts'
+import { renderText, type ShownText } from './rendering.ts'
 
-export interface ShownText {
-  readonly html: string
-  /** Of levels 2 and 3. */
-  readonly headings: readonly Heading[]
-  /** The beginning, without marks; '' where there is no paragraph. */
-  readonly summary: string
-}
+export type { ShownText } from './rendering.ts'
 
 /** Bytes of memory. */
 const kept = new LRUCache<string, ShownText>({ maxSize: 16 * 1_048_576 })
-const summaryCharacters = 200
 
 interface Written {
   /** Names the text and all that its links lead to. */
@@ -27,45 +21,7 @@ interface Written {
 export function showText({ key, text, title, resolve }: Written): ShownText {
   const known = kept.get(key)
   if (known !== undefined) return known
-  const shown = rendered(text, title, resolve)
+  const shown = renderText(text, title, resolve)
   kept.set(key, shown, { size: 2 * (shown.html.length + key.length) + 500 })
   return shown
-}
-
-function rendered(text: string, title: string, resolve: Resolve): ShownText {
-  if (text.length > longestText) return { html: asWritten(text), headings: [], summary: '' }
-  const env = { resolve, ids: new Map<string, number>(), headings: [] as Heading[], closings: [] }
-  const tokens = withoutTitle(markdown.parse(withoutHead(text), env), title)
-  const html = markdown.renderer.render(tokens, markdown.options, env)
-  const at = tokens.findIndex(({ type, attrs }) => type === 'paragraph_open' && attrs === null)
-  const summary = at < 0 ? '' : cut(textOf(tokens[at + 1]?.children ?? []))
-  return { html, headings: env.headings.filter(({ level }) => level === 2 || level === 3), summary }
-}
-
-/** Without a head in YAML: lines of `---` with a key on the first. */
-function withoutHead(text: string): string {
-  return text.replace(
-    /^---[ \t]*\r?\n(?=[\w-]{1,100}[ \t]*:|#)(?:(?!---|\.\.\.)[^\n]*\n){0,2000}(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/,
-    '',
-  )
-}
-
-function withoutTitle<T extends { type: string; tag: string; children: Parameters<typeof textOf>[0] | null }>(
-  tokens: readonly T[],
-  title: string,
-): T[] {
-  const [first, words] = tokens
-  // An import may have taken `{ #id }` into the title.
-  const shown = title.replace(/\{\s*#[\w-]+\s*\}\s*$/, '').trim()
-  const isTitle = first?.type === 'heading_open' && first.tag === 'h1' && textOf(words?.children ?? []) === shown
-  return tokens.slice(isTitle ? 3 : 0)
-}
-
-function asWritten(text: string): string {
-  return `<pre class="long" tabindex="0">${markdown.utils.escapeHtml(text)}</pre>`
-}
-
-function cut(text: string): string {
-  if (text.length <= summaryCharacters) return text
-  return `${text.slice(0, summaryCharacters).replace(/\s+\S*$/u, '')}…`
 }

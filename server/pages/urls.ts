@@ -28,6 +28,11 @@ export class Urls {
   readonly signOut = () => `${this.root}/sign-out`
   readonly reset = () => `${this.root}/reset`
   readonly org = (org: string) => `${this.root}/o/${segment(org)}`
+  /** `title`: as a link names it; `from`: the node that the link stands in. */
+  readonly newNode = (org: string, fields: { title?: string; parent?: string; from?: string } = {}) => {
+    const query = new URLSearchParams(fields)
+    return `${this.org(org)}/new${query.size > 0 ? `?${query}` : ''}`
+  }
   readonly find = (org: string) => `${this.org(org)}/find`
   readonly feed = (org: string) => `${this.org(org)}/changes.atom`
   readonly sitemap = (org: string) => `${this.org(org)}/sitemap.xml`
@@ -36,6 +41,7 @@ export class Urls {
   readonly history = (org: string, node: string) => `${this.node(org, node)}/history`
   readonly commit = (org: string, node: string, id: string) => `${this.node(org, node)}/commits/${segment(id)}`
   readonly blame = (org: string, node: string) => `${this.node(org, node)}/blame`
+  readonly edit = (org: string, node: string) => `${this.node(org, node)}/edit`
   readonly proposals = (org: string, node: string) => `${this.node(org, node)}/proposals`
   readonly proposal = (org: string, node: string, number: number) => `${this.proposals(org, node)}/${number}`
   /** The bytes of a file. */

@@ -59,7 +59,8 @@ async function readText(api: Api, path: NodePath, revision: string): Promise<str
   return ''
 }
 
-async function readTitle(api: Api, path: NodePath, revision: string, otherwise: string): Promise<string> {
+/** @param otherwise the title, where node.json says none */
+export async function readTitle(api: Api, path: NodePath, revision: string, otherwise: string): Promise<string> {
   const json = await readFile(api, path, revision, 'node.json')
   try {
     const { title } = JSON.parse(json ?? '{}')

@@ -39,7 +39,9 @@ describe('the package', () => {
       'dist/assets/assets.json',
       'dist/assets/inter-latin-wght-normal.woff2',
       'dist/assets/leaf.svg',
-      ...['page.js', 'search.js'].flatMap(withCompressed),
+      ...['chunk.js', 'chunk.js', 'editor.js', 'key-lists.js', 'page.js', 'preview.js', 'search.js'].flatMap(
+        withCompressed,
+      ),
       'dist/assets/source-serif-4-latin-wght-italic.woff2',
       'dist/assets/source-serif-4-latin-wght-normal.woff2',
       ...['style.css', 'theme.js'].flatMap(withCompressed),

@@ -4,6 +4,9 @@ import { listenForKeys } from './keys.ts'
 
 listenForKeys()
 
+const writing = document.querySelector<HTMLFormElement>('form[data-editor]')
+if (writing) void import('./editor.ts').then(({ openEditor }) => openEditor(writing))
+
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-search]')) {
   form.addEventListener('focusin', () => import('./search.ts').then(({ suggestIn }) => suggestIn(form)), { once: true })
 }

@@ -1,0 +1,204 @@
+/** What an edit sends, from the form of a page and from its script alike: operations of the contract, and nothing that one of them would refuse. */
+
+import type { Api, Input } from '../../spec/client/api.ts'
+
+export interface NodePath {
+  readonly org_id: string
+  readonly node_id: string
+}
+
+/** A file that goes along. */
+export interface Attachment {
+  readonly path: string
+  /** Base64. */
+  readonly content: string
+}
+
+/** A node as an edit began. */
+export interface Source {
+  /** The commit; null where there is none yet. */
+  readonly head: string | null
+  readonly title: string
+  readonly text: string
+  /** The file of the text. */
+  readonly textPath: string
+}
+
+export interface Edit {
+  readonly title: string
+  readonly text: string
+  /** Of the commit; blank: one is made. */
+  readonly message: string
+  readonly files: readonly Attachment[]
+}
+
+export interface NewNode extends Edit {
+  /** So that the same node, sent twice, is one. */
+  readonly id: string
+  readonly parent: string | undefined
+  /** The node whose text leads to it. */
+  readonly from: string | undefined
+}
+
+type Changes = Input<'createCommit'>['body']['changes']
+
+/** New names of links that are looked up; letters of a branch that set it apart. */
+const most = { names: 20, letters: 4 } as const
+/** Characters of a title, also of a proposal. */
+export const longestTitle = 500
+
+/** One commit on main. @throws head_moved, no_changes, pull_request_required and what else createCommit refuses */
+export async function saveEdit(api: Api, path: NodePath, source: Source, edit: Edit): Promise<void> {
+  const changes = await changesOf(api, path, source, edit)
+  const body = { message: messageOf(edit), changes, expected_head: source.head }
+  await api.createCommit({ path: { ...path, branch: 'main' }, body })
+}
+
+/**
+ * A branch that begins where the edit did, so that nothing can be in its way, and a proposal of it. The branch goes again if one
+ * of them is refused.
+ *
+ * @returns the number of the proposal
+ */
+export async function proposeEdit(
+  api: Api,
+  path: NodePath,
+  source: Source & { readonly head: string; readonly slug: string },
+  edit: Edit,
+): Promise<number> {
+  const changes = await changesOf(api, path, source, edit)
+  const branch = `proposals/${source.slug || 'node'}-${letters(most.letters)}`
+  await api.createBranch({ path, body: { name: branch, from: source.head } })
+  try {
+    const message = messageOf(edit)
+    await api.createCommit({ path: { ...path, branch }, body: { message, changes, expected_head: source.head } })
+    const [title = '', ...lines] = message.split('\n')
+    const description = lines.join('\n').trim()
+    const { pr } = await api.openPull({
+      path,
+      body: { source_branch: branch, title: title.trim().slice(0, longestTitle), description },
+    })
+    return pr.number
+  } catch (error) {
+    await api.deleteBranch({ path: { ...path, branch } }).catch(() => undefined)
+    throw error
+  }
+}
+
+/** With the connections of its links. @throws node_exists: it was made before */
+export async function createNode(api: Api, org_id: string, { id, parent, from, ...edit }: NewNode): Promise<void> {
+  const targets = await newTargets(api, { org_id, node_id: id }, '', edit.text)
+  const node = {
+    ...{ id, title: edit.title, text_content: edit.text },
+    ...(parent === undefined ? {} : { parents: [parent] }),
+    ...(edit.message.trim() === '' ? {} : { message: edit.message.trim() }),
+    connections: targets.map((target) => ({ target, type: linkType })),
+    files: edit.files.map((file) => ({ ...file, encoding: 'base64' as const })),
+  }
+  await api.createNodes({ path: { org_id }, body: { nodes: [node] } })
+  // Where main moves by proposals alone, the link is connected when its text is next proposed.
+  if (from !== undefined)
+    await api
+      .addConnection({ path: { org_id, node_id: from }, body: { target: id, type: linkType } })
+      .catch(() => undefined)
+}
+
+/** As an import calls what links of a text make. */
+const linkType = 'links_to'
+
+async function changesOf(api: Api, path: NodePath, source: Source, edit: Edit): Promise<Changes> {
+  const { head, title, text, textPath } = source
+  const targets = await newTargets(api, path, text, edit.text)
+  const put = (at: string, content: string) => ({ action: 'put', path: at, content }) as const
+  return [
+    // Also where nothing differs: the service says so.
+    ...(edit.text === text && edit.title !== title ? [] : [put(textPath, edit.text)]),
+    ...(edit.title === title && head !== null ? [] : [put('node.json', await nodeJson(api, path, head, edit.title))]),
+    ...targets.map((target) => put(`connections/${letters(10)}.json`, asJson({ target, type: linkType }))),
+    ...edit.files.map((file) => ({ action: 'put', ...file, encoding: 'base64' }) as const),
+  ]
+}
+
+/** node.json with this title; what else it says stays. */
+async function nodeJson(api: Api, path: NodePath, head: string | null, title: string): Promise<string> {
+  if (head === null) return asJson({ title })
+  const json = await api.getFile({ path: { ...path, branch: head, path: 'node.json' } }).catch((error: unknown) => {
+    if (codeOf(error) === 'file_not_found') return { content: '{}' }
+    throw error
+  })
+  try {
+    return asJson({ ...JSON.parse(json.content), title })
+  } catch {
+    return asJson({ title })
+  }
+}
+
+/** Of a refusal, in process or over HTTP. */
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined
+}
+
+function asJson(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`
+}
+
+/** The nodes that new links of the text name by their titles, and that the node is not connected to yet. */
+async function newTargets(api: Api, path: NodePath, before: string, after: string): Promise<string[]> {
+  const known = new Set(linkNames(before).map(folded))
+  const names = linkNames(after).filter((name) => !known.has(folded(name)))
+  if (names.length === 0) return []
+  const connected = before === '' ? new Set<string>() : await connectedTo(api, path)
+  const found = await Promise.all(names.slice(0, most.names).map((name) => nodeNamed(api, path.org_id, name)))
+  const ids = found.filter((id) => id !== undefined && id !== path.node_id && !connected.has(id))
+  return [...new Set(ids as string[])] // without undefined, by the filter
+}
+
+async function connectedTo(api: Api, path: NodePath): Promise<Set<string>> {
+  const { connections } = await api.getNode({ path })
+  return new Set(connections.filter(({ source }) => source === path.node_id).map(({ target }) => target))
+}
+
+/** Undefined where no node, or more than one, has this title. */
+export async function nodeNamed(api: Api, org_id: string, name: string): Promise<string | undefined> {
+  const { suggestions } = await api.suggestTitles({ path: { org_id }, query: { q: name, limit: 5 } })
+  const [one, ...others] = suggestions.filter(({ title }) => folded(title) === folded(name))
+  return others.length > 0 ? undefined : one?.node_id
+}
+
+/** What wiki links of a text name, each once; not what stands in code. */
+export function linkNames(text: string): string[] {
+  const prose = text.replace(/^(```|~~~)[\s\S]*?^\1/gm, '').replace(/`[^`\n]*`/g, '')
+  const names = [...prose.matchAll(/\[\[([^[\]|#\r\n]{1,500})/g)].map(([, name = '']) => nameOf(name))
+  return [...new Set(names.filter((name) => name !== ''))]
+}
+
+/** The title that a link means, of `folder/Title.md`. */
+export function nameOf(target: string): string {
+  const name = target.split('/').at(-1) ?? ''
+  return name.replace(/\\$/, '').replace(/\.md$/i, '').trim()
+}
+
+export function folded(name: string): string {
+  return name.normalize('NFC').toLowerCase()
+}
+
+function messageOf({ message, title }: Edit): string {
+  return message.trim() || `Edit ${title}`
+}
+
+/** At random. */
+function letters(count: number): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(count))
+  return [...bytes].map((byte) => String.fromCharCode(97 + (byte % 26))).join('')
+}
+
+/** Whether every line ends with CR and LF. */
+export function hasDosLines(text: string): boolean {
+  return text.includes('\r\n') && !/(^|[^\r])\n/.test(text)
+}
+
+/** A text as it was typed, with the ends of lines that the node has: browsers make others. */
+export function withLineEnds(typed: string, isDos: boolean): string {
+  const text = typed.replace(/\r\n?/g, '\n')
+  return isDos ? text.replaceAll('\n', '\r\n') : text
+}

@@ -1,0 +1,55 @@
+/** Files that are pasted or dropped into a text: each becomes `files/<name>` and a link to it. */
+
+import type { Attachment } from '../edits.ts'
+
+/** Bytes of a file, and of all that go with one commit: a request has 16 MiB, and base64 takes a third more. */
+const most = { file: 10 * 1_048_576, all: 11 * 1_048_576 } as const
+/** Characters of a name. */
+const longestName = 100
+
+interface Attached {
+  readonly problem?: string
+  readonly attachment?: Attachment
+  /** Markdown. */
+  readonly link: string
+}
+
+export async function attach(file: File, others: readonly Attachment[]): Promise<Attached> {
+  const name = file.name || 'file'
+  const size = others.reduce((sum, { content }) => sum + content.length * 0.75, file.size)
+  if (file.size > most.file) return { problem: `${name} is over 10 MiB; send it with git.`, link: '' }
+  if (size > most.all) return { problem: `${name} is too much for one commit; save first.`, link: '' }
+  const path = freePath(name, new Set(others.map((other) => other.path)))
+  const mark = file.type.startsWith('image/') ? '!' : ''
+  try {
+    return { attachment: { path, content: await asBase64(file) }, link: `${mark}[${labelOf(name)}](${path})` }
+  } catch {
+    return { problem: `${name} cannot be read.`, link: '' }
+  }
+}
+
+/** A name that needs no escape in Markdown; the time in pasted pictures, which are all called image.png. */
+function freePath(name: string, taken: ReadonlySet<string>): string {
+  const plain = name.normalize('NFC').replace(/[^\p{L}\p{M}\p{N}._-]+/gu, '-')
+  const trimmed = plain.replace(/^[.-]+/, '') || 'file'
+  const [, base = trimmed, ending = ''] = /^(.+?)(\.[\w]{1,10})?$/u.exec(trimmed) ?? []
+  const stem = base.slice(0, longestName)
+  const dated = stem === 'image' ? `image-${new Date().toISOString().slice(0, 19).replace(/\D/g, '')}` : stem
+  for (let count = 1; ; count++) {
+    const path = `files/${dated}${count === 1 ? '' : `-${count}`}${ending}`
+    if (!taken.has(path)) return path
+  }
+}
+
+function labelOf(name: string): string {
+  return name.replace(/[[\]\\\r\n]/g, ' ').trim()
+}
+
+async function asBase64(file: File): Promise<string> {
+  const bytes = new Uint8Array(await file.arrayBuffer())
+  let binary = ''
+  // As many arguments as a call takes.
+  for (let from = 0; from < bytes.length; from += 32_768)
+    binary += String.fromCharCode(...bytes.subarray(from, from + 32_768))
+  return btoa(binary)
+}

@@ -1,0 +1,140 @@
+/** The form of a text as the editor uses it: its fields, what it says, and the answer that shows both sides. */
+
+import type { Edit, Source } from '../edits.ts'
+import { withLineEnds } from '../edits.ts'
+
+interface Begun extends Source {
+  readonly isDos: boolean
+}
+
+export class Form {
+  readonly element: HTMLFormElement
+  readonly title: HTMLInputElement
+  readonly message: HTMLInputElement
+  readonly head: HTMLInputElement
+  readonly text: HTMLTextAreaElement
+  readonly preview: HTMLElement
+  readonly previewButton: HTMLButtonElement
+  readonly acts: readonly HTMLButtonElement[]
+
+  constructor(element: HTMLFormElement) {
+    const one = <T extends HTMLElement>(selector: string): T => {
+      const found = element.querySelector<T>(selector)
+      if (!found) throw new Error(`The form has no ${selector}`)
+      return found
+    }
+    this.element = element
+    this.title = one('[name=title]')
+    this.message = one('[name=message]')
+    this.head = element.querySelector<HTMLInputElement>('[name=head]') ?? document.createElement('input')
+    this.text = one('[data-text]')
+    this.preview = one('[data-preview]')
+    this.previewButton = one('[data-show-preview]')
+    this.acts = [...element.querySelectorAll<HTMLButtonElement>('[name=act]')]
+  }
+
+  get node(): string {
+    return this.element.dataset.node ?? ''
+  }
+
+  get slug(): string {
+    return this.element.dataset.slug ?? ''
+  }
+
+  /** What stands in the fields when they come from the service; of both sides, theirs. */
+  source(): Begun {
+    const { title = '', path = 'content.md', lines } = this.element.dataset
+    const isDos = lines === 'dos'
+    const text = this.element.querySelector('[data-theirs]')?.textContent ?? this.text.defaultValue
+    return { head: this.head.value || null, title, text: withLineEnds(text, isDos), textPath: path, isDos }
+  }
+
+  /** Of a new node. */
+  place(): { parent: string | undefined; from: string | undefined } {
+    const value = (name: string) => this.element.querySelector<HTMLInputElement>(`[name=${name}]`)?.value || undefined
+    return { parent: value('parent'), from: value('from') }
+  }
+
+  /** The buttons that need a script. */
+  open(): void {
+    const tools = this.element.querySelector<HTMLElement>('[data-tools]')
+    if (tools) tools.hidden = false
+    this.preview.tabIndex = 0
+  }
+
+  /** What is wrong; '' for nothing. It may hold one link. */
+  say(problem: string | Node): void {
+    const place = this.element.querySelector<HTMLElement>('[data-problem]')
+    if (!place) return
+    place.replaceChildren(problem)
+    place.hidden = problem === ''
+    place.scrollIntoView({ block: 'nearest' })
+  }
+
+  /** What goes on, to be read out. */
+  tell(news: string): void {
+    const place = this.element.querySelector('[data-status]')
+    if (place) place.textContent = news
+  }
+
+  sending(isSending: boolean): void {
+    // Not disabled: the focus would be lost.
+    for (const button of this.acts) button.ariaDisabled = isSending ? 'true' : null
+    this.tell(isSending ? 'Sending…' : '')
+    if (isSending) this.say('')
+  }
+
+  /** Files that a person chooses. */
+  onFiles(take: (files: readonly File[]) => void): void {
+    this.element.querySelector('[data-attach]')?.addEventListener('click', () => {
+      const chooser = document.createElement('input')
+      Object.assign(chooser, { type: 'file', multiple: true })
+      chooser.addEventListener('change', () => take([...(chooser.files ?? [])]))
+      chooser.click()
+    })
+  }
+
+  /** Offers what was not saved. */
+  offer(at: string, hasMoved: boolean, acts: { take(): void; drop(): void }): void {
+    const notice = document.createElement('p')
+    notice.className = 'notice'
+    const since = hasMoved ? '; it was changed by others since' : ''
+    const said = document.createElement('span')
+    said.textContent = `A text of yours was not saved (${new Date(at).toLocaleString('en')}${since}).`
+    const button = (label: string, act: () => void) => {
+      const made = document.createElement('button')
+      Object.assign(made, { type: 'button', className: 'btn small', textContent: label })
+      made.addEventListener('click', () => {
+        notice.remove()
+        act()
+      })
+      return made
+    }
+    notice.append(said, button('Take it back', acts.take), button('Throw it away', acts.drop))
+    this.element.prepend(notice)
+  }
+
+  /** This page with both sides, as it answers a form whose commit was overtaken. @throws Error, TypeError without an answer */
+  async compared({ title, text, message }: Edit): Promise<Form> {
+    const body = new URLSearchParams({ title, text, message, head: this.head.value, act: 'compare' })
+    const answer = await fetch(this.element.action, { method: 'POST', body })
+    const other = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    const form = other.querySelector<HTMLFormElement>('form[data-editor]')
+    if (answer.status !== 409 || !form?.querySelector('#ways')) throw new Error('Others have changed it meanwhile')
+    return new Form(form)
+  }
+
+  /** What the other has, but for the editor. */
+  takeOver(other: Form): void {
+    this.title.value = other.title.value
+    this.head.value = other.head.value
+    Object.assign(this.element.dataset, { ...other.element.dataset })
+    this.element.querySelector('#ways')?.remove()
+    const ways = other.element.querySelector<HTMLElement>('#ways')
+    const problem = this.element.querySelector('[data-problem]')
+    if (!ways || !problem) return
+    problem.before(document.adoptNode(ways))
+    this.tell('Others have changed it meanwhile; nothing is saved yet.')
+    ways.focus()
+  }
+}

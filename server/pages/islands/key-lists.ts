@@ -1,0 +1,75 @@
+/** The list of all keys, and the lists that keys walk through. Loaded when one of these keys is pressed. */
+
+/** What keys are for; of those that follow a link, `data-key` names it. */
+const names: Readonly<Record<string, string>> = {
+  '/': 'Search',
+  j: 'Down the list',
+  k: 'Up the list',
+  e: 'Edit',
+  n: 'New node',
+  h: 'History',
+  g: 'Map',
+  d: 'Light or dark',
+  '?': 'This list',
+}
+const always: ReadonlySet<string> = new Set(['d', '?'])
+/** What `j` and `k` walk through: the first of these that the page has. */
+const lists = ['.results a.t', '.tree a[href]:not(.close)', 'main li > a']
+
+/** From what has the focus, else from the page itself, which a tree names. */
+export function step(by: 1 | -1): void {
+  const items = listed()
+  const { activeElement } = document
+  const focused = activeElement instanceof HTMLElement ? items.indexOf(activeElement) : -1
+  const current = focused < 0 ? items.findIndex((item) => item.ariaCurrent === 'page') : focused
+  const next = current < 0 && by < 0 ? items.length - 1 : current + by
+  items[Math.max(0, Math.min(next, items.length - 1))]?.focus()
+}
+
+function listed(): HTMLElement[] {
+  const found = lists.map((list) => [...document.querySelectorAll<HTMLElement>(list)].filter(isShown))
+  return found.find(({ length }) => length > 0) ?? []
+}
+
+function isShown({ offsetParent }: HTMLElement): boolean {
+  return offsetParent !== null
+}
+
+/** Those that do something on this page. */
+export function listKeys(): void {
+  const dialog = document.createElement('dialog')
+  dialog.className = 'keys'
+  dialog.setAttribute('aria-label', 'Keys')
+  const title = document.createElement('h2')
+  title.textContent = 'Keys'
+  const rows = document.createElement('dl')
+  for (const [key, name] of Object.entries(names)) {
+    if (!isThere(key)) continue
+    const term = document.createElement('dt')
+    const cap = document.createElement('kbd')
+    cap.className = 'k'
+    cap.textContent = key
+    term.append(cap)
+    const said = document.createElement('dd')
+    said.textContent = linkOf(key)?.dataset.keyName ?? name
+    rows.append(term, said)
+  }
+  const close = document.createElement('button')
+  Object.assign(close, { className: 'btn', type: 'button', textContent: 'Close' })
+  close.addEventListener('click', () => dialog.close())
+  dialog.append(title, rows, close)
+  // The focus goes back by itself to what had it.
+  dialog.addEventListener('close', () => dialog.remove())
+  document.body.append(dialog)
+  dialog.showModal()
+}
+
+function isThere(key: string): boolean {
+  if (always.has(key)) return true
+  if (key === '/') return [...document.querySelectorAll<HTMLElement>('[data-search] input')].some(isShown)
+  return key === 'j' || key === 'k' ? listed().length > 0 : linkOf(key) !== null
+}
+
+function linkOf(key: string): HTMLElement | null {
+  return document.querySelector<HTMLElement>(`[data-key="${key}"]`)
+}

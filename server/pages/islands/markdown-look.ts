@@ -1,0 +1,70 @@
+/** How Markdown looks while it is written: marked by the language alone, without those that may stand in it. */
+
+import { defineLanguageFacet, HighlightStyle, Language, syntaxHighlighting } from '@codemirror/language'
+import type { Extension } from '@codemirror/state'
+import { EditorView } from '@codemirror/view'
+import { styleTags, tags } from '@lezer/highlight'
+import { type MarkdownConfig, parser, Strikethrough, Table, TaskList } from '@lezer/markdown'
+
+/** Characters of a link. */
+const longest = 1_000
+
+const wikilinks: MarkdownConfig = {
+  defineNodes: ['WikiLink'],
+  parseInline: [
+    {
+      name: 'WikiLink',
+      before: 'Link',
+      parse(context, next, at) {
+        if (next !== 91 || context.char(at + 1) !== 91) return -1
+        const text = context.slice(at + 2, Math.min(context.end, at + longest))
+        const end = /^[^[\]\n]+\]\]/.exec(text)
+        return end ? context.addElement(context.elt('WikiLink', at, at + 2 + end[0].length)) : -1
+      },
+    },
+  ],
+  props: [styleTags({ WikiLink: tags.link })],
+}
+
+const markdown = new Language(
+  defineLanguageFacet(),
+  parser.configure([Strikethrough, Table, TaskList, wikilinks]),
+  [],
+  'markdown',
+)
+
+const style = HighlightStyle.define([
+  { tag: tags.heading, fontWeight: '650' },
+  { tag: tags.heading1, fontSize: '1.3em' },
+  { tag: tags.heading2, fontSize: '1.15em' },
+  { tag: tags.strong, fontWeight: '650' },
+  { tag: tags.emphasis, fontStyle: 'italic' },
+  { tag: tags.strikethrough, textDecoration: 'line-through' },
+  { tag: [tags.link, tags.url], color: 'var(--link)' },
+  { tag: tags.monospace, fontFamily: 'var(--mono)', color: 'var(--info-ink)' },
+  { tag: tags.quote, color: 'var(--ink2)' },
+  { tag: [tags.processingInstruction, tags.contentSeparator, tags.comment], color: 'var(--ink3)' },
+])
+
+const look = EditorView.theme({
+  '&': { color: 'var(--ink)', backgroundColor: 'transparent', minHeight: '22rem' },
+  '&.cm-focused': { outline: 'none' },
+  '.cm-scroller': { fontFamily: 'var(--serif)', fontSize: '1.09rem', lineHeight: '1.62', minHeight: '22rem' },
+  '.cm-content': { padding: '0.85rem 0', caretColor: 'var(--accent)' },
+  '.cm-line': { padding: '0 1.1rem' },
+  '.cm-tooltip': {
+    border: '1px solid var(--line2)',
+    borderRadius: 'var(--r)',
+    backgroundColor: 'var(--surface)',
+    boxShadow: 'var(--shadow)',
+    overflow: 'hidden',
+  },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'var(--sans)', fontSize: '0.9rem', maxHeight: '16rem' },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul > li': { padding: '0.35rem 0.8rem', color: 'var(--ink)' },
+  '.cm-tooltip-autocomplete ul li[aria-selected]': { background: 'var(--accent-soft)', color: 'var(--ink)' },
+  '.cm-completionMatchedText': { textDecoration: 'none', fontWeight: '650' },
+})
+
+export function markdownLook(): Extension {
+  return [markdown, syntaxHighlighting(style), look]
+}

@@ -1,0 +1,135 @@
+/** A new node: `?title=` as a link has named it, `?parent=` below which it lies, `?from=` the node whose text leads to it. */
+
+import { randomUUID } from 'node:crypto'
+import { Refusal } from '../errors.ts'
+import { EditorForm, mayWrite, most, problemOf, RefusedPage, type Written, writtenIn } from './editor-form.tsx'
+import { createNode, withLineEnds } from './edits.ts'
+import type { AnswerOf } from './in-process.ts'
+import { type Page, param, redirect, type Shown, type Visit } from './visit.ts'
+
+type Org = AnswerOf<'getOrg'>
+
+interface Place {
+  readonly org: Org
+  readonly parent: { readonly id: string; readonly title: string } | undefined
+  readonly from: { readonly id: string; readonly title: string } | undefined
+}
+
+export async function showNew(visit: Visit): Promise<Page> {
+  if (visit.person === undefined) throw new Refusal('unauthenticated', 'Sign in to make a node')
+  const place = await readPlace(visit, visit.query)
+  const { org } = place
+  if (!mayWrite(org.role)) return refused(visit, org)
+  const title = (visit.query.get('title') ?? '').trim().slice(0, most.title)
+  return newPage(visit, place, { id: randomUUID(), written: { title, text: '', message: '' } })
+}
+
+export async function takeNew(visit: Visit): Promise<Shown> {
+  const { api, urls, form } = visit
+  const sent = writtenIn(visit)
+  const written = { ...sent, text: withLineEnds(sent.text, false) }
+  const id = form.get('id') ?? ''
+  if (visit.person === undefined) return signedOutPage(visit, { id, written })
+  const place = await readPlace(visit, form)
+  const { org, parent, from } = place
+  try {
+    await createNode(api, org.id, { id, parent: parent?.id, from: from?.id, ...written, files: [] })
+  } catch (error) {
+    const isMade = error instanceof Refusal && error.code === 'node_exists'
+    if (!isMade) {
+      const [problem, status] = problemOf(error)
+      return newPage(visit, place, { id, written, problem, status })
+    }
+  }
+  return redirect(303, urls.node(org.id, id))
+}
+
+async function readPlace(visit: Visit, fields: URLSearchParams): Promise<Place> {
+  const { api } = visit
+  const org_id = param(visit, 'org')
+  const org = await api.getOrg({ path: { org_id } })
+  const named = async (name: string) => {
+    const node_id = fields.get(name)
+    if (!node_id) return undefined
+    const { id, title } = await api.getNode({ path: { org_id, node_id } })
+    return { id, title }
+  }
+  const [parent, from] = await Promise.all([named('parent'), named('from')])
+  return { org, parent, from }
+}
+
+interface Making {
+  readonly id: string
+  readonly written: Written
+  readonly problem?: string
+  readonly status?: number
+}
+
+function newPage(visit: Visit, place: Place, { id, written, problem, status = 200 }: Making): Page {
+  const { urls, person } = visit
+  const { org, parent, from } = place
+  const near = parent ?? from
+  return {
+    // A new id each time, so no browser has it yet.
+    ...{ kind: 'page', status, facts: { place, id, written, problem }, place: { org, crumb: 'New node' } },
+    head: { title: `New node · ${org.name}`, noIndex: true },
+    body: () => (
+      <main id="main" class="wide editing">
+        <nav class="path" aria-label="Above">
+          <a href={urls.org(org.id)}>{org.name}</a>
+          {near && (
+            <>
+              <span aria-hidden="true">›</span>
+              <a href={urls.node(org.id, near.id)}>{near.title}</a>
+            </>
+          )}
+        </nav>
+        <h1>{parent ? `New node below ${parent.title}` : 'New node'}</h1>
+        <EditorForm
+          {...{ written, problem }}
+          acts={[{ name: 'create', label: 'Save' }]}
+          action={urls.newNode(org.id)}
+          back={near ? urls.node(org.id, near.id) : urls.org(org.id)}
+          hidden={{ id, parent: parent?.id ?? '', from: from?.id ?? '' }}
+          data={{
+            'data-node': id,
+            'data-draft': `${person?.id} new in ${org.id} ${near?.id ?? ''}`,
+            'data-lines': 'unix',
+          }}
+        />
+      </main>
+    ),
+  }
+}
+
+function refused({ urls }: Visit, org: Org): Page {
+  const says = 'Editors make nodes; your role here is to read.'
+  return {
+    ...{ kind: 'page', status: 403, facts: { org }, place: { org } },
+    head: { title: `New node · ${org.name}`, noIndex: true },
+    body: () => <RefusedPage title={org.name} says={says} back={urls.org(org.id)} />,
+  }
+}
+
+/** Every letter, for whose session ended while they wrote. */
+function signedOutPage(visit: Visit, { id, written }: Making): Page {
+  const { urls, form } = visit
+  const org = param(visit, 'org')
+  return {
+    ...{ kind: 'page', status: 401, facts: undefined, place: {} },
+    head: { title: 'New node', noIndex: true },
+    body: () => (
+      <main id="main" class="wide editing">
+        <h1>New node</h1>
+        <EditorForm
+          {...{ written, data: {} }}
+          problem="Your session has ended. Sign in in another tab, then save again: the text is kept here."
+          acts={[{ name: 'create', label: 'Save' }]}
+          action={urls.newNode(org)}
+          back={urls.org(org)}
+          hidden={{ id, parent: form.get('parent') ?? '', from: form.get('from') ?? '' }}
+        />
+      </main>
+    ),
+  }
+}

@@ -1,0 +1,52 @@
+/** The text of a node as HTML. It runs on the server, and in the editor to show a text before it is sent. */
+
+import { type Heading, longestText, markdown, type Resolve, textOf } from './markdown.ts'
+
+export interface ShownText {
+  readonly html: string
+  /** Of levels 2 and 3. */
+  readonly headings: readonly Heading[]
+  /** The beginning, without marks; '' where there is no paragraph. */
+  readonly summary: string
+}
+
+const summaryCharacters = 200
+
+/** @param title of the node: a heading of the same words that begins the text is left out */
+export function renderText(text: string, title: string, resolve: Resolve): ShownText {
+  if (text.length > longestText) return { html: asWritten(text), headings: [], summary: '' }
+  const env = { resolve, ids: new Map<string, number>(), headings: [] as Heading[], closings: [] }
+  const tokens = withoutTitle(markdown.parse(withoutHead(text), env), title)
+  const html = markdown.renderer.render(tokens, markdown.options, env)
+  const at = tokens.findIndex(({ type, attrs }) => type === 'paragraph_open' && attrs === null)
+  const summary = at < 0 ? '' : cut(textOf(tokens[at + 1]?.children ?? []))
+  return { html, headings: env.headings.filter(({ level }) => level === 2 || level === 3), summary }
+}
+
+/** Without a head in YAML: lines of `---` with a key on the first. */
+function withoutHead(text: string): string {
+  return text.replace(
+    /^---[ \t]*\r?\n(?=[\w-]{1,100}[ \t]*:|#)(?:(?!---|\.\.\.)[^\n]*\n){0,2000}(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/,
+    '',
+  )
+}
+
+function withoutTitle<T extends { type: string; tag: string; children: Parameters<typeof textOf>[0] | null }>(
+  tokens: readonly T[],
+  title: string,
+): T[] {
+  const [first, words] = tokens
+  // An import may have taken `{ #id }` into the title.
+  const shown = title.replace(/\{\s*#[\w-]+\s*\}\s*$/, '').trim()
+  const isTitle = first?.type === 'heading_open' && first.tag === 'h1' && textOf(words?.children ?? []) === shown
+  return tokens.slice(isTitle ? 3 : 0)
+}
+
+function asWritten(text: string): string {
+  return `<pre class="long" tabindex="0">${markdown.utils.escapeHtml(text)}</pre>`
+}
+
+function cut(text: string): string {
+  if (text.length <= summaryCharacters) return text
+  return `${text.slice(0, summaryCharacters).replace(/\s+\S*$/u, '')}…`
+}

@@ -1,0 +1,288 @@
+/** The editor that scripts make: links complete, files go along, nothing typed is lost, the keyboard is enough. */
+
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { made } from '../support/cast.ts'
+import { type PersonClient, password, signUp } from '../support/grove.ts'
+import { ann, expectSound, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
+
+const text = `# Food
+
+Whales are large mammals.
+
+They live in the sea.
+
+They breathe air.
+`
+
+describe('the editor', () => {
+  useScene()
+  let org: string
+  let eve: PersonClient
+  let visitor: Visitor
+
+  const whales = async (at = org) =>
+    (await made(ann.post(`/orgs/${at}/nodes`, { title: 'Whales', text_content: text }))).id as string
+  const read = (node: string) => made(ann.get(`/orgs/${org}/nodes/${node}`))
+  const field = (page: Page) => page.locator('.cm-content')
+  const edit = async (node: string, { open, page } = visitor) => {
+    await open(`/o/${org}/n/${node}/edit`)
+    await field(page).click()
+    await page.keyboard.press('Control+End')
+  }
+  const press = (name: string, { page } = visitor) => page.getByRole('button', { name, exact: true }).click()
+  const heading = (name: string, { page } = visitor) =>
+    page.getByRole('heading', { name, level: 1, exact: true }).waitFor()
+  const option = (name: string, { page } = visitor) => page.getByRole('option', { name, exact: true })
+
+  before(async () => {
+    org = (await made(ann.post('/orgs', { name: 'Atlas' }))).id
+    await made(ann.post(`/orgs/${org}/nodes`, { title: 'Krill', text_content: 'Small.' }))
+    eve = await signUp(grove, 'Eve')
+    await made(ann.put(`/orgs/${org}/members/${eve.user.email}`, { role: 'editor' }))
+    visitor = await newVisitor()
+    await signIn(visitor)
+  })
+  after(() => visitor.context.close())
+
+  it('serves who signs up, makes a node, links it, and finds it by its first letters: by keyboard alone', async () => {
+    const newcomer = await newVisitor()
+    const { page, open, faults } = newcomer
+    const { keyboard } = page
+    await open('/sign-up')
+    const next = async (label: string) => {
+      for (let tabs = 0; tabs < 30; tabs++) {
+        await keyboard.press('Tab')
+        if ((await focused(page)).endsWith(label)) return
+      }
+      throw new Error(`No Tab leads to ${label}`)
+    }
+    await next('E-mail')
+    await keyboard.type('nora@example.org')
+    await next('Name')
+    await keyboard.type('Nora')
+    await next('Password')
+    await keyboard.type(password)
+    await keyboard.press('Enter')
+    await page.getByLabel('Signed in as Nora').waitFor()
+    // The organisation that everyone has.
+    await next('owner')
+    await keyboard.press('Enter')
+    await page.getByRole('link', { name: 'New node' }).waitFor()
+    for (const [title, body] of [
+      ['Krill', 'Small.'],
+      ['Whales', 'They eat [[kr'],
+    ] as const) {
+      await page.getByRole('link', { name: 'New node' }).waitFor()
+      await keyboard.press('n')
+      await heading('New node', newcomer)
+      await field(page).waitFor()
+      await next('Title')
+      await keyboard.type(title)
+      await next('Text')
+      await keyboard.type(body)
+      if (title === 'Whales') {
+        await option('Krill', newcomer).waitFor()
+        await keyboard.press('Enter')
+        await keyboard.type(' all day.')
+      }
+      await next('Save')
+      await keyboard.press('Enter')
+      await heading(title, newcomer)
+      if (title === 'Krill') {
+        await open(new URL(page.url()).pathname.replace(/\/n\/.*/, ''))
+      }
+    }
+    expect(await page.locator('.prose').textContent()).to.equal('They eat Krill all day.\n')
+    await keyboard.press('/')
+    await keyboard.type('wha')
+    await page.getByRole('option', { name: 'Whales' }).waitFor()
+    await keyboard.press('ArrowDown')
+    await keyboard.press('Enter')
+    await heading('Whales', newcomer)
+    await keyboard.press('e')
+    await heading('Edit Whales', newcomer)
+    expect(faults).to.deep.equal([])
+    await newcomer.context.close()
+  })
+
+  it('proposes as an editor, and the page says in both windows that it was merged', async () => {
+    const strict = (await made(ann.post('/orgs', { name: 'Strict', require_pull_requests: true }))).id
+    await made(ann.put(`/orgs/${strict}/members/${eve.user.email}`, { role: 'editor' }))
+    const node = await whales(strict)
+    const editor = await newVisitor()
+    await signIn(editor, eve)
+    await editor.open(`/o/${strict}/n/${node}`)
+    await editor.page.keyboard.press('e')
+    await field(editor.page).waitFor()
+    expect(await editor.page.locator('.editor-acts button').allTextContents()).to.deep.equal(['Propose'])
+    await field(editor.page).press('Control+End')
+    await editor.page.keyboard.type('They sing.')
+    await press('Propose', editor)
+    await heading('Edit Whales #1', editor)
+    expect(await editor.page.getByRole('button', { name: 'Merge into main' }).count()).to.equal(0)
+    const { page } = visitor
+    await visitor.open(new URL(editor.page.url()).pathname)
+    const merge = page.getByRole('button', { name: 'Merge into main' })
+    await merge.focus()
+    await page.keyboard.press('Enter')
+    for (const { page: window } of [visitor, editor]) {
+      if (window !== page) await window.reload()
+      await window.getByRole('heading', { name: 'Merged' }).waitFor()
+      expect(await window.locator('.merge').textContent()).to.include('Merged by Ann.')
+    }
+    await editor.context.close()
+  })
+
+  it('proposes from where it began, although main has moved: the proposal is updated from main', async () => {
+    const node = await whales()
+    await edit(node)
+    await visitor.page.keyboard.type('They sing.')
+    await made(ann.patch(`/orgs/${org}/nodes/${node}`, { title: 'Cetacea' }))
+    await press('Propose')
+    await visitor.page.getByRole('heading', { name: 'main has moved' }).waitFor()
+    await press('Update from main')
+    await visitor.page.getByRole('heading', { name: 'Ready to merge' }).waitFor()
+  })
+
+  it('takes over what others wrote meanwhile, loses no letter, and sends again', async () => {
+    const { page } = visitor
+    const node = await whales()
+    await edit(node)
+    await page.keyboard.type('They sing.')
+    await made(ann.patch(`/orgs/${org}/nodes/${node}`, { text_content: text.replace('large', 'vast') }))
+    await page.keyboard.press('Control+s')
+    await page.getByRole('heading', { name: 'Others have changed it meanwhile' }).waitFor()
+    expect(await focused(page)).to.equal('Others have changed it meanwhile')
+    expect(await field(page).textContent())
+      .to.include('vast mammals')
+      .and.include('They sing.')
+    await made(ann.patch(`/orgs/${org}/nodes/${node}`, { text_content: `${text}They swim.` }))
+    await press('Save')
+    await page.getByText('You both changed the same place').waitFor()
+    expect(await field(page).textContent()).to.include('They sing.')
+    await press('Save')
+    await heading('Whales')
+    expect((await read(node)).text_content)
+      .to.include('vast')
+      .and.include('They sing.')
+  })
+
+  it('keeps what was not saved, and offers it back', async () => {
+    const { page, open, context } = visitor
+    const node = await whales()
+    await edit(node)
+    await page.keyboard.type('Not saved.')
+    await open('/')
+    await open(`/o/${org}/n/${node}/edit`)
+    await press('Take it back')
+    expect(await field(page).textContent()).to.include('Not saved.')
+    await context.setOffline(true)
+    await press('Save')
+    await page.getByText('There is no answer').waitFor()
+    expect(await field(page).textContent()).to.include('Not saved.')
+    await context.setOffline(false)
+    await press('Save')
+    await heading('Whales')
+    expect((await read(node)).text_content).to.equal(`${text}Not saved.`)
+    await open(`/o/${org}/n/${node}/edit`)
+    await field(page).waitFor()
+    expect(await page.getByRole('button', { name: 'Take it back' }).count()).to.equal(0)
+  })
+
+  it('says each refusal and keeps the text', async () => {
+    const { page, context } = visitor
+    const node = await whales()
+    await edit(node)
+    await page.keyboard.type('Kept.')
+    const answers = [
+      [401, 'unauthenticated', 'Your session has ended'],
+      [413, 'too_large', 'The text stays here'],
+      [422, 'invalid', 'The text stays here'],
+      [503, 'busy', 'Not just now'],
+    ] as const
+    for (const [status, code, said] of answers) {
+      const headers = { 'retry-after': '60' }
+      await context.route('**/commits', (route) =>
+        route.fulfill({ status, headers, contentType: 'application/json', body: `{"code":"${code}","detail":"No"}` }),
+      )
+      await press('Save')
+      await page.getByRole('alert').getByText(said).waitFor()
+      expect(await field(page).textContent()).to.include('Kept.')
+      await context.unroute('**/commits')
+    }
+    await press('Save')
+    await heading('Whales')
+  })
+
+  it('takes a file that is pasted along with the text', async () => {
+    const { page } = visitor
+    const node = await whales()
+    await edit(node)
+    await field(page).evaluate((element) => {
+      const data = new DataTransfer()
+      data.items.add(new File([new Uint8Array([1, 2, 255])], 'a whale.png', { type: 'image/png' }))
+      element.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))
+    })
+    await page.getByText('files/a-whale.png goes along').waitFor()
+    await press('Save')
+    await heading('Whales')
+    expect((await read(node)).text_content).to.equal(`${text}![a whale.png](files/a-whale.png)`)
+    const file = await made(ann.get(`/orgs/${org}/nodes/${node}/tree/main/files/files%2Fa-whale.png`))
+    expect(file).to.deep.include({ content: 'AQL/', encoding: 'base64' })
+  })
+
+  it('shows the text as its page will', async () => {
+    const { page } = visitor
+    const node = await whales()
+    await edit(node)
+    await page.keyboard.type('They eat [[Krill]] &amp; [[Kraken]] &copy; &copycat;.\n\n> [!tip] Remember\n> All.')
+    await press('Preview')
+    const preview = page.getByRole('region', { name: 'Preview' })
+    await preview.locator('.callout').waitFor()
+    expect(await preview.getByRole('link', { name: 'Krill' }).getAttribute('href')).to.match(/\/n\//)
+    expect(await preview.textContent()).to.include('Krill & Kraken © &copycat;.')
+    await page.keyboard.press('Escape')
+    await press('Save')
+    await heading('Whales')
+    expect(await page.locator('.prose p').last().textContent()).to.equal('All.')
+  })
+
+  it('is sound in light and dark, on a telephone and on a desk', async () => {
+    const node = await whales()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const writer = await newVisitor({ colorScheme })
+      await signIn(writer)
+      for (const width of [390, 1440]) {
+        await writer.page.setViewportSize({ width, height: 900 })
+        await edit(node, writer)
+        await writer.page.keyboard.type('They eat [[Kri')
+        await option('Krill', writer).waitFor()
+        await writer.page.keyboard.press('Enter')
+        await press('Preview', writer)
+        await writer.page.locator('[data-preview] h1').waitFor()
+        await made(ann.patch(`/orgs/${org}/nodes/${node}`, { text_content: `${text}${width} ${colorScheme}` }))
+        await press('Save', writer)
+        await writer.page.locator('#ways').waitFor()
+        await expectSound(writer.page)
+        await writer.open(`/o/${org}/new`)
+        await field(writer.page).waitFor()
+        await expectSound(writer.page)
+      }
+      expect(writer.faults).to.deep.equal([])
+      await writer.context.close()
+    }
+  })
+})
+
+/** The name of what has the focus, also within a shadow root. */
+function focused(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    let element = document.activeElement
+    while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement
+    const named = element?.getAttribute('aria-labelledby')
+    const label = element instanceof HTMLInputElement ? element.labels?.[0]?.firstChild?.textContent : undefined
+    const other = named ? document.getElementById(named)?.textContent : element?.textContent
+    return (element?.getAttribute('aria-label') ?? label ?? other ?? '').trim()
+  })
+}
