@@ -1,6 +1,6 @@
 /** What the links of a text lead to here: the operation `links` says it of each, this makes addresses of it. */
 
-import type { AnswerOf } from './in-process.ts'
+import type { AnswerOf } from '../http/in-process.ts'
 import { headingId, type Resolve, type Target } from './markdown.ts'
 import type { Urls } from './urls.ts'
 import { blockId } from './wiki-rules.ts'
