@@ -149,9 +149,7 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
       res.status(422).json({ detail } satisfies { detail: DocumentedProblem[] })
       return
     }
-    if (meaning !== undefined) countRefusal(deps.metrics, meaning)
-    note(req, { code: meaning?.code ?? 'internal_error' })
-    if (meaning === undefined || statusOf[meaning.code] >= 500) logFault(deps.log, error, meaning, request_id)
+    recordRefusal(deps, req, error)
     if (meaning instanceof RateLimited) {
       setLimitHeaders(res, meaning.limit, 0, meaning.waitSeconds)
       res.set('Retry-After', String(meaning.waitSeconds))
@@ -165,20 +163,16 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
   }
 }
 
-/** An error as a tool tells it, in an answer that is none: counted and logged as `answerErrors` does. */
-export function tellRefusal(deps: Deps, req: Request, error: unknown): ToldRefusal {
+/** An error as a tool tells it, in an answer that is none. @throws ClientGone */
+export function tellRefusal(req: Request, error: unknown): ToldRefusal {
   if (error instanceof ClientGone) throw error
   const meaning = answerOf(error)
   if (meaning instanceof Invalid) {
     const problems = meaning.problems.slice(0, maxProblems)
     return { status: 422, code: 'invalid', message: 'The request is not valid', problems }
   }
-  const request_id = requestId(req)
-  if (meaning !== undefined) countRefusal(deps.metrics, meaning)
-  note(req, { code: meaning?.code ?? 'internal_error' })
-  if (meaning === undefined || statusOf[meaning.code] >= 500) logFault(deps.log, error, meaning, request_id)
   if (meaning === undefined) {
-    const message = `Internal error; the log has it as ${request_id}`
+    const message = `Internal error; the log has it as ${requestId(req)}`
     return { status: 500, code: 'internal_error', message, problems: [] }
   }
   const { code, message, facts } = meaning
@@ -188,6 +182,15 @@ export function tellRefusal(deps: Deps, req: Request, error: unknown): ToldRefus
     ...(typeof current_head === 'string' ? { currentHead: current_head } : {}),
     ...(typeof number === 'number' ? { number } : {}),
   }
+}
+
+/** Counts and logs what a request ends with, unless that is 422. */
+export function recordRefusal(deps: Deps, req: Request, error: unknown): void {
+  const meaning = answerOf(error)
+  if (meaning instanceof Invalid) return
+  if (meaning !== undefined) countRefusal(deps.metrics, meaning)
+  note(req, { code: meaning?.code ?? 'internal_error' })
+  if (meaning === undefined || statusOf[meaning.code] >= 500) logFault(deps.log, error, meaning, requestId(req))
 }
 
 interface ToldRefusal {

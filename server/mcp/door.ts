@@ -7,7 +7,7 @@ import { credentialOf, type FindCredential } from '../http/authentication.ts'
 import { baseUrl } from '../http/base-url.ts'
 import { requireJson } from '../http/bodies.ts'
 import { disconnectSignal } from '../http/disconnect.ts'
-import { tellRefusal } from '../http/error-responses.ts'
+import { recordRefusal, tellRefusal } from '../http/error-responses.ts'
 import { type Credential, inProcess, type Answering as Parts } from '../http/in-process.ts'
 import { readJson } from '../http/json.ts'
 import type { CountRequest } from '../http/rate-limits.ts'
@@ -103,7 +103,8 @@ function sessionOf(parts: McpParts, req: Asked, res: Answering, credential: NonN
     canWrite: scope?.access !== 'read',
     orgId: scope?.orgId,
     nodeId: scope?.nodeId,
-    tell: (error) => tellRefusal(deps, req, error),
+    tell: (error) => tellRefusal(req, error),
+    ends: (error) => recordRefusal(deps, req, error),
     calls: (tool, { org, node }) => {
       note(req, { op: `mcp-${tool}` })
       noteIds(req, org?.toLowerCase(), node?.toLowerCase())

@@ -4,7 +4,7 @@ import { type McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextp
 import { z } from 'zod'
 import { answer, charsOf, facts } from './answer.ts'
 import { asItem, brief } from './quoted.ts'
-import { refusalText, told } from './refusals.ts'
+import { ended, refusalText } from './refusals.ts'
 import { proposalPage, type Session } from './session.ts'
 import { nodeId, orgId } from './tool.ts'
 import { entitiesOf } from './tools/history.ts'
@@ -45,7 +45,7 @@ async function review(session: Session, org_id: string, node_id: string, number:
     session.api.getPull({ path }),
     session.api.getPullDiff({ path, query: {} }),
   ]).catch((error: unknown) => {
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, refusalText(told(session, error)))
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, refusalText(ended(session, error)))
   })
   const { title, description, author, status, can_merge } = pr
   const chars = charsOf.default

@@ -7,10 +7,10 @@ import type { Session, Told } from './session.ts'
 export class ToolRefusal extends Error {
   readonly told: Told
 
-  constructor(status: number, code: string, message: string) {
+  constructor(status: number, code: string, message: string, problems: Told['problems'] = []) {
     super(message)
     this.name = 'ToolRefusal'
-    this.told = { status, code, message, problems: [] }
+    this.told = { status, code, message, problems }
   }
 }
 
@@ -36,7 +36,7 @@ export function refusalText(told: Told, where: (loc: Told['problems'][number]['l
   const { status, code, message, problems, currentHead } = told
   const hint = advice[code]
   const head = code === 'head_moved' && currentHead !== undefined ? `main is now at ${currentHead}` : asReason(message)
-  const first = `${status} ${code}: ${problems.length > 0 ? 'the request is not valid' : head}${hint ? `; ${hint}` : ''}`
+  const first = `${status} ${code}: ${head}${hint ? `; ${hint}` : ''}`
   const rest = problems.slice(0, shownProblems).map(({ loc, msg }) => `${asReason(where(loc))}: ${asReason(msg)}`)
   const more = problems.length - rest.length
   return [first, ...rest, ...(more > 0 ? [`and ${more} more`] : [])].join('\n')
@@ -44,6 +44,12 @@ export function refusalText(told: Told, where: (loc: Told['problems'][number]['l
 
 export function told(session: Session, error: unknown): Told {
   return error instanceof ToolRefusal ? error.told : session.tell(error)
+}
+
+/** What a call ends with. */
+export function ended(session: Session, error: unknown): Told {
+  if (!(error instanceof ToolRefusal)) session.ends(error)
+  return told(session, error)
 }
 
 function joined(loc: Told['problems'][number]['loc']): string {

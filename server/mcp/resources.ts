@@ -8,7 +8,7 @@ import {
   ResourceTemplate,
 } from '@modelcontextprotocol/server'
 import { charsOf } from './answer.ts'
-import { refusalText, told } from './refusals.ts'
+import { ended, refusalText } from './refusals.ts'
 import type { Session } from './session.ts'
 import { readNode } from './tools/read-node.ts'
 
@@ -30,7 +30,7 @@ export function registerResources(server: McpServer, session: Session): void {
         const text = await readNode.run(session, asked.data)
         return { contents: [{ uri: uri.href, mimeType: 'text/plain', text }] }
       } catch (error) {
-        const refusal = told(session, error)
+        const refusal = ended(session, error)
         if (refusal.status === 404) throw new ResourceNotFoundError(uri.href)
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, refusalText(refusal))
       }

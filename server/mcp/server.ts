@@ -3,7 +3,7 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import manifest from '../../package.json' with { type: 'json' }
 import { registerPrompts } from './prompts.ts'
-import { refusalText, told } from './refusals.ts'
+import { ended, refusalText } from './refusals.ts'
 import { registerResources } from './resources.ts'
 import type { Session } from './session.ts'
 import type { Tool } from './tool.ts'
@@ -43,7 +43,7 @@ async function answerTo(session: Session, tool: Tool, asked: unknown) {
   try {
     return { content: [{ type: 'text' as const, text: await tool.run(session, asked) }] }
   } catch (error) {
-    const text = refusalText(told(session, error), tool.where && ((loc) => tool.where?.(asked, loc) ?? ''))
+    const text = refusalText(ended(session, error), tool.where && ((loc) => tool.where?.(asked, loc) ?? ''))
     return { isError: true, content: [{ type: 'text' as const, text }] }
   }
 }

@@ -9,7 +9,7 @@ export interface Told {
   readonly status: number
   readonly code: string
   readonly message: string
-  /** Of 422: what is wrong, and where. */
+  /** What is wrong, and where. */
   readonly problems: readonly { readonly loc: readonly (string | number)[]; readonly msg: string }[]
   /** With `head_moved`, where the branch is. */
   readonly currentHead?: string | undefined
@@ -26,6 +26,8 @@ export interface Session {
   readonly orgId?: string | undefined
   readonly nodeId?: string | undefined
   tell(error: unknown): Told
+  /** A call has ended with this error. */
+  ends(error: unknown): void
   /** Before a tool runs; ids may be anything. */
   calls(tool: string, ids: { readonly org?: string | undefined; readonly node?: string | undefined }): void
 }

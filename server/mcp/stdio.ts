@@ -29,7 +29,7 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
         canWrite = undefined
         throw error
       })
-      const session: Session = { api, base: url, canWrite: await canWrite, tell, calls: () => {} }
+      const session: Session = { api, base: url, canWrite: await canWrite, tell, ends: () => {}, calls: () => {} }
       return mcpServer(session)
     },
     { maxSubscriptions: 0, onerror: onError },
@@ -54,6 +54,8 @@ function tell(error: unknown): Told {
   if (!(error instanceof GroveError))
     return { status: 500, code: 'internal_error', message: 'The call failed here', problems: [] }
   const { status, code, message, problem } = error
-  const problems = error instanceof Invalid ? error.fields : []
-  return { status, code, message, problems, currentHead: problem.current_head, number: problem.number }
+  const isInvalid = error instanceof Invalid
+  const problems = isInvalid ? error.fields : []
+  const said = isInvalid ? 'The request is not valid' : message
+  return { status, code, message: said, problems, currentHead: problem.current_head, number: problem.number }
 }

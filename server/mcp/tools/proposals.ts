@@ -119,7 +119,7 @@ async function propose(session: Session, proposal: Proposal): Promise<string> {
     // What was refused leaves nothing. What has failed may have happened: the same call finds it.
     const { status } = told(session, error)
     if (isNew && status >= 400 && status < 500 && status !== 429)
-      await api.deleteBranch({ path: { ...at, branch: name } }).catch((failure: unknown) => told(session, failure))
+      await api.deleteBranch({ path: { ...at, branch: name } }).catch((failure: unknown) => session.ends(failure))
     throw error
   }
 }
@@ -138,7 +138,11 @@ async function open(
       if (code !== 'pull_request_exists' || number === undefined) throw error
       return api.getPull({ path: { ...at, number } })
     })
-  const { number, source_commit, can_merge, merge_reasons } = pr
+  const { number, source_commit, can_merge, merge_reasons, merge_problems } = pr
+  if (merge_reasons.includes('invalid_content')) {
+    const problems = merge_problems.map(({ path, reason }) => ({ loc: ['file', path], msg: reason }))
+    throw new ToolRefusal(409, 'invalid_content', 'No merge would take what these files say', problems)
+  }
   return [
     `Proposal ${number} of node ${node_id} is open: ${proposalPage(session, org_id, node_id, number)}`,
     `Branch ${name}, commit ${source_commit}; can_merge: ${can_merge}${can_merge ? '' : ` (${merge_reasons.join(', ')})`}.`,
