@@ -1,6 +1,6 @@
 /** Answers of bounded length, which say what they have left out. */
 
-import { cleaned, newMarks } from './quoted.ts'
+import { newMarks } from './quoted.ts'
 
 /** What a section can show in so many characters, and what it says of the rest. */
 interface Fitted {
@@ -14,22 +14,27 @@ export interface Section {
   readonly marks: Readonly<Record<string, string | undefined>>
   /** The most of the answer that it takes, 0 to 1; default: what is left. */
   readonly share?: number
+  /** What sections before it leave to it of the answer, 0 to 1; default: nothing. */
+  readonly least?: number
   fit(chars: number): Fitted
 }
 
 /** Of every answer. */
-export const charsOf = { least: 2_000, most: 32_000, default: 12_000 } as const
+export const charsOf = { least: 3_000, most: 32_000, default: 12_000 } as const
 
 /** Characters for a sentence on what a section has left out. */
-const leftOutChars = 170
+const leftOutChars = 100
 
 /** `lead` is what the service itself says, of bounded length. The answer has at most `chars` characters. */
 export function answer(chars: number, lead: readonly string[], sections: readonly Section[] = []): string {
   const marks = newMarks()
   let text = lead.join('\n')
-  let room = chars - text.length - leftOutChars * sections.length
+  const kept = ({ least = 0 }: Section) => Math.floor(least * chars)
+  let room = chars - text.length - leftOutChars * (sections.length + 1)
+  for (const section of sections) room -= kept(section)
   const left: string[] = []
   for (const section of sections) {
+    room += kept(section)
     const open = `\n${marks.open(section.marks)}\n`
     const close = `\n${marks.close}`
     const most = Math.min(room, Math.floor((section.share ?? 1) * chars)) - open.length - close.length
@@ -43,6 +48,10 @@ export function answer(chars: number, lead: readonly string[], sections: readonl
   }
   return left.length === 0 ? text : `${text}\nLeft out: ${left.join(' ')}`
 }
+
+/** Of an answer: what is told about a text before the text. */
+const factsShare = 0.4
+const textLeast = 0.35
 
 interface ListOf {
   /** What the items are, in the plural. */
@@ -94,7 +103,7 @@ export function textPart({ of, source, text, from }: TextOf): Section {
     const next = from + shown.length
     return { shown, leftOut: `${text.length - next} of ${text.length} characters of ${of}; ask with from: ${next}.` }
   }
-  return { marks: { of, source }, fit }
+  return { marks: { of, source }, least: textLeast, fit }
 }
 
 /** Where a part of at most `chars` characters ends: in the second half of them, if there is a place to end. */
@@ -107,11 +116,11 @@ function endIn(text: string, chars: number): number {
   return /[\uD800-\uDBFF]$/.test(part) ? chars - 1 : chars
 }
 
-/** Facts on one line that is always shown; `marks` as of a section. */
-export function facts(of: string, line: string, source?: string): Section {
+/** Facts on one line: the first of these that there is room for. */
+export function facts(of: string, lines: readonly string[]): Section {
   return {
-    marks: { of, source },
-    fit: (chars) =>
-      line.length <= chars ? { shown: line } : { shown: cleaned(line.slice(0, Math.max(0, chars - 1))) },
+    marks: { of },
+    share: factsShare,
+    fit: (chars) => ({ shown: lines.find((line) => line.length <= chars) ?? '' }),
   }
 }

@@ -53,8 +53,14 @@ async function review(session: Session, org_id: string, node_id: string, number:
     `Review proposal ${number} of node ${node_id}: is what it says true, is it said where it belongs, and what would be lost? A person merges or closes it at ${proposalPage(session, org_id, node_id, number)}`,
     `It is ${status}; can_merge: ${can_merge}.`,
   ]
-  const line = asItem({ title, author, description: brief(description, 2_000) || undefined })
-  return answer(chars, lead, [facts('proposal', line), entitiesOf(text, chars)])
+  const lines = [2_000, 200].map((most) =>
+    asItem({
+      title: brief(title, most),
+      author: brief(author, most),
+      description: brief(description, most) || undefined,
+    }),
+  )
+  return answer(chars, lead, [facts('proposal', lines), entitiesOf(text, chars)])
 }
 
 function say(text: string) {

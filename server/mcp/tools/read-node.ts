@@ -12,6 +12,7 @@ const text = 'content.md'
 const links = 60
 const files = 50
 const shownTitle = 500
+const briefTitle = 100
 const shownTarget = 300
 const propertiesChars = 1_000
 /** Of an answer that has a text beside them. */
@@ -105,17 +106,14 @@ async function reading({ api }: Session, { org_id, node_id, revision, path }: At
 function before({ node, shown, isText, links: found }: Reading, chars: number): Section[] {
   const { title, tags, properties, created_at, updated_at, num_parents, num_children, num_connections } = node
   const known = JSON.stringify(properties)
-  const line = asItem({
-    title: brief(title, shownTitle),
-    tags,
-    properties: known.length > propertiesChars ? `${known.length} characters: read the path node.json` : properties,
-    created_at,
-    updated_at,
-    parents: num_parents,
-    children: num_children,
-    connections: num_connections,
-  })
-  const told = facts('node', line)
+  const counts = { parents: num_parents, children: num_children, connections: num_connections }
+  const times = { created_at, updated_at }
+  const whole = known.length > propertiesChars ? 'many: read the path node.json' : properties
+  const told = facts('node', [
+    asItem({ title: brief(title, shownTitle), tags, properties: whole, ...times, ...counts }),
+    asItem({ title: brief(title, shownTitle), tags: `${tags.length}: read the path node.json`, ...times, ...counts }),
+    asItem({ title: brief(title, briefTitle), ...counts }),
+  ])
   if (!isText) return [told]
   const headings = shown.length > chars / 2 ? headingsOf(shown) : []
   const items = found.links.slice(0, links).map(linkItem)
