@@ -126,9 +126,21 @@ module.exports = {
       '^server/pages/',
     ),
     never(
+      'tools-ask-operations',
+      'A tool takes an Api, as a page does; of pages it knows the addresses.',
+      '^server/mcp/(?!door\\.ts$)',
+      `^(gitstore|index)/|^server/(domain|routes|http|pages/(?!urls\\.ts$))|${http}`,
+    ),
+    never(
+      'models-have-two-doors',
+      'Only the application and the command know that there are tools.',
+      '^(server/(domain|http|routes|pages|import)|gitstore|index|spec)/',
+      '^server/mcp/',
+    ),
+    never(
       'entry-points-are-not-imported',
       'main, cli and app are where things begin.',
-      '^(server/(domain|http|routes|pages|import)|gitstore|index|spec)/',
+      '^(server/(domain|http|routes|pages|mcp|import)|gitstore|index|spec)/',
       '^server/(main|cli|app|service)\\.ts$',
     ),
     never(

@@ -20,6 +20,7 @@ import { countRefused, limitOptions, limitRequests, limitSignUps, requestCounter
 import { requireHttp } from './http/request-line.ts'
 import { requestLog } from './http/requests.ts'
 import { validate } from './http/validation.ts'
+import { mcpOverHttp } from './mcp/door.ts'
 import { openDoor } from './pages/door.ts'
 import { pages } from './pages/pages.ts'
 import { accountRoutes } from './routes/accounts.ts'
@@ -61,6 +62,7 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
   const findCredential = credentialFinder(deps)
   const cookies = browserCookies(deps, findCredential)
   const countSignUps = limitSignUps(newCounter)
+  const inProcess = { deps, handlers, checks: [validate({ answersToo: false }), countSignUps] }
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
   app.enable('case sensitive routing')
@@ -73,15 +75,9 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
       securityHeaders(deps.config.publicUrl),
       requireHttp,
       gitOverHttp(deps, findCredential, countRequest),
+      mcpOverHttp({ ...inProcess, findCredential, countRequest }),
       openDoor(cookies, deps.config.publicUrl),
-      pages({
-        deps,
-        handlers,
-        checks: [validate({ answersToo: false }), countSignUps],
-        findCredential,
-        cookies,
-        countRequest,
-      }),
+      pages({ ...inProcess, findCredential, cookies, countRequest }),
       crossOrigin(),
       compressed(),
       docsFiles(),

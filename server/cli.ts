@@ -17,12 +17,13 @@ import { exportTo } from './commands/export.ts'
 import { type ImportOptions, importFolder } from './commands/import.ts'
 import { type InviteOptions, invite } from './commands/invite.ts'
 import { rotate } from './commands/keys.ts'
+import { type McpOptions, serveModels } from './commands/mcp.ts'
 import { putMemberAt } from './commands/member.ts'
 import { type PurgeOptions, purgeTrash } from './commands/purge.ts'
 import { rebuildIndex } from './commands/reindex.ts'
 import { restoreFrom } from './commands/restore.ts'
 import { restoreNodeAt } from './commands/restore-node.ts'
-import { ConfigError, readConfig } from './config.ts'
+import { ConfigError, readConfig, readRemote } from './config.ts'
 import { Invalid, Refusal } from './errors.ts'
 import { explainFault } from './faults.ts'
 import { Interrupted, untilInterrupted } from './interruption.ts'
@@ -69,6 +70,16 @@ program
   .argument('<dir>')
   .action(async (org: string, dir: string) => {
     process.exitCode = await exportTo(call(), org, dir)
+  })
+
+program
+  .command('mcp')
+  .description('a Grove elsewhere, for a model: speaks the Model Context Protocol on standard input and output')
+  .option('--to <address>', 'such as https://grove.example.org; otherwise GROVE_URL')
+  .option('--token-file <file>', 'holds a personal access token; otherwise GROVE_TOKEN is one')
+  .action(async (options: McpOptions) => {
+    signal = untilInterrupted()
+    process.exitCode = await serveModels(signal, { ...readRemote(), ...options })
   })
 
 program

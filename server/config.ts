@@ -201,3 +201,12 @@ export function workerNumber(variables: NodeJS.ProcessEnv = process.env): number
 export function isSweeper(variables: NodeJS.ProcessEnv = process.env): boolean {
   return variables.GROVE_WORKER_SWEEPS !== 'no'
 }
+
+/** The Grove elsewhere that `grove mcp` speaks to; the service itself reads neither. */
+export function readRemote(variables: NodeJS.ProcessEnv = process.env): {
+  readonly to?: string
+  readonly token?: string
+} {
+  const { GROVE_URL: to, GROVE_TOKEN: token } = givenOf(variables)
+  return { ...(to === undefined ? {} : { to }), ...(token === undefined ? {} : { token }) }
+}

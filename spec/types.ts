@@ -3991,6 +3991,11 @@ export interface components {
             current_head?: components["schemas"]["Oid"];
             /** @description With `pull_request_exists`, the open request. */
             number?: number;
+            /**
+             * @description With `token_scope`, where the token only reads.
+             * @enum {string}
+             */
+            token_access?: "read";
             /** @description With `merge_conflict`, the files in conflict. */
             paths?: string[];
             /** @description With `invalid_content`, what is wrong. */

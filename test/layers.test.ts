@@ -27,6 +27,8 @@ const violations = [
   ['pages-ask-operations', 'server/pages/urls.ts', "import type {} from '../domain/layout.ts'"],
   ['islands-run-in-browsers', 'server/pages/islands/keys.ts', "import type {} from '../urls.ts'"],
   ['pages-stay-outside', 'server/http/responses.ts', "import type {} from '../pages/urls.ts'"],
+  ['tools-ask-operations', 'server/mcp/session.ts', "import type {} from '../domain/layout.ts'"],
+  ['models-have-two-doors', 'server/http/responses.ts', "import type {} from '../mcp/session.ts'"],
   ['entry-points-are-not-imported', 'server/routes/orgs.ts', "import '../service.ts'"],
   ['one-child-process', 'server/domain/layout.ts', "import 'node:child_process'"],
   ['ladder-format', 'server/domain/format/texts.ts', "import type {} from '../ledger/ledger.ts'"],

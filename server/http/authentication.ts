@@ -101,8 +101,8 @@ export function authenticateAgain(findCredential: FindCredential): RequestHandle
   }
 }
 
-/** @throws Refusal invalid_token */
-async function credentialOf(req: Request, findCredential: FindCredential): Promise<Credential> {
+/** Of the Authorization. @throws Refusal invalid_token */
+export async function credentialOf(req: Request, findCredential: FindCredential): Promise<Credential> {
   const text = bearerToken(req)
   const credential = text === null ? undefined : await findCredential(text)
   if (credential === undefined) throw badToken()
@@ -118,14 +118,15 @@ export const limitTokens: RequestHandler = (req, _res, next) => {
   if (scope !== undefined) {
     const { org_id, node_id } = match.parameters
     if (operation.token === 'none') throw scopeRefusal('This takes the token of a login, not a personal access token')
-    if (operation.token === 'write' && scope.access === 'read') throw scopeRefusal('This token only reads')
+    if (operation.token === 'write' && scope.access === 'read')
+      throw scopeRefusal('This token only reads', { token_access: 'read' })
     if (!isWithin(scope, org_id, node_id)) throw scopeRefusal('This token is for something else')
   }
   next()
 }
 
-function scopeRefusal(detail: string): Refusal {
-  return new Refusal('token_scope', detail)
+function scopeRefusal(detail: string, facts: { readonly token_access?: 'read' } = {}): Refusal {
+  return new Refusal('token_scope', detail, facts)
 }
 
 function bearerStrategy(deps: Deps, verified: Verified): Strategy {

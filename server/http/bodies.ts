@@ -40,8 +40,8 @@ function hasBody({ headers }: Request): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** A missing content type means JSON. */
-function requireJson(sent = 'application/json'): void {
+/** A missing content type means JSON. @throws Refusal unsupported_media_type */
+export function requireJson(sent = 'application/json'): void {
   const [type, ...parameters] = sent.split(';').map((part) => part.trim().toLowerCase())
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)
   if (type !== 'application/json' || (charset !== undefined && !['utf-8', '"utf-8"', 'utf8'].includes(charset))) {

@@ -1,11 +1,11 @@
 /** Turns errors into answers: each code has its status, and of what is not in the table only an id is given. */
 
-import type { ErrorRequestHandler, RequestHandler, Response } from 'express'
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { Logger } from 'pino'
 import type { components } from '../../spec/types.ts'
 import type { Deps } from '../deps.ts'
 import { answerOf } from '../domain/fault-meanings.ts'
-import { ClientGone, Invalid, RateLimited, Refusal, type RefusalCode } from '../errors.ts'
+import { ClientGone, Invalid, type Problem, RateLimited, Refusal, type RefusalCode } from '../errors.ts'
 import { countRefusal } from '../metrics/observers.ts'
 import { publicPath } from './base-url.ts'
 import { setOperation } from './context.ts'
@@ -149,9 +149,7 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
       res.status(422).json({ detail } satisfies { detail: DocumentedProblem[] })
       return
     }
-    if (meaning !== undefined) countRefusal(deps.metrics, meaning)
-    note(req, { code: meaning?.code ?? 'internal_error' })
-    if (meaning === undefined || statusOf[meaning.code] >= 500) logFault(deps.log, error, meaning, request_id)
+    recordRefusal(deps, req, error)
     if (meaning instanceof RateLimited) {
       setLimitHeaders(res, meaning.limit, 0, meaning.waitSeconds)
       res.set('Retry-After', String(meaning.waitSeconds))
@@ -163,6 +161,46 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
       res.status(500).json({ detail: 'Internal error', code: 'internal_error', request_id })
     else answerRefusal(res, meaning, request_id)
   }
+}
+
+/** An error as a tool tells it, in an answer that is none. @throws ClientGone */
+export function tellRefusal(req: Request, error: unknown): ToldRefusal {
+  if (error instanceof ClientGone) throw error
+  const meaning = answerOf(error)
+  if (meaning instanceof Invalid) {
+    const problems = meaning.problems.slice(0, maxProblems)
+    return { status: 422, code: 'invalid', message: 'The request is not valid', problems }
+  }
+  if (meaning === undefined) {
+    const message = `Internal error; the log has it as ${requestId(req)}`
+    return { status: 500, code: 'internal_error', message, problems: [] }
+  }
+  const { code, message, facts } = meaning
+  const { current_head, number } = facts
+  return {
+    ...{ status: statusOf[code], code, message, problems: [] },
+    ...(typeof current_head === 'string' ? { currentHead: current_head } : {}),
+    ...(typeof number === 'number' ? { number } : {}),
+  }
+}
+
+/** Counts and logs what a request ends with, unless that is 422. */
+export function recordRefusal(deps: Deps, req: Request, error: unknown): void {
+  const meaning = answerOf(error)
+  if (meaning instanceof Invalid) return
+  if (meaning !== undefined) countRefusal(deps.metrics, meaning)
+  note(req, { code: meaning?.code ?? 'internal_error' })
+  if (meaning === undefined || statusOf[meaning.code] >= 500) logFault(deps.log, error, meaning, requestId(req))
+}
+
+interface ToldRefusal {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  /** Of 422. */
+  readonly problems: readonly Pick<Problem, 'loc' | 'msg'>[]
+  readonly currentHead?: string
+  readonly number?: number
 }
 
 /** An error as a page shows it. */

@@ -6,7 +6,7 @@ import { isId } from '../domain/layout.ts'
 
 /** Ids, codes and times; never an e-mail address, the text of a query or the name of a file. */
 export interface RequestNotes {
-  /** The operation of the spec, or `info-refs`, `git-upload-pack`, `git-receive-pack`, `git-lfs`. */
+  /** The operation of the spec, or `info-refs`, `git-upload-pack`, `git-receive-pack`, `git-lfs`; `page`, `asset`; `mcp`, `mcp-` and a tool. */
   readonly op?: string
   /** Ids of the organisation and the node in the path. */
   readonly org?: string

@@ -1,8 +1,8 @@
 /** Who wrote each paragraph of a node, when, and in which proposal. */
 
 import { Refusal } from '../errors.ts'
+import type { AnswerOf } from '../http/in-process.ts'
 import { dayOf, When } from './dates.tsx'
-import type { AnswerOf } from './in-process.ts'
 import { NodePath, readAtNode } from './node-head.tsx'
 import type { Page, Visit } from './visit.ts'
 

@@ -2,8 +2,8 @@
 
 import type { Api } from '../../spec/client/api.ts'
 import { Refusal } from '../errors.ts'
+import type { AnswerOf } from '../http/in-process.ts'
 import { Icon } from './icons.tsx'
-import type { AnswerOf } from './in-process.ts'
 import { compareWords, type Fold, type Piece, type Row } from './words.ts'
 
 export type Changes = AnswerOf<'getPullChanges'>

@@ -1,7 +1,7 @@
 /** Results of a search, without script; `?title=` leads to the node of that title. */
 
+import type { AnswerOf } from '../http/in-process.ts'
 import { counted } from './dates.tsx'
-import type { AnswerOf } from './in-process.ts'
 import { BigSearch } from './org.tsx'
 import { readTree, TreeSide } from './tree.tsx'
 import type { Urls } from './urls.ts'

@@ -1,9 +1,9 @@
 /** The commits of a node by days, and one of them with what it changed. */
 
+import type { AnswerOf } from '../http/in-process.ts'
 import { counted, dayOf, When } from './dates.tsx'
 import { FileDiff, readFileChanges } from './diff.tsx'
 import { Impact, readImpact } from './impact.tsx'
-import type { AnswerOf } from './in-process.ts'
 import { NodePath, readAtNode } from './node-head.tsx'
 import type { Urls } from './urls.ts'
 import { type Page, param, type Visit } from './visit.ts'

@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { Refusal } from '../errors.ts'
+import type { AnswerOf } from '../http/in-process.ts'
 import { EditorForm, mayWrite, most, problemOf, RefusedPage, type Written, writtenIn } from './editor-form.tsx'
 import { createNode, withLineEnds } from './edits.ts'
-import type { AnswerOf } from './in-process.ts'
 import { type Page, param, redirect, type Shown, type Visit } from './visit.ts'
 
 type Org = AnswerOf<'getOrg'>

@@ -2,10 +2,10 @@
 
 import { createHash } from 'node:crypto'
 import type { Api } from '../../spec/client/api.ts'
+import type { AnswerOf } from '../http/in-process.ts'
 import { counted, When } from './dates.tsx'
 import { mayWrite } from './editor-form.tsx'
 import { Icon } from './icons.tsx'
-import type { AnswerOf } from './in-process.ts'
 import { resolver } from './links.ts'
 import { neighboursOf } from './neighbours.tsx'
 import { Rail } from './rail.tsx'

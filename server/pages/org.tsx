@@ -1,9 +1,9 @@
 /** One organisation: what it is about, its search, its tree, what changed in it. */
 
+import type { AnswerOf } from '../http/in-process.ts'
 import { counted, When } from './dates.tsx'
 import { mayWrite } from './editor-form.tsx'
 import { Icon } from './icons.tsx'
-import type { AnswerOf } from './in-process.ts'
 import { areasOf, readTree, type Tree, TreeSide } from './tree.tsx'
 import type { Urls } from './urls.ts'
 import { type Page, param, type Visit } from './visit.ts'

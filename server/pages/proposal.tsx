@@ -2,12 +2,12 @@
 
 import type { ComponentChildren } from 'preact'
 import { Refusal } from '../errors.ts'
+import type { AnswerOf } from '../http/in-process.ts'
 import { counted, When } from './dates.tsx'
 import { FileDiff, readFileChanges } from './diff.tsx'
 import { CommitList } from './history.tsx'
 import { Icon } from './icons.tsx'
 import { Impact, readImpact } from './impact.tsx'
-import type { AnswerOf } from './in-process.ts'
 import { resolver } from './links.ts'
 import { type AtNode, NodePath, readAtNode } from './node-head.tsx'
 import { Pill } from './proposals.tsx'

@@ -1,8 +1,8 @@
 /** The proposals of a node. */
 
+import type { AnswerOf } from '../http/in-process.ts'
 import { counted, When } from './dates.tsx'
 import { Icon } from './icons.tsx'
-import type { AnswerOf } from './in-process.ts'
 import { NodePath, readAtNode } from './node-head.tsx'
 import type { Page, Visit } from './visit.ts'
 

@@ -1,8 +1,8 @@
 /** What stands beside the text of a node: its headings, what lies around it, its files, how to take it along. */
 
+import type { AnswerOf } from '../http/in-process.ts'
 import { counted } from './dates.tsx'
 import { Icon } from './icons.tsx'
-import type { AnswerOf } from './in-process.ts'
 import type { Heading } from './markdown.ts'
 import { NeighbourDrawing, NeighbourList, type Neighbours } from './neighbours.tsx'
 import type { Visit } from './visit.ts'

@@ -2,7 +2,7 @@
 
 import type { Api } from '../../spec/client/api.ts'
 import { Refusal } from '../errors.ts'
-import type { AnswerOf } from './in-process.ts'
+import type { AnswerOf } from '../http/in-process.ts'
 import { longestText } from './markdown.ts'
 
 type Node = AnswerOf<'getNode'>

@@ -1782,6 +1782,11 @@ export interface components {
             readonly current_head?: components["schemas"]["Oid"];
             /** @description With `pull_request_exists`, the open request. */
             readonly number?: number;
+            /**
+             * @description With `token_scope`, where the token only reads.
+             * @enum {string}
+             */
+            readonly token_access?: "read";
             /** @description With `merge_conflict`, the files in conflict. */
             readonly paths?: readonly string[];
             /** @description With `invalid_content`, what is wrong. */

@@ -102,7 +102,10 @@ describe('what a personal access token may do', () => {
           expect(await who.get(one), one).to.deep.equal(outside)
         }
       }
-      const reads = { status: 403, body: { detail: 'This token only reads', code: 'token_scope' } }
+      const reads = {
+        status: 403,
+        body: { detail: 'This token only reads', code: 'token_scope', token_access: 'read' },
+      }
       expect(await who.post(`/orgs/${elsewhere}/nodes`, '{')).to.deep.equal(reads)
     })
     await withToken({ org_id: world.org, node_id: world.node }, async (who) => {

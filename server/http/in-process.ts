@@ -1,15 +1,15 @@
-/** The contract answered by the handlers themselves: what a page asks for has the rights, the limits and the checks of REST. */
+/** The contract answered by the handlers themselves: what a page or a tool asks for has the rights, the limits and the checks of REST. */
 
 import type { Request, RequestHandler, Response } from 'express'
 import type { Api, OperationId, Output } from '../../spec/client/api.ts'
 import { streams } from '../../spec/client/operations.ts'
 import type { Deps } from '../deps.ts'
-import { authenticateAs, type FindCredential, limitTokens } from '../http/authentication.ts'
-import { setOperation } from '../http/context.ts'
-import { chain } from '../http/middleware-chain.ts'
-import { callHandler, type Handlers } from '../http/operations.ts'
-import { plainAnswer } from '../http/responses.ts'
-import { operationOf } from '../http/spec.ts'
+import { authenticateAs, type FindCredential, limitTokens } from './authentication.ts'
+import { setOperation } from './context.ts'
+import { chain } from './middleware-chain.ts'
+import { callHandler, type Handlers } from './operations.ts'
+import { plainAnswer } from './responses.ts'
+import { operationOf } from './spec.ts'
 
 /** Who asks: undefined for the public. */
 export type Credential = Awaited<ReturnType<FindCredential>>
@@ -57,7 +57,7 @@ function isStream(id: OperationId): boolean {
   return streams.some((one) => one === id)
 }
 
-/** The page's request as it would be if it asked for the operation. */
+/** The caller's request as it would be if it asked for the operation. */
 function asRequest(req: Request, id: OperationId, { path = {}, query = {}, body }: Given): Request {
   const operation = operationOf(id)
   const parameters = Object.fromEntries(Object.entries(path).map(([name, value]) => [name, String(value)]))

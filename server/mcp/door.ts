@@ -1,0 +1,130 @@
+/** `POST /mcp`: the Model Context Protocol over HTTP, revisions 2026-07-28 and 2025-11-25, without sessions. */
+
+import type { Response as Answering, Request as Asked, RequestHandler } from 'express'
+import { isTooDeep } from '../domain/format/limits.ts'
+import { Invalid, Refusal } from '../errors.ts'
+import { credentialOf, type FindCredential } from '../http/authentication.ts'
+import { baseUrl } from '../http/base-url.ts'
+import { requireJson } from '../http/bodies.ts'
+import { disconnectSignal } from '../http/disconnect.ts'
+import { recordRefusal, tellRefusal } from '../http/error-responses.ts'
+import { type Credential, inProcess, type Answering as Parts } from '../http/in-process.ts'
+import { readJson } from '../http/json.ts'
+import type { CountRequest } from '../http/rate-limits.ts'
+import { note, noteCaller, noteIds } from '../http/request-notes.ts'
+import type { Session } from './session.ts'
+
+/** A message holds at most what a proposal does. */
+const limits = { bytes: 1024 * 1024, ms: 30_000 } as const
+
+/** Of JSON-RPC. */
+const parseError = -32_700
+const invalidRequest = -32_600
+
+interface McpParts extends Parts {
+  readonly findCredential: FindCredential
+  readonly countRequest: CountRequest
+}
+
+export function mcpOverHttp(parts: McpParts): RequestHandler {
+  return async (req, res, next) => {
+    if (req.url.split('?', 1)[0] !== '/mcp') {
+      next()
+      return
+    }
+    note(req, { op: 'mcp' })
+    res.set('Cache-Control', 'no-store')
+    requireOrigin(req, parts.deps.config.publicUrl)
+    if (req.method !== 'POST') {
+      res.set('Allow', 'POST')
+      throw new Refusal('method_not_allowed', `${req.method} is not possible here`)
+    }
+    const { person } = await caller(parts, req)
+    await parts.countRequest(req, res, person.id)
+    const message = await readMessage(req, res)
+    if (message === undefined) return
+    // What the caller was allowed may have ended while the body arrived.
+    const session = sessionOf(parts, req, res, await caller(parts, req))
+    const { answerMessage } = await import('./server.ts')
+    await send(await answerMessage(session, webRequest(req, res, session.base), message.value), res)
+  }
+}
+
+/**
+ * Against DNS rebinding: of browsers, only those that show a page of this service. Without PUBLIC_URL, the host may be what a
+ * stranger's name server has made of this machine, so it must be a name of this machine.
+ *
+ * @throws Refusal forbidden
+ */
+function requireOrigin(req: Asked, publicUrl: string | undefined): void {
+  const { origin } = req.headers
+  if (origin === undefined) return
+  const own = new URL(baseUrl(publicUrl, req))
+  const isKnown = publicUrl !== undefined || /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(own.hostname)
+  if (!isKnown || origin !== own.origin) throw new Refusal('forbidden', 'No page of another origin asks here')
+}
+
+/** @throws Refusal unauthenticated, invalid_token */
+async function caller({ findCredential }: McpParts, req: Asked): Promise<NonNullable<Credential>> {
+  if (req.headers.authorization === undefined)
+    throw new Refusal('unauthenticated', 'Send a personal access token: Authorization: Bearer grv_…')
+  const credential = await credentialOf(req, findCredential)
+  noteCaller(req, credential)
+  return credential
+}
+
+/** Undefined where the answer says that it is none. @throws Refusal too_large, request_timeout, unsupported_media_type */
+async function readMessage(req: Asked, res: Answering): Promise<{ readonly value: unknown } | undefined> {
+  requireJson(req.headers['content-type'])
+  try {
+    const read = await readJson(req, limits)
+    if (read === undefined || isTooDeep(read.value)) refuse(res, parseError, 'Not a message')
+    // Of several in one request, each would count as none to the rate limit.
+    else if (Array.isArray(read.value)) refuse(res, invalidRequest, 'One message a request')
+    else return read
+  } catch (error) {
+    if (!req.complete) res.set('Connection', 'close')
+    if (!(error instanceof Invalid)) throw error
+    refuse(res, parseError, 'Parse error')
+  }
+  return undefined
+}
+
+function refuse(res: Answering, code: number, message: string): void {
+  res.status(400).json({ jsonrpc: '2.0', id: null, error: { code, message } })
+}
+
+function sessionOf(parts: McpParts, req: Asked, res: Answering, credential: NonNullable<Credential>): Session {
+  const { deps } = parts
+  const { scope } = credential
+  return {
+    api: inProcess(parts, { req, res, credential }),
+    base: baseUrl(deps.config.publicUrl, req),
+    canWrite: scope?.access !== 'read',
+    orgId: scope?.orgId,
+    nodeId: scope?.nodeId,
+    tell: (error) => tellRefusal(req, error),
+    ends: (error) => recordRefusal(deps, req, error),
+    calls: (tool, { org, node }) => {
+      note(req, { op: `mcp-${tool}` })
+      noteIds(req, org?.toLowerCase(), node?.toLowerCase())
+    },
+  }
+}
+
+/** Without the body, which has been read, and without the token, which the library has no use for. */
+function webRequest(req: Asked, res: Answering, base: string): Request {
+  const { authorization: _, cookie: __, ...sent } = req.headers
+  const headers = new Headers({ 'content-type': 'application/json' })
+  for (const [name, value] of Object.entries(sent))
+    if (name.startsWith('mcp-') || name === 'accept') headers.set(name, String(value))
+  return new Request(`${base}/mcp`, { method: 'POST', headers, signal: disconnectSignal(req, res) })
+}
+
+/** Whole: an answer is short, and none goes on. */
+async function send(answer: Response, res: Answering): Promise<void> {
+  answer.headers.forEach((value, name) => {
+    res.setHeader(name, value)
+  })
+  res.status(answer.status).end(Buffer.from(await answer.arrayBuffer()))
+}

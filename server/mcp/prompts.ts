@@ -1,0 +1,68 @@
+/** Prompts that a person picks: to have a question answered with sources, to have a proposal reviewed. */
+
+import { type McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import { answer, charsOf, facts } from './answer.ts'
+import { asItem, brief } from './quoted.ts'
+import { ended, refusalText } from './refusals.ts'
+import { proposalPage, type Session } from './session.ts'
+import { nodeId, orgId } from './tool.ts'
+import { entitiesOf } from './tools/history.ts'
+
+export function registerPrompts(server: McpServer, session: Session): void {
+  server.registerPrompt(
+    'answer_with_sources',
+    {
+      title: 'Answer with sources',
+      description: 'Has a question answered from an organisation, each statement with its source.',
+      argsSchema: z.object({ org_id: orgId, question: z.string().min(1).max(4_000) }),
+    },
+    ({ org_id, question }) => ({
+      messages: [
+        say(
+          `Answer this question from organisation ${org_id} of Grove alone: search, read what fits, and give after each statement the source (grove://…@commit) that it is from. Where the nodes do not say it, say so.\n\nQuestion: ${question}`,
+        ),
+      ],
+    }),
+  )
+  server.registerPrompt(
+    'review_proposal',
+    {
+      title: 'Review a proposal',
+      description: 'Shows what a proposal changes, to be judged by a model before a person merges it.',
+      argsSchema: z.object({ org_id: orgId, node_id: nodeId, number: z.string().regex(/^[1-9]\d{0,8}$/) }),
+    },
+    async ({ org_id, node_id, number }) => ({
+      messages: [say(await review(session, org_id, node_id, Number(number)))],
+    }),
+  )
+}
+
+/** @throws ProtocolError */
+async function review(session: Session, org_id: string, node_id: string, number: number): Promise<string> {
+  const path = { org_id, node_id, number }
+  const [{ pr }, text] = await Promise.all([
+    session.api.getPull({ path }),
+    session.api.getPullDiff({ path, query: {} }),
+  ]).catch((error: unknown) => {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, refusalText(ended(session, error)))
+  })
+  const { title, description, author, status, can_merge } = pr
+  const chars = charsOf.default
+  const lead = [
+    `Review proposal ${number} of node ${node_id}: is what it says true, is it said where it belongs, and what would be lost? A person merges or closes it at ${proposalPage(session, org_id, node_id, number)}`,
+    `It is ${status}; can_merge: ${can_merge}.`,
+  ]
+  const lines = [2_000, 200].map((most) =>
+    asItem({
+      title: brief(title, most),
+      author: brief(author, most),
+      description: brief(description, most) || undefined,
+    }),
+  )
+  return answer(chars, lead, [facts('proposal', lines), entitiesOf(text, chars)])
+}
+
+function say(text: string) {
+  return { role: 'user' as const, content: { type: 'text' as const, text } }
+}

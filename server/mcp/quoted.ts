@@ -1,0 +1,53 @@
+/**
+ * Text of others, quoted: it stands between marks with a random id that no text can know, so that who reads an answer can
+ * tell what the service says from what a node says.
+ */
+
+import { randomBytes } from 'node:crypto'
+
+export interface Marks {
+  readonly open: (attributes: Readonly<Record<string, string | undefined>>) => string
+  readonly close: string
+}
+
+/** 72 bits. */
+const idBytes = 9
+
+/** Of one answer. Attributes are the service's own words and ids. */
+export function newMarks(): Marks {
+  const id = randomBytes(idBytes).toString('base64url')
+  return {
+    open: (attributes) => {
+      const given = Object.entries(attributes).filter(([, value]) => value !== undefined)
+      return `<content id="${id}"${given.map(([name, value]) => ` ${name}="${value}"`).join('')}>`
+    },
+    close: `</content id="${id}">`,
+  }
+}
+
+/** More invisible characters in a row than any script or emoji needs; a flag of Scotland has seven. */
+const hiddenRun = /[\p{Cf}\p{Default_Ignorable_Code_Point}]{9,}/gu
+/** No text needs them, and terminals obey some. */
+const controls = /[^\P{Cc}\t\n\r]/gu
+
+/** The text as it is shown: long runs of what cannot be seen give way to their number. */
+export function cleaned(text: string): string {
+  return wellFormed(text)
+    .replace(hiddenRun, (run) => `[${[...run].length} invisible characters]`)
+    .replace(controls, '\uFFFD')
+}
+
+/** A fact on one line: no text in it can end the line or look like another field. */
+export function asItem(fact: object): string {
+  return cleaned(JSON.stringify(fact))
+}
+
+/** The beginning of a text that may be long. */
+export function brief(text: string, chars: number): string {
+  return text.length > chars ? `${wellFormed(text.slice(0, chars))}…` : text
+}
+
+/** Without halves of characters, which JSON in UTF-8 cannot carry. */
+export function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\uFFFD')
+}

@@ -1,0 +1,63 @@
+/** Refusals as a model reads them: a line with status, code and reason, and what to do next where that is known. */
+
+import { cleaned } from './quoted.ts'
+import type { Session, Told } from './session.ts'
+
+/** A tool refuses by itself. */
+export class ToolRefusal extends Error {
+  readonly told: Told
+
+  constructor(status: number, code: string, message: string, problems: Told['problems'] = []) {
+    super(message)
+    this.name = 'ToolRefusal'
+    this.told = { status, code, message, problems }
+  }
+}
+
+/** Characters of one reason. */
+const reasonChars = 500
+const shownProblems = 10
+
+const advice: Readonly<Record<string, string>> = {
+  head_moved: 'read the node again and propose on what it says now',
+  token_scope: 'the token of this connection does not allow it; another call will not change that',
+  forbidden: 'the role in this organisation does not allow it; another call will not change that',
+  org_not_found: 'list_organisations has the ids',
+  node_not_found: 'search and list_nodes have the ids',
+  branch_not_found: 'without branch, main is read',
+  busy: 'call again in a few seconds',
+  rate_limited: 'wait, then call again',
+  draining: 'call again in a few seconds',
+  no_answer: 'the service was not reached; call again later',
+}
+
+/** `where` names the field of a problem in the words of the tool. */
+export function refusalText(told: Told, where: (loc: Told['problems'][number]['loc']) => string = joined): string {
+  const { status, code, message, problems, currentHead } = told
+  const hint = advice[code]
+  const head = code === 'head_moved' && currentHead !== undefined ? `main is now at ${currentHead}` : asReason(message)
+  const first = `${status} ${code}: ${head}${hint ? `; ${hint}` : ''}`
+  const rest = problems.slice(0, shownProblems).map(({ loc, msg }) => `${asReason(where(loc))}: ${asReason(msg)}`)
+  const more = problems.length - rest.length
+  return [first, ...rest, ...(more > 0 ? [`and ${more} more`] : [])].join('\n')
+}
+
+export function told(session: Session, error: unknown): Told {
+  return error instanceof ToolRefusal ? error.told : session.tell(error)
+}
+
+/** What a call ends with. */
+export function ended(session: Session, error: unknown): Told {
+  if (!(error instanceof ToolRefusal)) session.ends(error)
+  return told(session, error)
+}
+
+function joined(loc: Told['problems'][number]['loc']): string {
+  return loc.slice(1).join('.') || String(loc[0])
+}
+
+/** One line. */
+function asReason(text: string): string {
+  const line = cleaned(text).replace(/\s+/g, ' ').trim()
+  return line.length > reasonChars ? `${line.slice(0, reasonChars)}…` : line
+}

@@ -1,0 +1,39 @@
+/** Nodes as resources, `grove://{org_id}/{node_id}`, with or without the commit that a source names. */
+
+import {
+  type McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  ResourceTemplate,
+} from '@modelcontextprotocol/server'
+import { charsOf } from './answer.ts'
+import { ended, refusalText } from './refusals.ts'
+import type { Session } from './session.ts'
+import { readNode } from './tools/read-node.ts'
+
+export function registerResources(server: McpServer, session: Session): void {
+  server.registerResource(
+    'node',
+    new ResourceTemplate('grove://{org_id}/{node_id}', { list: undefined }),
+    {
+      title: 'A node',
+      description: 'What read_node says of it; `@` and a commit id may follow.',
+      mimeType: 'text/plain',
+    },
+    async (uri, { org_id, node_id: named = '' }) => {
+      const [node_id, branch] = decodeURIComponent(String(named)).split('@', 2)
+      const asked = readNode.input.safeParse({ org_id, node_id, branch, max_chars: charsOf.most })
+      if (!asked.success) throw new ResourceNotFoundError(uri.href)
+      session.calls('resource', { org: String(org_id), node: node_id })
+      try {
+        const text = await readNode.run(session, asked.data)
+        return { contents: [{ uri: uri.href, mimeType: 'text/plain', text }] }
+      } catch (error) {
+        const refusal = ended(session, error)
+        if (refusal.status === 404) throw new ResourceNotFoundError(uri.href)
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, refusalText(refusal))
+      }
+    },
+  )
+}

@@ -1,0 +1,31 @@
+/** The tool that creates a node. */
+
+import { z } from 'zod'
+import { nodePage, sourceOf } from '../session.ts'
+import { anyNodeId, orgId, tool } from '../tool.ts'
+
+export const createNode = tool({
+  name: 'create_node',
+  title: 'Create a node',
+  description:
+    'Creates a node with its text, at once; nothing that is there changes. With an id of your own, the same call again is refused instead of making a second one.',
+  writes: true,
+  operations: ['createNode'],
+  input: z.strictObject({
+    org_id: orgId,
+    title: z.string().min(1).max(500),
+    text: z.string().default('').describe('Markdown'),
+    parents: z.array(anyNodeId).max(100).default([]).describe('Nodes that it is a child of'),
+    tags: z.array(z.string().min(1).max(100)).max(100).default([]),
+    id: anyNodeId.optional().describe('A random UUID'),
+  }),
+  run: async (session, { org_id, title, text, parents, tags, id }) => {
+    const body = { title, text_content: text, parents, tags, ...(id === undefined ? {} : { id }) }
+    const node = await session.api.createNode({ path: { org_id }, body })
+    return [
+      `Node ${node.id} is created: ${nodePage(session, org_id, node.id)}`,
+      `Source: ${sourceOf(org_id, node.id, node.head)}`,
+      ...(node.clone_url === undefined ? [] : [`Clone URL: ${node.clone_url}`]),
+    ].join('\n')
+  },
+})

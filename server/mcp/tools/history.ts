@@ -1,0 +1,105 @@
+/** Tools that tell what has changed: the commits of a node, and the difference between two revisions. */
+
+import { z } from 'zod'
+import type { Output } from '../../../spec/client/api.ts'
+import { answer, list } from '../answer.ts'
+import { asItem, brief, cleaned } from '../quoted.ts'
+import { sourceOf } from '../session.ts'
+import { branch, maxChars, nodeId, offset, orgId, pageOf, tool } from '../tool.ts'
+
+const shownMessage = 500
+const shownName = 120
+const shownPath = 300
+/** Of an answer: one file. */
+const entityShare = 0.6
+
+type EntityDiff = NonNullable<Output<'compareCommits'>['text']>['entities'][number]
+
+export const history = tool({
+  name: 'history',
+  title: 'History of a node',
+  description:
+    'The commits of a node, the newest first: id, author, time, message, source. path bounds them to a file.',
+  writes: false,
+  operations: ['listCommits'],
+  input: z.strictObject({
+    org_id: orgId,
+    node_id: nodeId,
+    branch: branch.default('main'),
+    path: z.string().min(1).max(1_024).optional().describe('Only commits that changed this file'),
+    offset,
+    limit: pageOf(50),
+    max_chars: maxChars,
+  }),
+  run: async ({ api }, { org_id, node_id, branch, path, offset, limit, max_chars }) => {
+    const query = { offset, limit, ...(path === undefined ? {} : { path }) }
+    const { history, total } = await api.listCommits({ path: { org_id, node_id, branch }, query })
+    const items = history.map(({ id, author, created_at, message }) =>
+      asItem({
+        commit: id,
+        author: brief(author, shownName),
+        created_at,
+        message: brief(message, shownMessage),
+        source: sourceOf(org_id, node_id, id),
+      }),
+    )
+    const rest = (next: number) => `ask with offset: ${next}`
+    return answer(max_chars, [`Commits: ${total}.`], [list({ of: 'commits', items, total, offset, rest })])
+  },
+})
+
+export const diff = tool({
+  name: 'diff',
+  title: 'Difference of two revisions',
+  description:
+    'What head changed since it parted from base, file by file, with the lines. Each is a branch, a Git tag or a whole commit id; the source branch of a proposal as head shows what it proposes.',
+  writes: false,
+  operations: ['compareCommits'],
+  input: z.strictObject({
+    org_id: orgId,
+    node_id: nodeId,
+    base: branch.default('main'),
+    head: branch,
+    path: z.string().min(1).max(1_024).optional().describe('Only this file'),
+    max_chars: maxChars,
+  }),
+  run: async ({ api }, { org_id, node_id, base, head, path, max_chars }) => {
+    const query = { base, head, text: 'true' as const, ...(path === undefined ? {} : { path }) }
+    const found = await api.compareCommits({ path: { org_id, node_id }, query })
+    const { base_commit, head_commit, commits_ahead, commits_behind, text } = found
+    const lead = [
+      `Base ${base_commit}, head ${head_commit}: ${commits_ahead} commits ahead, ${commits_behind} behind.`,
+      `Files that differ: ${text?.total ?? 0}.`,
+    ]
+    return answer(max_chars, lead, [entitiesOf(text, max_chars)])
+  },
+})
+
+/** Of a comparison with its text. */
+export function entitiesOf(text: Output<'getPullDiff'> | undefined, chars: number) {
+  const most = Math.floor(chars * entityShare)
+  const items = (text?.entities ?? []).map((entity) => entityItem(entity, most))
+  const rest = () => 'ask with their path'
+  return list({ of: 'files', items, total: text?.total ?? 0, rest })
+}
+
+const signs = { context: ' ', added: '+', removed: '-' } as const
+
+/** A line of facts, then the lines of a unified diff, as many as there is room for. */
+function entityItem(entity: EntityDiff, chars: number): string {
+  const { entity_key, old_entity_key, change, additions, deletions, binary, too_large } = entity
+  const path = brief(entity_key, shownPath)
+  const was = old_entity_key === undefined ? undefined : brief(old_entity_key, shownPath)
+  const head = asItem({ path, was, change, additions, deletions, binary, too_large })
+  let text = head
+  let left = 0
+  for (const { old_start, old_lines, new_start, new_lines, lines } of entity.hunks ?? [])
+    for (const line of [
+      `@@ -${old_start},${old_lines} +${new_start},${new_lines} @@`,
+      ...lines.map(({ kind, text }) => signs[kind] + cleaned(text)),
+    ]) {
+      if (left > 0 || text.length + line.length + 1 > chars) left++
+      else text += `\n${line}`
+    }
+  return left === 0 ? text : `${text}\n${asItem({ lines_left_out: left })}`
+}

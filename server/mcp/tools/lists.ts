@@ -1,0 +1,82 @@
+/** Tools that list nodes: of an organisation, and around a node. */
+
+import { z } from 'zod'
+import { answer, list } from '../answer.ts'
+import { asItem, brief } from '../quoted.ts'
+import { sourceOf } from '../session.ts'
+import { anyNodeId, maxChars, nodeId, offset, orgId, pageOf, tool } from '../tool.ts'
+
+const shownTitle = 240
+const shownLabel = 120
+const shownTags = 10
+/** Of an answer: parents, children and connections each. */
+const edgesShare = 0.5
+
+export const listNodes = tool({
+  name: 'list_nodes',
+  title: 'List nodes',
+  description:
+    'The nodes of an organisation, a page at a time: id, title, tags, source. tag and parent_id bound the list; order changed has the newest changes first.',
+  writes: false,
+  operations: ['listNodes'],
+  input: z.strictObject({
+    org_id: orgId,
+    tag: z.string().min(1).max(100).optional(),
+    parent_id: anyNodeId.optional().describe('Only children of this node'),
+    order: z.enum(['created', 'changed']).default('created'),
+    offset,
+    limit: pageOf(100),
+    max_chars: maxChars,
+  }),
+  run: async ({ api }, { org_id, tag, parent_id, order, offset, limit, max_chars }) => {
+    const bounds = { ...(tag === undefined ? {} : { tag }), ...(parent_id === undefined ? {} : { parent_id }) }
+    const { nodes, total } = await api.listNodes({ path: { org_id }, query: { ...bounds, order, offset, limit } })
+    const items = nodes.map(({ id, title, tags, updated_at, head }) =>
+      asItem({
+        id,
+        title: brief(title, shownTitle),
+        tags: tags.slice(0, shownTags),
+        updated_at,
+        source: sourceOf(org_id, id, head),
+      }),
+    )
+    const rest = (next: number) => `ask with offset: ${next}`
+    return answer(max_chars, [`Nodes: ${total}.`], [list({ of: 'nodes', items, total, offset, rest })])
+  },
+})
+
+export const neighbours = tool({
+  name: 'neighbours',
+  title: 'Neighbours of a node',
+  description:
+    'What a node is linked with: parents, children, and typed connections that leave it or lead to it. read_node tells the links in its text.',
+  writes: false,
+  operations: ['getNode'],
+  input: z.strictObject({ org_id: orgId, node_id: nodeId, max_chars: maxChars }),
+  run: async ({ api }, { org_id, node_id, max_chars }) => {
+    const node = await api.getNode({ path: { org_id, node_id } })
+    const { parents, children, connections, num_parents, num_children, num_connections } = node
+    const related = ({ id, title, label }: (typeof parents)[number]) =>
+      asItem({ id, title: brief(title, shownTitle), label: brief(label, shownLabel) || undefined })
+    const connected = connections.map(({ id, source, target, source_title, target_title, type, label }) => {
+      const leaves = source === node.id
+      return asItem({
+        connection: brief(id, shownLabel),
+        direction: leaves ? 'to' : 'from',
+        id: leaves ? target : source,
+        title: brief(leaves ? target_title : source_title, shownTitle),
+        type,
+        label: brief(label, shownLabel) || undefined,
+      })
+    })
+    const lead = `Node ${node.id}: parents ${num_parents}, children ${num_children}, connections ${num_connections}.`
+    const share = edgesShare
+    const childrenRest = (next: number) => `ask list_nodes with parent_id and offset: ${next}`
+    const sections = [
+      list({ of: 'parents', items: parents.map(related), total: num_parents, share }),
+      list({ of: 'children', items: children.map(related), total: num_children, share, rest: childrenRest }),
+      list({ of: 'connections', items: connected, total: num_connections, share }),
+    ]
+    return answer(max_chars, [lead], sections)
+  },
+})

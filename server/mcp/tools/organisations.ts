@@ -1,0 +1,30 @@
+/** The tool that lists organisations. */
+
+import { z } from 'zod'
+import { answer, list } from '../answer.ts'
+import { asItem, brief } from '../quoted.ts'
+import type { Session } from '../session.ts'
+import { maxChars, offset, pageOf, tool } from '../tool.ts'
+
+export const listOrganisations = tool({
+  name: 'list_organisations',
+  title: 'List organisations',
+  description: 'The organisations that can be read: id, name, description, role. Every other tool takes such an id.',
+  writes: false,
+  operations: ['listOrgs', 'getOrg'],
+  input: z.strictObject({ offset, limit: pageOf(200), max_chars: maxChars }),
+  run: async (session, { offset, limit, max_chars }) => {
+    const { orgs, total } = await orgsOf(session, offset, limit)
+    const items = orgs.map(({ id, name, description, role, published }) =>
+      asItem({ id, name, description: brief(description, 300) || undefined, role, published }),
+    )
+    const rest = (next: number) => `ask with offset: ${next}`
+    return answer(max_chars, [`Organisations: ${total}.`], [list({ of: 'organisations', items, total, offset, rest })])
+  },
+})
+
+/** A token of one organisation lists none. */
+async function orgsOf({ api, orgId }: Session, offset: number, limit: number) {
+  if (orgId === undefined) return api.listOrgs({ query: { offset, limit } })
+  return { orgs: [await api.getOrg({ path: { org_id: orgId } })], total: 1 }
+}

@@ -1,0 +1,165 @@
+/** The tool that reads a node: what it is, its text or a file of it, and where its links lead. */
+
+import { z } from 'zod'
+import type { Output } from '../../../spec/client/api.ts'
+import { answer, facts, list, type Section, textPart } from '../answer.ts'
+import { asItem, brief, cleaned } from '../quoted.ts'
+import { ToolRefusal } from '../refusals.ts'
+import { nodePage, type Session, sourceOf } from '../session.ts'
+import { branch, maxChars, nodeId, orgId, tool } from '../tool.ts'
+
+const text = 'content.md'
+const links = 60
+const files = 50
+const shownTitle = 500
+const briefTitle = 100
+const shownTarget = 300
+const propertiesChars = 1_000
+/** Of an answer that has a text beside them. */
+const listShare = 0.2
+/** Schemes of which a target is told; others run or reveal something where they are opened. */
+const openable = /^(?:https?:|mailto:|\/\/)/i
+
+export const readNode = tool({
+  name: 'read_node',
+  title: 'Read a node',
+  description:
+    'A node: title, tags, properties, its text with line ends as they are, where its links lead, its files. Of a long text first the headings, each with the `from` that reads from there. Cite it by its source, which names the commit. path reads another file of the node.',
+  writes: false,
+  operations: ['getNode', 'listLinks', 'listEntities', 'getFile'],
+  input: z.strictObject({
+    org_id: orgId,
+    node_id: nodeId,
+    branch: branch.optional(),
+    path: z.string().min(1).max(1_024).optional().describe('A file of the node; default: its text, content.md'),
+    from: z.int().min(0).max(100_000_000).default(0).describe('Characters of the text to skip'),
+    max_chars: maxChars,
+  }),
+  run: async (session, { org_id, node_id, branch, path, from, max_chars }) => {
+    const read = await reading(session, { org_id, node_id, revision: branch ?? 'main', path: path ?? text })
+    const { shown, commit } = read
+    if (from > 0 && from >= shown.length)
+      throw new ToolRefusal(422, 'invalid', `from: the text has ${shown.length} characters`)
+    const source = sourceOf(org_id, node_id, commit)
+    const lead = [
+      `Node ${node_id} of organisation ${org_id}${commit === undefined ? ', without a commit' : ` at commit ${commit}`}.`,
+      `Source: ${source}`,
+      `Page: ${nodePage(session, org_id, node_id)}`,
+    ]
+    const rest = textPart({ of: 'the text', source, text: shown, from })
+    return answer(max_chars, lead, [
+      ...(from === 0 ? before(read, max_chars) : []),
+      ...(shown === '' ? [] : [rest]),
+      ...(from === 0 && path === undefined ? filesOf(read) : []),
+    ])
+  },
+})
+
+interface At {
+  readonly org_id: string
+  readonly node_id: string
+  readonly revision: string
+  readonly path: string
+}
+
+interface Reading {
+  readonly node: Output<'getNode'>
+  readonly commit: string | undefined
+  /** The file as it is shown. */
+  readonly shown: string
+  readonly isText: boolean
+  readonly links: Output<'listLinks'>
+  readonly entities: Output<'listEntities'> | undefined
+}
+
+/** Everything at one commit: what the branch was when its files were listed. */
+async function reading({ api }: Session, { org_id, node_id, revision, path }: At): Promise<Reading> {
+  const at = { org_id, node_id }
+  const isText = path === text
+  const [node, entities, links] = await Promise.all([
+    api.getNode({ path: at }),
+    revision === 'main' && !isText
+      ? undefined
+      : api.listEntities({ path: { ...at, branch: revision }, query: { limit: 200 } }).catch(absent),
+    isText
+      ? api.listLinks({ path: at, query: { revision } }).catch(absent)
+      : { node_id, links: [], truncated: false, commit_id: undefined },
+  ])
+  // A node without a commit has no branch to list.
+  function absent(error: unknown): undefined {
+    if (revision !== 'main') throw error
+    return undefined
+  }
+  const noLinks = { node_id, links: [], truncated: false }
+  if (isText && revision === 'main') {
+    const shown = cleaned(node.text_content)
+    return { node, commit: node.head, shown, isText, links: links ?? noLinks, entities }
+  }
+  const has = !isText || entities?.entities.some(({ entity_key }) => entity_key === text) === true
+  const file = has ? await api.getFile({ path: { ...at, branch: revision, path } }) : undefined
+  if (file?.encoding === 'base64')
+    throw new ToolRefusal(422, 'not_a_text', `The file has ${file.size} bytes and is no text in UTF-8`)
+  const shown = cleaned(file?.content ?? '')
+  return { node, commit: file?.commit_id ?? entities?.commit_id, shown, isText, links: links ?? noLinks, entities }
+}
+
+function before({ node, shown, isText, links: found }: Reading, chars: number): Section[] {
+  const { title, tags, properties, created_at, updated_at, num_parents, num_children, num_connections } = node
+  const known = JSON.stringify(properties)
+  const counts = { parents: num_parents, children: num_children, connections: num_connections }
+  const times = { created_at, updated_at }
+  const whole = known.length > propertiesChars ? 'many: read the path node.json' : properties
+  const told = facts('node', [
+    asItem({ title: brief(title, shownTitle), tags, properties: whole, ...times, ...counts }),
+    asItem({ title: brief(title, shownTitle), tags: `${tags.length}: read the path node.json`, ...times, ...counts }),
+    asItem({ title: brief(title, briefTitle), ...counts }),
+  ])
+  if (!isText) return [told]
+  const headings = shown.length > chars / 2 ? headingsOf(shown) : []
+  const items = found.links.slice(0, links).map(linkItem)
+  const more = 'the text has them'
+  return [
+    told,
+    ...(headings.length === 0
+      ? []
+      : [list({ of: 'headings', items: headings, share: listShare, rest: () => 'they stand in the text' })]),
+    ...(items.length === 0
+      ? []
+      : [list({ of: 'links', items, total: found.links.length, share: listShare, rest: () => more })]),
+  ]
+}
+
+function linkItem({ line, text, target, kind, node, file, reason }: Output<'listLinks'>['links'][number]): string {
+  const said = { line, text: brief(text, 100) || undefined }
+  if (node !== undefined)
+    return asItem({ ...said, node: node.id, title: brief(node.title, 100), heading: node.heading })
+  if (file !== undefined) return asItem({ ...said, file: brief(file.path, shownTarget), exists: file.exists })
+  if (kind !== 'outside') return asItem({ ...said, leads: 'nowhere', target: brief(target, shownTarget), reason })
+  if (openable.test(target)) return asItem({ ...said, outside: brief(target, shownTarget) })
+  return asItem({ ...said, outside: 'not to be opened', scheme: /^[\w+.-]{1,20}(?=:)/.exec(target)?.[0] })
+}
+
+/** ATX headings outside of code, with where they stand in the text. */
+function headingsOf(shown: string): string[] {
+  const items: string[] = []
+  let fence: string | undefined
+  let from = 0
+  for (const line of shown.split('\n')) {
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1]
+    if (mark !== undefined && (fence === undefined || mark.startsWith(fence)))
+      fence = fence === undefined ? mark : undefined
+    else if (fence === undefined && /^ {0,3}#{1,6}\s/.test(line))
+      items.push(asItem({ from, heading: brief(line.trim(), 120) }))
+    from += line.length + 1
+  }
+  return items
+}
+
+/** What the node has beside its text and its edges. */
+function filesOf({ entities }: Reading): Section[] {
+  if (entities === undefined) return []
+  const others = entities.entities.filter(({ entity_type }) => entity_type === 'file')
+  const items = others.slice(0, files).map(({ entity_key }) => asItem({ path: brief(entity_key, shownTarget) }))
+  const beyond = entities.total - entities.entities.length
+  return items.length === 0 ? [] : [list({ of: 'files', items, total: others.length + beyond })]
+}

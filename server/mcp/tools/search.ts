@@ -1,0 +1,114 @@
+/** The tool that searches. */
+
+import { z } from 'zod'
+import type { Output } from '../../../spec/client/api.ts'
+import { answer, list } from '../answer.ts'
+import { asItem, brief, wellFormed } from '../quoted.ts'
+import { type Session, sourceOf } from '../session.ts'
+import { anyNodeId, maxChars, orgId, tool } from '../tool.ts'
+
+/** Nodes around the matches. */
+const nodesAround = 40
+/** Of an answer: the passages of what was found. */
+const passagesShare = 0.6
+const matchesShare = 0.5
+const snippetChars = 240
+const suggestions = 10
+/** Characters that the contract takes. */
+const titlePrefix = 500
+
+type Found = Output<'searchNodes'>
+
+export const search = tool({
+  name: 'search',
+  title: 'Search',
+  description:
+    'Finds nodes of an organisation by words, best first, with the passages that fit best. expand follows the graph from them. The query may hold "a phrase", -word, title:word and tag:word. Cite a node by its source.',
+  writes: false,
+  operations: ['searchNodes', 'suggestTitles'],
+  input: z.strictObject({
+    org_id: orgId,
+    query: z.string().min(1).max(16_384),
+    top_k: z.int().min(1).max(20).default(5).describe('How many matches'),
+    expand: z
+      .enum(['none', 'shallow', 'standard', 'deep'])
+      .default('none')
+      .describe('How far to follow parents, children and connections'),
+    tags: z.array(z.string().min(1).max(100)).max(100).optional().describe('Only nodes that have all of these'),
+    under: anyNodeId.optional().describe('Only this node and its descendants'),
+    branch: z.string().min(1).max(200).optional().describe('Nodes that have this branch, as they are on it'),
+    max_chars: maxChars,
+  }),
+  run: async (session, { org_id, query, top_k, expand, tags, under, branch, max_chars }) => {
+    const found = await session.api.searchNodes({
+      path: { org_id },
+      body: {
+        query,
+        top_k,
+        expansion_depth: expand,
+        scope: {
+          ...(tags === undefined ? {} : { tags }),
+          ...(under === undefined ? {} : { under }),
+          ...(branch === undefined ? {} : { branch }),
+        },
+        include_raw_text: 'passages',
+        max_nodes: top_k + nodesAround,
+        max_chars: Math.floor(max_chars * passagesShare),
+      },
+    })
+    if (found.matches.length === 0) return nothingFound(session, org_id, query, found, max_chars)
+    return answerOf(org_id, found, max_chars)
+  },
+})
+
+function answerOf(org: string, { matches, nodes, truncated }: Found, chars: number): string {
+  const around = nodes.filter(({ relation }) => relation !== 'match')
+  const items = matches.map(({ rank, node_id, title, commit_id, passage, snippet }) =>
+    asItem({
+      rank,
+      id: node_id,
+      title: brief(title, snippetChars),
+      source: sourceOf(org, node_id, commit_id),
+      ...(passage === undefined ? {} : { heading: passage.heading || undefined, line: passage.line }),
+      snippet: brief(snippet, snippetChars),
+    }),
+  )
+  const passages = nodes.flatMap(({ id, passages = [] }) =>
+    passages.map(({ heading, line, text }) => asItem({ id, heading: heading || undefined, line, text })),
+  )
+  const others = around.map(({ id, title, relation, via, tags, commit_id }) =>
+    asItem({
+      id,
+      title: brief(title, snippetChars),
+      relation,
+      via,
+      tags: tags.slice(0, 10),
+      source: sourceOf(org, id, commit_id),
+    }),
+  )
+  const lead = `Matches, best first: ${matches.length}. Nodes around them: ${around.length}${truncated ? ', and more' : ''}.`
+  return answer(
+    chars,
+    [lead],
+    [
+      list({ of: 'matches', items, share: matchesShare }),
+      ...(passages.length === 0 ? [] : [list({ of: 'passages', items: passages, rest: () => 'read_node has them' })]),
+      ...(others.length === 0 ? [] : [list({ of: 'nodes around', items: others })]),
+    ],
+  )
+}
+
+const hints: Readonly<Record<NonNullable<Found['hint']>, string>> = {
+  scope_is_empty: 'No node is in what tags, under and branch allow.',
+  only_stop_words: 'The query has only words that every text has.',
+  no_term_known: 'No text has a word of the query.',
+}
+
+async function nothingFound({ api }: Session, org_id: string, query: string, { hint }: Found, chars: number) {
+  const q = wellFormed(query.slice(0, titlePrefix))
+  const { suggestions: found } = await api.suggestTitles({ path: { org_id }, query: { q, limit: suggestions } })
+  const lead = `No matches.${hint === undefined ? '' : ` ${hints[hint]}`}`
+  const items = found.map(({ node_id, title }) => asItem({ id: node_id, title: brief(title, snippetChars) }))
+  if (items.length === 0) return answer(chars, [lead])
+  return answer(chars, [`${lead} Nodes with a title like it:`], [list({ of: 'titles', items })])
+}

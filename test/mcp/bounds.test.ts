@@ -1,0 +1,113 @@
+/** How long answers are, what they say of the rest, and many calls at once. */
+
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { made } from '../support/cast.ts'
+import { ann, connectHttp, factsIn, type Model, parted, type Revision, tokenOf, useScene } from './scene.ts'
+
+/** Of a title, a label and a tag as long as the contract takes them. */
+const long = 'w'.repeat(99)
+
+describe('answers of /mcp', () => {
+  useScene()
+  let model: Model
+  let org_id: string
+  let node_id: string
+  let text: string
+
+  before(async () => {
+    org_id = ann.org
+    const paragraph = 'Whales sing in the sea, and nobody knows why they do it at night.\n'
+    const chapters = Array.from({ length: 60 }, (_, n) => `## Chapter ${n}\n\n${paragraph.repeat(10)}`)
+    const links = Array.from({ length: 100 }, (_, n) => `[whale ${n}](https://example.org/${n})`)
+    text = `${chapters.join('\n')}\n${links.join('\n')}\n${'x'.repeat(20_000)}\u{1F40B}${'y'.repeat(20_000)}`
+    const tags = Array.from({ length: 100 }, (_, n) => `${long.slice(3)}${n}`)
+    const node = { title: `Whales ${long.repeat(4)}`, tags, text_content: text }
+    const made1 = await made(ann.post(`/orgs/${org_id}/nodes`, node))
+    node_id = made1.id
+    const children = Array.from({ length: 150 }, (_, n) => ({ title: `Whale ${n} ${long}`, parents: [node_id] }))
+    const { nodes } = await made(ann.post(`/orgs/${org_id}/nodes/batch`, { nodes: children }))
+    for (const { id } of nodes.slice(0, 5))
+      await made(ann.post(`/orgs/${org_id}/nodes/${node_id}/connections`, { target: id, label: long }))
+    model = await connectHttp(await tokenOf('write'))
+  })
+
+  const calls = (): readonly [string, object][] => [
+    ['list_organisations', {}],
+    ['search', { org_id, query: 'whales sing', top_k: 20, expand: 'deep' }],
+    ['read_node', { org_id, node_id }],
+    ['read_node', { org_id, node_id, from: 40_000 }],
+    ['list_nodes', { org_id }],
+    ['neighbours', { org_id, node_id }],
+    ['history', { org_id, node_id }],
+    ['diff', { org_id, node_id, base: 'main', head: 'main' }],
+  ]
+
+  it('are as long as is asked, and no longer; 12,000 characters unless asked', async () => {
+    for (const [tool, input] of calls()) {
+      expect((await model.ask(tool, input)).length, tool).to.be.at.most(12_000)
+      await fc.assert(
+        fc.asyncProperty(fc.integer({ min: 3_000, max: 32_000 }), async (max_chars) => {
+          const answer = await model.ask(tool, { ...input, max_chars })
+          parted(answer)
+          return answer.length <= max_chars
+        }),
+        { numRuns: 6, seed: 7 },
+      )
+    }
+  })
+
+  it('say what they have left out, and how to ask for it', async () => {
+    const { outside, parts } = parted(await model.ask('read_node', { org_id, node_id, max_chars: 4_000 }))
+    const [first] = (parts.headings ?? '').split('\n')
+    expect(JSON.parse(first ?? '')).to.deep.equal({ from: 0, heading: '## Chapter 0' })
+    expect(outside).to.match(
+      /Left out: .*\d+ of 60 headings; .*\d+ of 100 links; .*\d+ of \d+ characters of the text; ask with from: \d+\.$/,
+    )
+    const list = await model.ask('list_nodes', { org_id, max_chars: 5_000 })
+    const next = Number(/ask with offset: (\d+)/.exec(list)?.[1])
+    expect(factsIn(list, 'nodes').length).to.equal(next)
+    expect(list).to.include(`${151 - next} of 151 nodes`)
+    const more = await model.ask('list_nodes', { org_id, max_chars: 5_000, offset: next })
+    expect(factsIn(more, 'nodes')[0].id).to.not.equal(factsIn(list, 'nodes').at(-1)?.id)
+  })
+
+  it('give a heading where it stands, and a text whole by its parts', async () => {
+    const first = await model.ask('read_node', { org_id, node_id })
+    const { from, heading } = factsIn(first, 'headings')[7]
+    const chapter = await model.ask('read_node', { org_id, node_id, from })
+    expect(parted(chapter).parts['the text']?.startsWith(`${heading}\n`)).to.equal(true)
+    let whole = ''
+    for (let part = first; ; ) {
+      whole += parted(part).parts['the text']
+      const next = /characters of the text; ask with from: (\d+)/.exec(part)?.[1]
+      if (next === undefined) break
+      part = await model.ask('read_node', { org_id, node_id, from: Number(next) })
+    }
+    expect(whole === text).to.equal(true)
+  })
+
+  it('are right for 50 calls at once, and one proposal comes of ten that are the same', async () => {
+    const revisions: readonly Revision[] = ['2025-11-25', '2026-07-28']
+    const token = await tokenOf('write')
+    const models = await Promise.all(revisions.map((revision) => connectHttp(token, revision)))
+    const changes = [{ path: 'content.md', content: 'Short.\n' }]
+    const proposed = new Set<string>()
+    const asked = Array.from({ length: 50 }, async (_, n) => {
+      const one = models[n % 2] ?? model
+      if (n < 10) proposed.add(await one.ask('propose_change', { org_id, node_id, title: 'Shorter', changes }))
+      else if (n < 30) {
+        const title = `Node ${n}`
+        const id = /^Node (\S+)/.exec(await one.ask('create_node', { org_id, title, text: `Text ${n}.\n` }))?.[1]
+        const read = await one.ask('read_node', { org_id, node_id: id })
+        expect(parted(read).parts['the text']).to.equal(`Text ${n}.\n`)
+        expect(factsIn(read, 'node')[0].title).to.equal(title)
+      } else expect(await one.ask('neighbours', { org_id, node_id })).to.include('children 150')
+    })
+    await Promise.all(asked)
+    expect(proposed.size).to.equal(1)
+    const { total } = await made(ann.get(`/orgs/${org_id}/nodes/${node_id}/pull-requests`))
+    expect(total).to.equal(1)
+    expect((await made(ann.get(`/orgs/${org_id}/nodes/${node_id}/branches`))).total).to.equal(2)
+  })
+})

@@ -1,0 +1,190 @@
+/** What /mcp refuses: callers, origins, messages, tools, changes. */
+
+import { expect } from 'chai'
+import { made, makeNode } from '../support/cast.ts'
+import { signUp } from '../support/grove.ts'
+import { ann, connectHttp, connectStdio, grove, type Model, tokenOf, useScene } from './scene.ts'
+
+const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
+const accept = { accept: 'application/json, text/event-stream' }
+
+describe('/mcp refuses', () => {
+  useScene({ metricsToken: 'secret', logLevel: 'info' })
+
+  async function post(body: unknown, headers: Record<string, string> = {}, method = 'POST') {
+    const sent = typeof body === 'string' ? body : JSON.stringify(body)
+    const answer = await fetch(`${grove.url}/mcp`, {
+      method,
+      headers: { 'content-type': 'application/json', ...accept, ...headers },
+      ...(method === 'POST' ? { body: sent } : {}),
+    })
+    const { status } = answer
+    return { status, challenge: answer.headers.get('www-authenticate'), text: await answer.text() }
+  }
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+  describe('requests', () => {
+    let token: string
+    before(async () => {
+      token = await tokenOf('read')
+    })
+
+    it('without a token, and with a bad one', async () => {
+      expect(await post(ping)).to.include({ status: 401, challenge: 'Bearer' })
+      const bad = await post(ping, bearer('grv_bad'))
+      expect(bad).to.include({ status: 401, challenge: 'Bearer error="invalid_token"' })
+      const revoked = await made(ann.post('/auth/tokens', { name: 'Model', access: 'read' }))
+      expect((await post(ping, bearer(revoked.token))).status).to.equal(200)
+      await made(ann.delete(`/auth/tokens/${revoked.id}`))
+      expect((await post(ping, bearer(revoked.token))).status).to.equal(401)
+    })
+
+    it('with a cookie alone', async () => {
+      const cookie = { cookie: `grove=${ann.session.accessToken}`, 'sec-fetch-site': 'same-origin' }
+      expect((await post(ping, cookie)).status).to.equal(401)
+    })
+
+    it('of pages of another origin, also where the name of this machine is made theirs', async () => {
+      const { host } = new URL(grove.url)
+      const from = (origin: string) => post(ping, { ...bearer(token), origin })
+      expect((await from(`http://${host}`)).status).to.equal(200)
+      for (const origin of ['https://evil.example', 'null', `https://${host}`, 'http://localhost'])
+        expect((await from(origin)).status, origin).to.equal(403)
+    })
+
+    it('of other methods, types, sizes and shapes', async () => {
+      const mine = bearer(token)
+      for (const method of ['GET', 'DELETE', 'PUT', 'OPTIONS'])
+        expect((await post(undefined, mine, method)).status, method).to.equal(405)
+      expect((await post('{}', { ...mine, 'content-type': 'text/plain' })).status).to.equal(415)
+      expect((await post({ ...ping, params: { x: 'x'.repeat(1_048_576) } }, mine)).status).to.equal(413)
+      expect((await post('{', mine)).text).to.include('-32700')
+      expect((await post('', mine)).text).to.include('-32700')
+      expect((await post('['.repeat(100_000), mine)).status).to.equal(400)
+      expect((await post(`${'['.repeat(1_000)}${']'.repeat(1_000)}`, mine)).status).to.equal(400)
+      expect((await post([ping, ping], mine)).text).to.include('One message a request')
+      expect((await post({ ...ping, method: 'subscriptions/listen' }, mine)).text).to.include('-32601')
+    })
+
+    it('tools that are not there, or not for the token, as if they were not there', async () => {
+      const reader = await connectHttp(token)
+      const gone = await reader.client.callTool({ name: 'delete_node', arguments: {} }).catch(String)
+      const hidden = await reader.client.callTool({ name: 'create_node', arguments: {} }).catch(String)
+      expect(hidden).to.equal(String(gone).replace('delete_node', 'create_node'))
+    })
+  })
+
+  for (const [door, connect] of Object.entries({ HTTP: connectHttp, 'standard input': connectStdio }))
+    describe(`calls over ${door}`, () => {
+      let model: Model
+      let org_id: string
+      let node_id: string
+      const propose = (changes: object[], more: object = {}) =>
+        model.refused('propose_change', { org_id, node_id, title: 'Better', changes, ...more })
+      const branches = async () => (await made(ann.get(`/orgs/${org_id}/nodes/${node_id}/branches`))).total
+
+      before(async () => {
+        org_id = ann.org
+        node_id = await makeNode({ org: org_id, owner: ann })
+        model = await connect(await tokenOf('write'))
+      })
+
+      it('a node.json that breaks a rule, with the file, the line and the reason, and nothing is left', async () => {
+        const broken = await propose([
+          { path: 'content.md', content: 'Fine.\n' },
+          { path: 'node.json', content: '{\n  "title": "Whales",\n}\n' },
+        ])
+        expect(broken).to.match(/^422 invalid: The request is not valid\nnode\.json: .*line 3/)
+        expect(await propose([{ path: 'node.json', content: '{"title": 7}' }])).to.match(/\nnode\.json: .*title/)
+        expect(await propose([{ path: '../up', content: '' }])).to.match(/\n\.\.\/up: /)
+        expect(await propose([{ path: 'parents/x.json', content: '{}' }])).to.include('\nparents/x.json: ')
+        expect(await branches()).to.equal(1)
+      })
+
+      it('a change that changes nothing, and nothing is left', async () => {
+        expect(await propose([{ path: 'content.md', content: 'Whales are mammals.' }])).to.match(/^409 no_changes: /)
+        expect(await branches()).to.equal(1)
+      })
+
+      it('a change of what has moved, with where it is now', async () => {
+        const { head } = await made(ann.get(`/orgs/${org_id}/nodes/${node_id}`))
+        await made(ann.patch(`/orgs/${org_id}/nodes/${node_id}`, { title: 'Great whales' }))
+        const now = (await made(ann.get(`/orgs/${org_id}/nodes/${node_id}`))).head
+        const moved = await propose([{ path: 'content.md', content: 'New.\n' }], { expected_head: head })
+        expect(moved)
+          .to.match(new RegExp(`^409 head_moved: main is now at ${now}`))
+          .and.to.include('read the node again')
+        expect(await branches()).to.equal(1)
+      })
+
+      it('what is not there', async () => {
+        const nobodys = '00000000-0000-4000-8000-000000000000'
+        expect(await model.refused('read_node', { org_id, node_id: nobodys })).to.match(/^404 node_not_found: /)
+        expect(await model.refused('search', { org_id: nobodys, query: 'x' })).to.match(/^404 org_not_found: /)
+        expect(await model.refused('read_node', { org_id, node_id, branch: 'gone' })).to.match(/^404 /)
+        expect(await model.refused('read_node', { org_id, node_id, path: 'gone.md' })).to.match(/^404 file_not_found: /)
+        expect(await model.refused('history', { org_id, node_id, branch: 'gone' })).to.match(/^404 branch_not_found: /)
+        expect(await model.refused('diff', { org_id, node_id, head: 'gone' })).to.match(/^404 /)
+        const unconnected = await model.refused('connect', { org_id, source: node_id, target: nobodys })
+        expect(unconnected).to.match(/^409 invalid_content: .*\nconnections\/[\da-f]{12}\.json: /)
+        expect(await model.refused('read_node', { org_id, node_id, from: 1_000_000 })).to.match(/^422 invalid: from/)
+        expect(await branches()).to.equal(1)
+      })
+
+      it('input that is not what the tool takes', async () => {
+        for (const input of [
+          {},
+          { org_id: 'x', node_id },
+          { org_id, node_id, from: -1 },
+          { org_id, node_id, other: 1 },
+        ])
+          expect(await model.refused('read_node', input)).to.include('Invalid arguments for tool read_node')
+        for (const max_chars of [1, 1_000_000])
+          expect(await model.refused('read_node', { org_id, node_id, max_chars })).to.include('max_chars')
+      })
+
+      it('what lies beyond a token of one organisation, and of one node', async () => {
+        const other = await signUp(grove, `Bob ${door}`)
+        await made(other.put(`/orgs/${other.org}/members/${ann.user.email}`, { role: 'editor' }))
+        const bound = await connect(await tokenOf('write', { org_id }))
+        expect(await bound.refused('list_nodes', { org_id: other.org })).to.match(/^403 token_scope: /)
+        expect(await bound.ask('list_nodes', { org_id })).to.match(/^Nodes: /)
+        const narrow = await connect(await tokenOf('write', { org_id, node_id }))
+        expect(await narrow.refused('search', { org_id, query: 'whales' })).to.match(/^403 token_scope: /)
+        expect(await narrow.refused('create_node', { org_id, title: 'x' })).to.match(/^403 token_scope: /)
+        expect(await narrow.ask('read_node', { org_id, node_id })).to.include(node_id)
+        const input = { org_id, node_id, title: 'Bound', changes: [{ path: 'content.md', content: 'Bound.\n' }] }
+        const answer = await narrow.ask('propose_change', input)
+        expect(answer).to.include('is open: ')
+        if (door === 'HTTP') {
+          expect(narrow.client.getInstructions()).to.include(
+            `only organisation ${org_id}, and of it only node ${node_id}`,
+          )
+          expect(await bound.ask('list_organisations', {})).to.include(org_id)
+          return
+        }
+        expect(await bound.refused('list_organisations', {})).to.match(/^403 token_scope: /)
+      })
+    })
+
+  describe('and says so', () => {
+    it('in the log, by the names of tools', () => {
+      const lines = grove
+        .logged()
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      const calls = lines.filter(({ op }) => op === 'mcp-propose_change')
+      expect(calls.map(({ res }) => res.code)).to.include.members(['no_changes', undefined])
+      for (const { org, node, actor, token_id } of calls)
+        expect([org, node, actor, token_id].every((id) => typeof id === 'string')).to.equal(true)
+    })
+
+    it('in the metrics', async () => {
+      const metrics = await (await fetch(`${grove.url}/metrics`, { headers: bearer('secret') })).text()
+      expect(metrics)
+        .to.match(/operation="mcp-propose_change",status="200"/)
+        .and.to.match(/operation="mcp",status="401"/)
+    })
+  })
+})

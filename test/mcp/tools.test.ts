@@ -1,0 +1,156 @@
+/** What each tool answers, over HTTP in both revisions and over standard input. */
+
+import { expect } from 'chai'
+import { made } from '../support/cast.ts'
+import { ann, connectHttp, connectStdio, factsIn, grove, type Model, parted, tokenOf, useScene } from './scene.ts'
+
+const reading = ['list_organisations', 'search', 'read_node', 'list_nodes', 'neighbours', 'history', 'diff']
+const writing = ['propose_change', 'create_node', 'connect']
+
+const doors = {
+  'HTTP, 2026-07-28': (token: string) => connectHttp(token, '2026-07-28'),
+  'HTTP, 2025-11-25': (token: string) => connectHttp(token, '2025-11-25'),
+  'standard input, 2026-07-28': (token: string) => connectStdio(token, '2026-07-28'),
+  'standard input, 2025-11-25': (token: string) => connectStdio(token, '2025-11-25'),
+} as const
+
+describe('the tools of /mcp', () => {
+  useScene()
+
+  for (const [door, connect] of Object.entries(doors))
+    describe(`over ${door}`, () => {
+      let model: Model
+      let org_id: string
+      let whales: string
+      let blue: string
+      let head: string
+
+      before(async () => {
+        org_id = ann.org
+        model = await connect(await tokenOf('write'))
+        const text_content = 'Whales are mammals.\n\nThey [sing](https://example.org/song).\n'
+        const node = await made(ann.post(`/orgs/${org_id}/nodes`, { title: 'Whales', text_content, tags: ['sea'] }))
+        whales = node.id
+        head = node.head
+        blue = (await made(ann.post(`/orgs/${org_id}/nodes`, { title: 'Blue whale', parents: [whales] }))).id
+      })
+
+      it('are seven for a token that reads, three more for one that writes', async () => {
+        const reader = await connect(await tokenOf('read'))
+        expect((await reader.client.listTools()).tools.map(({ name }) => name)).to.deep.equal(reading)
+        expect(reader.client.getInstructions()).to.include('only reads')
+        const { tools } = await model.client.listTools()
+        expect(tools.map(({ name }) => name)).to.deep.equal([...reading, ...writing])
+        for (const { name, annotations } of tools) expect(annotations?.readOnlyHint).to.equal(reading.includes(name))
+        expect(model.client.getInstructions()).to.include('never an instruction')
+      })
+
+      it('list organisations', async () => {
+        const answer = await model.ask('list_organisations', {})
+        expect(parted(answer).outside).to.equal('Organisations: 1.')
+        expect(factsIn(answer, 'organisations')).to.deep.include({
+          id: org_id,
+          name: 'Ann',
+          role: 'owner',
+          published: false,
+        })
+      })
+
+      it('search, with passages and what lies around', async () => {
+        const answer = await model.ask('search', { org_id, query: 'mammals', top_k: 1, expand: 'standard' })
+        const [match] = factsIn(answer, 'matches')
+        expect(match).to.include({ rank: 1, title: 'Whales' })
+        expect(match.source).to.match(new RegExp(`^grove://${org_id}/${match.id}@[0-9a-f]{40}$`))
+        expect(factsIn(answer, 'passages')[0]).to.deep.equal({
+          id: match.id,
+          line: 1,
+          text: 'Whales are mammals.\n\nThey sing.',
+        })
+        expect(factsIn(answer, 'nodes around')[0]).to.include({ title: 'Blue whale', relation: 'child' })
+      })
+
+      it('tell of titles where a search finds nothing', async () => {
+        const answer = await model.ask('search', { org_id, query: 'Blue wahle' })
+        const none = await model.ask('search', { org_id, query: 'wahle' })
+        expect(answer + none).to.include('Blue whale')
+        expect(none).to.match(/^No matches\./)
+      })
+
+      it('read a node, its links and its source', async () => {
+        const answer = await model.ask('read_node', { org_id, node_id: whales })
+        const { outside, parts } = parted(answer)
+        expect(outside.split('\n')).to.include(`Source: grove://${org_id}/${whales}@${head}`)
+        expect(outside).to.include(`${grove.url}/o/${org_id}/n/${whales}`)
+        expect(parts['the text']).to.equal('Whales are mammals.\n\nThey [sing](https://example.org/song).\n')
+        expect(factsIn(answer, 'node')[0]).to.deep.include({ title: 'Whales', tags: ['sea'], children: 1 })
+        expect(factsIn(answer, 'links')).to.deep.equal([{ line: 3, text: 'sing', outside: 'https://example.org/song' }])
+        const file = await model.ask('read_node', { org_id, node_id: whales, path: 'node.json' })
+        expect(JSON.parse(parted(file).parts['the text'] ?? '')).to.deep.include({ title: 'Whales', tags: ['sea'] })
+        const old = await model.ask('read_node', { org_id, node_id: whales, branch: head })
+        expect(parted(old).parts['the text']).to.equal(parts['the text'])
+      })
+
+      it('list nodes and neighbours', async () => {
+        const nodes = await model.ask('list_nodes', { org_id, parent_id: whales })
+        expect(factsIn(nodes, 'nodes').map(({ id }) => id)).to.deep.equal([blue])
+        const around = await model.ask('neighbours', { org_id, node_id: blue })
+        expect(parted(around).outside).to.equal(`Node ${blue}: parents 1, children 0, connections 0.`)
+        expect(factsIn(around, 'parents')).to.deep.equal([{ id: whales, title: 'Whales' }])
+      })
+
+      it('propose a change of several files, which a person merges', async () => {
+        const changes = [
+          { path: 'content.md', content: 'Whales are mammals, and breathe air.\n' },
+          { path: 'sources.md', content: 'A book.\n' },
+        ]
+        const input = { org_id, node_id: whales, title: 'They breathe', description: 'A book says so.', changes }
+        const answer = await model.ask('propose_change', { ...input, expected_head: head })
+        const page = `/o/${org_id}/n/${whales}/proposals/1`
+        expect(answer)
+          .to.include(`Proposal 1 of node ${whales} is open: ${grove.url}${page}`)
+          .and.to.include('can_merge: true')
+        expect(await model.ask('propose_change', input), 'the same call again').to.equal(answer)
+        const at = `/orgs/${org_id}/nodes/${whales}`
+        expect((await made(ann.get(at))).text_content).to.include('Whales are mammals.\n')
+        const source = /Branch (\S+),/.exec(answer)?.[1]
+        const diff = await model.ask('diff', { org_id, node_id: whales, head: source })
+        expect(parted(diff).outside).to.include('1 commits ahead, 0 behind').and.to.include('Files that differ: 2.')
+        expect(parted(diff).parts.files).to.include('\n+Whales are mammals, and breathe air.')
+        expect((await ann.get(page, { accept: 'text/html' })).status).to.equal(200)
+        await made(ann.post(`${at}/pull-requests/1/merge`, {}))
+        const read = await model.ask('read_node', { org_id, node_id: whales })
+        expect(parted(read).parts['the text']).to.equal('Whales are mammals, and breathe air.\n')
+        const commits = factsIn(await model.ask('history', { org_id, node_id: whales }), 'commits')
+        expect(commits.map(({ message }) => message)).to.deep.equal(['They breathe\n\nA book says so.', 'Create node'])
+      })
+
+      it('create a node, and propose a connection', async () => {
+        const input = { org_id, title: 'Krill', text: 'Krill swarm.\n', tags: ['sea'], parents: [whales] }
+        const created = await model.ask('create_node', input)
+        const krill = /^Node (\S+) is created/.exec(created)?.[1] ?? ''
+        expect(created).to.match(new RegExp(`Source: grove://${org_id}/${krill}@[0-9a-f]{40}`))
+        const proposed = await model.ask('connect', { org_id, source: blue, target: krill, type: 'feeds_on' })
+        expect(proposed).to.include(`/o/${org_id}/n/${blue}/proposals/1`)
+        expect((await made(ann.get(`/orgs/${org_id}/nodes/${blue}`))).num_connections).to.equal(0)
+        await made(ann.post(`/orgs/${org_id}/nodes/${blue}/pull-requests/1/merge`, {}))
+        const around = await model.ask('neighbours', { org_id, node_id: blue })
+        expect(factsIn(around, 'connections')[0]).to.deep.include({
+          direction: 'to',
+          id: krill,
+          title: 'Krill',
+          type: 'feeds_on',
+        })
+      })
+
+      it('have a node as a resource, and two prompts', async () => {
+        const { contents } = await model.client.readResource({ uri: `grove://${org_id}/${whales}@${head}` })
+        expect(JSON.stringify(contents)).to.include('Whales are mammals.').and.to.include(`@${head}`)
+        const { prompts } = await model.client.listPrompts()
+        expect(prompts.map(({ name }) => name)).to.deep.equal(['answer_with_sources', 'review_proposal'])
+        const asked = { name: 'review_proposal', arguments: { org_id, node_id: whales, number: '1' } }
+        expect(JSON.stringify(await model.client.getPrompt(asked))).to.include('They breathe')
+        const question = { name: 'answer_with_sources', arguments: { org_id, question: 'Do whales sing?' } }
+        expect(JSON.stringify(await model.client.getPrompt(question))).to.include('Do whales sing?')
+      })
+    })
+})
