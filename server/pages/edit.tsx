@@ -85,7 +85,13 @@ function editPage(visit: Visit, at: AtNode, { source, written, problem, ways, st
   const { org, node } = at
   const acts = actsOf(org, source.head)
   const data = {
-    ...{ 'data-node': node.id, 'data-slug': node.slug, 'data-title': source.title, 'data-path': source.textPath },
+    ...{
+      'data-editor': '',
+      'data-node': node.id,
+      'data-slug': node.slug,
+      'data-title': source.title,
+      'data-path': source.textPath,
+    },
     ...{ 'data-lines': hasDosLines(source.text) ? 'dos' : 'unix', 'data-draft': `${person?.id} ${node.id}` },
   }
   return {
