@@ -13,7 +13,7 @@ describe('keys', () => {
   before(async () => {
     org = (await made(ann.post('/orgs', { name: 'Atlas' }))).id
     for (const title of ['Krill', 'Squid', 'Whales'])
-      node = (await made(ann.post(`/orgs/${org}/nodes`, { title, text_content: `About ${title}.` }))).id
+      node = (await made(ann.post(`/orgs/${org}/nodes`, { title, text_content: `Ocean ${title}.` }))).id
     visitor = await newVisitor()
     await signIn(visitor)
   })
@@ -35,7 +35,7 @@ describe('keys', () => {
     }
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Squid', level: 1 }).waitFor()
-    await open(`/o/${org}/find?q=about`)
+    await open(`/o/${org}/find?q=ocean`)
     await page.keyboard.press('j')
     await page.locator('.results a.t:focus').waitFor()
   })
@@ -56,7 +56,7 @@ describe('keys', () => {
     await page.locator('.cm-content').click()
     await page.keyboard.press('Control+End')
     await page.keyboard.type(' dehn?/')
-    expect(await page.locator('.cm-content').textContent()).to.equal('About Whales. dehn?/')
+    expect(await page.locator('.cm-content').textContent()).to.equal('Ocean Whales. dehn?/')
     expect(await page.locator('dialog').count()).to.equal(0)
     // Tab leaves the editor.
     await page.keyboard.press('Tab')
