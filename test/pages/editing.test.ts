@@ -117,13 +117,19 @@ describe('editing without script', () => {
     const { page, open } = visitor
     const node = await whales()
     await open(editOf(node))
-    await made(ann.patch(`/orgs/${org}/nodes/${node}`, { text_content: text.replace('large', 'vast') }))
+    await made(
+      ann.patch(`/orgs/${org}/nodes/${node}`, {
+        text_content: text.replace('large', 'vast'),
+        title: 'Cetacea',
+      }),
+    )
     await write(text.replace('large', 'huge'))
     await press('Save')
     await page.getByText('You both changed the same place').waitFor()
     expect(await written()).to.equal(text.replace('large', 'huge'))
     await press('Save')
-    await page.getByRole('heading', { name: 'Whales', level: 1 }).waitFor()
+    // A title that they changed alone stays.
+    await page.getByRole('heading', { name: 'Cetacea', level: 1 }).waitFor()
     expect((await read(node)).text_content).to.include('huge')
   })
 
