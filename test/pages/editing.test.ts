@@ -168,6 +168,8 @@ describe('editing without script', () => {
     await page.getByRole('heading', { name: 'Kraken', level: 1 }).waitFor()
     expect(await page.locator('.prose').textContent()).to.equal('A very old legend.\n')
     expect((await made(ann.get(`/orgs/${org}/suggest?q=kraken`))).suggestions).to.have.length(1)
+    await open(`/o/${org}/new?title=kraken`)
+    await page.locator('.notice').getByRole('link', { name: 'kraken' }).waitFor()
     await open(`/o/${org}/n/${node}`)
     expect(await page.locator('.prose a.node').textContent()).to.equal('Kraken')
     await page.getByRole('link', { name: 'New below' }).click()
