@@ -37,7 +37,7 @@ export async function takeEdit(visit: Visit): Promise<Shown> {
   const start = await sourceAt(api, at, head)
   if (start === undefined)
     return refused(visit, at, 'Its text is no UTF-8, or too long for a page: edit it in a clone.')
-  const written = { ...sent, text: withLineEnds(sent.text, hasDosLines(start.text)) }
+  const written = { ...sent, text: asBegun(sent.text, start.text) }
   const again = (problem: string, status: number) => editPage(visit, at, { source: start, written, problem, status })
   try {
     if (form.get('act') === 'propose') {
@@ -55,6 +55,13 @@ export async function takeEdit(visit: Visit): Promise<Shown> {
   return redirect(303, urls.node(at.org.id, at.node.id))
 }
 
+/** A text as a form has sent it; where no letter of it is another, as it was. */
+function asBegun(sent: string, before: string): string {
+  const isDos = hasDosLines(before)
+  const text = withLineEnds(sent, isDos)
+  return text === withLineEnds(before, isDos) ? before : text
+}
+
 /** @throws Refusal bad_request */
 function headIn(text: string): string | null {
   if (text === '') return null
@@ -68,7 +75,7 @@ async function comparedPage(visit: Visit, { start, written }: { start: Source; w
   const theirs = await sourceAt(visit.api, at, at.node.head ?? null)
   if (theirs === undefined) return refused(visit, at, 'Its text is no UTF-8 any more, or too long for a page.')
   const ways = threeWays(start, theirs, written)
-  return editPage(visit, at, { source: theirs, written: ways.both ?? written, ways, status: 409 })
+  return editPage(visit, at, { source: theirs, written: ways.next, ways, status: 409 })
 }
 
 interface Editing {
@@ -85,7 +92,13 @@ function editPage(visit: Visit, at: AtNode, { source, written, problem, ways, st
   const { org, node } = at
   const acts = actsOf(org, source.head)
   const data = {
-    ...{ 'data-node': node.id, 'data-slug': node.slug, 'data-title': source.title, 'data-path': source.textPath },
+    ...{
+      'data-editor': '',
+      'data-node': node.id,
+      'data-slug': node.slug,
+      'data-title': source.title,
+      'data-path': source.textPath,
+    },
     ...{ 'data-lines': hasDosLines(source.text) ? 'dos' : 'unix', 'data-draft': `${person?.id} ${node.id}` },
   }
   return {

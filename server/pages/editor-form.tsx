@@ -24,7 +24,7 @@ interface FormProps {
   readonly back: string
   readonly acts: readonly Act[]
   readonly hidden: Readonly<Record<string, string>>
-  /** What the script knows of it: `data-…`. */
+  /** What the script knows of it: `data-…`; without `data-editor` it stays as it is. */
   readonly data: Readonly<Record<string, string>>
   readonly problem?: string | undefined
   readonly children?: ComponentChildren
@@ -38,7 +38,7 @@ export interface Act {
 export function EditorForm({ written, action, back, acts, hidden, data, problem, children }: FormProps) {
   const { title, text, message } = written
   return (
-    <form class="fields editor" method="post" action={action} data-editor {...data}>
+    <form class="fields editor" method="post" action={action} {...data}>
       {Object.entries(hidden).map(([name, value]) => (
         <input type="hidden" name={name} value={value} />
       ))}

@@ -42,7 +42,7 @@ export interface NewNode extends Edit {
 
 type Changes = Input<'createCommit'>['body']['changes']
 
-/** New names of links that are looked up; letters of a branch that set it apart. */
+/** Names of links that are looked up, the last of a text; letters of a branch that set it apart. */
 const most = { names: 20, letters: 4 } as const
 /** Characters of a title, also of a proposal. */
 export const longestTitle = 500
@@ -85,9 +85,9 @@ export async function proposeEdit(
   }
 }
 
-/** With the connections of its links. @throws node_exists: it was made before */
+/** With the connections of its links. @throws node_exists: it was made before, and changed since */
 export async function createNode(api: Api, org_id: string, { id, parent, from, ...edit }: NewNode): Promise<void> {
-  const targets = await newTargets(api, { org_id, node_id: id }, '', edit.text)
+  const targets = await newTargets(api, { org_id, node_id: id }, edit.text, { ids: new Set(), titles: new Set() })
   const node = {
     ...{ id, title: edit.title, text_content: edit.text },
     ...(parent === undefined ? {} : { parents: [parent] }),
@@ -95,7 +95,10 @@ export async function createNode(api: Api, org_id: string, { id, parent, from, .
     connections: targets.map((target) => ({ target, type: linkType })),
     files: edit.files.map((file) => ({ ...file, encoding: 'base64' as const })),
   }
-  await api.createNodes({ path: { org_id }, body: { nodes: [node] } })
+  await api.createNodes({ path: { org_id }, body: { nodes: [node] } }).catch((error: unknown) => {
+    if (codeOf(error) !== 'node_exists') throw error
+    return completeNode(api, { org_id, node_id: id }, edit, error)
+  })
   // Where main moves by proposals alone, the link is connected when its text is next proposed.
   if (from !== undefined)
     await api
@@ -103,12 +106,20 @@ export async function createNode(api: Api, org_id: string, { id, parent, from, .
       .catch(() => undefined)
 }
 
+/** Of a node that was made although no answer came, what was written after. */
+async function completeNode(api: Api, path: NodePath, edit: Edit, error: unknown): Promise<void> {
+  const { title, text_content: text, head = null, created_at, updated_at } = await api.getNode({ path })
+  if (title === edit.title && text === edit.text) return
+  if (created_at !== updated_at) throw error
+  await saveEdit(api, path, { head, title, text, textPath: 'content.md' }, edit)
+}
+
 /** As an import calls what links of a text make. */
 const linkType = 'links_to'
 
 async function changesOf(api: Api, path: NodePath, source: Source, edit: Edit): Promise<Changes> {
   const { head, title, text, textPath } = source
-  const targets = await newTargets(api, path, text, edit.text)
+  const targets = head === null ? [] : await newTargets(api, path, edit.text, await connectedTo(api, path))
   const put = (at: string, content: string) => ({ action: 'put', path: at, content }) as const
   return [
     // Also where nothing differs: the service says so.
@@ -142,20 +153,26 @@ function asJson(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`
 }
 
-/** The nodes that new links of the text name by their titles, and that the node is not connected to yet. */
-async function newTargets(api: Api, path: NodePath, before: string, after: string): Promise<string[]> {
-  const known = new Set(linkNames(before).map(folded))
-  const names = linkNames(after).filter((name) => !known.has(folded(name)))
-  if (names.length === 0) return []
-  const connected = before === '' ? new Set<string>() : await connectedTo(api, path)
-  const found = await Promise.all(names.slice(0, most.names).map((name) => nodeNamed(api, path.org_id, name)))
-  const ids = found.filter((id) => id !== undefined && id !== path.node_id && !connected.has(id))
-  return [...new Set(ids as string[])] // without undefined, by the filter
+/** What the node is connected to already. */
+interface Connected {
+  readonly ids: ReadonlySet<string>
+  /** Folded. */
+  readonly titles: ReadonlySet<string>
 }
 
-async function connectedTo(api: Api, path: NodePath): Promise<Set<string>> {
+async function connectedTo(api: Api, path: NodePath): Promise<Connected> {
   const { connections } = await api.getNode({ path })
-  return new Set(connections.filter(({ source }) => source === path.node_id).map(({ target }) => target))
+  const own = connections.filter(({ source }) => source === path.node_id)
+  const titles = own.map(({ target_title }) => folded(target_title))
+  return { ids: new Set(own.map(({ target }) => target)), titles: new Set(titles) }
+}
+
+/** The nodes that links of the text name by their titles, and that the node is not connected to yet: what names lead to. */
+async function newTargets(api: Api, path: NodePath, text: string, { ids, titles }: Connected): Promise<string[]> {
+  const names = linkNames(text).filter((name) => !titles.has(folded(name)))
+  const found = await Promise.all(names.slice(-most.names).map((name) => nodeNamed(api, path.org_id, name)))
+  const known = found.filter((id) => id !== undefined && id !== path.node_id && !ids.has(id))
+  return [...new Set(known as string[])] // without undefined, by the filter
 }
 
 /** Undefined where no node, or more than one, has this title. */

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { Refusal } from '../errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { EditorForm, mayWrite, most, problemOf, RefusedPage, type Written, writtenIn } from './editor-form.tsx'
-import { createNode, withLineEnds } from './edits.ts'
+import { createNode, nodeNamed, withLineEnds } from './edits.ts'
 import { type Page, param, redirect, type Shown, type Visit } from './visit.ts'
 
 type Org = AnswerOf<'getOrg'>
@@ -21,7 +21,8 @@ export async function showNew(visit: Visit): Promise<Page> {
   const { org } = place
   if (!mayWrite(org.role)) return refused(visit, org)
   const title = (visit.query.get('title') ?? '').trim().slice(0, most.title)
-  return newPage(visit, place, { id: randomUUID(), written: { title, text: '', message: '' } })
+  const existing = title === '' ? undefined : await nodeNamed(visit.api, org.id, title)
+  return newPage(visit, place, { id: randomUUID(), existing, written: { title, text: '', message: '' } })
 }
 
 export async function takeNew(visit: Visit): Promise<Shown> {
@@ -35,11 +36,8 @@ export async function takeNew(visit: Visit): Promise<Shown> {
   try {
     await createNode(api, org.id, { id, parent: parent?.id, from: from?.id, ...written, files: [] })
   } catch (error) {
-    const isMade = error instanceof Refusal && error.code === 'node_exists'
-    if (!isMade) {
-      const [problem, status] = problemOf(error)
-      return newPage(visit, place, { id, written, problem, status })
-    }
+    const [problem, status] = problemOf(error)
+    return newPage(visit, place, { id, written, problem, status })
   }
   return redirect(303, urls.node(org.id, id))
 }
@@ -61,17 +59,19 @@ async function readPlace(visit: Visit, fields: URLSearchParams): Promise<Place> 
 interface Making {
   readonly id: string
   readonly written: Written
+  /** A node of the same title. */
+  readonly existing?: string | undefined
   readonly problem?: string
   readonly status?: number
 }
 
-function newPage(visit: Visit, place: Place, { id, written, problem, status = 200 }: Making): Page {
+function newPage(visit: Visit, place: Place, { id, written, existing, problem, status = 200 }: Making): Page {
   const { urls, person } = visit
   const { org, parent, from } = place
   const near = parent ?? from
   return {
     // A new id each time, so no browser has it yet.
-    ...{ kind: 'page', status, facts: { place, id, written, problem }, place: { org, crumb: 'New node' } },
+    ...{ kind: 'page', status, facts: { place, id, written, existing, problem }, place: { org, crumb: 'New node' } },
     head: { title: `New node · ${org.name}`, noIndex: true },
     body: () => (
       <main id="main" class="wide editing">
@@ -85,6 +85,12 @@ function newPage(visit: Visit, place: Place, { id, written, problem, status = 20
           )}
         </nav>
         <h1>{parent ? `New node below ${parent.title}` : 'New node'}</h1>
+        {existing && (
+          <p class="notice">
+            A node of this title is there already: <a href={urls.node(org.id, existing)}>{written.title}</a>.
+            {from && ` Edit ${from.title} and save it: its link then leads there.`}
+          </p>
+        )}
         <EditorForm
           {...{ written, problem }}
           acts={[{ name: 'create', label: 'Save' }]}
@@ -92,6 +98,7 @@ function newPage(visit: Visit, place: Place, { id, written, problem, status = 20
           back={near ? urls.node(org.id, near.id) : urls.org(org.id)}
           hidden={{ id, parent: parent?.id ?? '', from: from?.id ?? '' }}
           data={{
+            'data-editor': '',
             'data-node': id,
             'data-draft': `${person?.id} new in ${org.id} ${near?.id ?? ''}`,
             'data-lines': 'unix',

@@ -1,37 +1,29 @@
 /** What a person sees whose text was overtaken: what others wrote since, what they wrote themselves, and where both began. */
 
-import { applyPatch, structuredPatch } from 'diff'
 import { FileDiff } from './diff.tsx'
 import type { Written } from './editor-form.tsx'
 import type { Source } from './edits.ts'
-
-/** Lines that may differ before merging is left to the person. */
-const mostEdits = 2_000
+import { mergeTexts } from './merging.ts'
 
 export interface ThreeWays {
   readonly start: Source
   readonly theirs: Source
   readonly yours: Written
-  /** Both together; undefined where they changed the same lines. */
-  readonly both: Written | undefined
+  /** What goes on in the form. */
+  readonly next: Written
+  /** Whether that has what both wrote. */
+  readonly isMerged: boolean
 }
 
 export function threeWays(start: Source, theirs: Source, yours: Written): ThreeWays {
   const title = yours.title === start.title ? theirs.title : yours.title
-  const text = mergedText(start.text, theirs.text, yours.text)
+  const merged = mergeTexts(start.text, theirs.text, yours.text)
   const isTitleTaken = theirs.title !== start.title && title !== theirs.title
-  const both = text === undefined || isTitleTaken ? undefined : { ...yours, title, text }
-  return { start, theirs, yours, both }
+  const next = { ...yours, title, text: merged ?? yours.text }
+  return { start, theirs, yours, next, isMerged: merged !== undefined && !isTitleTaken }
 }
 
-function mergedText(start: string, theirs: string, yours: string): string | undefined {
-  if (start === theirs || theirs === yours) return yours
-  const patch = structuredPatch('', '', start, yours, '', '', { context: 3, maxEditLength: mostEdits })
-  const merged = patch && applyPatch(theirs, patch, { autoConvertLineEndings: false })
-  return merged === false ? undefined : merged
-}
-
-export function ThreeWaysView({ ways: { start, theirs, yours, both } }: { readonly ways: ThreeWays }) {
+export function ThreeWaysView({ ways: { start, theirs, yours, isMerged } }: { readonly ways: ThreeWays }) {
   const title = (one: string) => (one === start.title ? '' : ` · title: ${one}`)
   const sides = [
     { path: `What others changed${title(theirs.title)}`, before: start.text, after: theirs.text },
@@ -41,9 +33,9 @@ export function ThreeWaysView({ ways: { start, theirs, yours, both } }: { readon
     <section id="ways" class="ways" tabIndex={-1} aria-labelledby="ways-title">
       <h2 id="ways-title">Others have changed it meanwhile</h2>
       <p>
-        {both
+        {isMerged
           ? 'You changed other lines than they did, so the text above now has both. Read it, then save.'
-          : 'You both changed the same place. The text above is yours, letter by letter; take over what they wrote, then save.'}
+          : 'You both changed the same place. What stands above is yours, letter by letter; take over what they wrote, then save.'}
       </p>
       <div class="ways-sides">
         {sides.map((side) => (

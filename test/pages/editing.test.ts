@@ -117,13 +117,19 @@ describe('editing without script', () => {
     const { page, open } = visitor
     const node = await whales()
     await open(editOf(node))
-    await made(ann.patch(`/orgs/${org}/nodes/${node}`, { text_content: text.replace('large', 'vast') }))
+    await made(
+      ann.patch(`/orgs/${org}/nodes/${node}`, {
+        text_content: text.replace('large', 'vast'),
+        title: 'Cetacea',
+      }),
+    )
     await write(text.replace('large', 'huge'))
     await press('Save')
     await page.getByText('You both changed the same place').waitFor()
     expect(await written()).to.equal(text.replace('large', 'huge'))
     await press('Save')
-    await page.getByRole('heading', { name: 'Whales', level: 1 }).waitFor()
+    // A title that they changed alone stays.
+    await page.getByRole('heading', { name: 'Cetacea', level: 1 }).waitFor()
     expect((await read(node)).text_content).to.include('huge')
   })
 
@@ -157,9 +163,13 @@ describe('editing without script', () => {
     await press('Save')
     await page.getByRole('heading', { name: 'Kraken', level: 1 }).waitFor()
     await page.goBack()
+    await write('A very old legend.')
     await press('Save')
     await page.getByRole('heading', { name: 'Kraken', level: 1 }).waitFor()
+    expect(await page.locator('.prose').textContent()).to.equal('A very old legend.\n')
     expect((await made(ann.get(`/orgs/${org}/suggest?q=kraken`))).suggestions).to.have.length(1)
+    await open(`/o/${org}/new?title=kraken`)
+    await page.locator('.notice').getByRole('link', { name: 'kraken' }).waitFor()
     await open(`/o/${org}/n/${node}`)
     expect(await page.locator('.prose a.node').textContent()).to.equal('Kraken')
     await page.getByRole('link', { name: 'New below' }).click()

@@ -134,9 +134,7 @@ export function openEditor(element: HTMLFormElement): void {
     const path = { org_id: org, node_id: form.node }
     const page = `${root}/o/${org}/n/${form.node}`
     if (act === 'create') {
-      await createNode(api, org, { id: form.node, ...form.place(), ...edit }).catch((error: unknown) => {
-        if (!(error instanceof Conflict) || error.code !== 'node_exists') throw error
-      })
+      await createNode(api, org, { id: form.node, ...form.place(), ...edit })
       return page
     }
     const { head } = source

@@ -35,8 +35,8 @@ const markdown = new Language(
 
 const style = HighlightStyle.define([
   { tag: tags.heading, fontWeight: '650' },
-  { tag: tags.heading1, fontSize: '1.3em' },
-  { tag: tags.heading2, fontSize: '1.15em' },
+  { tag: tags.heading1, fontWeight: '650', fontSize: '1.3em' },
+  { tag: tags.heading2, fontWeight: '650', fontSize: '1.15em' },
   { tag: tags.strong, fontWeight: '650' },
   { tag: tags.emphasis, fontStyle: 'italic' },
   { tag: tags.strikethrough, textDecoration: 'line-through' },

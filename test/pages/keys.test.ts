@@ -1,0 +1,79 @@
+/** Keys of pages: none acts inside a field, and the focus is always somewhere. */
+
+import { expect } from 'chai'
+import { made } from '../support/cast.ts'
+import { ann, expectSound, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
+
+describe('keys', () => {
+  useScene()
+  let org: string
+  let node: string
+  let visitor: Visitor
+
+  before(async () => {
+    org = (await made(ann.post('/orgs', { name: 'Atlas' }))).id
+    for (const title of ['Krill', 'Squid', 'Whales'])
+      node = (await made(ann.post(`/orgs/${org}/nodes`, { title, text_content: `Ocean ${title}.` }))).id
+    visitor = await newVisitor()
+    await signIn(visitor)
+  })
+  after(() => visitor.context.close())
+
+  const focused = () => visitor.page.evaluate(() => document.activeElement?.textContent?.trim() ?? '')
+
+  it('walk through the tree from where one is, and through results', async () => {
+    const { page, open } = visitor
+    await open(`/o/${org}/n/${node}`)
+    for (const [key, title] of [
+      ['k', 'Squid'],
+      ['k', 'Krill'],
+      ['k', 'Krill'],
+      ['j', 'Squid'],
+    ] as const) {
+      await page.keyboard.press(key)
+      await page.locator('.tree a:focus', { hasText: title }).waitFor()
+    }
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Squid', level: 1 }).waitFor()
+    await open(`/o/${org}/find?q=ocean`)
+    await page.keyboard.press('j')
+    await page.locator('.results a.t:focus').waitFor()
+  })
+
+  it('follow links: history, and editing', async () => {
+    const { page, open } = visitor
+    await open(`/o/${org}/n/${node}`)
+    await page.keyboard.press('h')
+    await page.waitForURL(/\/history$/)
+    await page.goBack()
+    await page.keyboard.press('e')
+    await page.waitForURL(/\/edit$/)
+  })
+
+  it('type letters in fields, in the editor too', async () => {
+    const { page, open } = visitor
+    await open(`/o/${org}/n/${node}/edit`)
+    await page.locator('.cm-content').click()
+    await page.keyboard.press('Control+End')
+    await page.keyboard.type(' dehn?/')
+    expect(await page.locator('.cm-content').textContent()).to.equal('Ocean Whales. dehn?/')
+    expect(await page.locator('dialog').count()).to.equal(0)
+    // Tab leaves the editor.
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).to.equal('message')
+  })
+
+  it('are listed, and the focus returns from the list', async () => {
+    const { page, open, faults } = visitor
+    await open(`/o/${org}/n/${node}`)
+    await page.getByRole('link', { name: 'Edit', exact: true }).focus()
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    expect(await page.locator('dialog kbd').allTextContents()).to.include.members(['/', 'j', 'k', 'e', 'h', 'd', '?'])
+    await expectSound(page)
+    await page.keyboard.press('Escape')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    expect(await focused()).to.equal('Edit')
+    expect(faults).to.deep.equal([])
+  })
+})
