@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Output } from '../../../spec/client/api.ts'
 import { answer, facts, list, type Section, textPart } from '../answer.ts'
 import { asItem, brief, cleaned } from '../quoted.ts'
-import { ToolRefusal } from '../refusals.ts'
+import { ToolRefusal, told } from '../refusals.ts'
 import { nodePage, type Session, sourceOf } from '../session.ts'
 import { branch, maxChars, nodeId, orgId, tool } from '../tool.ts'
 
@@ -45,6 +45,8 @@ export const readNode = tool({
       `Node ${node_id} of organisation ${org_id}${commit === undefined ? ', without a commit' : ` at commit ${commit}`}.`,
       `Source: ${source}`,
       `Page: ${nodePage(session, org_id, node_id)}`,
+      ...((branch ?? 'main') === 'main' ? [] : ['Title, tags, properties and counts are those of main.']),
+      ...(read.links.truncated ? ['The text has more links than are listed.'] : []),
     ]
     const rest = textPart({ of: 'the text', source, text: shown, from })
     return answer(max_chars, lead, [
@@ -72,54 +74,52 @@ interface Reading {
   readonly entities: Output<'listEntities'> | undefined
 }
 
-/** Everything at one commit: what the branch was when its files were listed. */
-async function reading({ api }: Session, { org_id, node_id, revision, path }: At): Promise<Reading> {
+async function reading(session: Session, { org_id, node_id, revision, path }: At): Promise<Reading> {
+  const { api } = session
   const at = { org_id, node_id }
   const isText = path === text
-  const [node, entities, links] = await Promise.all([
-    api.getNode({ path: at }),
-    revision === 'main' && !isText
-      ? undefined
-      : api.listEntities({ path: { ...at, branch: revision }, query: { limit: 200 } }).catch(absent),
-    isText
-      ? api.listLinks({ path: at, query: { revision } }).catch(absent)
-      : { node_id, links: [], truncated: false, commit_id: undefined },
-  ])
-  // A node without a commit has no branch to list.
-  function absent(error: unknown): undefined {
-    if (revision !== 'main') throw error
-    return undefined
-  }
   const noLinks = { node_id, links: [], truncated: false }
+  /** A node without a commit has no main to list. */
+  const unlessEmpty = <T>(asked: Promise<T>): Promise<T | undefined> =>
+    asked.catch((error: unknown) => {
+      if (revision !== 'main' || told(session, error).status !== 404) throw error
+      return undefined
+    })
+  const [node, entities, links = noLinks] = await Promise.all([
+    api.getNode({ path: at }),
+    unlessEmpty(api.listEntities({ path: { ...at, branch: revision }, query: { limit: 200 } })),
+    isText ? unlessEmpty(api.listLinks({ path: at, query: { revision } })) : noLinks,
+  ])
   if (isText && revision === 'main') {
-    const shown = cleaned(node.text_content)
-    return { node, commit: node.head, shown, isText, links: links ?? noLinks, entities }
+    return { node, commit: node.head, shown: cleaned(node.text_content), isText, links, entities }
   }
-  const has = !isText || entities?.entities.some(({ entity_key }) => entity_key === text) === true
-  const file = has ? await api.getFile({ path: { ...at, branch: revision, path } }) : undefined
+  const file = await api.getFile({ path: { ...at, branch: revision, path } }).catch((error: unknown) => {
+    if (!isText || told(session, error).code !== 'file_not_found') throw error
+    return undefined
+  })
   if (file?.encoding === 'base64')
     throw new ToolRefusal(422, 'not_a_text', `The file has ${file.size} bytes and is no text in UTF-8`)
-  const shown = cleaned(file?.content ?? '')
-  return { node, commit: file?.commit_id ?? entities?.commit_id, shown, isText, links: links ?? noLinks, entities }
+  const commit = file?.commit_id ?? entities?.commit_id
+  return { node, commit, shown: cleaned(file?.content ?? ''), isText, links, entities }
 }
 
 function before({ node, shown, isText, links: found }: Reading, chars: number): Section[] {
   const { title, tags, properties, created_at, updated_at, num_parents, num_children, num_connections } = node
-  const known = JSON.stringify(properties)
+  const said = JSON.stringify(properties)
   const counts = { parents: num_parents, children: num_children, connections: num_connections }
   const times = { created_at, updated_at }
-  const whole = known.length > propertiesChars ? 'many: read the path node.json' : properties
-  const told = facts('node', [
+  const whole = said.length > propertiesChars ? 'many: read the path node.json' : properties
+  const known = facts('node', [
     asItem({ title: brief(title, shownTitle), tags, properties: whole, ...times, ...counts }),
     asItem({ title: brief(title, shownTitle), tags: `${tags.length}: read the path node.json`, ...times, ...counts }),
     asItem({ title: brief(title, briefTitle), ...counts }),
   ])
-  if (!isText) return [told]
+  if (!isText) return [known]
   const headings = shown.length > chars / 2 ? headingsOf(shown) : []
   const items = found.links.slice(0, links).map(linkItem)
   const more = 'the text has them'
   return [
-    told,
+    known,
     ...(headings.length === 0
       ? []
       : [list({ of: 'headings', items: headings, share: listShare, rest: () => 'they stand in the text' })]),
