@@ -136,6 +136,16 @@ describe('/mcp refuses', () => {
         expect(await branches()).to.equal(1)
       })
 
+      it('to propose again what a person has closed', async () => {
+        const other = await makeNode({ org: org_id, owner: ann })
+        const changes = [{ path: 'content.md', content: 'Whales are fish.\n' }]
+        const input = { org_id, node_id: other, title: 'Fish', changes }
+        await model.ask('propose_change', input)
+        await made(ann.patch(`/orgs/${org_id}/nodes/${other}/pull-requests/1`, { status: 'closed' }))
+        const closed = await model.refused('propose_change', input)
+        expect(closed).to.match(/^409 closed: Proposal 1 says the same, and was closed: \S+\/proposals\/1$/)
+      })
+
       it('what is not there', async () => {
         const nobodys = '00000000-0000-4000-8000-000000000000'
         expect(await model.refused('read_node', { org_id, node_id: nobodys })).to.match(/^404 node_not_found: /)

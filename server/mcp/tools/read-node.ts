@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { Output } from '../../../spec/client/api.ts'
 import { answer, facts, list, type Section, textPart } from '../answer.ts'
-import { asItem, brief, cleaned } from '../quoted.ts'
+import { asItem, brief } from '../quoted.ts'
 import { ToolRefusal, told } from '../refusals.ts'
 import { nodePage, type Session, sourceOf } from '../session.ts'
 import { branch, maxChars, nodeId, orgId, tool } from '../tool.ts'
@@ -11,6 +11,8 @@ import { branch, maxChars, nodeId, orgId, tool } from '../tool.ts'
 const text = 'content.md'
 const links = 60
 const files = 50
+/** Of a text: where headings are looked for. */
+const headedChars = 1_048_576
 const shownTitle = 500
 const briefTitle = 100
 const shownTarget = 300
@@ -37,9 +39,9 @@ export const readNode = tool({
   }),
   run: async (session, { org_id, node_id, branch, path, from, max_chars }) => {
     const read = await reading(session, { org_id, node_id, revision: branch ?? 'main', path: path ?? text })
-    const { shown, commit } = read
-    if (from > 0 && from >= shown.length)
-      throw new ToolRefusal(422, 'invalid', `from: the text has ${shown.length} characters`)
+    const { content, commit } = read
+    if (from > 0 && from >= content.length)
+      throw new ToolRefusal(422, 'invalid', `from: the text has ${content.length} characters`)
     const source = sourceOf(org_id, node_id, commit)
     const lead = [
       `Node ${node_id} of organisation ${org_id}${commit === undefined ? ', without a commit' : ` at commit ${commit}`}.`,
@@ -48,14 +50,17 @@ export const readNode = tool({
       ...((branch ?? 'main') === 'main' ? [] : ['Title, tags, properties and counts are those of main.']),
       ...(read.links.truncated ? ['The text has more links than are listed.'] : []),
     ]
-    const rest = textPart({ of: 'the text', source, text: shown, from })
+    const rest = textPart({ of: 'the text', source, text: content, from })
     return answer(max_chars, lead, [
       ...(from === 0 ? before(read, max_chars) : []),
-      ...(shown === '' ? [] : [rest]),
+      ...(content === '' ? [] : [rest]),
       ...(from === 0 && path === undefined ? filesOf(read) : []),
     ])
   },
 })
+
+type Entities = Output<'listEntities'>
+type Links = Output<'listLinks'>
 
 interface At {
   readonly org_id: string
@@ -67,31 +72,41 @@ interface At {
 interface Reading {
   readonly node: Output<'getNode'>
   readonly commit: string | undefined
-  /** The file as it is shown. */
-  readonly shown: string
+  /** The file, as it is. */
+  readonly content: string
   readonly isText: boolean
-  readonly links: Output<'listLinks'>
-  readonly entities: Output<'listEntities'> | undefined
+  readonly links: Links
+  readonly entities: Entities | undefined
 }
 
 async function reading(session: Session, { org_id, node_id, revision, path }: At): Promise<Reading> {
   const { api } = session
   const at = { org_id, node_id }
   const isText = path === text
-  const noLinks = { node_id, links: [], truncated: false }
-  /** A node without a commit has no main to list. */
-  const unlessEmpty = <T>(asked: Promise<T>): Promise<T | undefined> =>
+  const noLinks: Links = { node_id, links: [], truncated: false }
+  /** What to read in place of what is refused so: a node without a commit has no main to list. */
+  const unless = <T>(asked: Promise<T>, status: number, other: T): Promise<T> =>
     asked.catch((error: unknown) => {
-      if (revision !== 'main' || told(session, error).status !== 404) throw error
-      return undefined
+      if (told(session, error).status !== status || (status === 404 && revision !== 'main')) throw error
+      return other
     })
-  const [node, entities, links = noLinks] = await Promise.all([
+  const [node, entities, found] = await Promise.all([
     api.getNode({ path: at }),
-    unlessEmpty(api.listEntities({ path: { ...at, branch: revision }, query: { limit: 200 } })),
-    isText ? unlessEmpty(api.listLinks({ path: at, query: { revision } })) : noLinks,
+    unless<Entities | undefined>(
+      api.listEntities({ path: { ...at, branch: revision }, query: { limit: 200 } }),
+      404,
+      undefined,
+    ),
+    isText
+      ? unless(
+          unless(api.listLinks({ path: at, query: { revision } }), 413, { ...noLinks, truncated: true }),
+          404,
+          noLinks,
+        )
+      : noLinks,
   ])
   if (isText && revision === 'main') {
-    return { node, commit: node.head, shown: cleaned(node.text_content), isText, links, entities }
+    return { node, commit: node.head, content: node.text_content, isText, links: found, entities }
   }
   const file = await api.getFile({ path: { ...at, branch: revision, path } }).catch((error: unknown) => {
     if (!isText || told(session, error).code !== 'file_not_found') throw error
@@ -100,10 +115,10 @@ async function reading(session: Session, { org_id, node_id, revision, path }: At
   if (file?.encoding === 'base64')
     throw new ToolRefusal(422, 'not_a_text', `The file has ${file.size} bytes and is no text in UTF-8`)
   const commit = file?.commit_id ?? entities?.commit_id
-  return { node, commit, shown: cleaned(file?.content ?? ''), isText, links, entities }
+  return { node, commit, content: file?.content ?? '', isText, links: found, entities }
 }
 
-function before({ node, shown, isText, links: found }: Reading, chars: number): Section[] {
+function before({ node, content, isText, links: found }: Reading, chars: number): Section[] {
   const { title, tags, properties, created_at, updated_at, num_parents, num_children, num_connections } = node
   const said = JSON.stringify(properties)
   const counts = { parents: num_parents, children: num_children, connections: num_connections }
@@ -115,7 +130,7 @@ function before({ node, shown, isText, links: found }: Reading, chars: number): 
     asItem({ title: brief(title, briefTitle), ...counts }),
   ])
   if (!isText) return [known]
-  const headings = shown.length > chars / 2 ? headingsOf(shown) : []
+  const headings = content.length > chars / 2 ? headingsOf(content.slice(0, headedChars)) : []
   const items = found.links.slice(0, links).map(linkItem)
   const more = 'the text has them'
   return [
@@ -140,11 +155,11 @@ function linkItem({ line, text, target, kind, node, file, reason }: Output<'list
 }
 
 /** ATX headings outside of code, with where they stand in the text. */
-function headingsOf(shown: string): string[] {
+function headingsOf(text: string): string[] {
   const items: string[] = []
   let fence: string | undefined
   let from = 0
-  for (const line of shown.split('\n')) {
+  for (const line of text.split('\n')) {
     const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1]
     if (mark !== undefined && (fence === undefined || mark.startsWith(fence)))
       fence = fence === undefined ? mark : undefined
