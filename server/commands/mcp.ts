@@ -9,7 +9,7 @@ export interface McpOptions {
   readonly tokenFile?: string
 }
 
-/** Until the client goes, or the signal. Returns the exit code. @throws UsageError */
+/** Until the client goes. Returns the exit code. @throws UsageError; the reason of the signal */
 export async function serveModels(signal: AbortSignal, options: McpOptions): Promise<number> {
   const { url, token } = await connectionOf(options)
   // The service and the other commands do without the library.

@@ -1,6 +1,6 @@
 /** Answers of bounded length, which say what they have left out. */
 
-import { newMarks } from './quoted.ts'
+import { cleaned, endWithin, newMarks } from './quoted.ts'
 
 /** What a section can show in so many characters, and what it says of the rest. */
 interface Fitted {
@@ -49,6 +49,9 @@ export function answer(chars: number, lead: readonly string[], sections: readonl
   return left.length === 0 ? text : `${text}\nLeft out: ${left.join(' ')}`
 }
 
+/** How much of a text is looked at for one part of it: what cannot be seen takes no room. */
+const nearChars = 262_144
+
 /** Of an answer: what is told about a text before the text. */
 const factsShare = 0.4
 const textLeast = 0.35
@@ -88,7 +91,6 @@ export function list({ of, items, total = items.length, offset = 0, rest, share 
 interface TextOf {
   readonly of: string
   readonly source?: string
-  /** As `cleaned` shows it. */
   readonly text: string
   /** Characters before the part that is asked for. */
   readonly from: number
@@ -97,23 +99,15 @@ interface TextOf {
 /** A part of a text, which ends with a paragraph, a line or a word if it can. */
 export function textPart({ of, source, text, from }: TextOf): Section {
   const fit = (chars: number): Fitted => {
-    const asked = text.slice(from)
-    if (asked.length <= chars) return { shown: asked }
-    const shown = asked.slice(0, endIn(asked, chars))
-    const next = from + shown.length
+    const whole = text.slice(from, from + nearChars)
+    const near = from + whole.length < text.length ? whole.replace(/[\uD800-\uDBFF]$/, '') : whole
+    const end = endWithin(near, chars)
+    const shown = cleaned(near.slice(0, end))
+    const next = from + end
+    if (next === text.length) return { shown }
     return { shown, leftOut: `${text.length - next} of ${text.length} characters of ${of}; ask with from: ${next}.` }
   }
   return { marks: { of, source }, least: textLeast, fit }
-}
-
-/** Where a part of at most `chars` characters ends: in the second half of them, if there is a place to end. */
-function endIn(text: string, chars: number): number {
-  const part = text.slice(0, chars)
-  for (const end of ['\n\n', '\n', ' ']) {
-    const at = part.lastIndexOf(end)
-    if (at > chars / 2) return at + end.length
-  }
-  return /[\uD800-\uDBFF]$/.test(part) ? chars - 1 : chars
 }
 
 /** Facts on one line: the first of these that there is room for. */

@@ -32,9 +32,7 @@ const controls = /[^\P{Cc}\t\n\r]/gu
 
 /** The text as it is shown: long runs of what cannot be seen give way to their number. */
 export function cleaned(text: string): string {
-  return wellFormed(text)
-    .replace(hiddenRun, (run) => `[${[...run].length} invisible characters]`)
-    .replace(controls, '\uFFFD')
+  return wellFormed(text).replace(hiddenRun, named).replace(controls, '\uFFFD')
 }
 
 /** A fact on one line: no text in it can end the line or look like another field. */
@@ -50,4 +48,30 @@ export function brief(text: string, chars: number): string {
 /** Without halves of characters, which JSON in UTF-8 cannot carry. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\uFFFD')
+}
+
+/** Where a part of the text ends that `cleaned` shows in at most `chars` characters; at a paragraph, a line or a word if it can. */
+export function endWithin(text: string, chars: number): number {
+  let [at, shown] = [0, 0]
+  for (const { 0: run, index } of text.matchAll(hiddenRun)) {
+    const most = shown + index - at + named(run).length
+    if (most > chars) break
+    shown = most
+    at = index + run.length
+  }
+  const end = Math.min(text.length, at + chars - shown)
+  if (end === text.length) return end
+  const part = text.slice(at, end)
+  for (const last of ['\n\n', '\n', ' ']) {
+    const found = part.lastIndexOf(last)
+    if (found > chars / 2) return at + found + last.length
+  }
+  return /[\uD800-\uDBFF]$/.test(part) ? end - 1 : end
+}
+
+/** Counts characters, not the units of UTF-16. */
+function named(run: string): string {
+  let count = 0
+  for (let at = 0; at < run.length; at++) if ((run.charCodeAt(at) & 0xfc00) !== 0xdc00) count++
+  return `[${count} invisible characters]`
 }

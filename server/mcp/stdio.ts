@@ -15,7 +15,7 @@ interface Options {
 /** No organisation has it. */
 const nobodys = '00000000-0000-0000-0000-000000000000'
 
-/** Until standard input ends, or the signal. What is wrong with the library goes to `onError`. */
+/** Until standard input ends. @throws the reason of the signal. What is wrong with the library goes to `onError`. */
 export async function serveOnStdio({ url, token, signal }: Options, onError: (error: Error) => void): Promise<void> {
   const api = grove({ url, token, signal })
   let canWrite: Promise<boolean> | undefined
@@ -36,6 +36,7 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
   )
   await ended
   await connection.close()
+  signal.throwIfAborted()
 }
 
 /** Asks for a change that cannot happen: whether a token writes is judged first. */

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { ann, connectHttp, factsIn, grove, type Model, parted, tokenOf, useScene } from './scene.ts'
+import { ann, connectHttp, factsIn, type Model, parted, tokenOf, useScene } from './scene.ts'
 
 /** In everything that a stranger writes. */
 const evil = 'EVIL'
@@ -127,15 +127,22 @@ describe('hostile text', () => {
 
   it('of a megabyte that cannot be seen takes a line', async () => {
     const hidden = '\u200B\u2060\u{E0041}\uFEFF\u00AD'.repeat(200_000)
-    const text_content = `Before.${hidden}After. \u{1F3F4}\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}\n`
-    const long = await made(ann.post(`/orgs/${org_id}/nodes`, { title: `x${'\u200B'.repeat(400)}y`, text_content }))
+    const end = 'After. \u{1F3F4}\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}\n'
+    const node = { title: `x${'\u200B'.repeat(400)}y`, text_content: `Before.${hidden}${end}` }
+    const long = await made(ann.post(`/orgs/${org_id}/nodes`, node))
     const answer = await model.ask('read_node', { org_id, node_id: long.id })
-    const { parts } = parted(answer)
-    expect(parts['the text']).to.equal(
-      'Before.[1000000 invisible characters]After. \u{1F3F4}\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}\n',
-    )
+    let shown = ''
+    for (let from = 0, part = answer; ; part = await model.ask('read_node', { org_id, node_id: long.id, from })) {
+      expect(part.length).to.be.below(2_000)
+      shown += parted(part).parts['the text']
+      const next = /ask with from: (\d+)/.exec(part)?.[1]
+      if (next === undefined) break
+      from = Number(next)
+    }
+    expect(shown).to.match(/^Before\.(\[\d+ invisible characters\]){5}After\. /)
+    expect(shown.endsWith(end)).to.equal(true)
+    const counted = [...shown.matchAll(/\[(\d+) /g)].reduce((sum, [, count]) => sum + Number(count), 0)
+    expect(counted).to.be.within(1_000_000, 1_000_004)
     expect(factsIn(answer, 'node')[0].title).to.equal('x[400 invisible characters]y')
-    expect(answer.length).to.be.below(2_000)
-    expect((await fetch(`${grove.url}/health`)).status).to.be.below(500)
   })
 })

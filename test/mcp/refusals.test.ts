@@ -2,14 +2,20 @@
 
 import { expect } from 'chai'
 import { made, makeNode } from '../support/cast.ts'
+import { startGroveCommand } from '../support/command.ts'
 import { signUp } from '../support/grove.ts'
 import { ann, connectHttp, connectStdio, grove, type Model, tokenOf, useScene } from './scene.ts'
+
+/** `grove mcp` with nothing on standard input. */
+function groveWith(environment: Record<string, string>) {
+  return startGroveCommand(grove.dataDir, ['mcp'], { GROVE_URL: '', GROVE_TOKEN: '', ...environment }).finished
+}
 
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
 const accept = { accept: 'application/json, text/event-stream' }
 
 describe('/mcp refuses', () => {
-  useScene({ metricsToken: 'secret', logLevel: 'info' })
+  useScene({ metricsToken: 'secret', logLevel: 'info', rateLimit: true })
 
   async function post(body: unknown, headers: Record<string, string> = {}, method = 'POST') {
     const sent = typeof body === 'string' ? body : JSON.stringify(body)
@@ -66,6 +72,19 @@ describe('/mcp refuses', () => {
       expect((await post({ ...ping, method: 'subscriptions/listen' }, mine)).text).to.include('-32601')
     })
 
+    it('more requests than a person may send, counting one a call, whatever it asks', async () => {
+      const left = async (body: object) => {
+        const headers = { 'content-type': 'application/json', ...accept, ...bearer(token) }
+        const answer = await fetch(`${grove.url}/mcp`, { method: 'POST', headers, body: JSON.stringify(body) })
+        await answer.text()
+        return Number(/r=(\d+)/.exec(answer.headers.get('ratelimit') ?? '')?.[1])
+      }
+      const node_id = await makeNode({ org: ann.org, owner: ann })
+      const params = { name: 'read_node', arguments: { org_id: ann.org, node_id } }
+      const before = await left(ping)
+      expect(await left({ ...ping, method: 'tools/call', params })).to.equal(before - 1)
+    })
+
     it('tools that are not there, or not for the token, as if they were not there', async () => {
       const reader = await connectHttp(token)
       const gone = await reader.client.callTool({ name: 'delete_node', arguments: {} }).catch(String)
@@ -117,6 +136,16 @@ describe('/mcp refuses', () => {
         expect(await branches()).to.equal(1)
       })
 
+      it('to propose again what a person has closed', async () => {
+        const other = await makeNode({ org: org_id, owner: ann })
+        const changes = [{ path: 'content.md', content: 'Whales are fish.\n' }]
+        const input = { org_id, node_id: other, title: 'Fish', changes }
+        await model.ask('propose_change', input)
+        await made(ann.patch(`/orgs/${org_id}/nodes/${other}/pull-requests/1`, { status: 'closed' }))
+        const closed = await model.refused('propose_change', input)
+        expect(closed).to.match(/^409 closed: Proposal 1 says the same, and was closed: \S+\/proposals\/1$/)
+      })
+
       it('what is not there', async () => {
         const nobodys = '00000000-0000-4000-8000-000000000000'
         expect(await model.refused('read_node', { org_id, node_id: nobodys })).to.match(/^404 node_not_found: /)
@@ -166,6 +195,24 @@ describe('/mcp refuses', () => {
         expect(await bound.refused('list_organisations', {})).to.match(/^403 token_scope: /)
       })
     })
+
+  describe('`grove mcp`', () => {
+    it('without an address or a token, or with one that is bad', async () => {
+      const none = await groveWith({})
+      expect(none).to.include({ code: 2, stdout: '' })
+      expect(none.stderr).to.include('GROVE_URL')
+      expect(await groveWith({ GROVE_URL: grove.url })).to.include({ code: 2, stdout: '' })
+      const open = await groveWith({ GROVE_URL: 'http://grove.example.org', GROVE_TOKEN: 'grv_x' })
+      expect(open.code).to.equal(2)
+      expect(open.stderr).to.include('https is needed')
+      expect(
+        await connectStdio('grv_bad').then(
+          () => 'connected',
+          () => 'refused',
+        ),
+      ).to.equal('refused')
+    })
+  })
 
   describe('and says so', () => {
     it('in the log, by the names of tools', () => {

@@ -28,6 +28,7 @@ const operations: readonly [OperationId, ...OperationId[]] = [
   'createBranch',
   'createCommit',
   'openPull',
+  'listPulls',
   'getPull',
   'deleteBranch',
 ]
@@ -109,6 +110,7 @@ async function propose(session: Session, proposal: Proposal): Promise<string> {
   const isNew = await unless(session, 'branch_exists', () =>
     api.createBranch({ path: at, body: { name, from: head } }),
   ).then((made) => made !== undefined)
+  if (!isNew) await requireNotClosed(session, proposal, name)
   try {
     const message = description === '' ? title : `${title}\n\n${description}`
     const commit = () =>
@@ -122,6 +124,15 @@ async function propose(session: Session, proposal: Proposal): Promise<string> {
       await api.deleteBranch({ path: { ...at, branch: name } }).catch((failure: unknown) => session.ends(failure))
     throw error
   }
+}
+
+/** @throws ToolRefusal: a person has closed it */
+async function requireNotClosed(session: Session, { org_id, node_id }: Proposal, name: string): Promise<void> {
+  const closed = await session.api.listPulls({ path: { org_id, node_id }, query: { status: 'closed', limit: 200 } })
+  const number = closed.pull_requests.find(({ source_branch }) => source_branch === name)?.number
+  if (number === undefined) return
+  const page = proposalPage(session, org_id, node_id, number)
+  throw new ToolRefusal(409, 'closed', `Proposal ${number} says the same, and was closed: ${page}`)
 }
 
 async function open(

@@ -3,14 +3,16 @@
 import { z } from 'zod'
 import type { Output } from '../../../spec/client/api.ts'
 import { answer, facts, list, type Section, textPart } from '../answer.ts'
-import { asItem, brief, cleaned } from '../quoted.ts'
-import { ToolRefusal } from '../refusals.ts'
+import { asItem, brief } from '../quoted.ts'
+import { ToolRefusal, told } from '../refusals.ts'
 import { nodePage, type Session, sourceOf } from '../session.ts'
 import { branch, maxChars, nodeId, orgId, tool } from '../tool.ts'
 
 const text = 'content.md'
 const links = 60
 const files = 50
+/** Of a text: where headings are looked for. */
+const headedChars = 1_048_576
 const shownTitle = 500
 const briefTitle = 100
 const shownTarget = 300
@@ -37,23 +39,28 @@ export const readNode = tool({
   }),
   run: async (session, { org_id, node_id, branch, path, from, max_chars }) => {
     const read = await reading(session, { org_id, node_id, revision: branch ?? 'main', path: path ?? text })
-    const { shown, commit } = read
-    if (from > 0 && from >= shown.length)
-      throw new ToolRefusal(422, 'invalid', `from: the text has ${shown.length} characters`)
+    const { content, commit } = read
+    if (from > 0 && from >= content.length)
+      throw new ToolRefusal(422, 'invalid', `from: the text has ${content.length} characters`)
     const source = sourceOf(org_id, node_id, commit)
     const lead = [
       `Node ${node_id} of organisation ${org_id}${commit === undefined ? ', without a commit' : ` at commit ${commit}`}.`,
       `Source: ${source}`,
       `Page: ${nodePage(session, org_id, node_id)}`,
+      ...((branch ?? 'main') === 'main' ? [] : ['Title, tags, properties and counts are those of main.']),
+      ...(read.links.truncated ? ['The text has more links than are listed.'] : []),
     ]
-    const rest = textPart({ of: 'the text', source, text: shown, from })
+    const rest = textPart({ of: 'the text', source, text: content, from })
     return answer(max_chars, lead, [
       ...(from === 0 ? before(read, max_chars) : []),
-      ...(shown === '' ? [] : [rest]),
+      ...(content === '' ? [] : [rest]),
       ...(from === 0 && path === undefined ? filesOf(read) : []),
     ])
   },
 })
+
+type Entities = Output<'listEntities'>
+type Links = Output<'listLinks'>
 
 interface At {
   readonly org_id: string
@@ -65,61 +72,69 @@ interface At {
 interface Reading {
   readonly node: Output<'getNode'>
   readonly commit: string | undefined
-  /** The file as it is shown. */
-  readonly shown: string
+  /** The file, as it is. */
+  readonly content: string
   readonly isText: boolean
-  readonly links: Output<'listLinks'>
-  readonly entities: Output<'listEntities'> | undefined
+  readonly links: Links
+  readonly entities: Entities | undefined
 }
 
-/** Everything at one commit: what the branch was when its files were listed. */
-async function reading({ api }: Session, { org_id, node_id, revision, path }: At): Promise<Reading> {
+async function reading(session: Session, { org_id, node_id, revision, path }: At): Promise<Reading> {
+  const { api } = session
   const at = { org_id, node_id }
   const isText = path === text
-  const [node, entities, links] = await Promise.all([
+  const noLinks: Links = { node_id, links: [], truncated: false }
+  /** What to read in place of what is refused so: a node without a commit has no main to list. */
+  const unless = <T>(asked: Promise<T>, status: number, other: T): Promise<T> =>
+    asked.catch((error: unknown) => {
+      if (told(session, error).status !== status || (status === 404 && revision !== 'main')) throw error
+      return other
+    })
+  const [node, entities, found] = await Promise.all([
     api.getNode({ path: at }),
-    revision === 'main' && !isText
-      ? undefined
-      : api.listEntities({ path: { ...at, branch: revision }, query: { limit: 200 } }).catch(absent),
+    unless<Entities | undefined>(
+      api.listEntities({ path: { ...at, branch: revision }, query: { limit: 200 } }),
+      404,
+      undefined,
+    ),
     isText
-      ? api.listLinks({ path: at, query: { revision } }).catch(absent)
-      : { node_id, links: [], truncated: false, commit_id: undefined },
+      ? unless(
+          unless(api.listLinks({ path: at, query: { revision } }), 413, { ...noLinks, truncated: true }),
+          404,
+          noLinks,
+        )
+      : noLinks,
   ])
-  // A node without a commit has no branch to list.
-  function absent(error: unknown): undefined {
-    if (revision !== 'main') throw error
-    return undefined
-  }
-  const noLinks = { node_id, links: [], truncated: false }
   if (isText && revision === 'main') {
-    const shown = cleaned(node.text_content)
-    return { node, commit: node.head, shown, isText, links: links ?? noLinks, entities }
+    return { node, commit: node.head, content: node.text_content, isText, links: found, entities }
   }
-  const has = !isText || entities?.entities.some(({ entity_key }) => entity_key === text) === true
-  const file = has ? await api.getFile({ path: { ...at, branch: revision, path } }) : undefined
+  const file = await api.getFile({ path: { ...at, branch: revision, path } }).catch((error: unknown) => {
+    if (!isText || told(session, error).code !== 'file_not_found') throw error
+    return undefined
+  })
   if (file?.encoding === 'base64')
     throw new ToolRefusal(422, 'not_a_text', `The file has ${file.size} bytes and is no text in UTF-8`)
-  const shown = cleaned(file?.content ?? '')
-  return { node, commit: file?.commit_id ?? entities?.commit_id, shown, isText, links: links ?? noLinks, entities }
+  const commit = file?.commit_id ?? entities?.commit_id
+  return { node, commit, content: file?.content ?? '', isText, links: found, entities }
 }
 
-function before({ node, shown, isText, links: found }: Reading, chars: number): Section[] {
+function before({ node, content, isText, links: found }: Reading, chars: number): Section[] {
   const { title, tags, properties, created_at, updated_at, num_parents, num_children, num_connections } = node
-  const known = JSON.stringify(properties)
+  const said = JSON.stringify(properties)
   const counts = { parents: num_parents, children: num_children, connections: num_connections }
   const times = { created_at, updated_at }
-  const whole = known.length > propertiesChars ? 'many: read the path node.json' : properties
-  const told = facts('node', [
+  const whole = said.length > propertiesChars ? 'many: read the path node.json' : properties
+  const known = facts('node', [
     asItem({ title: brief(title, shownTitle), tags, properties: whole, ...times, ...counts }),
     asItem({ title: brief(title, shownTitle), tags: `${tags.length}: read the path node.json`, ...times, ...counts }),
     asItem({ title: brief(title, briefTitle), ...counts }),
   ])
-  if (!isText) return [told]
-  const headings = shown.length > chars / 2 ? headingsOf(shown) : []
+  if (!isText) return [known]
+  const headings = content.length > chars / 2 ? headingsOf(content.slice(0, headedChars)) : []
   const items = found.links.slice(0, links).map(linkItem)
   const more = 'the text has them'
   return [
-    told,
+    known,
     ...(headings.length === 0
       ? []
       : [list({ of: 'headings', items: headings, share: listShare, rest: () => 'they stand in the text' })]),
@@ -140,11 +155,11 @@ function linkItem({ line, text, target, kind, node, file, reason }: Output<'list
 }
 
 /** ATX headings outside of code, with where they stand in the text. */
-function headingsOf(shown: string): string[] {
+function headingsOf(text: string): string[] {
   const items: string[] = []
   let fence: string | undefined
   let from = 0
-  for (const line of shown.split('\n')) {
+  for (const line of text.split('\n')) {
     const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1]
     if (mark !== undefined && (fence === undefined || mark.startsWith(fence)))
       fence = fence === undefined ? mark : undefined
