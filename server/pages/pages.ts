@@ -15,6 +15,7 @@ import { showBlame } from './blame.tsx'
 import { isFromPage, isNavigation } from './door.ts'
 import { showFeed, showRobots, showSitemap } from './feeds.ts'
 import { showFind } from './find.tsx'
+import { showGraph } from './graph.tsx'
 import { showCommit, showHistory } from './history.tsx'
 import { showHome } from './home.tsx'
 import { type Answering, type Credential, inProcess } from './in-process.ts'
@@ -46,6 +47,7 @@ const routes: readonly Route[] = [
   { at: '/robots.txt', show: showRobots },
   { at: '/o/:org', show: showOrg },
   { at: '/o/:org/find', show: showFind },
+  { at: '/o/:org/graph', show: showGraph },
   { at: '/o/:org/changes.atom', show: showFeed },
   { at: '/o/:org/sitemap.xml', show: showSitemap },
   { at: '/o/:org/n/:node', show: showNode },

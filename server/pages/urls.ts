@@ -29,6 +29,10 @@ export class Urls {
   readonly reset = () => `${this.root}/reset`
   readonly org = (org: string) => `${this.root}/o/${segment(org)}`
   readonly find = (org: string) => `${this.org(org)}/find`
+  readonly graph = (org: string, query: Readonly<Record<string, string>> = {}) => {
+    const asked = new URLSearchParams(query).toString()
+    return `${this.org(org)}/graph${asked === '' ? '' : `?${asked}`}`
+  }
   readonly feed = (org: string) => `${this.org(org)}/changes.atom`
   readonly sitemap = (org: string) => `${this.org(org)}/sitemap.xml`
   readonly node = (org: string, node: string, slug?: string) =>

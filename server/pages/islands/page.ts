@@ -7,3 +7,6 @@ listenForKeys()
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-search]')) {
   form.addEventListener('focusin', () => import('./search.ts').then(({ suggestIn }) => suggestIn(form)), { once: true })
 }
+
+const map = document.querySelector<HTMLElement>('[data-map]')
+if (map) void import('./map.ts').then(({ showMap }) => showMap(map))
