@@ -5,7 +5,9 @@ import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { GraphMap, MapArea } from '../../server/domain/graph/map-drawing.ts'
+import type { GraphEdgeRow } from '../../index/graph/graph-rows.ts'
+import { drawMap, type GraphMap, type MapArea, type MapPart } from '../../server/domain/graph/map-drawing.ts'
+import { layOut } from '../../server/domain/graph/map-layout.ts'
 import { client, newDataDir, type PersonClient, signUp, spawnGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { ann, anybody, atlas, grove, make, useScene } from './scene.ts'
@@ -125,6 +127,30 @@ describe('the map', () => {
     expect((await ann.get(`${path}?under=x`)).status).to.be.oneOf([404, 422])
   })
 
+  it('of more than 20,000 nodes has titles in its parts alone, and of its areas the 1,000 largest', () => {
+    const count = 20_001
+    const nodes = Array.from({ length: count }, (_, n) => ({ ...emptyNode, id: `n${n}`, title: `Node ${n}` }))
+    // 1,500 areas of 2 below the first node, one of 100, and the others.
+    const parentOf = (n: number) => (n <= 1_500 ? 0 : n <= 3_000 ? n - 1_500 : n <= 3_099 ? 1 : 0)
+    const edges = nodes.slice(1).map(({ id }, at): GraphEdgeRow => {
+      const parent = `n${parentOf(at + 1)}`
+      return [id, 'parent_child', parent, parent, id, '', '']
+    })
+    const org = { id: 'o', name: '', published: 1, epoch: 'e', version: 1, graph_version: 1 }
+    const rows = { org, nodes, edges }
+    const places = layOut(nodes, edges)
+    const draw = (part: MapPart): GraphMap => JSON.parse([...(drawMap(rows, places, part) ?? [])].join(''))
+    const whole = draw({ columns: true })
+    expect([whole.ids.length, whole.titles.length, whole.areas.length]).to.deep.equal([count, 0, 1_000])
+    expect(whole.areas.slice(0, 2).map(({ node_id, nodes: held }) => [node_id, held])).to.deep.equal([
+      ['n0', count],
+      ['n1', 101],
+    ])
+    const part = draw({ columns: true, under: 'n1' })
+    expect([part.ids[0], part.titles[0], part.titles.length]).to.deep.equal(['n1', 'Node 1', 101])
+    expect(draw({ columns: false }).areas.length).to.equal(100)
+  })
+
   describe('is read by', () => {
     let ben: PersonClient
     before(async () => {
@@ -149,6 +175,8 @@ describe('the map', () => {
     })
   })
 })
+
+const emptyNode = { description: '', tags: '[]', created_at: '', updated_at: '' }
 
 interface Graph {
   readonly nodes: readonly { readonly id: string; readonly title: string }[]

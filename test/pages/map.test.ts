@@ -151,10 +151,8 @@ describe('the graph page', () => {
     expect(body).to.include(`href="${path}?under=${ids[0]}"`)
     expect(Buffer.byteLength(body)).to.be.below(budgets.org)
     expect((await client(grove).get(`/o/${org}`, { 'if-none-match': headers.etag ?? '' })).status).to.equal(304)
-    const scripts = (await readdir('dist/assets')).filter((name) => name.endsWith('.js') && !name.startsWith('search'))
-    const bytes = await Promise.all(
-      scripts.map(async (name) => gzipSync(await readFile(`dist/assets/${name}`), { level: 9 }).length),
-    )
+    const scripts = await loaded(['page', 'theme', 'map'])
+    const bytes = scripts.map((script) => gzipSync(script, { level: 9 }).length)
     expect(bytes.reduce((sum, one) => sum + one, 0)).to.be.below(budgets.script)
   })
 
@@ -166,3 +164,18 @@ describe('the graph page', () => {
     await made(ann.patch(`/orgs/${org}`, { published: true }))
   })
 })
+
+/** The built scripts of these names, and what they import. */
+async function loaded(names: readonly string[]): Promise<string[]> {
+  const files = await readdir('dist/assets')
+  const found = new Map<string, string>()
+  const waiting = files.filter((file) => names.some((name) => file.startsWith(`${name}.`) && file.endsWith('.js')))
+  for (const file of waiting) {
+    if (found.has(file)) continue
+    const script = await readFile(`dist/assets/${file}`, 'utf8')
+    found.set(file, script)
+    for (const [, name] of script.matchAll(/(?:from|import)"\.\/([\w.-]+)"/g)) if (name) waiting.push(name)
+  }
+  expect(found.size).to.be.above(names.length)
+  return [...found.values()]
+}

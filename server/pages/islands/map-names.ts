@@ -17,7 +17,8 @@ export function nameAreas(
   const layer = document.createElement('div')
   layer.className = 'names'
   canvas.append(layer)
-  const part = partOfEach(areas, partsOf(areas))
+  const parts = new Set(partsOf(areas))
+  const part = partOfEach(areas, [...parts])
   const named = [...areas.keys()].filter((at) => (part[at] ?? -1) >= 0)
   const largest = named.sort((a, b) => (areas[b]?.r ?? 0) - (areas[a]?.r ?? 0))
   const spans: HTMLElement[] = []
@@ -33,11 +34,13 @@ export function nameAreas(
       if (r < pixels.radius) break
       const name = area.node_id === undefined ? looseTitle : area.title
       const half = (Math.min(name.length, 28) * pixels.letter) / 2
+      // A name that is much wider than its disk tells nothing of it; those of the parts always stand.
+      const isFitting = half < 1.4 * r || parts.has(at)
       const isSeen = x > 0 && y > 0 && x < width && y < height
       const isFree = taken.every(
         (other) => Math.abs(other.y - y) >= pixels.row || Math.abs(other.x - x) > other.half + half,
       )
-      if (!isSeen || !isFree) continue
+      if (!isSeen || !isFree || !isFitting) continue
       const span = spans[taken.length] ?? layer.appendChild(document.createElement('span'))
       spans[taken.length] = span
       taken.push({ x, y, half })

@@ -16,7 +16,7 @@ type GraphMap = Schemas['GraphMap']
 /** Milliseconds of a flight; without typing before the search. */
 const times = { fly: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 450, pause: 150 } as const
 /** Pixels of a dot's radius from which it is named. */
-const namedFrom = 12
+const namedFrom = 13
 /** Results of a search by the service, where the map has no titles. */
 const mostFound = 50
 
@@ -210,6 +210,7 @@ function draw(main: HTMLElement, map: GraphMap, say: (text: string) => void): vo
   if (location.search !== '') follow()
 
   if (titles.length > 0) offerEdges(main, graph, places, () => colours)
+  else void import('./map-titles.ts').then(({ loadTitles }) => loadTitles(sigma, graph, places, areas))
   watchColours(() => {
     colours = readColours()
     paint()
