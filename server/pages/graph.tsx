@@ -101,6 +101,9 @@ function page({ urls }: Visit, facts: Facts): Page {
           <p class="sub told" role="status">
             {words !== '' && counted(found.length, 'node')}
           </p>
+          <details hidden>
+            <summary>Edges</summary>
+          </details>
           <div class="fold">
             {found.length > 0 && (
               <ul class="areas inside">

@@ -11,32 +11,25 @@ type Edges = Schemas['PublicGraph']['edges']
 /** Edges that are drawn. */
 const mostEdges = 20_000
 
-export function offerEdges(
-  main: HTMLElement,
+/** Fills `box` with a choice of types. */
+export async function offerEdges(
+  box: HTMLElement,
   graph: MultiGraph,
   places: ReadonlyMap<string, string>,
   colours: () => Colours,
-): void {
-  const box = document.createElement('details')
-  const summary = document.createElement('summary')
-  summary.textContent = 'Edges'
-  box.append(summary)
-  main.querySelector('.fold')?.prepend(box)
-  box.addEventListener('toggle', async () => {
-    if (box.childElementCount > 1) return
-    const told = await ask<Schemas['PublicGraph']>('graph')
-    const types = new Map<string, Edges[number][]>()
-    for (const edge of told?.edges ?? []) {
-      if (!places.has(edge.source) || !places.has(edge.target)) continue
-      const name = edge.connection_type || 'parent_of'
-      const known = types.get(name)
-      if (known) known.push(edge)
-      else types.set(name, [edge])
-    }
-    const largest = [...types].sort(([, a], [, b]) => b.length - a.length)
-    box.append(...largest.slice(0, 12).map(([type, edges]) => choice(type, edges)))
-    if (largest.length === 0) box.append('There are none.')
-  })
+): Promise<void> {
+  const told = await ask<Schemas['PublicGraph']>('graph')
+  const types = new Map<string, Edges[number][]>()
+  for (const edge of told?.edges ?? []) {
+    if (!places.has(edge.source) || !places.has(edge.target)) continue
+    const name = edge.connection_type || 'parent_of'
+    const known = types.get(name)
+    if (known) known.push(edge)
+    else types.set(name, [edge])
+  }
+  const largest = [...types].sort(([, a], [, b]) => b.length - a.length)
+  box.append(...largest.slice(0, 12).map(([type, edges]) => choice(type, edges)))
+  if (largest.length === 0) box.append('There are none.')
 
   function choice(type: string, edges: Edges): HTMLElement {
     const label = document.createElement('label')

@@ -7,7 +7,6 @@ import type { Schemas } from '../../../spec/client/api.ts'
 import { partOfEach, partsOf, slotOf, slots } from './areas.ts'
 import { ask } from './asking.ts'
 import { readColours, watchColours } from './map-colours.ts'
-import { offerEdges } from './map-edges.ts'
 import { nameAreas } from './map-names.ts'
 import { edgesOf, showNode } from './map-node.ts'
 
@@ -209,8 +208,13 @@ function draw(main: HTMLElement, map: GraphMap, say: (text: string) => void): vo
   addEventListener('popstate', follow)
   if (location.search !== '') follow()
 
-  if (titles.length > 0) offerEdges(main, graph, places, () => colours)
-  else void import('./map-titles.ts').then(({ loadTitles }) => loadTitles(sigma, graph, places, areas))
+  const edges = main.querySelector('details')
+  if (titles.length > 0 && edges) {
+    edges.hidden = false
+    const offer = () =>
+      import('./map-edges.ts').then(({ offerEdges }) => offerEdges(edges, graph, places, () => colours))
+    edges.addEventListener('toggle', () => void offer(), { once: true })
+  } else void import('./map-titles.ts').then(({ loadTitles }) => loadTitles(sigma, graph, places, areas))
   watchColours(() => {
     colours = readColours()
     paint()
