@@ -24,6 +24,7 @@ const common = {
   minify: true,
   target: ['chrome109', 'firefox115', 'safari16.4'],
   tsconfig: 'server/pages/islands/tsconfig.json',
+  alias: { events: resolve('server/pages/islands/emitter.ts') },
   loader: { '.woff2': 'file', '.svg': 'copy' },
   entryNames: '[name].[hash]',
   chunkNames: '[name].[hash]',

@@ -76,6 +76,7 @@ export const rights = {
   getPullDiff: { authorization: 'required', token: 'read' },
   getPublicGraph: { authorization: 'none', token: 'none' },
   getGraph: { authorization: 'optional', token: 'read' },
+  getMap: { authorization: 'optional', token: 'read' },
   searchNodes: { authorization: 'optional', token: 'read' },
   suggestTitles: { authorization: 'optional', token: 'read' },
   listAccounts: { authorization: 'required', token: 'none' },

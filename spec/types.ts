@@ -1849,6 +1849,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/map": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the map of the graph
+         * @description For members, and for anyone once the organisation is published: where each node of the graph lies on a plane. A node
+         *     with children is an area, a disk that holds its own dot and those of the nodes under it; disks and dots beside each
+         *     other do not meet. A node with several parents lies in the one that was created first. The same tree gives the same
+         *     places, whatever the nodes are called and whoever asks.
+         *
+         *     The columns name each node once, a node before those under it, whose number is that of its area. Of more than 20,000
+         *     nodes `titles` is empty: ask again with `under` for those of one area. The ETag is that of `GET /orgs/{org_id}/graph`.
+         */
+        get: operations["getMap"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/search/retrieve": {
         parameters: {
             query?: never;
@@ -3730,6 +3762,42 @@ export interface components {
             edges: components["schemas"]["GraphEdge"][];
             total_nodes: components["schemas"]["Total"];
             total_edges: components["schemas"]["Total"];
+        };
+        /** @description Places of nodes, in whole numbers. The middle of the map is at 0, 0; `y` grows downwards. */
+        GraphMap: {
+            /** @description As in the ETag. */
+            version: string;
+            /** @description The disks of the nodes with children, those with the most nodes, at most 1,000; each after the one around it. */
+            areas: components["schemas"]["MapArea"][];
+            /** @description The nodes. */
+            ids: components["schemas"]["Uuid"][];
+            /** @description Of the same nodes, as the columns that follow; empty of more than 20,000. */
+            titles: string[];
+            /** @description The middle of the dot. */
+            x: number[];
+            /** @description The middle of the dot. */
+            y: number[];
+            /** @description The innermost of `areas` around the node, from 0; -1: none. */
+            area: number[];
+            /** @description The radius of the dot: larger where more edges meet. */
+            weight: number[];
+        };
+        /** @description A disk of the map. */
+        MapArea: {
+            /** @description The node whose disk it is; absent of the disk that the roots without children share. */
+            node_id?: components["schemas"]["Uuid"];
+            /** @description Of the node; empty without one. */
+            title: string;
+            /** @description The middle. */
+            x: number;
+            /** @description The middle. */
+            y: number;
+            /** @description The radius. */
+            r: number;
+            /** @description How many lie in it, its own among them. */
+            nodes: number;
+            /** @description The place in `areas` of the next one around it, from 0; -1: none. */
+            within: number;
         };
         /** @description What to search for. Members that are not named here are ignored, but within `scope`. */
         SearchRequest: {
@@ -8226,6 +8294,59 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             /** @description `org_not_found` */
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    getMap: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only this node and those in its disk, at the places that they have in the whole.
+                 * @example 01980a60-1e00-7c11-a0b2-4d6e8f0a1b04
+                 */
+                under?: components["schemas"]["AnyId"];
+                /** @description `false`: the 100 largest areas alone; the columns are empty. */
+                columns?: boolean;
+            };
+            header?: {
+                /**
+                 * @description The `ETag` of an earlier answer.
+                 * @example W/"42"
+                 */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /**
+                 * @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`.
+                 * @example 01980a5e-7c41-7d02-8c1b-5e2f7a9b4c02
+                 */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The map. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphMap"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `org_not_found`, `node_not_found` */
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];

@@ -64,7 +64,7 @@ function asData(data: object): string {
 }
 
 function Bar({ visit: { urls, person, here, query }, head, place }: Omit<FrameProps, 'children'>) {
-  const { org, crumb, hasSide = false } = place
+  const { org, node, crumb, hasSide = false } = place
   return (
     <header class="top">
       <nav class="crumbs" aria-label="Breadcrumb">
@@ -100,6 +100,17 @@ function Bar({ visit: { urls, person, here, query }, head, place }: Omit<FramePr
         {org && (
           <a class="icon only-m" href={urls.find(org.id)} aria-label="Search">
             <Icon name="search" size={18} />
+          </a>
+        )}
+        {org && (
+          <a
+            class="icon"
+            href={urls.graph(org.id, node === undefined ? {} : { focus: node })}
+            aria-label="Graph"
+            title="Graph (g)"
+            data-key="g"
+          >
+            <Icon name="graph" size={18} />
           </a>
         )}
         <button

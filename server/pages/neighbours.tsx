@@ -1,6 +1,7 @@
 /** What lies around a node: who links to it and what it links to, as lists and as a small drawing. */
 
 import type { AnswerOf } from '../http/in-process.ts'
+import { slotOf } from './islands/areas.ts'
 import type { Urls } from './urls.ts'
 
 type Connection = AnswerOf<'getNode'>['connections'][number]
@@ -89,16 +90,6 @@ function isPlain(type: string): boolean {
 
 function words(type: string): string {
   return type.replaceAll('_', ' ')
-}
-
-/** Colours that there are. */
-const slots = 12
-
-/** The colour of a type of connection: the same on every page. */
-function slotOf(type: string): number {
-  let hash = 0
-  for (const letter of type) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 9_973
-  return type === 'links_to' ? 0 : hash % slots
 }
 
 /** Nodes of a side in the drawing, and its measures. */

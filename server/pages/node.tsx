@@ -48,7 +48,7 @@ export async function showNode(visit: Visit): Promise<Shown> {
   return {
     kind: 'page',
     head: headOf(visit, { node, org, canonical, isMain: revision === 'main', text: version.text }),
-    place: { org, ...(tree.path[0] && { crumb: tree.path[0].title }), hasSide: true },
+    place: { org, node: node.id, ...(tree.path[0] && { crumb: tree.path[0].title }), hasSide: true },
     facts,
     body: () => {
       const shown = shownOf(visit, { org, node, revision, version })

@@ -1,9 +1,13 @@
-/** One organisation: what it is about, its search, its tree, what changed in it. */
+/** One organisation: what it is about, its search, its tree, what changed in it, its map in small. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Refusal } from '../errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { counted, When } from './dates.tsx'
 import { mayWrite } from './editor-form.tsx'
 import { Icon } from './icons.tsx'
+import { type Area, slots } from './islands/areas.ts'
+import { SmallMap } from './small-map.tsx'
 import { areasOf, readTree, type Tree, TreeSide } from './tree.tsx'
 import type { Urls } from './urls.ts'
 import { type Page, param, type Visit } from './visit.ts'
@@ -13,14 +17,17 @@ type Nodes = AnswerOf<'listNodes'>['nodes']
 
 /** Nodes that changed last. */
 const mostChanges = 8
+/** Milliseconds that the page waits for the map, which is packed anew where edges have changed. */
+const longestMapMs = 3_000
 
 export async function showOrg(visit: Visit): Promise<Page> {
   const { api, urls } = visit
   const path = { org_id: param(visit, 'org') }
   const org = await api.getOrg({ path })
-  const [changed, tree] = await Promise.all([
+  const [changed, tree, map] = await Promise.all([
     api.listNodes({ path, query: { order: 'changed', limit: mostChanges } }),
     readTree(api, org.id),
+    readMap(visit),
   ])
   const canonical = urls.absolute(urls.org(org.id))
   const feed = { type: 'application/atom+xml', title: `Changes of ${org.name}`, href: urls.feed(org.id) }
@@ -30,7 +37,7 @@ export async function showOrg(visit: Visit): Promise<Page> {
     kind: 'page',
     head: { title: org.name, canonical, ...open },
     place: { org, hasSide: true },
-    facts: { org, changed, tree },
+    facts: { org, changed, tree, map },
     body: () => (
       <div class="cols two">
         <TreeSide tree={tree} urls={urls} org={org.id} />
@@ -40,12 +47,29 @@ export async function showOrg(visit: Visit): Promise<Page> {
             <BigSearch urls={urls} org={org} words="" />
             <div class="grid2">
               <Changes urls={urls} org={org} nodes={changed.nodes} />
-              <Areas urls={urls} org={org} tree={tree} />
+              <Graph urls={urls} org={org} tree={tree} areas={map} />
             </div>
           </div>
         </main>
       </div>
     ),
+  }
+}
+
+/** The areas of the map; none where it takes too long, or is asked for by too many. */
+async function readMap(visit: Visit): Promise<readonly Area[]> {
+  const path = { org_id: param(visit, 'org') }
+  const clock = new AbortController()
+  const late = sleep(longestMapMs, [], { signal: clock.signal, ref: false })
+  const map = visit.api.getMap({ path, query: { columns: false } }).then(({ areas }) => areas)
+  try {
+    return await Promise.race([map, late])
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'busy') return []
+    throw error
+  } finally {
+    clock.abort()
+    for (const one of [map, late]) one.catch(() => {})
   }
 }
 
@@ -123,29 +147,41 @@ function Changes({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org;
   )
 }
 
-/** The roots with children, largest first. */
-function Areas({ urls, org, tree }: { readonly urls: Urls; readonly org: Org; readonly tree: Tree }) {
-  const areas = areasOf(tree)
+interface GraphProps {
+  readonly urls: Urls
+  readonly org: Org
+  readonly tree: Tree
+  readonly areas: readonly Area[]
+}
+
+/** The map in small, and the roots with children, largest first. */
+function Graph({ urls, org, tree, areas }: GraphProps) {
+  const roots = areasOf(tree)
     .filter(({ num_children }) => num_children > 0)
     .sort((a, b) => b.num_children - a.num_children)
-  if (areas.length === 0) return null
+  if (areas.length + roots.length === 0) return null
   return (
     <section class="card">
       <header>
-        <h2>Areas</h2>
-        <span class="r">{areas.length}</span>
+        <h2>Graph</h2>
+        <span class="r">
+          <a href={urls.graph(org.id)}>Open</a>
+        </span>
       </header>
-      <ul class="areas">
-        {areas.slice(0, 24).map(({ id, title, num_children }, at) => (
-          <li>
-            <a href={urls.node(org.id, id)}>
-              <span class="dot" data-c={at % 12} />
-              <span>{title}</span>
-              <span class="n">{num_children}</span>
-            </a>
-          </li>
-        ))}
-      </ul>
+      {areas.length > 0 && <SmallMap urls={urls} org={org.id} areas={areas} />}
+      {areas.length === 0 && (
+        <ul class="areas">
+          {roots.slice(0, 24).map(({ id, title, num_children }, at) => (
+            <li>
+              <a href={urls.node(org.id, id)}>
+                <span class="dot" data-c={at % slots} />
+                <span>{title}</span>
+                <span class="n">{num_children}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
     </section>
   )
 }

@@ -17,6 +17,7 @@ import { isFromPage, isNavigation } from './door.ts'
 import { showEdit, takeEdit } from './edit.tsx'
 import { showFeed, showRobots, showSitemap } from './feeds.ts'
 import { showFind } from './find.tsx'
+import { showGraph } from './graph.tsx'
 import { showCommit, showHistory } from './history.tsx'
 import { showHome } from './home.tsx'
 import { errorPage } from './missing.tsx'
@@ -54,6 +55,7 @@ const routes: readonly Route[] = [
   { at: '/o/:org', show: showOrg },
   { at: '/o/:org/new', show: showNew, take: takeNew, formBytes: mostTextBytes },
   { at: '/o/:org/find', show: showFind },
+  { at: '/o/:org/graph', show: showGraph },
   { at: '/o/:org/changes.atom', show: showFeed },
   { at: '/o/:org/sitemap.xml', show: showSitemap },
   { at: '/o/:org/n/:node', show: showNode },

@@ -34,6 +34,10 @@ export class Urls {
     return `${this.org(org)}/new${query.size > 0 ? `?${query}` : ''}`
   }
   readonly find = (org: string) => `${this.org(org)}/find`
+  readonly graph = (org: string, query: Readonly<Record<string, string>> = {}) => {
+    const asked = new URLSearchParams(query).toString()
+    return `${this.org(org)}/graph${asked === '' ? '' : `?${asked}`}`
+  }
   readonly feed = (org: string) => `${this.org(org)}/changes.atom`
   readonly sitemap = (org: string) => `${this.org(org)}/sitemap.xml`
   readonly node = (org: string, node: string, slug?: string) =>

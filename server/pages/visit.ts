@@ -41,6 +41,8 @@ export interface Head {
 /** The organisation that the bar at the top names. */
 export interface Place {
   readonly org?: { readonly id: string; readonly name: string }
+  /** The node that is shown, by its id. */
+  readonly node?: string
   /** After the organisation. */
   readonly crumb?: string
   /** Whether there is a tree to open on a small screen. */

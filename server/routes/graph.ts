@@ -1,11 +1,12 @@
 /** The graph, for the public and for members. */
-import { openGraph, openPublicGraph } from '../domain/graph/graph.ts'
+import { openGraph, openMap, openPublicGraph } from '../domain/graph/graph.ts'
 import type { PublicGraph } from '../domain/graph/graph-drawing.ts'
+import type { GraphMap } from '../domain/graph/map-drawing.ts'
 import type { HandlersOf } from '../http/operations.ts'
 import { Gzipped } from '../http/responses.ts'
 import { orgAt } from './at.ts'
 
-export const graphRoutes: HandlersOf<'getPublicGraph' | 'getGraph'> = {
+export const graphRoutes: HandlersOf<'getPublicGraph' | 'getGraph' | 'getMap'> = {
   getPublicGraph: async (deps, _actor, { path }) => {
     const { version, read } = await openPublicGraph(deps, orgAt(path))
     return new Gzipped<PublicGraph>(version, read, { isPublic: true })
@@ -13,5 +14,10 @@ export const graphRoutes: HandlersOf<'getPublicGraph' | 'getGraph'> = {
   getGraph: async (deps, actor, { path }) => {
     const { version, read } = await openGraph(deps, actor, orgAt(path))
     return new Gzipped<PublicGraph>(version, read, { isPublic: false })
+  },
+  getMap: async (deps, actor, { path, query: { under, columns } }) => {
+    const part = { columns: columns ?? true, ...(under !== undefined && { under }) }
+    const { version, read } = await openMap(deps, actor, orgAt(path), part)
+    return new Gzipped<GraphMap>(version, read, { isPublic: false })
   },
 }

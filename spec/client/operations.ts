@@ -76,6 +76,7 @@ export const operations = {
   getPullDiff: 'GET /orgs/{org_id}/nodes/{node_id}/pull-requests/{number}/diff',
   getPublicGraph: 'GET /public/orgs/{org_id}/graph',
   getGraph: 'GET /orgs/{org_id}/graph',
+  getMap: 'GET /orgs/{org_id}/map',
   searchNodes: 'POST /orgs/{org_id}/search/retrieve',
   suggestTitles: 'GET /orgs/{org_id}/suggest',
   listAccounts: 'GET /admin/accounts',

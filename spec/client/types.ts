@@ -1525,6 +1525,42 @@ export interface components {
             readonly total_nodes: components["schemas"]["Total"];
             readonly total_edges: components["schemas"]["Total"];
         };
+        /** @description Places of nodes, in whole numbers. The middle of the map is at 0, 0; `y` grows downwards. */
+        readonly GraphMap: {
+            /** @description As in the ETag. */
+            readonly version: string;
+            /** @description The disks of the nodes with children, those with the most nodes, at most 1,000; each after the one around it. */
+            readonly areas: readonly components["schemas"]["MapArea"][];
+            /** @description The nodes. */
+            readonly ids: readonly components["schemas"]["Uuid"][];
+            /** @description Of the same nodes, as the columns that follow; empty of more than 20,000. */
+            readonly titles: readonly string[];
+            /** @description The middle of the dot. */
+            readonly x: readonly number[];
+            /** @description The middle of the dot. */
+            readonly y: readonly number[];
+            /** @description The innermost of `areas` around the node, from 0; -1: none. */
+            readonly area: readonly number[];
+            /** @description The radius of the dot: larger where more edges meet. */
+            readonly weight: readonly number[];
+        };
+        /** @description A disk of the map. */
+        readonly MapArea: {
+            /** @description The node whose disk it is; absent of the disk that the roots without children share. */
+            readonly node_id?: components["schemas"]["Uuid"];
+            /** @description Of the node; empty without one. */
+            readonly title: string;
+            /** @description The middle. */
+            readonly x: number;
+            /** @description The middle. */
+            readonly y: number;
+            /** @description The radius. */
+            readonly r: number;
+            /** @description How many lie in it, its own among them. */
+            readonly nodes: number;
+            /** @description The place in `areas` of the next one around it, from 0; -1: none. */
+            readonly within: number;
+        };
         /** @description What to search for. Members that are not named here are ignored, but within `scope`. */
         readonly SearchRequest: {
             /** @description Words, not blank; at most 16 KiB as UTF-8. `"a phrase"`, `-word`, `title:word`, `tag:word`, `-title:word`, `-tag:word` bound the matches. */
@@ -4091,6 +4127,38 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["PublicGraph"];
+                };
+            };
+        };
+    };
+    readonly getMap: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only this node and those in its disk, at the places that they have in the whole. */
+                readonly under?: components["schemas"]["AnyId"];
+                /** @description `false`: the 100 largest areas alone; the columns are empty. */
+                readonly columns?: boolean;
+            };
+            readonly header?: {
+                /** @description The `ETag` of an earlier answer. */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /** @description The organisation, a UUID in either case; anything else is 422 `uuid_parsing`. */
+                readonly org_id: components["parameters"]["org_id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The map. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["GraphMap"];
                 };
             };
         };

@@ -9,6 +9,7 @@ import { benchGrowth } from './growth.ts'
 import { openHistories } from './histories.ts'
 import { benchHistory } from './history.ts'
 import { benchImports } from './imports.ts'
+import { benchMap } from './map.ts'
 import { benchMetrics } from './metrics.ts'
 import { startPeers } from './peers.ts'
 import { benchPushes } from './pushes.ts'
@@ -29,6 +30,7 @@ const others = {
   pushes: benchPushes,
   clones: benchClones,
   graph: benchGraph,
+  map: benchMap,
   search: benchSearch,
   growth: benchGrowth,
   metrics: benchMetrics,

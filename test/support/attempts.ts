@@ -274,6 +274,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
 
   getPublicGraph: { need: 'published', attempt: () => ({}) },
   getGraph: { need: 'public', attempt: () => ({}) },
+  getMap: { need: 'public', attempt: () => ({}) },
   searchNodes: { need: 'public', attempt: () => ({ body: { query: 'whales' } }) },
   suggestTitles: { need: 'public', attempt: () => ({ query: '?q=wha' }) },
 

@@ -91,7 +91,7 @@ export function* drawGraph(rows: GraphRows, numbers: Numbers, counted: Counted):
   yield ']}'
 }
 
-function shownEdges({ edges }: GraphRows, numbers: Numbers, { hidden }: Counted): readonly GraphEdgeRow[] {
+export function shownEdges({ edges }: GraphRows, numbers: Numbers, { hidden }: Counted): readonly GraphEdgeRow[] {
   const cyclic = new Set<number>()
   for (let at = 0; at < hidden.length; at += 2) cyclic.add((hidden[at] ?? 0) * numbers.size + (hidden[at + 1] ?? 0))
   return edges.filter(([, type, , source, target]) => {
@@ -123,7 +123,7 @@ function toGraphNode(row: GraphNodeRow, org_id: string, number: number, counted:
   }
 }
 
-function* inPieces<T>(items: readonly T[], write: (item: T) => string): Generator<string> {
+export function* inPieces<T>(items: readonly T[], write: (item: T) => string): Generator<string> {
   let piece = ''
   for (const [at, item] of items.entries()) {
     piece += at === 0 ? write(item) : `,${write(item)}`

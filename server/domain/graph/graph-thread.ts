@@ -1,22 +1,28 @@
-/** Draws graphs in a worker thread, one at a time. It starts on demand and ends when idle. */
+/** Draws graphs and maps in a worker thread, one at a time. It starts on demand and ends when idle. */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import pLimit from 'p-limit'
 import type { Counted } from '../../../index/graph/graph-counts.ts'
 import { DatabaseFault } from '../../../index/sqlite/database.ts'
+import type { MapPart } from './map-drawing.ts'
+import type { Places } from './map-layout.ts'
 
-/** Valid for one epoch and `graph_version` of an organisation. */
-interface KnownCounts {
+/** Valid for one epoch and `graph_version` of an organisation. In shared memory. */
+export interface Figures {
   readonly graphVersion: string
   readonly counted: Counted
+  /** Absent until a map was drawn. */
+  readonly places?: Places
 }
 
 export interface Order {
   /** The path of `index.sqlite`. */
   readonly file: string
   readonly orgId: string
+  /** Absent: the graph. */
+  readonly map?: MapPart
   /** Used if still valid. */
-  readonly known: KnownCounts | undefined
+  readonly known: Figures | undefined
 }
 
 export interface Drawn {
@@ -28,7 +34,7 @@ export interface Drawn {
   readonly gzip: Uint8Array<ArrayBuffer>
   /** Bytes of the JSON. */
   readonly length: number
-  readonly counts: KnownCounts
+  readonly figures: Figures
 }
 
 /** The thread's response. */
@@ -52,14 +58,15 @@ let thread: Worker | undefined
 let idle: NodeJS.Timeout | undefined
 
 /**
- * The graph at some moment after `begin` was called; undefined if the organisation does not exist then.
+ * The graph or map at some moment after `begin` was called; undefined if the organisation, or the node that the map is of, does
+ * not exist then.
  *
  * @throws DatabaseFault busy, storage_error; Error if the thread died, perhaps for lack of memory: the next call starts
  *   another
  */
-export function drawInThread(order: Order, begin: () => void): Promise<Drawn | undefined> {
+export function drawInThread(begin: () => Order): Promise<Drawn | undefined> {
   return turns(async () => {
-    begin()
+    const order = begin()
     clearTimeout(idle)
     const outcome = await ask(order)
     idle = setTimeout(endThread, idleTimeoutMs).unref()

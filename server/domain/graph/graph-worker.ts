@@ -1,12 +1,14 @@
-/** The worker thread that draws graphs: takes an order, returns gzipped bytes, keeps no state. */
+/** The worker thread that draws graphs and maps: takes an order, returns gzipped bytes, keeps no state. */
 import { once } from 'node:events'
 import { parentPort } from 'node:worker_threads'
 import { createGzip } from 'node:zlib'
 import type { Counted } from '../../../index/graph/graph-counts.ts'
 import { readGraphRows } from '../../../index/graph/graph-rows.ts'
 import { DatabaseFault } from '../../../index/sqlite/database.ts'
-import { countNodes, drawGraph, numberNodes, versionOf } from './graph-drawing.ts'
+import { countNodes, drawGraph, numberNodes, shownEdges, versionOf } from './graph-drawing.ts'
 import type { Drawn, Order, Outcome } from './graph-thread.ts'
+import { drawMap } from './map-drawing.ts'
+import { layOut, type Places } from './map-layout.ts'
 
 /** zlib level; 6, the default, takes twice the time for 6 % less. */
 const level = 4
@@ -21,19 +23,23 @@ parentPort?.on('message', (order: Order) => {
     })
 })
 
-async function draw({ file, orgId, known }: Order): Promise<Drawn | undefined> {
+async function draw({ file, orgId, map, known }: Order): Promise<Drawn | undefined> {
   const rows = readGraphRows(file, orgId)
   if (rows === undefined) return undefined
   const { epoch, graph_version } = rows.org
   const graphVersion = `${epoch}-${graph_version}`
   const numbers = numberNodes(rows.nodes)
-  const counted = known?.graphVersion === graphVersion ? known.counted : shared(countNodes(rows, numbers))
-  const packed = await pack(drawGraph(rows, numbers, counted))
+  const valid = known?.graphVersion === graphVersion ? known : undefined
+  const counted = valid?.counted ?? shared(countNodes(rows, numbers))
+  const layout = () => shared(layOut(rows.nodes, shownEdges(rows, numbers, counted)))
+  const places = valid?.places ?? (map && layout())
+  const pieces = map && places ? drawMap(rows, places, map) : drawGraph(rows, numbers, counted)
+  if (pieces === undefined) return undefined
   return {
     version: versionOf(rows.org),
     published: rows.org.published === 1,
-    ...packed,
-    counts: { graphVersion, counted },
+    ...(await pack(pieces)),
+    figures: { graphVersion, counted, ...(places && { places }) },
   }
 }
 
@@ -61,19 +67,15 @@ async function pack(pieces: Iterable<string>): Promise<{ gzip: Uint8Array<ArrayB
   return { gzip, length }
 }
 
-/** In shared memory, so that the counts return with the next order without a copy. */
-function shared({ parents, children, ancestors, descendants, hidden }: Counted): Counted {
-  return {
-    parents: share(parents),
-    children: share(children),
-    ancestors: share(ancestors),
-    descendants: share(descendants),
-    hidden: share(hidden),
-  }
+/** In shared memory, so that figures return with the next order without a copy. */
+function shared<T extends Counted | Places>(figures: T): T {
+  const copies = Object.entries(figures).map(([name, numbers]) => [name, share(numbers)])
+  return Object.fromEntries(copies) as T // the same names, each with numbers of the same kind
 }
 
-function share(numbers: Uint32Array): Uint32Array {
-  const copy = new Uint32Array(new SharedArrayBuffer(numbers.byteLength))
+function share(numbers: Uint32Array | Int32Array): Uint32Array | Int32Array {
+  const bytes = new SharedArrayBuffer(numbers.byteLength)
+  const copy = numbers instanceof Int32Array ? new Int32Array(bytes) : new Uint32Array(bytes)
   copy.set(numbers)
   return copy
 }

@@ -1,6 +1,7 @@
-/** The graph of an organisation, for the public and for members, cached as the bytes to send. */
+/** The graph of an organisation and its map, for the public and for members, cached as the bytes to send. */
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
+import { findNode } from '../../../index/derived/node-queries.ts'
 import { findPublishedState } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
@@ -9,14 +10,15 @@ import type { Actor } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { indexFile, isId } from '../layout.ts'
 import { versionOf } from './graph-drawing.ts'
-import { type Drawn, drawInThread } from './graph-thread.ts'
+import { type Drawn, drawInThread, type Figures } from './graph-thread.ts'
+import type { MapPart } from './map-drawing.ts'
 
 // Search shows the same edges.
 
 interface GzippedGraph {
   /** Identifies this state of the graph among all organisations; the same in every process. */
   readonly version: string
-  /** Gzipped JSON of a PublicGraph. */
+  /** Gzipped JSON of a PublicGraph or a GraphMap. */
   readonly gzip: Uint8Array<ArrayBuffer>
   /** Bytes of that JSON. */
   readonly length: number
@@ -33,24 +35,35 @@ interface OpenGraph {
   read(): Promise<GzippedGraph>
 }
 
-/** Bytes of cached graphs and counts, least recently used dropped first. A larger graph is drawn at every request. */
-const room = 256 * 1024 * 1024
+/** Bytes that are cached of graphs and maps, and of figures; least recently used dropped first. What is larger is made at every request. */
+const room = { drawn: 192 * 1024 * 1024, figures: 64 * 1024 * 1024 } as const
 
 /**
- * By organisation. Read only after the organisation's row says that the caller may see it, and at which version. Publishing
- * changes the version too.
+ * By organisation and what is drawn. Read only after the organisation's row says that the caller may see it, and at which
+ * version. Publishing changes the version too.
  */
-const graphs = new LRUCache<string, Drawn>({ maxSize: room, sizeCalculation: sizeOf })
+const drawn = new LRUCache<string, Drawn>({
+  maxSize: room.drawn,
+  sizeCalculation: ({ gzip }) => gzip.byteLength + 1_000,
+})
+
+/** By organisation: what graph and map are drawn from. */
+const figures = new LRUCache<string, Figures>({ maxSize: room.figures, sizeCalculation: sizeOf })
+
+/** Maps of parts of an organisation that are made or wait, in a process. */
+const mostParts = 8
 
 /** A drawing that is requested or running. */
 interface Drawing {
   /** The organisation's version when it was requested; the drawn version may be later. */
   readonly version: string
+  /** Whether it is the map of a part. */
+  readonly isPart: boolean
   begun: boolean
   readonly graph: Promise<Drawn | undefined>
 }
 
-/** The latest of each organisation. */
+/** The latest of each organisation and what is drawn. */
 const drawings = new Map<string, Drawing>()
 
 /** What a caller may see of an organisation at this moment. */
@@ -66,55 +79,87 @@ interface View {
  * @throws Refusal org_not_found
  */
 export function openPublicGraph(deps: Deps, { orgId }: OrgAt): Promise<OpenGraph> {
-  return openGraphAs(deps, orgId, () => publicView(deps, orgId))
+  return open({ deps, orgId, look: () => publicView(deps, orgId) })
 }
 
 /** The same for members, published or not; for others as the public graph. @throws Refusal as orgFor */
 export function openGraph(deps: Deps, actor: Actor, at: OrgAt): Promise<OpenGraph> {
-  return openGraphAs(deps, at.orgId, async () => {
-    const { org, role } = await orgFor(deps, actor, at, 'public')
-    return { version: versionOf(org), isPublic: role === null }
-  })
+  return open({ deps, orgId: at.orgId, look: () => viewOf(deps, actor, at) })
 }
 
-async function openGraphAs(deps: Deps, orgId: string, look: () => Promise<View>): Promise<OpenGraph> {
-  const { version } = await look()
-  return { version, read: () => readGraph(deps, orgId, version, look) }
+/** The map of the graph, for the same people. @throws Refusal as orgFor; node_not_found: `under` */
+export async function openMap(deps: Deps, actor: Actor, at: OrgAt, map: MapPart): Promise<OpenGraph> {
+  const { orgId } = at
+  const opened = await open({ deps, orgId, map, look: () => viewOf(deps, actor, at) })
+  if (map.under !== undefined && !(await findNode(deps.index.read, orgId, map.under)))
+    throw new Refusal('node_not_found', 'Node not found')
+  return opened
 }
 
-async function readGraph(deps: Deps, orgId: string, version: string, look: () => Promise<View>): Promise<GzippedGraph> {
-  const known = graphs.get(orgId)
+interface Wish {
+  readonly deps: Deps
+  readonly orgId: string
+  /** Absent: the graph. */
+  readonly map?: MapPart
+  /** @throws Refusal where the caller may not see it */
+  look(): Promise<View>
+}
+
+async function open(wish: Wish): Promise<OpenGraph> {
+  const { version } = await wish.look()
+  return { version, read: () => read(wish, version) }
+}
+
+async function read(wish: Wish, version: string): Promise<GzippedGraph> {
+  const known = drawn.get(keyOf(wish))
   if (known?.version === version) return known
-  const drawn = await drawGraph(deps, orgId, version)
-  // During the drawing the organisation may have been unpublished, or the member removed.
-  const { isPublic } = await look()
-  if (drawn === undefined || (isPublic && !drawn.published))
-    throw new Refusal('busy', 'The organisation was published just now; try again')
-  return drawn
+  const made = await draw(wish, version)
+  // Meanwhile the organisation may have been unpublished, or the member removed.
+  const { isPublic } = await wish.look()
+  if (made === undefined || (isPublic && !made.published))
+    throw new Refusal('busy', 'The organisation was changed just now; try again')
+  return made
+}
+
+function keyOf({ orgId, map }: Wish): string {
+  return map === undefined ? orgId : `${orgId} ${map.columns} ${map.under ?? ''}`
 }
 
 /** Requests for the same version share one drawing; requests for a newer one share the next, if it has not begun. */
-function drawGraph(deps: Deps, orgId: string, version: string): Promise<Drawn | undefined> {
-  const latest = drawings.get(orgId)
+function draw(wish: Wish, version: string): Promise<Drawn | undefined> {
+  const { deps, orgId, map } = wish
+  const key = keyOf(wish)
+  const latest = drawings.get(key)
   if (latest && (latest.version === version || !latest.begun)) return latest.graph
-  const order = { file: join(deps.store.root, indexFile), orgId, known: graphs.peek(orgId)?.counts }
+  const isPart = map?.under !== undefined
+  if (isPart && [...drawings.values()].filter((other) => other.isPart).length >= mostParts)
+    throw new Refusal('busy', 'Too many maps are being made')
   let began = 0
   const begin = () => {
     drawing.begun = true
     began = performance.now()
+    const file = join(deps.store.root, indexFile)
+    return { file, orgId, ...(map && { map }), known: figures.get(orgId) }
   }
-  const graph = drawInThread(order, begin)
-    .then((drawn) => {
+  const graph = drawInThread(begin)
+    .then((made) => {
       deps.metrics.graphSeconds.observe((performance.now() - began) / 1000)
-      if (drawn !== undefined) graphs.set(orgId, drawn)
-      return drawn
+      if (made === undefined) return undefined
+      drawn.set(key, made)
+      figures.set(orgId, made.figures)
+      return made
     })
     .finally(() => {
-      if (drawings.get(orgId) === drawing) drawings.delete(orgId)
+      if (drawings.get(key) === drawing) drawings.delete(key)
     })
-  const drawing: Drawing = { version, begun: false, graph }
-  drawings.set(orgId, drawing)
+  const drawing: Drawing = { version, isPart, begun: false, graph }
+  drawings.set(key, drawing)
   return graph
+}
+
+async function viewOf(deps: Deps, actor: Actor, at: OrgAt): Promise<View> {
+  const { org, role } = await orgFor(deps, actor, at, 'public')
+  return { version: versionOf(org), isPublic: role === null }
 }
 
 /** One prepared statement: the whole cost for a client with a valid copy. @throws Refusal org_not_found */
@@ -124,7 +169,7 @@ async function publicView(deps: Deps, orgId: string): Promise<View> {
   return { version: versionOf(state), isPublic: true }
 }
 
-function sizeOf({ gzip, counts: { counted } }: Drawn): number {
-  const { parents, children, ancestors, descendants, hidden } = counted
-  return [gzip, parents, children, ancestors, descendants, hidden].reduce((sum, part) => sum + part.byteLength, 1_000)
+function sizeOf({ counted, places }: Figures): number {
+  const parts: readonly ArrayBufferView[] = [...Object.values(counted), ...Object.values(places ?? {})]
+  return parts.reduce((sum, part) => sum + part.byteLength, 1_000)
 }

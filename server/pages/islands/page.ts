@@ -10,3 +10,6 @@ if (writing) void import('./editor.ts').then(({ openEditor }) => openEditor(writ
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-search]')) {
   form.addEventListener('focusin', () => import('./search.ts').then(({ suggestIn }) => suggestIn(form)), { once: true })
 }
+
+const map = document.querySelector<HTMLElement>('[data-map]')
+if (map) void import('./map.ts').then(({ showMap }) => showMap(map))

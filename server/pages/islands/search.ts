@@ -1,6 +1,7 @@
 /** Results while a search is typed: titles at once, texts after a pause. Arrows choose, Enter opens; without a choice the form is sent. */
 
 import type { Schemas } from '../../../spec/client/api.ts'
+import { ask, pathOf } from './asking.ts'
 
 interface Hit {
   readonly id: string
@@ -13,7 +14,6 @@ interface Hit {
 const most = { titles: 6, texts: 5 } as const
 const pauseMs = 180
 
-const { root = '', org = '' } = document.body.dataset
 let lists = 0
 
 export function suggestIn(form: HTMLFormElement): void {
@@ -52,7 +52,7 @@ export function suggestIn(form: HTMLFormElement): void {
       one.scrollIntoView({ block: 'nearest' })
     } else input.removeAttribute('aria-activedescendant')
   }
-  const ask = async () => {
+  const typed = async () => {
     const words = input.value.trim()
     const turn = ++asked
     clearTimeout(timer)
@@ -69,7 +69,7 @@ export function suggestIn(form: HTMLFormElement): void {
       if (turn === asked && chosen < 0) show([...titles, ...texts.filter(({ id }) => !known.has(id))])
     }, pauseMs)
   }
-  input.addEventListener('input', ask)
+  input.addEventListener('input', typed)
   input.addEventListener('keydown', (event) => {
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault()
@@ -86,14 +86,14 @@ export function suggestIn(form: HTMLFormElement): void {
     if (!(relatedTarget instanceof Node) || !form.parentElement?.contains(relatedTarget)) open(false)
   })
   input.addEventListener('focus', () => open(list.children.length > 0))
-  if (input.value !== input.defaultValue) void ask()
+  if (input.value !== input.defaultValue) void typed()
 }
 
 function option({ id, title, snippet }: Hit, name: string): HTMLElement {
   const link = document.createElement('a')
   link.role = 'option'
   link.id = name
-  link.href = `${root}/o/${org}/n/${id}`
+  link.href = pathOf(id)
   link.tabIndex = -1
   const head = document.createElement('span')
   head.className = 't'
@@ -118,14 +118,4 @@ async function retrieve(words: string): Promise<Hit[]> {
   const headers = { 'content-type': 'application/json' }
   const told = await ask<Schemas['SearchAnswer']>('search/retrieve', { method: 'POST', body, headers })
   return (told?.matches ?? []).map(({ node_id, title, snippet }) => ({ id: node_id, title, snippet }))
-}
-
-/** Undefined where nothing comes: the form still leads to all results. */
-async function ask<T>(path: string, init?: RequestInit): Promise<T | undefined> {
-  try {
-    const answer = await fetch(`${root}/orgs/${org}/${path}`, init)
-    return answer.ok ? ((await answer.json()) as T) : undefined // as the spec says of this operation
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,4 @@
-/** The list of all keys, and the lists that keys walk through. Loaded when one of these keys is pressed. */
+/** What the keys of every page do that follow no link. Loaded when one of them is pressed, or its button. */
 
 /** What keys are for; of those that follow a link, `data-key` names it. */
 const names: Readonly<Record<string, string>> = {
@@ -12,12 +12,19 @@ const names: Readonly<Record<string, string>> = {
   d: 'Light or dark',
   '?': 'This list',
 }
+export const acts: Readonly<Record<string, () => void>> = {
+  d: switchTheme,
+  j: () => step(1),
+  k: () => step(-1),
+  '/': focusSearch,
+  '?': listKeys,
+}
 const always: ReadonlySet<string> = new Set(['d', '?'])
 /** What `j` and `k` walk through: the first of these that the page has. */
 const lists = ['.results a.t', '.tree a[href]:not(.close)', 'main li > a']
 
 /** From what has the focus, else from the page itself, which a tree names. */
-export function step(by: 1 | -1): void {
+function step(by: 1 | -1): void {
   const items = listed()
   const { activeElement } = document
   const focused = activeElement instanceof HTMLElement ? items.indexOf(activeElement) : -1
@@ -36,7 +43,7 @@ function isShown({ offsetParent }: HTMLElement): boolean {
 }
 
 /** Those that do something on this page. */
-export function listKeys(): void {
+function listKeys(): void {
   const dialog = document.createElement('dialog')
   dialog.className = 'keys'
   dialog.setAttribute('aria-label', 'Keys')
@@ -72,4 +79,22 @@ function isThere(key: string): boolean {
 
 function linkOf(key: string): HTMLElement | null {
   return document.querySelector<HTMLElement>(`[data-key="${key}"]`)
+}
+
+function focusSearch(): void {
+  const fields = [...document.querySelectorAll<HTMLInputElement>('[data-search] input')]
+  const shown = fields.find(({ offsetParent }) => offsetParent !== null)
+  shown?.focus()
+  shown?.select()
+}
+
+function switchTheme(): void {
+  const root = document.documentElement
+  const isDark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches
+  root.dataset.theme = isDark ? 'light' : 'dark'
+  try {
+    localStorage.theme = root.dataset.theme
+  } catch {
+    // It holds for this page alone.
+  }
 }

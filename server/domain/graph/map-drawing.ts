@@ -1,0 +1,127 @@
+/** The map of a graph as JSON, in pieces, from its places and the titles of its nodes. */
+import type { GraphRows } from '../../../index/graph/graph-rows.ts'
+import { inPieces, versionOf } from './graph-drawing.ts'
+import type { Places } from './map-layout.ts'
+
+export interface MapArea {
+  /** Absent of the disk that the roots without children share. */
+  readonly node_id?: string
+  readonly title: string
+  readonly x: number
+  readonly y: number
+  readonly r: number
+  readonly nodes: number
+  /** The place in `areas` of the one that this lies in; -1 of none. */
+  readonly within: number
+}
+
+export interface GraphMap {
+  readonly version: string
+  readonly areas: readonly MapArea[]
+  readonly ids: readonly string[]
+  readonly titles: readonly string[]
+  readonly x: readonly number[]
+  readonly y: readonly number[]
+  readonly area: readonly number[]
+  readonly weight: readonly number[]
+}
+
+/** What is asked of a map. */
+export interface MapPart {
+  /** Only what lies in the disk of this node. */
+  readonly under?: string
+  /** False: the areas alone. */
+  readonly columns: boolean
+}
+
+/** Areas beside columns, and alone. */
+const most = { areas: 1_000, areasAlone: 100 } as const
+/** Nodes of a map whose titles stand in it. */
+const mostTitles = 20_000
+
+/** The JSON of a GraphMap in pieces, to be concatenated; undefined where `under` is not there. */
+export function drawMap(rows: GraphRows, places: Places, part: MapPart): Generator<string> | undefined {
+  const range = rangeOf(rows, places, part.under)
+  return range && drawRange(rows, places, range, part.columns)
+}
+
+interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+function rangeOf({ nodes }: GraphRows, { order, sizes }: Places, under: string | undefined): Range | undefined {
+  if (under === undefined) return { from: 0, to: order.length }
+  const from = order.findIndex((row) => nodes[row]?.id === under)
+  return from < 0 ? undefined : { from, to: from + (sizes[from] ?? 0) }
+}
+
+function* drawRange(rows: GraphRows, places: Places, range: Range, columns: boolean): Generator<string> {
+  const { x, y, weight, order } = places
+  const areas = areasIn(places, range, columns ? most.areas : most.areasAlone)
+  const { from, to } = columns ? range : { from: 0, to: 0 }
+  const row = (at: number) => rows.nodes[order[at] ?? 0]
+  const shown = Array.from({ length: to - from }, (_, at) => from + at)
+  const [held, around] = within(areas, { from, to })
+  const toArea = ({ at, nodes, x: left, y: top, r }: Disk, index: number): MapArea => ({
+    ...(at === undefined ? { title: '' } : { node_id: row(at)?.id ?? '', title: row(at)?.title ?? '' }),
+    ...{ x: left, y: top, r, nodes, within: around[index] ?? -1 },
+  })
+  const version = versionOf(rows.org)
+  yield `${JSON.stringify({ version, areas: areas.map(toArea) } satisfies Partial<GraphMap>).slice(0, -1)},"ids":[`
+  yield* inPieces(shown, (at) => JSON.stringify(row(at)?.id))
+  yield '],"titles":['
+  if (shown.length <= mostTitles) yield* inPieces(shown, (at) => JSON.stringify(row(at)?.title))
+  yield '],"x":['
+  yield* inPieces(shown, (at) => String(x[at]))
+  yield '],"y":['
+  yield* inPieces(shown, (at) => String(y[at]))
+  yield '],"area":['
+  yield* inPieces(shown, (at) => String(held[at - from]))
+  yield '],"weight":['
+  yield* inPieces(shown, (at) => String(weight[at]))
+  yield ']}'
+}
+
+interface Disk extends Range {
+  /** The position of its node; undefined of the roots without children. */
+  readonly at: number | undefined
+  readonly nodes: number
+  readonly x: number
+  readonly y: number
+  readonly r: number
+}
+
+/** Those with the most nodes, in the order of positions: whatever is around one is listed before it. */
+function areasIn({ sizes, disks, loose }: Places, { from, to }: Range, limit: number): readonly Disk[] {
+  const [first = 0, left = 0, top = 0, r = 0] = loose
+  const isWhole = from === 0 && to === sizes.length
+  const rest: Disk[] =
+    isWhole && first < to ? [{ at: undefined, from: first, to, nodes: to - first, x: left, y: top, r }] : []
+  const inner: number[] = []
+  for (let at = from; at < to; at++) if ((sizes[at] ?? 0) > 1) inner.push(at)
+  const largest = inner
+    .sort((a, b) => (sizes[b] ?? 0) - (sizes[a] ?? 0) || a - b)
+    .slice(0, limit - rest.length)
+    .sort((a, b) => a - b)
+  const toDisk = (at: number): Disk => {
+    const [x = 0, y = 0, radius = 0] = disks.subarray(at * 3, at * 3 + 3)
+    const nodes = sizes[at] ?? 0
+    return { at, from: at, to: at + nodes, nodes, x, y, r: radius }
+  }
+  return [...largest.map(toDisk), ...rest]
+}
+
+/** The innermost area around each position, and around each area; -1 where there is none. */
+function within(areas: readonly Disk[], { from, to }: Range): readonly [Int32Array, Int32Array] {
+  const around = new Int32Array(areas.length).fill(-1)
+  const held = new Int32Array(to - from).fill(-1)
+  const open: number[] = []
+  for (const [index, area] of areas.entries()) {
+    while (open.length > 0 && (areas[open.at(-1) ?? 0]?.to ?? 0) <= area.from) open.pop()
+    around[index] = open.at(-1) ?? -1
+    open.push(index)
+    held.fill(index, Math.max(0, area.from - from), Math.max(0, area.to - from))
+  }
+  return [held, around]
+}

@@ -1,0 +1,93 @@
+/** The chosen node beside the map: its title, its first words, its edges. */
+
+import type { Schemas } from '../../../spec/client/api.ts'
+import { slotOf } from './areas.ts'
+import { pathOf } from './asking.ts'
+
+type Node = Schemas['NodeDetails']
+
+/** What meets in a node. */
+export interface Edge {
+  readonly other: string
+  readonly title: string
+  /** Of a connection; empty of a parent and a child. */
+  readonly type: string
+  readonly isOut: boolean
+  readonly words: string
+}
+
+/** Edges in the list; characters of the text. */
+const most = { edges: 14, text: 220 } as const
+
+export function edgesOf({ id, parents, children, connections }: Node): Edge[] {
+  const up = parents.map((one) => ({ other: one.id, title: one.title, type: '', isOut: false, words: 'parent' }))
+  const down = children.map((one) => ({ other: one.id, title: one.title, type: '', isOut: true, words: 'child' }))
+  const others = connections.map(({ source, target, source_title, target_title, type }) => {
+    const isOut = source === id
+    const words = `${isOut ? '' : 'from: '}${type.replaceAll('_', ' ')}`
+    return { other: isOut ? target : source, title: isOut ? target_title : source_title, type, isOut, words }
+  })
+  return [...others, ...up, ...down].filter(({ title }) => title !== '')
+}
+
+interface Choices {
+  /** The area that it lies in, where that is not all that is shown. */
+  readonly around: string | undefined
+  /** Another one, or with '' none. */
+  choose(id: string): void
+}
+
+export function showNode(peek: HTMLElement, node: Node, edges: readonly Edge[], { around, choose }: Choices): void {
+  const list = make('ul')
+  for (const { other, title, type, words } of edges.slice(0, most.edges)) {
+    const dot = make('span', 'dot')
+    if (type !== '') dot.dataset.c = String(slotOf(type))
+    const link = make('a', '', title)
+    link.href = pathOf(other)
+    link.addEventListener('click', (event) => {
+      event.preventDefault()
+      event.stopPropagation()
+      choose(other)
+    })
+    const item = make('li')
+    item.append(dot, link, make('span', 'why', words))
+    list.append(item)
+  }
+  const met = node.num_parents + node.num_children + node.num_connections
+  const row = make('div', 'row')
+  const read = make('a', 'btn go', 'Read')
+  read.href = pathOf(node.id)
+  row.append(read)
+  if (around !== undefined) {
+    const only = make('a', 'btn', 'Only around it')
+    only.href = `${pathOf()}/graph?${new URLSearchParams({ under: around, focus: node.id })}`
+    row.append(only)
+  }
+  const close = make('button', 'icon', '×')
+  close.type = 'button'
+  close.ariaLabel = 'Close'
+  close.addEventListener('click', () => choose(''))
+  const sum = make('p', 'sub', `${met.toLocaleString('en')} ${met === 1 ? 'edge meets' : 'edges meet'} here`)
+  peek.replaceChildren(close, make('h2', '', node.title), make('p', '', beginning(node.text_content)), list, sum, row)
+  peek.hidden = false
+}
+
+function make<K extends keyof HTMLElementTagNameMap>(name: K, look = '', text = ''): HTMLElementTagNameMap[K] {
+  const made = document.createElement(name)
+  if (look !== '') made.className = look
+  made.textContent = text
+  return made
+}
+
+/** Without headings and the marks that stand most often. */
+function beginning(text: string): string {
+  const words = text
+    .slice(0, 4_000)
+    .replace(/^---\n[\s\S]*?\n---\n/, '')
+    .replace(/^(#|```|\|).*$/gm, '')
+    .replace(/!?\[\[([^\]|]*\|)?([^\]]*)\]\]|!?\[([^\]]*)\]\([^)]*\)/g, '$2$3')
+    .replace(/[*_`>]/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+  return words.length > most.text ? `${words.slice(0, most.text).trimEnd()}…` : words
+}

@@ -1,0 +1,43 @@
+/** Titles of a map that came without them: those of the area in which the camera is, once it has come to rest. */
+
+import type { MultiGraph } from 'graphology'
+import type Sigma from 'sigma'
+import type { Schemas } from '../../../spec/client/api.ts'
+import type { Area } from './areas.ts'
+import { ask } from './asking.ts'
+
+/** Milliseconds without movement; nodes of an area whose titles are told; the share of the window that its disk takes. */
+const rest = 400
+const mostNodes = 20_000
+const share = 0.3
+
+export function loadTitles(
+  sigma: Sigma,
+  graph: MultiGraph,
+  places: ReadonlyMap<string, string>,
+  areas: readonly Area[],
+): void {
+  const known = new Set<Area>()
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  const load = async () => {
+    const { width, height } = sigma.getDimensions()
+    const middle = sigma.viewportToGraph({ x: width / 2, y: height / 2 })
+    const seen = Math.abs(sigma.viewportToGraph({ x: width, y: 0 }).x - sigma.viewportToGraph({ x: 0, y: 0 }).x) / 2
+    const around = areas.find(
+      ({ node_id, nodes, x, y, r }) =>
+        node_id !== undefined && nodes <= mostNodes && r > share * seen && Math.hypot(middle.x - x, middle.y + y) < r,
+    )
+    if (!around || known.has(around)) return
+    known.add(around)
+    const part = await ask<Schemas['GraphMap']>(`map?under=${around.node_id}`)
+    for (const [at, id] of part?.ids.entries() ?? []) {
+      const node = places.get(id)
+      if (node !== undefined) graph.setNodeAttribute(node, 'label', part?.titles[at])
+    }
+  }
+  sigma.getCamera().on('updated', () => {
+    clearTimeout(timer)
+    timer = setTimeout(load, rest)
+  })
+}

@@ -1,0 +1,181 @@
+/** The page of the graph: a map that is clicked, searched and left again, and a list for who does not see it. */
+
+import { readdir, readFile } from 'node:fs/promises'
+import { gzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { made } from '../support/cast.ts'
+import { client } from '../support/grove.ts'
+import { ann, expectSound, grove, newVisitor, useScene, type Visitor } from './scene.ts'
+
+const size = 5_000
+/** Bytes. */
+const budgets = { script: 42_000, org: 35_000 }
+
+describe('the graph page', () => {
+  useScene()
+  let org: string
+  let path: string
+  /** In the order of creation: ten areas, each with its nodes. */
+  const ids: string[] = []
+
+  before(async () => {
+    org = (await made(ann.post('/orgs', { name: 'Atlas', published: true }))).id
+    path = `/o/${org}/graph`
+    const areas = ['Sea', 'Land', 'Sky', 'Ice', 'Sand', 'Rivers', 'Woods', 'Towns', 'Caves', 'Hills']
+    const batch = async (nodes: object[]) => {
+      const { body } = await ann.post(`/orgs/${org}/nodes/batch`, { nodes })
+      ids.push(...body.nodes.map(({ id }: { id: string }) => id))
+    }
+    await batch(areas.map((title) => ({ title })))
+    const node = (n: number) => ({
+      title: n === 10 ? 'Blue whale' : `Node ${n}`,
+      text_content: `The text of node ${n}.`,
+      parents: [ids[n % 10]],
+      connections: n === 10 ? [{ target: ids[1], type: 'lives_on' }] : [],
+    })
+    for (let n = 10; n < size; n += 998)
+      await batch(Array.from({ length: Math.min(998, size - n) }, (_, at) => node(n + at)))
+  })
+
+  const drawn = (page: Page) => page.locator(`#canvas[data-drawn="${size}"]`).waitFor()
+
+  it('is a list of areas with their nodes without script', async () => {
+    const { context, page, open, faults } = await newVisitor({ javaScriptEnabled: false })
+    expect(await open(path)).to.deep.equal({ status: 200 })
+    expect(await page.locator('h1').textContent()).to.equal('Atlas')
+    const sea = page.locator('.areas > li', { has: page.locator(`[data-area="${ids[0]}"]`) })
+    expect(await sea.textContent())
+      .to.include('Sea500')
+      .and.include('Blue whale')
+      .and.include('and 487 more')
+    await sea.getByRole('link', { name: 'and 487 more' }).click()
+    expect(await page.locator('h1').textContent()).to.equal('Sea')
+    await page.getByLabel('Highlight nodes').fill('blue')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/q=blue/)
+    expect(await page.locator('.told').textContent()).to.equal('1 node')
+    expect(await page.getByRole('link', { name: 'Blue whale' }).first().getAttribute('href')).to.equal(
+      `/o/${org}/n/${ids[10]}`,
+    )
+    expect(faults).to.deep.equal([])
+    await context.close()
+  })
+
+  it('is clicked, searched and walked back', async () => {
+    const { context, page, open, faults } = await newVisitor({ viewport: { width: 1440, height: 900 } })
+    await open(path)
+    await drawn(page)
+    expect(await page.locator('.names span:visible').allTextContents())
+      .to.include('Sea')
+      .and.include('Hills')
+    // The whale, where its area fills the map.
+    await page.locator(`[data-area="${ids[0]}"]`).click()
+    await page.locator(`[data-node="${ids[10]}"]`).click()
+    const peek = page.getByRole('region', { name: 'The chosen node' })
+    await peek.getByRole('heading', { name: 'Blue whale' }).waitFor()
+    expect(await peek.textContent())
+      .to.include('The text of node 10.')
+      .and.include('lives on')
+      .and.include('2 edges meet here')
+    expect(new URL(page.url()).searchParams.get('focus')).to.equal(ids[10])
+    await peek.getByRole('link', { name: 'Land' }).click()
+    await peek.getByRole('heading', { name: 'Land' }).waitFor()
+    await page.goBack()
+    await peek.getByRole('heading', { name: 'Blue whale' }).waitFor()
+    await page.goBack()
+    await peek.waitFor({ state: 'hidden' })
+    expect(new URL(page.url()).searchParams.has('focus')).to.equal(false)
+    await page.getByLabel('Highlight nodes').fill('node 49')
+    await page.getByText('111 nodes').waitFor()
+    await page.waitForURL(/q=node\+49/)
+    await page.getByText('Edges', { exact: true }).click()
+    await page.getByLabel('parent of').check()
+    expect(faults).to.deep.equal([])
+    await context.close()
+  })
+
+  it('finds the dot that is clicked', async () => {
+    const { context, page, open, faults } = await newVisitor({ viewport: { width: 1440, height: 900 } })
+    await open(`${path}?under=${ids[10]}`)
+    await page.locator('#canvas[data-drawn="1"]').waitFor()
+    const box = await page.locator('#canvas').boundingBox()
+    if (!box) throw new Error('There is no canvas')
+    await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2)
+    await page.getByRole('heading', { name: 'Blue whale', level: 2 }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('heading', { name: 'Blue whale', level: 2 }).waitFor({ state: 'hidden' })
+    expect(faults).to.deep.equal([])
+    await context.close()
+  })
+
+  it('is reached by a key, from a node with that node chosen', async () => {
+    const { context, page, open } = await newVisitor()
+    await open(`/o/${org}/n/${ids[10]}`)
+    await page.keyboard.press('g')
+    await page.waitForURL(`${grove.url}${path}?focus=${ids[10]}`)
+    await page.getByRole('heading', { name: 'Blue whale', level: 2 }).waitFor()
+    await context.close()
+  })
+
+  it('says so where nothing can be drawn, and stays a list', async () => {
+    const { context, page, open, faults } = await newVisitor()
+    await page.addInitScript('HTMLCanvasElement.prototype.getContext = () => null')
+    await open(path)
+    await page.getByText('This browser draws no map').waitFor()
+    await page.getByRole('link', { name: 'Blue whale' }).waitFor()
+    expect(faults).to.deep.equal([])
+    await context.close()
+  })
+
+  it('is sound in light and dark, on a telephone and on a desk, and so is the small map', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const visitor: Visitor = await newVisitor({ colorScheme })
+      const { page, open, faults, context } = visitor
+      for (const width of [390, 1440]) {
+        await page.setViewportSize({ width, height: 900 })
+        await open(`${path}?focus=${ids[10]}`)
+        await page.getByRole('heading', { name: 'Blue whale', level: 2 }).waitFor()
+        await expectSound(page)
+        await open(`/o/${org}`)
+        await page.locator('.mini').waitFor()
+        await expectSound(page)
+      }
+      expect(faults).to.deep.equal([])
+      await context.close()
+    }
+  })
+
+  it('is small, and so is the page of the organisation', async () => {
+    const { body, headers } = await client(grove).get(`/o/${org}`)
+    expect(body).to.include(`href="${path}?under=${ids[0]}"`)
+    expect(Buffer.byteLength(body)).to.be.below(budgets.org)
+    expect((await client(grove).get(`/o/${org}`, { 'if-none-match': headers.etag ?? '' })).status).to.equal(304)
+    const scripts = await loaded(['page', 'theme', 'map'])
+    const bytes = scripts.map((script) => gzipSync(script, { level: 9 }).length)
+    expect(bytes.reduce((sum, one) => sum + one, 0)).to.be.below(budgets.script)
+  })
+
+  it('ends with the publication', async () => {
+    await made(ann.patch(`/orgs/${org}`, { published: false }))
+    const { status, body } = await client(grove).get(path)
+    expect(status).to.equal(401)
+    expect(body).not.to.include('Atlas')
+    await made(ann.patch(`/orgs/${org}`, { published: true }))
+  })
+})
+
+/** The built scripts of these names, and what they import. */
+async function loaded(names: readonly string[]): Promise<string[]> {
+  const files = await readdir('dist/assets')
+  const found = new Map<string, string>()
+  const waiting = files.filter((file) => names.some((name) => file.startsWith(`${name}.`) && file.endsWith('.js')))
+  for (const file of waiting) {
+    if (found.has(file)) continue
+    const script = await readFile(`dist/assets/${file}`, 'utf8')
+    found.set(file, script)
+    for (const [, name] of script.matchAll(/(?:from|import)"\.\/([\w.-]+)"/g)) if (name) waiting.push(name)
+  }
+  expect(found.size).to.be.above(names.length)
+  return [...found.values()]
+}
