@@ -189,7 +189,7 @@ kept, though its file is gone: zebra.md (Zebra)
       const names = ['a.md~', '#a.md#', '~$a.docx', 'a.md.tmp', '.a.md.swp', 'b.pdf.crdownload']
       const folder = await folderOf('Unfinished', Object.fromEntries(['a.md', ...names].map((name) => [name, 'x'])))
       const done = await importAs(folder)
-      expect(done.stdout).to.contain(': 2 nodes, 1 parent edges, 0 connections, 0 attachments\n')
+      expect(done.stdout).to.contain(': 2 nodes, 1 parent edge, 0 connections, 0 attachments\n')
     })
   })
 
@@ -210,7 +210,7 @@ kept, though its file is gone: zebra.md (Zebra)
     it('takes --base', async () => {
       const folder = await folderOf('Based', { 'guide/a.md': '# A\n', 'b.md': '[x](/en/guide/a/#top)\n' })
       expect((await importAs(folder)).stdout).to.contain(', 0 connections,')
-      expect((await importAs(folder, '--base', '/en')).stdout).to.contain(', 1 connections,')
+      expect((await importAs(folder, '--base', '/en')).stdout).to.contain(', 1 connection,')
       expect((await importAs(folder, '--base', 'en')).code).to.equal(2)
     })
   })
@@ -246,6 +246,21 @@ kept, though its file is gone: zebra.md (Zebra)
       await rm(join(other, 'c.md'))
       expect((await importAs(other, '--org', org, '--prune')).stdout).to.contain(', 1 removed, 2 unchanged\n')
       expect(await pathsIn(org)).to.deep.equal(['.', '.', 'a.md', 'a.md', 'b.md'])
+    })
+
+    it('remembers the organisation that --org chose, and prefers the own one', async () => {
+      const one = await folderOf('Host', { 'a.md': 'One' })
+      const other = await folderOf('Visitor', { 'b.md': 'Other' })
+      const host = orgIn(await importAs(one))
+      expect(orgIn(await importAs(other, '--org', host))).to.equal(host)
+      const again = await importAs(other)
+      expect(orgIn(again)).to.equal(host)
+      expect(again.stdout).to.contain(
+        '\nNote: it is of another vault, whose nodes are left alone; it was put there with --org\n0 created, 0 updated, 2 unchanged\n',
+      )
+      const own = orgIn(await importAs(other, '--name', 'Own'))
+      expect(own).not.to.equal(host)
+      expect(orgIn(await importAs(other))).to.equal(own)
     })
 
     it('adopts an organisation of earlier imports if most of its nodes are of the folder', async () => {
