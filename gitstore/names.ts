@@ -51,7 +51,8 @@ export function treePathProblem(path: string): string | undefined {
     if (name.includes('\\')) return 'A path cannot contain backslashes'
     const plain = name.replace(ignoredByHfs, '')
     if (plain === '.' || plain === '..') return "A path cannot have '.' or '..' as a part"
-    if (dotGit.test(plain)) return "A path cannot have '.git' as a part, in any spelling that a file system takes for it"
+    if (dotGit.test(plain))
+      return "A path cannot have '.git' as a part, in any spelling that a file system takes for it"
   }
   return undefined
 }
