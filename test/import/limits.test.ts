@@ -77,7 +77,7 @@ describe('import of what is no vault', () => {
     }
     const { code, stdout } = await importOf(folder)
     expect(code).to.equal(0)
-    expect(stdout.slice(stdout.indexOf('1006 links'))).to.equal(`1,006 links lead to nothing here:
+    expect(stdout.slice(stdout.indexOf('1,006 links'))).to.equal(`1,006 links lead to nothing here:
   1001 to no file
     a.md: [[Nowhere 0]]
     a.md: [[Nowhere 1]]

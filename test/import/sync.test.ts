@@ -248,21 +248,6 @@ kept, though its file is gone: zebra.md (Zebra)
       expect(await pathsIn(org)).to.deep.equal(['.', '.', 'a.md', 'a.md', 'b.md'])
     })
 
-    it('remembers the organisation that --org chose, and prefers the own one', async () => {
-      const one = await folderOf('Host', { 'a.md': 'One' })
-      const other = await folderOf('Visitor', { 'b.md': 'Other' })
-      const host = orgIn(await importAs(one))
-      expect(orgIn(await importAs(other, '--org', host))).to.equal(host)
-      const again = await importAs(other)
-      expect(orgIn(again)).to.equal(host)
-      expect(again.stdout).to.contain(
-        '\nNote: it is of another vault, whose nodes are left alone; it was put there with --org\n0 created, 0 updated, 2 unchanged\n',
-      )
-      const own = orgIn(await importAs(other, '--name', 'Own'))
-      expect(own).not.to.equal(host)
-      expect(orgIn(await importAs(other))).to.equal(own)
-    })
-
     it('adopts an organisation of earlier imports if most of its nodes are of the folder', async () => {
       const old = async (name: string, ...paths: string[]) => {
         const { id } = (await ann.post('/orgs', { name }).then(expecting(201))).body
