@@ -93,7 +93,7 @@ module.exports = {
       'import-plans-alone',
       'A plan follows from a folder: it needs no service, no HTTP and no database.',
       '^server/import/',
-      `(^(index|spec)/|^server/(http|routes)/|^server/[\\w-]+\\.ts$|${http})`,
+      `(^(index|spec)/|^server/(http|routes)/|^server/(?!counted)[\\w-]+\\.ts$|${http})`,
     ),
     never(
       'routes-call-the-domain',

@@ -46,12 +46,13 @@ export function treePathProblem(path: string): string | undefined {
   if (names.length > maxPathDepth) return `A path cannot be deeper than ${maxPathDepth} folders`
   for (const name of names) {
     if (name === '') return "A path cannot be empty, begin or end with '/' or contain '//'"
-    if (Buffer.byteLength(name) > maxNameBytes) return `No part of a path can be longer than ${maxNameBytes} bytes`
+    if (Buffer.byteLength(name) > maxNameBytes) return `A path cannot have a part of more than ${maxNameBytes} bytes`
     if (/\p{Cc}/u.test(name)) return 'A path cannot contain control characters'
     if (name.includes('\\')) return 'A path cannot contain backslashes'
     const plain = name.replace(ignoredByHfs, '')
-    if (plain === '.' || plain === '..') return "No part of a path can be '.' or '..'"
-    if (dotGit.test(plain)) return "No part of a path can be '.git', in any spelling that a file system takes for it"
+    if (plain === '.' || plain === '..') return "A path cannot have '.' or '..' as a part"
+    if (dotGit.test(plain))
+      return "A path cannot have '.git' as a part, in any spelling that a file system takes for it"
   }
   return undefined
 }

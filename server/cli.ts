@@ -50,7 +50,10 @@ program
   .option('--as <email>', 'the account in whose name it is committed')
   .option('--to <address>', 'a Grove elsewhere, such as https://grove.example.org; without it the data folder here')
   .option('--token-file <file>', 'holds a personal access token of that Grove, of access write')
-  .option('--org <id>', 'the organisation; otherwise the one that the folder was imported into, or a new one')
+  .option(
+    '--org <id>',
+    'the organisation; otherwise the own one of the folder, the one that --org chose last, or a new one',
+  )
   .option('--name <name>', "the name of a new organisation; otherwise the folder's")
   .option('--dry-run', 'says what would be changed, and changes nothing')
   .option('--prune', 'removes nodes whose files are gone; restore-node takes each back')

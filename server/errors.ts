@@ -1,5 +1,6 @@
 /** Refusals of the domain, which a caller can act on; `http/error-responses.ts` has the status of each code. */
 
+import { counted } from './counted.ts'
 import type { Limit } from './counters.ts'
 
 export type RefusalCode =
@@ -125,7 +126,7 @@ export class RateLimited extends Refusal {
   readonly waitSeconds: number
 
   constructor(what: string, limit: Limit, waitSeconds: number) {
-    super('rate_limited', `Too many ${what}; try again in ${waitSeconds} ${waitSeconds === 1 ? 'second' : 'seconds'}`)
+    super('rate_limited', `Too many ${what}; try again in ${counted(waitSeconds, 'second')}`)
     this.limit = limit
     this.waitSeconds = waitSeconds
   }

@@ -487,13 +487,15 @@ export interface paths {
          *       `<title>.md`. A node that was imported lies where it came from, at its `source_path`; a folder that was imported
          *       without a note of its own is `<folder>/index.md`. Names that file systems refuse, or take for one, get another; the
          *       title says the real one.
-         *     * **Front matter**: `title`, `tags`, each of the `properties` but `source_path`, which is where the note lies, and `id`. Then, below
-         *       `grove`, what neither the text nor the place says: `parents`, `connections`, where the files of the repository are,
+         *     * **Front matter**: `title`, `tags`, each of the `properties` but `source_path` and `source_files`, and `id`. Then, below
+         *       `grove`, what neither the text nor the place says: `parents`, `connections`, where the files of the repository are, where
+         *       the node says that it comes from (`source`, if that is not where the note lies),
          *       and, as JSON, properties that YAML cannot say and further members of `node.json`. After it stands `content.md`, byte by byte.
-         *     * **Files of a node** lie beside its note, so that its links lead to them; what an import kept of elsewhere in its
-         *       vault lies there again. Files of several nodes with the same place and bytes are there once. Symbolic links,
+         *     * **Files of a node** lie beside its note, so that its links lead to them; what an import found elsewhere in its
+         *       vault lies there again (`attachments/`, or the property `source_files`: paths in the vault by those in the repository). Files of several nodes with the same place and bytes are there once. Symbolic links,
          *       submodules, `.gitmodules` and `.gitattributes` are left out; a file is no program.
          *     * **An import takes `grove` at its word** as long as text and front matter are as they were exported (`digest`).
+         *       An export that nobody has touched changes nothing where it comes from.
          *       Of a note that was edited it reads tags and links again; of its connections it then keeps those that no import made.
          *
          *     The notes come in the order of their paths, each followed by its files. The same state is the same bytes: a file has the time of

@@ -102,8 +102,11 @@ export function listNodeProperties(db: IndexDb, orgId: string) {
 }
 
 /** Heads and trees of main, by id. */
-export async function readMainTrees(db: IndexDb, orgId: string): Promise<Map<string, Pick<NodeRow, 'head' | 'tree'>>> {
-  const rows = await db.selectFrom('node').select(['id', 'head', 'tree']).where('org_id', '=', orgId).execute()
+export async function readMainTrees(
+  db: IndexDb,
+  orgId: string,
+): Promise<Map<string, Pick<NodeRow, 'head' | 'tree' | 'title'>>> {
+  const rows = await db.selectFrom('node').select(['id', 'head', 'tree', 'title']).where('org_id', '=', orgId).execute()
   return new Map(rows.map(({ id, ...row }) => [id, row]))
 }
 

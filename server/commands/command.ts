@@ -4,6 +4,7 @@ import { isAbsent } from '../../gitstore/presence.ts'
 import { type Role, roles } from '../../index/derived/schema.ts'
 import { openDeps } from '../bootstrap.ts'
 import type { Config } from '../config.ts'
+import { counted } from '../counted.ts'
 import type { Deps } from '../deps.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
 import { isId } from '../domain/layout.ts'
@@ -70,7 +71,7 @@ export function sayProblems(problems: readonly PathProblem[]): number {
 }
 
 export function things(count: number): string {
-  return count === 1 ? '1 thing is' : `${count} things are`
+  return `${counted(count, 'thing')} ${count === 1 ? 'is' : 'are'}`
 }
 
 export function progressFor(label: string): Progress {

@@ -4,6 +4,7 @@ import { resolve, sep } from 'node:path'
 import { makeFolder } from '../../gitstore/durable.ts'
 import { isThere } from '../../gitstore/presence.ts'
 import { findOrgsNamed, type OrgRow } from '../../index/derived/org-queries.ts'
+import { counted } from '../counted.ts'
 import type { Deps } from '../deps.ts'
 import { findOrg } from '../domain/access.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
@@ -38,7 +39,7 @@ export async function exportTo(call: Call, orgName: string, target: string): Pro
     if (org.vault_id !== null && (await findVaultId(dir)) === undefined) await makeVaultId(dir, org.vault_id)
     progress.end()
     say(
-      `${org.name} (${org.id}) in ${dir}: ${done.written} files written, ${done.unchanged} unchanged, ${done.removed} removed`,
+      `${org.name} (${org.id}) in ${dir}: ${counted(done.written, 'file')} written, ${done.unchanged} unchanged, ${done.removed} removed`,
     )
     return sayProblems([...faults, ...done.problems])
   })

@@ -3,10 +3,10 @@ import { basename, resolve } from 'node:path'
 import { v4 as newId } from 'uuid'
 import { codeOf } from '../../gitstore/errors.ts'
 import { asLine } from '../domain/vault/line.ts'
-import { readManifest } from '../export/manifest.ts'
+import { type Manifest, readManifest } from '../export/manifest.ts'
 import type { Folder } from '../import/folder.ts'
 import { chooseOrg, fitInto } from '../import/organisation.ts'
-import { DamagedVaultFile, findVaultId, makeVaultId, vaultFile } from '../import/vault-file.ts'
+import { DamagedVaultFile, findHosts, findVaultId, makeVaultId, rememberHost, vaultFile } from '../import/vault-file.ts'
 import { UsageError } from './command.ts'
 import type { Destination } from './destination.ts'
 
@@ -18,6 +18,8 @@ export interface Target {
   readonly guest: string | undefined
   /** Sentences for the summary. */
   readonly notes: readonly string[]
+  /** Where an export of the organisation into the folder has put the note of each node, by its id. */
+  readonly exported: ReadonlyMap<string, string>
 }
 
 interface TargetOptions {
@@ -37,11 +39,12 @@ export async function targetOf(to: Destination, folder: Folder, options: TargetO
   const { dryRun = false } = options
   const notes: string[] = []
   const foundId = await findVaultId(folder.dir)
-  const exportOf = foundId === undefined ? await exportedFrom(folder.dir, notes) : undefined
+  const manifest = await manifestOf(folder.dir, notes)
+  const exportOf = foundId === undefined ? manifest?.orgId : undefined
   const vaultId = foundId ?? (dryRun ? newId() : await makeId(folder.dir, notes))
   const name = asLine(options.name ?? basename(resolve(folder.dir)), 200) || 'Imported'
   const wanted = {
-    ...{ vaultId, exportOf, name, isNamed: options.name !== undefined, folder },
+    ...{ vaultId, exportOf, hosts: await findHosts(folder.dir), name, isNamed: options.name !== undefined, folder },
     nodesOf: (orgId: string) => to.knownNodes(orgId, undefined),
   }
   const choice =
@@ -52,7 +55,7 @@ export async function targetOf(to: Destination, folder: Folder, options: TargetO
   if (!('org' in choice)) {
     const given = vaultId === undefined ? {} : { vault_id: vaultId }
     const { id } = dryRun ? { id: newId() } : await to.createOrg({ name: choice.name, ...given })
-    return { id, name: choice.name, isNew: true, guest: undefined, notes }
+    return { id, name: choice.name, isNew: true, guest: undefined, notes, exported: new Map() }
   }
   const { org, isGuest } = choice
   if (options.name !== undefined && org.name !== name)
@@ -63,18 +66,29 @@ export async function targetOf(to: Destination, folder: Folder, options: TargetO
     const note = await to.adoptVault(org.id, vaultId)
     if (note !== undefined) notes.push(note)
   }
-  return { id: org.id, name: org.name, isNew: false, guest: isGuest ? vaultId : undefined, notes }
+  if (isGuest && !dryRun) await keepHost(folder.dir, org.id, notes)
+  const exported = !isGuest && manifest?.orgId === org.id ? manifest.notes : new Map<string, string>()
+  return { id: org.id, name: org.name, isNew: false, guest: isGuest ? vaultId : undefined, notes, exported }
 }
 
-/** The organisation whose export the folder is. */
-async function exportedFrom(dir: string, notes: string[]): Promise<string | undefined> {
+/** Undefined where the folder is no export. */
+async function manifestOf(dir: string, notes: string[]): Promise<Manifest | undefined> {
   try {
-    return (await readManifest(dir))?.orgId
+    return await readManifest(dir)
   } catch (error) {
     if (!(error instanceof Error)) throw error
     if (codeOf(error) === 'ENOTDIR') return undefined
     notes.push(`whose export the folder is cannot be told: ${error.message}`)
     return undefined
+  }
+}
+
+async function keepHost(dir: string, orgId: string, notes: string[]): Promise<void> {
+  try {
+    await rememberHost(dir, orgId)
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    notes.push(`${vaultFile} cannot be written (${error.message}): --org is needed again`)
   }
 }
 

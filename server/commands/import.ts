@@ -1,6 +1,8 @@
 /** `grove import`: a folder of Markdown becomes an organisation, or is brought up to date in one. */
 import { resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { GitError } from '../../gitstore/errors.ts'
+import { isAbsent, isThere } from '../../gitstore/presence.ts'
 import { findAccountByEmail } from '../../index/credentials/accounts.ts'
 import { DatabaseFault } from '../../index/sqlite/database.ts'
 import type { Deps } from '../deps.ts'
@@ -10,7 +12,7 @@ import type { Imported } from '../domain/nodes/imports.ts'
 import { UnreadableExclusions } from '../import/exclusions.ts'
 import { type Folder, listFolder } from '../import/folder.ts'
 import { folderState } from '../import/folder-state.ts'
-import type { Inventory } from '../import/inventory.ts'
+import { asExported, type Inventory } from '../import/inventory.ts'
 import { OnlyReader, SeveralOrganisations } from '../import/organisation.ts'
 import { type Plan, planImport } from '../import/plan.ts'
 import type { Progress } from '../import/progress.ts'
@@ -117,8 +119,8 @@ async function syncOnce(run: Run, known?: Target): Promise<Synced> {
   const recalled = await memory?.recall()
   if (recalled) return { listed, target, done: nothing, isStale: false, summary: recalled, code: 0 }
   // In a dry run a new organisation is not made.
-  const isThere = !(target.isNew && dryRun)
-  const inventory = await inventoryOf(to, target, isThere)
+  const isMade = !(target.isNew && dryRun)
+  const inventory = await inventoryOf(to, target, isMade)
   const reading = known ? undefined : progressFor('Reading')
   let plan = await planOf(run, listed, inventory, reading)
   for (let again = 1; plan.isStale && again < readings; again++) {
@@ -131,7 +133,7 @@ async function syncOnce(run: Run, known?: Target): Promise<Synced> {
   const removed = prune && isWhole ? plan.gone.map(({ id, path = '' }) => ({ id, path })) : []
   const writing = known || dryRun ? undefined : progressFor('Writing')
   const input = { nodes: plan.nodes, removed, dryRun, onProgress: (n: number, all: number) => writing?.at(n, all) }
-  const done = isThere ? await to.write(target.id, input) : allCreated(plan)
+  const done = isMade ? await to.write(target.id, input) : allCreated(plan)
   writing?.end()
   const pruning = prune && !isWhole ? 'unread' : commandFor(folder, to.words, options, target)
   const summaryWith = (what: Imported) => summaryOf({ ...target, plan, done: what, dryRun, pruning })
@@ -187,11 +189,25 @@ function planOf({ call, options: { base } }: Run, listed: Folder, inventory: Inv
   })
 }
 
-async function watch(run: Run, { listed, target, done }: Synced): Promise<number> {
-  const { call, folder } = run
-  const watched = { folders: listed.folders, isBehind: done.problems.length > 0 }
-  const tell = (words: string) => say(`${new Date().toISOString()} ${words}`)
+/** A folder that is gone is waited for: an editor or a mount may bring it back. */
+async function watch(run: Run, first: Synced): Promise<number> {
+  const { folder } = run
   say(`Watching ${folder}`)
+  for (let last = first; ; ) {
+    await watchWhileThere(run, last)
+    tell(
+      `${folder} is gone: nothing is changed in ${last.target.name}; the import goes on once the folder is there again`,
+    )
+    const again = await whenBack(run, last.target)
+    tell(`${folder} is there again: ${changesOf(again.done) ?? 'nothing has changed'}`)
+    last = again
+  }
+}
+
+/** Returns when the folder is gone. @throws the reason of the signal */
+async function watchWhileThere(run: Run, { listed, target, done, isStale }: Synced): Promise<void> {
+  const { call, folder } = run
+  const watched = { folders: listed.folders, isBehind: done.problems.length > 0 || isStale }
   for await (const note of whenChanged(listed.dir, watched, call.signal)) {
     if (note !== undefined) say(note)
     try {
@@ -201,13 +217,36 @@ async function watch(run: Run, { listed, target, done }: Synced): Promise<number
       const changes = changesOf(synced.done)
       if (changes !== undefined) tell(changes)
     } catch (error) {
-      if (call.signal.aborted || !mayPass(error)) throw error
+      call.signal.throwIfAborted()
+      if (isAbsent(error) && !isThere(folder)) return
+      if (!mayPass(error)) throw error
       watched.isBehind = true
       tell(`nothing imported, tried again later: ${error.message}`)
     }
   }
   call.signal.throwIfAborted()
-  return 0
+}
+
+/** How often a folder that is gone is looked for. */
+const lookAgainMs = 1_000
+
+/** Imports the folder once it is there again. @throws the reason of the signal */
+async function whenBack(run: Run, target: Target): Promise<Synced> {
+  const { folder, call } = run
+  for (;;) {
+    await pause(lookAgainMs, undefined, { signal: call.signal }).catch(() => call.signal.throwIfAborted())
+    if (!isThere(folder)) continue
+    try {
+      return await sync(run, target)
+    } catch (error) {
+      call.signal.throwIfAborted()
+      if (!isAbsent(error) && !mayPass(error)) throw error
+    }
+  }
+}
+
+function tell(words: string): void {
+  say(`${new Date().toISOString()} ${words}`)
 }
 
 /** What may be well without anybody's doing: locks held by others, a disk, a network. */
@@ -215,11 +254,12 @@ function mayPass(error: unknown): error is GitError | DatabaseFault | RemoteFaul
   return error instanceof GitError || error instanceof DatabaseFault || error instanceof RemoteFault
 }
 
-async function inventoryOf(to: Destination, { id, guest }: Target, isThere: boolean): Promise<Inventory> {
+async function inventoryOf(to: Destination, { id, guest, exported }: Target, isMade: boolean): Promise<Inventory> {
+  const nodes = isMade ? await to.knownNodes(id, guest) : []
   return {
     orgId: id,
     ...(guest === undefined ? {} : { guest }),
-    nodes: isThere ? await to.knownNodes(id, guest) : [],
+    nodes: nodes.map((node) => asExported(node, exported.get(node.id))),
     contentsOf: (ids) => to.contentsOf(id, ids),
     takenElsewhere: (ids) => to.takenElsewhere(id, ids),
   }

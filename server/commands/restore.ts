@@ -1,6 +1,7 @@
 /** `grove restore`: fills an empty data folder from a backup or from mirrors. */
 import { resolve } from 'node:path'
 import { hasAccounts } from '../../index/credentials/accounts.ts'
+import { counted } from '../counted.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
 import { indexAll } from '../domain/indexing/reindex.ts'
 import { createAccounts, findOccupant, putIntoPlace } from '../domain/operator/restore.ts'
@@ -26,7 +27,7 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
     if (call.signal.aborted) say(`${root} is restored in part: empty it before you restore again`)
     call.signal.throwIfAborted()
     const accounts = await createAccounts(deps, problems)
-    say(`${staged.orgs.length} organisations and ${staged.nodes} nodes restored from ${dir}`)
+    say(`${counted(staged.orgs.length, 'organisation')} and ${counted(staged.nodes, 'node')} restored from ${dir}`)
     if (hasCredentials) say('Accounts, passwords and sessions are those of the backup')
     if (accounts.length > 0)
       say('These people set a new password by POST /auth/password with this reset_token, within 7 days:')

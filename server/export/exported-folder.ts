@@ -3,13 +3,14 @@ import { createHash } from 'node:crypto'
 import { lstat, open, rmdir, unlink } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { discard, makeFolder, nameFile, syncDirectory } from '../../gitstore/durable.ts'
-import { codeOf, GitError, isStorageFault } from '../../gitstore/errors.ts'
+import { asStorageFault, codeOf, GitError, isStorageFault } from '../../gitstore/errors.ts'
 import { isAbsent } from '../../gitstore/presence.ts'
-import { openRegular } from '../../gitstore/regular-files.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
 import type { ExportedFile } from '../domain/nodes/exports.ts'
 import { folded } from '../domain/vault/note-names.ts'
-import { type Manifest, openManifest, ownFolder, writeManifest } from './manifest.ts'
+import { hashOf } from './file-hashes.ts'
+import { type Manifest, type ManifestFile, openManifest, ownFolder, writeManifest } from './manifest.ts'
+import { movedFiles } from './moved-files.ts'
 
 export interface WrittenFolder {
   readonly written: number
@@ -19,19 +20,34 @@ export interface WrittenFolder {
   readonly problems: readonly PathProblem[]
 }
 
-/** Bytes read at a time. */
-const chunkBytes = 1_048_576
-
 /**
  * Replaces and removes only files whose bytes an export wrote. Each file appears whole. An export that does not end removes
- * nothing, and the next one goes on.
+ * nothing, and the next one goes on. A file that was moved since the last export is not written a second time: it is named, and
+ * an import of the folder tells the node where it lies now.
  *
  * @param dir absolute
  * @param before of the last export into the folder
  * @param hasFaults whether nodes were left out so far: nothing is then removed
  * @throws GitError storage_*; system errors; what the files' iterator throws
  */
-export async function writeFolder(
+export async function writeFolder(...args: Parameters<typeof writeFiles>): Promise<WrittenFolder> {
+  try {
+    return await writeFiles(...args)
+  } catch (error) {
+    throw faultOf(asStorageFault(error), args[0])
+  }
+}
+
+/** Says also what is to be done where the folder cannot be written to. */
+function faultOf(error: unknown, dir: string): unknown {
+  if (!(error instanceof GitError) || !isStorageFault(error)) return error
+  const next = 'what is written is whole; the same command goes on from there'
+  return new GitError(error.code, `${dir} is not exported whole: ${error.message}; ${next}`, error.facts, {
+    cause: error,
+  })
+}
+
+async function writeFiles(
   dir: string,
   orgId: string,
   before: Manifest | undefined,
@@ -40,14 +56,16 @@ export async function writeFolder(
 ): Promise<WrittenFolder> {
   const problems: PathProblem[] = []
   const counts = { written: 0, unchanged: 0, removed: 0 }
-  /** The SHA-256 of what the folder has of an export, by path. */
-  const kept = new Map<string, string>()
+  /** What the folder has of an export, by path. */
+  const kept = new Map<string, ManifestFile>()
   const exported = new Set<string>()
   /** Folders that are there and no links; those in which names are new. */
   const entered = new Set<string>()
   const folders = new Set<string>()
+  const noteAt = new Map([...(before?.notes ?? [])].map(([id, path]) => [path, id]))
   let unreadable = false
   await makeFolder(join(dir, ownFolder))
+  const moved = before ? await movedFiles(dir, before) : new Map<string, string>()
   const announce = await openManifest(dir, orgId)
   const temporary = join(dir, ownFolder, `tmp-${process.pid}`)
 
@@ -77,21 +95,27 @@ export async function writeFolder(
     if (obstacle !== undefined) return obstacle
     const there = await hashOf(join(dir, path))
     if (there !== undefined && !('hash' in there)) return `the one there ${there.kind}`
+    const now = there === undefined ? moved.get(path) : undefined
+    if (now !== undefined) {
+      keepKnown(path)
+      return `not written again: it lies at ${now} now; import the folder, or move it back`
+    }
     const hash = await writeTemporary(file)
+    const written = { hash, nodeId: file.nodeId }
     try {
       if (there?.hash === hash) {
-        kept.set(path, hash)
+        kept.set(path, written)
         counts.unchanged++
         return undefined
       }
-      if (there && !isOurs(path, there.hash)) {
+      if (there && !isOurs(path, there.hash) && !isNote(file, there.hash)) {
         keepKnown(path)
         return 'not written: the one there was changed, or comes from elsewhere'
       }
-      await announce(path, hash)
+      await announce(path, written)
       nameFile(temporary, join(dir, path))
       folders.add(folder)
-      kept.set(path, hash)
+      kept.set(path, written)
       counts.written++
       return undefined
     } finally {
@@ -99,6 +123,7 @@ export async function writeFolder(
     }
   }
 
+  /** Removes it again where it cannot be written whole. */
   async function writeTemporary({ read }: ExportedFile): Promise<string> {
     const hash = createHash('sha256')
     const file = await open(temporary, 'w', 0o644)
@@ -108,6 +133,9 @@ export async function writeFolder(
         await file.writeFile(part)
       }
       await file.sync()
+    } catch (error) {
+      discard(temporary)
+      throw error
     } finally {
       await file.close()
     }
@@ -149,26 +177,15 @@ export async function writeFolder(
     return before?.hashes.get(folded(path))?.has(hash) === true
   }
 
+  /** Whether an export wrote these bytes for the same node, which lay elsewhere then. */
+  function isNote({ nodeId }: ExportedFile, hash: string): boolean {
+    const path = nodeId === undefined ? undefined : before?.notes.get(nodeId)
+    return path !== undefined && isOurs(path, hash)
+  }
+
   function keepKnown(path: string): void {
     const [hash] = before?.hashes.get(folded(path)) ?? []
-    if (hash !== undefined) kept.set(path, hash)
-  }
-}
-
-/** The SHA-256 of a regular file; of anything else, what it is; undefined for nothing. */
-async function hashOf(path: string): Promise<{ readonly hash: string } | { readonly kind: string } | undefined> {
-  const file = await openRegular(path)
-  if (file === undefined) return undefined
-  if (typeof file === 'string') return { kind: file }
-  try {
-    const hash = createHash('sha256')
-    for (;;) {
-      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes)
-      if (bytesRead === 0) return { hash: hash.digest('hex') }
-      hash.update(buffer.subarray(0, bytesRead))
-    }
-  } finally {
-    await file.close()
+    if (hash !== undefined) kept.set(path, { hash, nodeId: noteAt.get(path) })
   }
 }
 

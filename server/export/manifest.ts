@@ -22,12 +22,15 @@ export interface Manifest {
   readonly hashes: ReadonlyMap<string, ReadonlySet<string>>
   /** As they were written. */
   readonly paths: readonly string[]
+  /** The path of the note of each node, by its id; none of what was exported before version 1.0.0. */
+  readonly notes: ReadonlyMap<string, string>
 }
 
 /** Undefined where the folder has none. @throws Error where it cannot be read */
 export async function readManifest(dir: string): Promise<Manifest | undefined> {
   const hashes = new Map<string, Set<string>>()
   const paths = new Set<string>()
+  const notes = new Map<string, string>()
   let orgId: string | undefined
   for (const file of [manifestFile, openFile]) {
     const bytes = await readRegular(join(dir, file), maxBytes)
@@ -39,30 +42,49 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
         orgId ??= (entry as { org_id?: string } | undefined)?.org_id // a line that is no list is a head
         continue
       }
-      const [path, hash] = entry as [string, string] // what writeManifest and openManifest write
+      const [path, hash, id] = entry as Entry // what writeManifest and openManifest write
       paths.add(path)
+      if (id !== undefined) notes.set(id, path)
       hashes.set(folded(path), (hashes.get(folded(path)) ?? new Set()).add(hash))
     }
   }
-  return orgId === undefined ? undefined : { orgId, hashes, paths: [...paths] }
+  return orgId === undefined ? undefined : { orgId, hashes, paths: [...paths], notes }
+}
+
+type Entry = [path: string, hash: string, nodeId?: string]
+
+export interface ManifestFile {
+  /** SHA-256. */
+  readonly hash: string
+  /** The node whose note it is. */
+  readonly nodeId: string | undefined
 }
 
 /** Called with each file before it gets its name. */
-export type Announce = (path: string, hash: string) => Promise<void>
+export type Announce = (path: string, file: ManifestFile) => Promise<void>
 
 export async function openManifest(dir: string, orgId: string): Promise<Announce> {
   const add = (line: unknown) => appendFile(join(dir, openFile), `${JSON.stringify(line)}\n`)
   await add(headOf(orgId))
-  return (path, hash) => add([path, hash])
+  return (path, file) => add(entryOf(path, file))
 }
 
 /** @throws as replaceFile */
-export async function writeManifest(dir: string, orgId: string, files: ReadonlyMap<string, string>): Promise<void> {
-  const lines = [headOf(orgId), ...files].map((line) => `${JSON.stringify(line)}\n`)
+export async function writeManifest(
+  dir: string,
+  orgId: string,
+  files: ReadonlyMap<string, ManifestFile>,
+): Promise<void> {
+  const entries = [...files].map(([path, file]) => entryOf(path, file))
+  const lines = [headOf(orgId), ...entries].map((line) => `${JSON.stringify(line)}\n`)
   await replaceFile(join(dir, manifestFile), lines.join(''))
   await unlink(join(dir, openFile)).catch((error: unknown) => {
     if (!isAbsent(error)) throw error
   })
+}
+
+function entryOf(path: string, { hash, nodeId }: ManifestFile): Entry {
+  return nodeId === undefined ? [path, hash] : [path, hash, nodeId]
 }
 
 function headOf(orgId: string) {

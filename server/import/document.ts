@@ -1,8 +1,12 @@
 /** One Markdown file as read: what its front matter and its text say together. */
 
+import { counted } from '../counted.ts'
 import { canonicalId, isId } from '../domain/layout.ts'
-import { type Link, readProse, wikilink } from '../domain/vault/prose.ts'
-import { distinct, readFrontMatter } from './front-matter.ts'
+import { sourceFilesKey } from '../domain/vault/file-paths.ts'
+import { asLine } from '../domain/vault/line.ts'
+import { type Link, type Prose, readProse, wikilink } from '../domain/vault/prose.ts'
+import { sourcePathKey } from '../domain/vault/statement.ts'
+import { distinct, type FrontMatter, maxTag, maxTags, readFrontMatter } from './front-matter.ts'
 import type { Statement } from './statement.ts'
 
 export interface Document {
@@ -12,6 +16,7 @@ export interface Document {
   readonly title: string
   readonly tags: readonly string[]
   readonly aliases: readonly string[]
+  /** Without those that say where the note lies. */
   readonly properties: Readonly<Record<string, unknown>>
   readonly links: readonly Link[]
   /** What Hugo's shortcodes refer to. */
@@ -27,26 +32,52 @@ export function readDocument(path: string, text: string): Document {
   const { stated } = front
   // A whole statement says what links and tags the node has.
   const prose = readProse(stated?.isWhole ? '' : front.body)
-  const { source_path: own } = front.properties
+  const { [sourcePathKey]: own, [sourceFilesKey]: ownFiles, ...others } = front.properties
   const id = stated ? stated.id : front.properties.id
-  const gaveWay = own !== undefined && own !== path
+  const gaveWay = [
+    ...(own !== undefined && own !== path ? [sourcePathKey] : []),
+    ...(ownFiles === undefined ? [] : [sourceFilesKey]),
+  ]
   return {
     id: typeof id === 'string' && isId(canonicalId(id)) ? canonicalId(id) : undefined,
-    title: front.title || prose.heading,
+    title: front.title || asLine(prose.heading, maxTitle),
     tags: stated?.isWhole ? front.tags : distinct([...front.tags, ...prose.tags]),
     aliases: front.aliases,
-    properties: { ...front.properties, source_path: path },
+    properties: others,
     links: stated?.isWhole ? [] : [...linksIn(Object.values(front.properties)), ...prose.links],
     hugoReferences: prose.hugoReferences,
-    body: gaveWay ? text : front.body,
+    body: gaveWay.length > 0 ? text : front.body,
     stated,
     problems: [
       ...(front.problem ? [front.problem] : []),
-      ...(gaveWay ? ['its own property source_path is only in the text: import writes that one'] : []),
+      ...gaveWay.map((name) => `its own property ${name} is only in the text: import writes that one`),
+      ...(stated ? [] : cutIn(front, prose)),
       ...(prose.cut ? ['longer than 2 MiB: kept whole, but headings, links and tags are of its beginning'] : []),
     ],
   }
 }
+
+/** What the node does not have of title and tags: the note has them still, in its text or its properties. */
+function cutIn({ title, written, tags }: FrontMatter, prose: Prose): string[] {
+  const whole = title === '' ? prose.heading : written.title
+  const all = new Map([...written.tags, ...prose.tags].map((tag) => [tag.toLowerCase(), tag]))
+  for (const tag of distinct([...tags, ...prose.tags])) all.delete(tag.toLowerCase())
+  const first = [...all.values()].slice(0, examples).map((tag) => asLine(tag, maxTag))
+  const more = all.size > examples ? ', …' : ''
+  return [
+    ...(whole.length > maxTitle ? [`its title is cut to ${maxTitle} of ${whole.length} characters`] : []),
+    ...(all.size > 0
+      ? [
+          `${counted(all.size, 'of its tags is', 'of its tags are')} left out, since a node has ${maxTags} tags of ${maxTag} characters: ${first.join(', ')}${more}`,
+        ]
+      : []),
+  ]
+}
+
+/** Of a node. */
+const maxTitle = 500
+/** Tags that are named. */
+const examples = 3
 
 /** Obsidian's links in properties: texts, alone or in a list, that are one wikilink. */
 function linksIn(values: readonly unknown[]): Link[] {

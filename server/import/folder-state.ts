@@ -6,7 +6,7 @@ import { isAbsent } from '../../gitstore/presence.ts'
 import type { Folder } from './folder.ts'
 
 /** Raised with whatever changes what an import makes of the same files, or says of them. */
-const revision = 1
+const revision = 2
 
 /** A file that has changed so shortly before may change again within the same tick of the file system's clock. Source: git, Documentation/technical/racy-git.txt. */
 const settledMs = 2_000

@@ -17,10 +17,12 @@ export interface FrontMatter {
   /** What an export wrote of the node. */
   readonly stated?: Statement
   readonly problem?: string
+  /** Title and tags as they are written, however long and many; a title that is cut is whole in the properties, too. */
+  readonly written: { readonly title: string; readonly tags: readonly string[] }
 }
 
 export function readFrontMatter(text: string): FrontMatter {
-  const none = { title: '', tags: [], aliases: [], properties: {}, body: text }
+  const none = { title: '', tags: [], aliases: [], properties: {}, body: text, written: nothing }
   if (/^\+\+\+[ \t]*\r?\n/.test(text))
     return { ...none, problem: 'front matter left in the text: it is TOML, not YAML' }
   const opening = /^---[ \t]*\r?\n/.exec(text)?.[0].length
@@ -61,23 +63,27 @@ function fieldsOf({ values, sourceOf }: Mapping): Omit<FrontMatter, 'body' | 'pr
   const written = sourceOf('title')
   const title = asLine(written ?? '', 500)
   const represented = new Set(written === title || values.title === null ? ['title'] : [])
-  const tags: string[] = []
+  const [tags, all]: [string[], string[]] = [[], []]
   for (const key of ['tags', 'tag']) {
     const words = wordsOf(values[key] ?? [])
     const fitting = words?.filter((word) => word.length <= maxTag) ?? []
     if (fitting.length === words?.length && tags.length + fitting.length <= maxTags) represented.add(key)
     tags.push(...fitting)
+    all.push(...(words ?? []))
   }
   return {
     title,
     tags: distinct(tags),
+    written: { title: asLine(written ?? '', Number.POSITIVE_INFINITY), tags: all },
     aliases: aliasesIn([values.aliases, values.alias]),
     properties: Object.fromEntries(Object.entries(values).filter(([key]) => !represented.has(key))),
   }
 }
 
-const maxTag = 100
-const maxTags = 100
+const nothing = { title: '', tags: [] }
+
+export const maxTag = 100
+export const maxTags = 100
 
 /** Tags that fit the contract, each once whatever its case, in order. */
 export function distinct(tags: readonly string[]): string[] {

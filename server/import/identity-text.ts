@@ -1,7 +1,9 @@
 /** What of a note stays the same when its file moves: its text, tags and properties, without those that say where it is. */
+import { sourceFilesKey } from '../domain/vault/file-paths.ts'
+import { sourcePathKey } from '../domain/vault/statement.ts'
 import { guestProperty } from './inventory.ts'
 
-const placing: readonly string[] = ['id', 'source_path', guestProperty]
+const placing: readonly string[] = ['id', sourcePathKey, sourceFilesKey, guestProperty]
 
 /** '' where the note says nothing. */
 export function identityText(

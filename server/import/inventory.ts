@@ -1,4 +1,5 @@
 /** What an organisation has of a vault: all that a plan needs to find its nodes again. */
+import { fileOfSource } from '../domain/vault/file-names.ts'
 
 export interface KnownNode {
   readonly id: string
@@ -32,3 +33,11 @@ export interface Inventory {
 
 /** The property that names the vault of a node in an organisation of another one. */
 export const guestProperty = 'source_vault'
+
+/** The node with the path of its note in the folder that it was exported to, if nothing else says where that lies. */
+export function asExported(node: KnownNode, note: string | undefined): KnownNode {
+  const isFolder = node.path !== undefined && fileOfSource(node.path) === note
+  return note !== undefined && (isFolder || (node.path === undefined && node.isUnmarked))
+    ? { ...node, path: note }
+    : node
+}

@@ -5,28 +5,32 @@ import { connectionId } from '../domain/vault/connection-ids.ts'
 import type { Place } from '../domain/vault/tree.ts'
 import type { Connection } from './connections.ts'
 import type { Document } from './document.ts'
-import { guestProperty } from './inventory.ts'
 
 /** What the files of nodes say of each other. */
 export interface Naming {
   readonly idOf: (place: Place) => string
   /** Titles: a label that repeats that of its target says nothing. */
   readonly titleOf: (place: Place) => string
-  /** The vault, where the organisation is another one's. */
-  readonly guest: string | undefined
 }
 
-/** @param document undefined: a folder without a text of its own */
+/** The properties that a note gives its node: an id that is the node's own is not said twice. */
+export function ownProperties(document: Document | undefined, nodeId: string): Readonly<Record<string, unknown>> {
+  if (document === undefined) return {}
+  const { id, ...others } = document.properties
+  return document.stated === undefined && id === nodeId ? others : document.properties
+}
+
+/**
+ * @param document undefined: a folder without a text of its own
+ * @param properties of the node, with where it comes from
+ */
 export function nodeFiles(
   place: Place,
   document: Document | undefined,
+  properties: Readonly<Record<string, unknown>>,
   connections: readonly Connection[],
-  { idOf, titleOf, guest }: Naming,
+  { idOf, titleOf }: Naming,
 ): Map<string, Buffer> {
-  const { id, ...others } = document?.properties ?? { source_path: place.folder }
-  // An id that is the node's own is not said twice.
-  const kept = document === undefined || id === undefined || id === idOf(place) ? others : document.properties
-  const properties = guest === undefined ? kept : { ...kept, [guestProperty]: guest }
   const files = new Map([[nodeFile, json({ title: titleOf(place), tags: document?.tags ?? [], properties })]])
   if (document && document.body !== '') files.set(textFile, Buffer.from(document.body))
   if (place.parent) files.set(edgeFile('parents', idOf(place.parent)), json({}))

@@ -20,6 +20,8 @@ interface Wanted {
   readonly vaultId: string | undefined
   /** The organisation that was exported to the folder, where that has no other mark. */
   readonly exportOf: string | undefined
+  /** Organisations of other vaults that the folder was put into, the last one first. */
+  readonly hosts: readonly string[]
   readonly name: string
   /** Whether the caller asks for this name. */
   readonly isNamed: boolean
@@ -48,7 +50,7 @@ export class OnlyReader extends Error {
 
 /** @param orgs those of the person. @throws SeveralOrganisations, OnlyReader */
 export async function chooseOrg<T extends Candidate>(orgs: readonly T[], wanted: Wanted): Promise<Choice<T>> {
-  const { vaultId, exportOf, name, isNamed } = wanted
+  const { vaultId, exportOf, hosts, name, isNamed } = wanted
   const isOwn = ({ id, vault_id }: Candidate) =>
     vault_id === undefined ? id === exportOf : vaultId !== undefined && vault_id === vaultId
   const writable = orgs.filter(({ role }) => role !== 'reader')
@@ -57,6 +59,10 @@ export async function chooseOrg<T extends Candidate>(orgs: readonly T[], wanted:
   if (own) return { org: own, isGuest: false }
   const read = orgs.find(isOwn)
   if (read && !isNamed) throw new OnlyReader(read)
+  const host = isNamed ? undefined : hosts.map((id) => orgs.find((org) => org.id === id)).find((org) => org)
+  if (host?.role === 'reader') throw new OnlyReader(host)
+  if (host && vaultId !== undefined)
+    return { org: host, isGuest: true, note: `${guestNote}; it was put there with --org` }
   for (const org of writable)
     if (org.name === name && org.vault_id === undefined) {
       const fit = await fitOf(org, wanted)
@@ -78,8 +84,10 @@ export async function fitInto<T extends Candidate>(org: T, wanted: Wanted): Prom
   const { vaultId } = wanted
   if (vaultId === undefined || org.vault_id === vaultId) return { org, isGuest: false }
   const isGuest = org.vault_id !== undefined || (await fitOf(org, wanted)) === 'other'
-  return isGuest ? { org, isGuest, note: 'it is of another vault, whose nodes are left alone' } : { org, isGuest }
+  return isGuest ? { org, isGuest, note: guestNote } : { org, isGuest }
 }
+
+const guestNote = 'it is of another vault, whose nodes are left alone'
 
 /** What the nodes of an organisation say that is of no vault yet: at least half of those that were imported are of this folder. */
 async function fitOf({ id }: Candidate, { folder, nodesOf }: Wanted): Promise<'empty' | 'written' | 'same' | 'other'> {

@@ -10,7 +10,8 @@ import type { Document } from './document.ts'
 import { type Folder, readListed, removedMeanwhile } from './folder.ts'
 import { identify } from './identity.ts'
 import type { Inventory, KnownNode } from './inventory.ts'
-import { nodeFiles } from './node-files.ts'
+import { nodeFiles, ownProperties } from './node-files.ts'
+import { filesByPlace, withSource } from './source-properties.ts'
 import { beyond, readSources, type Sources } from './sources.ts'
 import { claimsOf, statedFiles, statedIds, withClaims, withoutClaimed, withoutIdleFolders } from './stated-nodes.ts'
 import { titlesIn } from './titles.ts'
@@ -90,7 +91,8 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
 
   const titleOf = titlesIn(folder.name, documents)
   const nodeOf = statedIds(tree, documents, identities.idOf)
-  const naming = { idOf: identities.idOf, titleOf, guest: inventory.guest }
+  const naming = { idOf: identities.idOf, titleOf }
+  const filesOf = filesByPlace(attached)
   const nodes = new Map<Place, PlannedNode>()
   for (const place of tree.places) {
     const document = place.file === undefined ? undefined : documents.get(place.file)
@@ -117,7 +119,8 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
       attachments++
       attachedBytes += bytes.length
     }
-    onProgress(++done, folder.files.length)
+    // A note that is a file of another one has been read before.
+    if (!read.documents.has(file)) onProgress(++done, folder.files.length)
   }
 
   const planned = [...nodes.values()]
@@ -144,11 +147,19 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
   function edgesAndFiles(place: Place, document: Document | undefined): Pick<PlannedNode, 'files' | 'parents'> {
     const links = connections.of.get(place) ?? []
     const { stated } = document ?? {}
+    const id = identities.idOf(place)
+    const source = { keepsStated: id === stated?.id, guest: inventory.guest }
+    const own = ownProperties(document, id)
+    const { properties, forgotten } = withSource(place, document, own, filesOf.get(place) ?? [], source)
+    if (forgotten > 0) {
+      const reason = `its properties have no room for where ${forgotten} of its files lie: an export puts them beside it`
+      problems.push({ path: pathOf(place), reason })
+    }
     if (document && stated) {
-      const files = statedFiles(place, { ...document, stated }, links, naming, nodeOf)
+      const files = statedFiles(place, { ...document, stated }, properties, links, naming, nodeOf)
       return { files, parents: stated.parents.map(({ id }) => nodeOf(id)) }
     }
-    const files = nodeFiles(place, document, links, naming)
+    const files = nodeFiles(place, document, properties, links, naming)
     return { files, parents: place.parent ? [identities.idOf(place.parent)] : [] }
   }
 

@@ -1,7 +1,7 @@
 /** How far a long command is: a bar on a terminal, now and then a line elsewhere. */
 
 export interface Progress {
-  /** `done` of `total`; cheap enough to call for each. */
+  /** `done` of `total`, which it never exceeds; cheap enough to call for each. */
   at(done: number, total: number): void
   /** Leaves the last state standing on a line of its own. */
   end(): void
@@ -25,7 +25,7 @@ export function progressOn(output: Output, label: string, now: () => number): Pr
   return { at, end }
 
   function at(newDone: number, newTotal: number): void {
-    ;[done, total] = [newDone, newTotal]
+    ;[done, total] = [Math.min(newDone, newTotal), newTotal]
     const waited = now() - shownAt
     if (terminal ? waited >= barIntervalMs : waited >= lineIntervalMs && percent() >= shownPercent + 10) show()
   }

@@ -5,7 +5,6 @@ import type { Place, Tree } from '../domain/vault/tree.ts'
 import type { Attached } from './attachments.ts'
 import type { Connection } from './connections.ts'
 import type { Document } from './document.ts'
-import { guestProperty } from './inventory.ts'
 import { connectionFiles, json, type Naming } from './node-files.ts'
 import type { Sources } from './sources.ts'
 import type { Statement } from './statement.ts'
@@ -103,20 +102,21 @@ export function statedIds(
 /**
  * A planned node's own files as its note states them. Of a note that was edited, connections that an import once made of its
  * text give way to those that it makes now.
+ *
+ * @param properties of the node, with where it comes from
  */
 export function statedFiles(
   place: Place,
   document: Document & { readonly stated: Statement },
+  properties: Readonly<Record<string, unknown>>,
   connections: readonly Connection[],
   naming: Naming,
   nodeOf: (id: string) => string,
 ): Map<string, Buffer> {
-  const { stated, tags, body, properties } = document
-  const { guest } = naming
+  const { stated, tags, body } = document
   const files = new Map<string, Buffer>()
   if (!stated.isWhole) for (const [path, bytes] of connectionFiles(connections, naming)) files.set(path, bytes)
-  const own = guest === undefined ? properties : { ...properties, [guestProperty]: guest }
-  files.set(nodeFile, json({ title: naming.titleOf(place), tags, properties: own, ...stated.others }))
+  files.set(nodeFile, json({ title: naming.titleOf(place), tags, properties, ...stated.others }))
   if (body !== '') files.set(textFile, Buffer.from(body))
   for (const { id, label } of stated.parents)
     files.set(edgeFile('parents', nodeOf(id)), json(label === '' ? {} : { label }))

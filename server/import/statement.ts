@@ -8,6 +8,7 @@ import {
   type NodeMembers,
   type StatedConnection,
   type StatedParent,
+  type StatedSource,
   statementKey,
 } from '../domain/vault/statement.ts'
 
@@ -21,6 +22,7 @@ export interface Statement {
   readonly connections: readonly StatedConnection[]
   /** The path in the folder of each file of the repository, by its path there. */
   readonly files: ReadonlyMap<string, string>
+  readonly source: StatedSource | undefined
   /** Further members of node.json. */
   readonly others: Readonly<Record<string, unknown>>
   /** Neither the text nor title, tags and properties have changed since: the statement is all that there is to know. */
@@ -53,6 +55,7 @@ export function readStatement(values: Readonly<Record<string, unknown>>, body: s
     parents: listOf(stated.parents).flatMap(parentsIn),
     connections: listOf(stated.connections).flatMap(connectionsIn),
     files: filesIn(stated.files),
+    source: sourceIn(stated.source),
     others: fromJson(stated.node),
     isWhole: members !== undefined && stated.digest === digestOf(members, body === '' ? '' : blobId(Buffer.from(body))),
   }
@@ -75,6 +78,11 @@ function connectionsIn(value: unknown): StatedConnection[] {
 function filesIn(value: unknown): ReadonlyMap<string, string> {
   if (!isRecord(value)) return noFiles
   return new Map(Object.entries(value).flatMap(([path, at]) => (typeof at === 'string' ? [[path, at] as const] : [])))
+}
+
+function sourceIn(value: unknown): StatedSource | undefined {
+  if (!isRecord(value) || typeof value.at !== 'string') return undefined
+  return { at: value.at, path: value.path, files: value.files }
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -1,4 +1,5 @@
 /** What an import says of itself when it has ended. */
+import { counted } from '../counted.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
 import type { Plan } from './plan.ts'
 import { type UnresolvedKind, unresolvedKinds } from './unresolved.ts'
@@ -39,7 +40,7 @@ export function summaryOf(told: Told): string[] {
   const problems = [...plan.problems, ...done.problems]
   return [
     ...(dryRun ? ['A dry run: nothing is changed'] : []),
-    `${name} (${dryRun && isNew ? 'a new organisation' : id}): ${counts.nodes} nodes, ${counts.parents} parent edges, ${counts.connections} connections, ${counts.attachments} attachments`,
+    `${name} (${dryRun && isNew ? 'a new organisation' : id}): ${[counted(counts.nodes, 'node'), counted(counts.parents, 'parent edge'), counted(counts.connections, 'connection'), counted(counts.attachments, 'attachment')].join(', ')}`,
     ...notes.map((note) => `Note: ${note}`),
     ...(plan.foundBase === undefined
       ? []
@@ -49,7 +50,9 @@ export function summaryOf(told: Told): string[] {
     ...removedIn(told),
     ...editedIn(done),
     ...ghostsIn(told),
-    ...(problems.length > 0 ? [`${problems.length} things could not be placed as they are:`] : []),
+    ...(problems.length > 0
+      ? [`${counted(problems.length, 'thing')} could not be placed as ${problems.length === 1 ? 'it is' : 'they are'}:`]
+      : []),
     ...problems.map(({ path, reason }) => `  ${path}: ${reason}`),
     ...unresolvedIn(plan),
   ]
@@ -106,10 +109,11 @@ function ghostsIn({ plan, done, pruning }: Told): string[] {
     .filter(({ path = '' }) => !removed.has(path))
     .sort(({ path: a = '' }, { path: b = '' }) => (a < b ? -1 : 1))
   if (gone.length === 0) return []
-  const what =
-    gone.length === 1
-      ? '1 node is kept though its file is gone'
-      : `${gone.length} nodes are kept though their files are gone`
+  const what = counted(
+    gone.length,
+    'node is kept though its file is gone',
+    'nodes are kept though their files are gone',
+  )
   return [
     ...namedIn(
       'kept, though its file is gone',
@@ -129,5 +133,5 @@ function unresolvedIn({ unresolved }: Plan): string[] {
     const shown = some.slice(0, examples).map(({ path, target }) => `    ${path}: ${target}`)
     return some.length > 0 ? [`  ${some.length} ${words}`, ...shown] : []
   })
-  return [`${unresolved.length} ${unresolved.length === 1 ? 'link leads' : 'links lead'} to nothing here:`, ...lines]
+  return [`${counted(unresolved.length, 'link leads', 'links lead')} to nothing here:`, ...lines]
 }

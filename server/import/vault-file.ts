@@ -16,7 +16,14 @@ export const vaultFile = `${folderName}/vault.json`
 /** Bytes of the file. */
 const maxBytes = 65_536
 
-const vaultSchema = z.looseObject({ id: z.string().refine(isId) })
+const uuid = z.string().refine(isId)
+/** `guest_of`: organisations of other vaults into which the folder was imported with --org, the last one last. */
+const vaultSchema = z.looseObject({ id: uuid, guest_of: z.array(uuid).optional() })
+
+type VaultFile = z.infer<typeof vaultSchema>
+
+/** Organisations that are remembered. */
+const maxGuests = 20
 
 /** The file is there, and is not what an import writes. */
 export class DamagedVaultFile extends Error {
@@ -28,6 +35,24 @@ export class DamagedVaultFile extends Error {
 
 /** Undefined where there is none, or one that was never written whole. @throws DamagedVaultFile; system errors */
 export async function findVaultId(dir: string): Promise<string | undefined> {
+  return (await findVaultFile(dir))?.id
+}
+
+/** The organisations of other vaults that the folder was imported into, the last one first. @throws as findVaultId */
+export async function findHosts(dir: string): Promise<string[]> {
+  return (await findVaultFile(dir))?.guest_of?.toReversed() ?? []
+}
+
+/** Keeps that the folder goes into the organisation of another vault. @throws as makeVaultId */
+export async function rememberHost(dir: string, orgId: string): Promise<void> {
+  const known = await findVaultFile(dir)
+  if (!known || known.guest_of?.at(-1) === orgId) return
+  const others = known.guest_of?.filter((id) => id !== orgId) ?? []
+  const guest_of = [...others, orgId].slice(-maxGuests)
+  await replaceFile(join(dir, vaultFile), `${JSON.stringify({ ...known, guest_of })}\n`)
+}
+
+async function findVaultFile(dir: string): Promise<VaultFile | undefined> {
   const bytes = await readRegular(join(dir, vaultFile), maxBytes).catch((error: unknown) => {
     if (isAbsent(error)) return undefined
     throw error
@@ -36,7 +61,7 @@ export async function findVaultId(dir: string): Promise<string | undefined> {
   if (typeof bytes === 'string') throw new DamagedVaultFile(bytes)
   const { data } = vaultSchema.safeParse(parseJson(bytes.toString()))
   if (!data) throw new DamagedVaultFile('has no UUID as its "id"')
-  return data.id
+  return data
 }
 
 /**

@@ -1,4 +1,6 @@
-/** Times as people read them. */
+/** Times and numbers as people read them. */
+
+export { counted } from '../counted.ts'
 
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
 
@@ -9,8 +11,4 @@ export function When({ time }: { readonly time: string }) {
 
 export function dayOf(time: string): string {
   return day.format(new Date(time))
-}
-
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 }

@@ -1,6 +1,7 @@
 /** Requests to a Grove elsewhere: with a token, bounded in time and size, and sent again where that may help. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
+import { codeOf } from '../../gitstore/errors.ts'
 
 /** The service refuses, or the address or the token cannot be used: the caller can correct it. */
 export class RemoteRefusal extends Error {
@@ -156,6 +157,7 @@ function answerOf(status: number, body: unknown): RemoteAnswer {
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { cause } = error
+  if (/^(EPROTO|ERR_SSL_)/.test(String(codeOf(cause)))) return 'it does not speak TLS there; is the address http://?'
   return cause instanceof Error
     ? cause.message || ('code' in cause ? String(cause.code) : error.message)
     : error.message

@@ -2,6 +2,7 @@
 import { objectId } from '../../gitstore/objects/object-format.ts'
 import { isImports } from '../domain/nodes/imports.ts'
 import type { NodeFiles } from '../domain/nodes/node-creation.ts'
+import { isJsonOfNode, saysTheSame } from '../domain/nodes/same-json.ts'
 import { historySchema, pagesOf, treeSchema } from './answers.ts'
 import { type Remote, RemoteRefusal } from './client.ts'
 
@@ -19,6 +20,12 @@ export async function isEdited(remote: Remote, node: string): Promise<boolean> {
 
 export const isNone = ({ puts, deletes }: Difference): boolean => puts.length + deletes.length === 0
 
+/** Whether the JSON file there says the same, in other bytes. */
+async function saysThere(remote: Remote, node: string, path: string, bytes: Buffer): Promise<boolean> {
+  const { status, body } = await remote.send('GET', `${node}/tree/main/raw/${path}`)
+  return status < 400 && saysTheSame(path, bytes.toString(), JSON.stringify(body) ?? '', '')
+}
+
 /** Undefined where the node is not there. @throws as Remote.read */
 export async function compareNode(remote: Remote, node: string, files: NodeFiles): Promise<Difference | undefined> {
   const there = new Map<string, string>()
@@ -35,6 +42,10 @@ export async function compareNode(remote: Remote, node: string, files: NodeFiles
     throw error
   }
   const puts: string[] = []
-  for (const [path, bytes] of files) if (there.get(path) !== (await objectId('blob', bytes))) puts.push(path)
+  for (const [path, bytes] of files) {
+    const known = there.get(path)
+    if (known === (await objectId('blob', bytes))) continue
+    if (!known || !isJsonOfNode(path) || !(await saysThere(remote, node, path, bytes))) puts.push(path)
+  }
   return { puts, deletes: [...there.keys()].filter((path) => !files.has(path)) }
 }

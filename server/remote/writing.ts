@@ -1,4 +1,5 @@
 /** Writes a planned folder as nodes of a Grove elsewhere: new ones in batches, changed ones by a commit each. */
+import { counted } from '../counted.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
 import { liesIn } from '../domain/format/paths.ts'
 import {
@@ -14,6 +15,14 @@ import { type Remote, type RemoteAnswer, RemoteFault, RemoteRefusal } from './cl
 import { compareNode, type Difference, isEdited, isNone } from './comparison.ts'
 import { changesOf, messageOf } from './items.ts'
 import { inTurn } from './turns.ts'
+
+/** What lets the import go on. */
+function continuation(error: RemoteFault | RemoteRefusal): string {
+  const { code } = error instanceof RemoteRefusal ? error : {}
+  if (code === 'token_scope')
+    return '. An import needs a personal access token of access write for this organisation: create one, and run the same command with it'
+  return code === 'forbidden' ? '' : ', and the same command continues'
+}
 
 interface Written {
   readonly statuses: Statuses
@@ -58,7 +67,7 @@ export async function writeRemotely(
   } catch (error) {
     const done = [...statuses.values()].filter((status) => status !== 'unchanged').length
     if (dryRun || !(error instanceof RemoteFault || error instanceof RemoteRefusal)) throw error
-    const message = `${error.message}; ${done} of ${nodes.length} nodes were written, and the same command continues`
+    const message = `${error.message}; ${done} of ${counted(nodes.length, 'node')} were written${continuation(error)}`
     throw error instanceof RemoteFault ? new RemoteFault(message) : new RemoteRefusal(message, error.code)
   }
   const refused = [...nodes, ...removed].flatMap(({ id, path }) => {

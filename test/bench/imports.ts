@@ -16,6 +16,7 @@ import type { BatchNode } from '../../server/domain/nodes/batch-node.ts'
 import { writeBatch } from '../../server/domain/nodes/batches.ts'
 import { buildTree } from '../../server/domain/nodes/node-creation.ts'
 import { expecting } from '../support/node.ts'
+import { benchFolder } from './folders.ts'
 import { measure, timeOf } from './measure.ts'
 import { computing } from './processes.ts'
 import type { Report } from './report.ts'
@@ -34,6 +35,7 @@ export async function benchImports(report: Report): Promise<void> {
     const rest = await overRest(scene, texts)
     const domain = await throughDomain(scene, texts)
     const git = gitOf(scene, texts)
+    benchFolder(report, scene, texts)
     report.rows('a file of 1 KiB, written', 'ms', [sync])
     report.say(`\n${notes} notes of ${noteBytes} bytes:\n`)
     report.say(sentenceOf('the domain, one call', domain))

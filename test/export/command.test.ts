@@ -1,9 +1,11 @@
 /** `grove export`: into a new folder, into the same again, and what it never touches. */
 
-import { mkdir, mkdtemp, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { writeFolder } from '../../server/export/exported-folder.ts'
 import { ann, folderOf, grove, importAs, orgIn, run, useService, vault } from '../import/command.ts'
 import { filesIn } from './folders.ts'
 
@@ -38,7 +40,7 @@ describe('the command export', () => {
     await ann.patch(`/orgs/${org}/nodes/${sea}`, { text_content: 'Salt and water.\n' })
     expect(await run('export', org, dir)).to.deep.include({
       code: 0,
-      stdout: `Ocean (${org}) in ${dir}: 1 files written, 2 unchanged, 0 removed\n`,
+      stdout: `Ocean (${org}) in ${dir}: 1 file written, 2 unchanged, 0 removed\n`,
     })
     await writeFile(join(dir, 'Sea', 'mine.txt'), 'mine')
     await ann.delete(`/orgs/${org}/nodes/${whale}`)
@@ -71,6 +73,54 @@ describe('the command export', () => {
     const again = await run('export', org, dir)
     expect(again.stdout.split('\n').slice(1, -1)).to.deep.equal(['2 things are wrong:', ...notWritten])
     expect([...(await filesIn(dir)).values()].map(String)).to.deep.equal(['mine', 'mine', 'mine'])
+  })
+
+  it('writes no file a second time that was moved since, and follows the move once the folder was imported', async () => {
+    const { org, dir } = await newOrg('Moved')
+    await run('export', org, dir)
+    await rename(join(dir, 'Sea', 'Whale.md'), join(dir, 'Orca.md'))
+    await rename(join(dir, 'Sea', 'img'), join(dir, 'img'))
+    const before = await filesIn(dir)
+    for (const _ of [1, 2]) {
+      const { code, stdout } = await run('export', org, dir)
+      expect([code, ...stdout.split('\n').slice(0, -1)]).to.deep.equal([
+        1,
+        `Moved (${org}) in ${dir}: 0 files written, 1 unchanged, 0 removed`,
+        '2 things are wrong:',
+        '  Sea/Whale.md: not written again: it lies at Orca.md now; import the folder, or move it back',
+        '  Sea/img/whale.svg: not written again: it lies at img/whale.svg now; import the folder, or move it back',
+      ])
+      expect(await filesIn(dir)).to.deep.equal(before)
+    }
+    await rename(join(dir, 'img'), join(dir, 'Sea', 'img'))
+    expect((await importAs(dir)).stdout).to.contain('\n0 created, 0 updated, 1 renamed, 1 unchanged\n')
+    expect((await run('export', org, dir)).code).to.equal(0)
+    expect((await run('export', org, dir)).stdout).to.contain(': 0 files written')
+    const notes = [...(await filesIn(dir)).keys()].filter((path) => path.endsWith('.md'))
+    expect(notes).to.deep.equal(['Orca.md', 'Sea.md'])
+  })
+
+  it('says in a sentence that the disk is full, and leaves nothing of the file that did not fit', async () => {
+    const dir = join(outer, 'Half')
+    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+    const file = {
+      ...{ path: 'a.md', size: 10, time: 0 },
+      async *read() {
+        yield Buffer.from('half')
+        throw full
+      },
+    }
+    const files = async function* () {
+      yield file
+    }
+    const thrown = await writeFolder(dir, randomUUID(), undefined, files(), () => false).catch(
+      (error: unknown) => error,
+    )
+    expect(thrown).to.include({
+      code: 'storage_full',
+      message: `${dir} is not exported whole: The disk is full; what is written is whole; the same command goes on from there`,
+    })
+    expect(await readdir(dir, { recursive: true })).to.have.members(['.grove', '.grove/export-open.jsonl'])
   })
 
   it('follows no symbolic link', async () => {
@@ -116,7 +166,7 @@ describe('the command export', () => {
     await ann.patch(`/orgs/${org}/nodes/${sea}`, { text_content: 'Later.\n' })
     expect(await run('export', org, dir)).to.deep.include({
       code: 0,
-      stdout: `Halved (${org}) in ${dir}: 1 files written, 2 unchanged, 0 removed\n`,
+      stdout: `Halved (${org}) in ${dir}: 1 file written, 2 unchanged, 0 removed\n`,
     })
   })
 

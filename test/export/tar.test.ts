@@ -73,7 +73,10 @@ describe('the export of an organisation', () => {
     const digests = /digest: ([0-9a-f]{16})/
     expect([...files].map(([path, content]) => [path, content.toString().replace(digests, 'digest: …')])).to.deep.equal(
       [
-        ['The sea.md', `---\ntitle: The sea\nid: ${sea}\ngrove:\n  digest: …\n---\n# Sea\n\nSalt water.\n`],
+        [
+          'The sea.md',
+          `---\ntitle: The sea\nid: ${sea}\ngrove:\n  source:\n    at: The sea.md\n  digest: …\n---\n# Sea\n\nSalt water.\n`,
+        ],
         [
           'The sea/Blue whale.md',
           `---
@@ -94,6 +97,9 @@ grove:
   files:
     .hidden: The sea/_.hidden
     img/whale.svg: The sea/img/whale.svg
+  source:
+    at: The sea/Blue whale.md
+    path: 7
   properties: '{"id":"x"}'
   digest: …
 ---

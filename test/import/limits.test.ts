@@ -36,7 +36,7 @@ describe('import of what is no vault', () => {
     const { code, stdout } = await importOf('/proc/self/net')
     expect(code).to.equal(1)
     expect(stdout).to.contain('  .: in proc, whose files the kernel makes up: not imported\n')
-    expect(stdout).to.contain(': 1 nodes, 0 parent edges, 0 connections, 0 attachments\n')
+    expect(stdout).to.contain(': 1 node, 0 parent edges, 0 connections, 0 attachments\n')
   })
 
   it('opens neither a pipe nor a socket nor a device, and waits for none', async () => {
@@ -77,7 +77,7 @@ describe('import of what is no vault', () => {
     }
     const { code, stdout } = await importOf(folder)
     expect(code).to.equal(0)
-    expect(stdout.slice(stdout.indexOf('1006 links'))).to.equal(`1006 links lead to nothing here:
+    expect(stdout.slice(stdout.indexOf('1,006 links'))).to.equal(`1,006 links lead to nothing here:
   1001 to no file
     a.md: [[Nowhere 0]]
     a.md: [[Nowhere 1]]

@@ -31,6 +31,35 @@ describe('import: the plan', () => {
       expect(planned.nodes.map(({ path }) => path)).to.deep.equal(['.'])
     })
 
+    it('of a title or of tags is named, and stays in the note', async () => {
+      const tags = Array.from({ length: 150 }, (_, at) => `t${at}`)
+      const planned = await plan({
+        'a.md': `---\ntitle: ${'x'.repeat(700)}\ntags: [${tags.join(', ')}]\n---\nText #inline\n`,
+        'b.md': `# ${'y'.repeat(600)}\n`,
+        'c.md': `---\ntags: [fits, ${'z'.repeat(120)}]\n---\n`,
+      })
+      expect(planned.problems).to.deep.equal([
+        { path: 'a.md', reason: 'its title is cut to 500 of 700 characters' },
+        {
+          path: 'a.md',
+          reason: '51 of its tags are left out, since a node has 100 tags of 100 characters: t100, t101, t102, …',
+        },
+        { path: 'b.md', reason: 'its title is cut to 500 of 600 characters' },
+        {
+          path: 'c.md',
+          reason: `1 of its tags is left out, since a node has 100 tags of 100 characters: ${'z'.repeat(100)}`,
+        },
+      ])
+      expect(
+        JSON.parse(
+          planned.nodes
+            .find(({ path }) => path === 'a.md')
+            ?.files.get('node.json')
+            ?.toString() ?? '',
+        ).properties,
+      ).to.deep.include({ title: 'x'.repeat(700), tags })
+    })
+
     it('as text, not being UTF-8, is named and kept as an attachment', async () => {
       const planned = await plan({ 'latin.md': Buffer.from([0x63, 0x61, 0x66, 0xe9]), 'note.md': '[x](latin.md)' })
       expect(planned.problems).to.deep.equal([{ path: 'latin.md', reason: 'not UTF-8: kept as an attachment' }])

@@ -28,7 +28,16 @@ describe('import: the progress', () => {
       ['10', '30', '50', '70', '90', '100'].map((part) => `Reading ${part} % ${part}0/1000\n`),
     )
   })
+
+  it('never says more than all', () => {
+    const { output, text } = screen({})
+    const progress = progressOn(output, 'Reading', () => 0)
+    progress.at(88, 76)
+    progress.end()
+    expect(text()).to.deep.equal(['Reading 100 % 76/76\n'])
+  })
 })
+
 function screen(terminal: { isTTY?: boolean; columns?: number }) {
   const written: string[] = []
   return { output: { ...terminal, write: (text: string) => written.push(text) }, text: () => written }

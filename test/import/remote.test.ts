@@ -217,6 +217,18 @@ describe('import --to', () => {
     expect(again.stdout).to.contain('  a.md: main of this organisation moves only by merging a pull request\n')
   })
 
+  it('says which access a token lacks that may only read', async () => {
+    const folder = await folderOf('Read only', { 'a.md': 'A' })
+    const org = await newOrg('Read only')
+    const { token } = (await ann.post('/auth/tokens', { name: 'Reads', access: 'read' }).then(expecting(201))).body
+    const file = join(await folderOf('Token', { token }), 'token')
+    const { code, stderr } = await importTo(grove.url, folder, '--org', org, '--token-file', file)
+    expect(code).to.equal(2)
+    expect(stderr.trim().split('\n').at(-1)).to.equal(
+      `grove: ${grove.url} refuses the token: This token only reads; 0 of 2 nodes were written. An import needs a personal access token of access write for this organisation: create one, and run the same command with it`,
+    )
+  })
+
   it('ends with a sentence for what cannot work, and never says the token', async () => {
     const folder = await folderOf('Wrong', { 'a.md': 'A', 'bad-token': 'grv_secret', blank: ' \n' })
     const ends = async (code: number, words: string, url: string, ...more: string[]) => {
@@ -235,6 +247,8 @@ describe('import --to', () => {
     await ends(2, 'Organisation not found', grove.url, '--org', '3f2504e0-4f89-41d3-9a0c-0305e82c3309')
     await ends(2, '--as is for the data folder', grove.url, '--as', 'ann@example.org')
     await ends(1, 'cannot be reached: ', 'http://127.0.0.1:9', '--org', org)
+    const tls = grove.url.replace('http:', 'https:')
+    await ends(1, 'it does not speak TLS there; is the address http://?\n', tls, '--org', org)
     expect((await nodesOf(org)).size).to.equal(0)
   })
 })

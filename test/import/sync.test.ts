@@ -189,7 +189,7 @@ kept, though its file is gone: zebra.md (Zebra)
       const names = ['a.md~', '#a.md#', '~$a.docx', 'a.md.tmp', '.a.md.swp', 'b.pdf.crdownload']
       const folder = await folderOf('Unfinished', Object.fromEntries(['a.md', ...names].map((name) => [name, 'x'])))
       const done = await importAs(folder)
-      expect(done.stdout).to.contain(': 2 nodes, 1 parent edges, 0 connections, 0 attachments\n')
+      expect(done.stdout).to.contain(': 2 nodes, 1 parent edge, 0 connections, 0 attachments\n')
     })
   })
 
@@ -210,7 +210,7 @@ kept, though its file is gone: zebra.md (Zebra)
     it('takes --base', async () => {
       const folder = await folderOf('Based', { 'guide/a.md': '# A\n', 'b.md': '[x](/en/guide/a/#top)\n' })
       expect((await importAs(folder)).stdout).to.contain(', 0 connections,')
-      expect((await importAs(folder, '--base', '/en')).stdout).to.contain(', 1 connections,')
+      expect((await importAs(folder, '--base', '/en')).stdout).to.contain(', 1 connection,')
       expect((await importAs(folder, '--base', 'en')).code).to.equal(2)
     })
   })

@@ -83,6 +83,21 @@ describe('import tells', () => {
     expect(orgIn(own)).not.to.equal(org)
   })
 
+  it('remembers the organisation that --org chose, and prefers the own one', async () => {
+    const one = await folderOf('Host', { 'a.md': 'One' })
+    const other = await folderOf('Visitor', { 'b.md': 'Other' })
+    const host = orgIn(await importAs(one))
+    expect(orgIn(await importAs(other, '--org', host))).to.equal(host)
+    const again = await importAs(other)
+    expect(orgIn(again)).to.equal(host)
+    expect(again.stdout).to.contain(
+      '\nNote: it is of another vault, whose nodes are left alone; it was put there with --org\n0 created, 0 updated, 2 unchanged\n',
+    )
+    const own = orgIn(await importAs(other, '--name', 'Own'))
+    expect(own).not.to.equal(host)
+    expect(orgIn(await importAs(other))).to.equal(own)
+  })
+
   it('an organisation that was made here and exported from its export, by its id', async () => {
     const org = (await ann.post('/orgs', { name: 'Born' }).then(expecting(201))).body.id
     await ann.post(`/orgs/${org}/nodes`, { title: 'One', text_content: 'Here.\n' }).then(expecting(201))

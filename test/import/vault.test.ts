@@ -23,7 +23,7 @@ describe('import', () => {
     it('says what it made and what it could not place, progress apart on standard error', () => {
       expect(first).to.deep.include({ code: 0 })
       expect(first.stdout).to.equal(
-        `Garden (${org}): 5 nodes, 4 parent edges, 3 connections, 1 attachments
+        `Garden (${org}): 5 nodes, 4 parent edges, 3 connections, 1 attachment
 5 created, 0 updated, 0 unchanged
 1 link leads to nothing here:
   1 to no file

@@ -99,6 +99,28 @@ describe('import --watch', () => {
     }
   })
 
+  it('waits for a folder that is gone, says that nothing is lost, and goes on with it', async () => {
+    const folder = await folderOf('Away', { 'a.md': '# A\n' })
+    const watching = start(['import', folder, '--as', 'ann@example.org', '--watch'])
+    try {
+      await until(() => watching.said.stdout.includes('\nWatching '))
+      const org = orgIn({ code: 0, ...watching.said })
+      await rename(folder, `${folder} away`)
+      const gone = `${folder} is gone: nothing is changed in Away; the import goes on once the folder is there again\n`
+      await until(() => watching.said.stdout.includes(gone))
+      expect([...(await nodesOf(org)).keys()]).to.have.members(['A', 'Away'])
+      await writeFile(join(`${folder} away`, 'b.md'), '# B\n')
+      await rename(`${folder} away`, folder)
+      await until(() => watching.said.stdout.includes(`${folder} is there again: 1 created`))
+      await writeFile(join(folder, 'c.md'), '# C\n')
+      await until(async () => (await nodesOf(org)).has('C'))
+    } catch (error) {
+      throw new Error(`The import said:\n${watching.said.stdout}${watching.said.stderr}`, { cause: error })
+    } finally {
+      watching.child.kill('SIGKILL')
+    }
+  })
+
   it('goes neither with --prune nor with --dry-run', async () => {
     const folder = await folderOf('Wrong', { 'a.md': 'A' })
     for (const option of ['--prune', '--dry-run'])

@@ -215,6 +215,11 @@ describe('the links of a text', () => {
     expect([links.length, links.at(-1)?.line, truncated]).to.deep.equal([10_000, 19_999, true])
     const exact = await newNode(grove, ann, { text_content: '[[x]]\n\n'.repeat(10_000) })
     expect((await answerOf(exact)).truncated).to.equal(false)
+    const long = await newNode(grove, ann, { text_content: `${'\n'.repeat(19_999)}[in](in)\r\n[out](out)\n` })
+    const read = await answerOf(long)
+    expect([read.links.map(({ line }: Told) => line), read.truncated]).to.deep.equal([[20_000], true])
+    const deep = `${'> '.repeat(38)}[in](in)\n\n${'> '.repeat(60)}[out](out)\n`
+    expect((await linksIn(deep)).map(({ target }) => target)).to.deep.equal(['in'])
     const block = await newNode(grove, ann, { text_content: `[[x]] ${'a'.repeat(32_768)}\n\n[[y]]` })
     const left = await answerOf(block)
     expect([left.links.map(({ target }: Told) => target), left.truncated]).to.deep.equal([['y'], true])

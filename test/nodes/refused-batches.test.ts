@@ -12,6 +12,8 @@ describe('a batch of nodes refuses', () => {
   useScene()
 
   const good = { ref: 'good', title: 'Good' }
+  /** Below the item beside it, where that is so called. */
+  const below = { ...good, parents: ['me'] }
   const id = randomUUID()
   const stranger = randomUUID()
 
@@ -26,8 +28,13 @@ describe('a batch of nodes refuses', () => {
     'a node that is its own parent': [{ ref: 'me', title: 'x', parents: ['me'] }, ['parents', 0], /its own parent/],
     'a target that does not exist': [
       { title: 'x', connections: [{ target: 'good' }, { target: stranger }] },
-      ['connections'],
-      /there is no node/,
+      ['connections', 1],
+      /^there is no node/,
+    ],
+    'a circle': [
+      { ref: 'me', title: 'x', parents: ['good'] },
+      ['parents', 0],
+      /^parents\/good\.json: node good is a descendant of this node: a cycle$/,
     ],
     'a connection to itself': [
       { ref: 'me', title: 'x', connections: [{ id: 'c', target: 'me' }] },
@@ -98,7 +105,9 @@ describe('a batch of nodes refuses', () => {
         ['post', {}],
         ['put', { ref: 'second' }],
       ] as const) {
-        const { status, body } = await ann[method](`${nodes}/batch`, { nodes: [good, { ...named, ...item }] })
+        const { status, body } = await ann[method](`${nodes}/batch`, {
+          nodes: [what === 'a circle' ? below : good, { ...named, ...item }],
+        })
         expect([status, body.detail?.[0]?.loc], JSON.stringify(body)).to.deep.equal([422, ['body', 'nodes', 1, ...loc]])
         expect(body.detail[0].msg).to.match(msg)
       }

@@ -64,7 +64,7 @@ describe('the operator', () => {
       expect(code).to.equal(1)
       const no = 'not a mirror: it has no refs/grove/ledger and no org.json; git clone --mirror makes one'
       expect(stdout.split('reset_token, within 7 days:\n')[0]).to.equal(
-        `1 organisations and 1 nodes restored from ${odd}\nThese people set a new password by POST /auth/password with this `,
+        `1 organisation and 1 node restored from ${odd}\nThese people set a new password by POST /auth/password with this `,
       )
       expect(stdout.slice(stdout.indexOf('4 things'))).to.equal(`4 things are wrong:
   c.git: left: a/b is a copy of the same

@@ -111,9 +111,9 @@ function contentOf(change: Change, loc: readonly (string | number)[], problems: 
   }
   const bytes = Buffer.from(change.content, change.encoding === 'base64' ? 'base64' : 'utf8')
   if (change.encoding === 'base64' && !isBase64(change.content))
-    problems.push({ loc, msg: 'content is not base64', type: 'value_error' })
+    problems.push({ loc, msg: 'is not base64', type: 'value_error' })
   if (change.encoding !== 'base64' && /\p{Surrogate}/u.test(change.content)) {
-    problems.push({ loc, msg: 'content holds half of a surrogate pair; send it as base64', type: 'value_error' })
+    problems.push({ loc, msg: 'holds half of a surrogate pair; send it as base64', type: 'value_error' })
   }
   if (bytes.length > textLimit)
     problems.push({

@@ -6,6 +6,7 @@ import { listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { Invalid, type Problem } from '../../errors.ts'
 import { applyFileChanges, type Change, type FileChange, fileChanges } from '../branches/commit-changes.ts'
+import { excerpt } from '../format/excerpt.ts'
 import { type NodeFields, requireTitle, textBytes } from '../format/node-files.ts'
 import { type ConnectionEntity, defaultConnectionType, readContent } from '../format/node-format.ts'
 import { type EdgeFolderName, edgeFile, edgeIdAt, nodeFile, textFile } from '../format/paths.ts'
@@ -44,6 +45,12 @@ interface Resolved extends Omit<SentNode, 'parents' | 'connections'> {
   readonly fileChanges: readonly FileChange[] | undefined
 }
 
+/** An item as the batch writes it. */
+export interface InputNode extends BatchNode {
+  /** The ids of its connections in the order of the item; known once it is built. */
+  readonly connectionIds: readonly string[]
+}
+
 /** Problems of one answer. */
 const maxProblems = 100
 
@@ -56,34 +63,62 @@ function messagesOf({ message }: SentNode): Pick<BatchNode, 'message' | 'changeM
  *
  * @throws Invalid: ids or refs that are named twice, refs that no item has, fields that break a rule by themselves
  */
-export function batchNodes(sent: readonly SentNode[]): BatchNode[] {
+export function batchNodes(sent: readonly SentNode[]): InputNode[] {
   const problems: Problem[] = []
   const ids = idsOf(sent, problems)
   const nodes = sent.map((one, at) => {
     const loc = ['body', 'nodes', at]
     const id = ids.own[at] ?? ''
     const resolved = collect(problems, () => resolve(one, id, loc, ids.named))
-    return resolved && { id, title: one.title ?? '', ...messagesOf(one), build: builderOf(resolved) }
+    const connectionIds: string[] = []
+    const build = resolved && builderOf(resolved, connectionIds)
+    return build && { id, title: one.title ?? '', ...messagesOf(one), build, connectionIds }
   })
   if (problems.length > 0) throw new Invalid(problems.slice(0, maxProblems))
   return nodes.filter((node) => node !== undefined)
 }
 
 /** The part of the body to which a path of an item belongs. */
-export function locateIn(sent: readonly SentNode[], nodes: readonly BatchNode[]) {
+export function locateIn(sent: readonly SentNode[], nodes: readonly InputNode[]) {
   const ids = new Map(sent.flatMap(({ ref }, at) => (ref === undefined ? [] : [[ref, nodes[at]?.id ?? '']])))
   return (at: number, path: string): Loc => {
     const loc = ['body', 'nodes', at]
-    const { parents = [], connections = [], files = [] } = sent[at] ?? {}
+    const { parents = [], files = [] } = sent[at] ?? {}
     const parentId = edgeIdAt('parents', path)
     const parent = parents.findIndex((name) => (ids.get(name) ?? canonicalId(name)) === parentId)
     if (parentId !== undefined) return parent < 0 ? loc : [...loc, 'parents', parent]
     const edge = edgeIdAt('connections', path)
-    const connection = connections.findIndex(({ id }) => id === edge)
+    const connection = edge === undefined ? -1 : (nodes[at]?.connectionIds.indexOf(edge) ?? -1)
     if (edge !== undefined) return connection < 0 ? [...loc, 'connections'] : [...loc, 'connections', connection]
     const file = files.findIndex((one) => one.path === path)
     return file < 0 ? loc : [...loc, 'files', file]
   }
+}
+
+/**
+ * The problem in words that the sender knows: items by their refs, or by their places in the batch, not by the ids that they get
+ * here; a connection without an id by its `loc` alone.
+ */
+export function wordsIn(sent: readonly SentNode[], nodes: readonly InputNode[]) {
+  const names = new Map<string, string>()
+  for (const [at, { id, ref }] of sent.entries())
+    if (id === undefined && nodes[at]) names.set(nodes[at].id, ref === undefined ? `nodes[${at}]` : excerpt(ref))
+  const words = (text: string) => text.replace(uuid, (id) => names.get(id) ?? id)
+  return (problem: Problem): Problem => {
+    const { path, reason } = problem.ctx ?? {}
+    if (typeof path !== 'string' || typeof reason !== 'string') return problem
+    const isUnnamed = edgeIdAt('connections', path) !== undefined && !isSentEdge(sent, problem.loc)
+    const msg = isUnnamed ? words(reason) : words(problem.msg)
+    return { ...problem, msg, ctx: { ...problem.ctx, path: words(path), reason: words(reason) } }
+  }
+}
+
+const uuid = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g
+
+/** Whether the connection at this part of the body was sent with an id. */
+function isSentEdge(sent: readonly SentNode[], loc: Loc): boolean {
+  const [node, connection] = [sent[Number(loc[2])], Number(loc[4])]
+  return node?.connections?.[connection]?.id !== undefined
 }
 
 interface Ids {
@@ -167,7 +202,8 @@ function isOwn(path: string): boolean {
   )
 }
 
-function builderOf(item: Resolved): BatchNode['build'] {
+/** @param connectionIds gets those of the item's connections */
+function builderOf(item: Resolved, connectionIds: string[]): BatchNode['build'] {
   return async (draft, before) => {
     const { title, tags, properties, loc, text } = item
     if (before === null && title === undefined)
@@ -179,7 +215,10 @@ function builderOf(item: Resolved): BatchNode['build'] {
       ...(text && { text }),
     }
     const patched = await patchTree(draft, before, { title: title ?? '' }, fields)
-    const edges = [...(await parentChanges(draft, before, item)), ...(await connectionChanges(draft, before, item))]
+    const edges = [
+      ...(await parentChanges(draft, before, item)),
+      ...(await connectionChanges(draft, before, item, connectionIds)),
+    ]
     const tree = edges.length > 0 ? await applyChanges(draft, patched, edges) : patched
     return item.fileChanges ? withFiles(draft, tree, item.fileChanges, [...loc, 'files']) : tree
   }
@@ -199,15 +238,16 @@ async function connectionChanges(
   draft: ObjectDraft,
   tree: Oid | null,
   { connections }: Resolved,
+  wanted: string[],
 ): Promise<PathChange[]> {
   if (!connections) return []
+  wanted.length = 0
   const known = new Map((await readContent(draft.repo, tree)).connections.map((edge) => [edge.id, edge]))
   const taken = new Set(connections.flatMap(({ id }) => id ?? []))
   const free = new Map<string, string[]>()
   for (const edge of known.values())
     if (!taken.has(edge.id)) free.set(kindOf(edge), [...(free.get(kindOf(edge)) ?? []), edge.id])
   const changes: PathChange[] = []
-  const wanted: string[] = []
   for (const { id: sent, made, ...edge } of connections) {
     const id = sent ?? free.get(kindOf(edge))?.shift() ?? made
     wanted.push(id)

@@ -17,12 +17,15 @@ import { main, nodeRepo } from '../layout.ts'
 import { type LaidNode, layOut, TakenPaths } from '../vault/export-layout.ts'
 import { type ExportedNote, headOf } from '../vault/exported-note.ts'
 import { filePath } from '../vault/file-names.ts'
-import { attachments } from '../vault/file-paths.ts'
+import { attachments, placeBeside, sourceFilesIn, sourceFilesKey } from '../vault/file-paths.ts'
 import { withoutEnding } from '../vault/note-names.ts'
+import { type StatedSource, sourcePathKey } from '../vault/statement.ts'
 
 export interface ExportedFile {
   /** From the exported folder. */
   readonly path: string
+  /** The id of the node whose note it is; undefined for every other file. */
+  readonly nodeId?: string
   /** Bytes. */
   readonly size: number
   /** Of the commit that it comes from, in seconds since 1970. */
@@ -88,12 +91,13 @@ export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: Export
     const content = await readContent(repo, tree)
     const text = tree === null ? undefined : await findEntry(repo, tree, textFile)
     const size = text?.mode === '100644' ? await blobSize(repo, text.oid) : 0
-    const [files, own] = tree === null ? [new Map<string, string>(), []] : await placeFiles(node, repo, tree, content)
+    const { files, own, areBeside } = tree === null ? noFiles : await placeFiles(node, repo, tree, content)
     const note: ExportedNote = {
       id: node.id,
       title: content.title ?? node.title,
       tags: content.tags,
       properties: withoutSource(content),
+      source: sourceOf(node, content, areBeside),
       others: await otherMembers(repo, content),
       parents: content.parents.filter(({ id }) => nodes.has(id)),
       connections: content.connections.filter(({ target }) => nodes.has(target)),
@@ -102,7 +106,7 @@ export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: Export
     }
     const start = Buffer.from(headOf(note))
     yield {
-      ...{ path: node.path, size: start.length + size, time },
+      ...{ path: node.path, nodeId: node.id, size: start.length + size, time },
       read: async function* () {
         yield start
         if (text && size > 0) yield* streamBlob(repo, text.oid, size, { from: 0, to: size }, signal)
@@ -116,23 +120,27 @@ export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: Export
     }
   }
 
-  /** Where each file of the repository lies, by its path there, and those of them that no note before this one had. */
+  /** Where each file of the repository lies, by its path there; those of them that no note before this one had. */
   async function placeFiles(node: Placed, repo: Repo, tree: Oid, content: NodeContent) {
     const places = new Map<string, string>()
     const own: { path: string; oid: Oid }[] = []
+    let areBeside = true
+    const sources = sourceFilesIn(content.properties)
     let text: string | undefined
     for (const { path, mode, oid } of await listFiles(repo, tree)) {
       if ((mode !== '100644' && mode !== '100755') || isOwn(path) || pathProblem(path) !== undefined) continue
       if (path.startsWith(attachments)) text ??= await readText(repo, content)
-      for (const place of filePlaces(node, path, text ?? '')) {
+      const beside = placeBeside(node.path, path, text ?? '')
+      for (const place of filePlaces(node, path, sources.get(path) ?? beside)) {
         const isNew = taken.claim(place, `${oid} ${place}`)
         if (!isNew && taken.contentAt(place) !== `${oid} ${place}`) continue
         places.set(path, place)
+        areBeside &&= place === beside
         if (isNew) own.push({ path: place, oid })
         break
       }
     }
-    return [places, own] as const
+    return { files: places, own, areBeside }
   }
 }
 
@@ -150,25 +158,31 @@ function isOwn(path: string): boolean {
   return path === nodeFile || path === textFile || isEdge !== undefined
 }
 
-/**
- * Places for a file of a node, best first. It lies beside the note, where the links of its text lead; but what an import kept
- * of elsewhere in a vault, below `attachments/`, lies there again, unless the text names that folder.
- */
-function* filePlaces(node: Placed, path: string, text: string): Generator<string> {
+/** Places for a file of a node, best first. */
+function* filePlaces(node: Placed, path: string, home: string): Generator<string> {
   const folder = posix.dirname(node.path)
   const safe = filePath(path)
-  const isFromVault = path.startsWith(attachments) && !text.includes(path) && !text.includes(encodeURI(path))
-  if (isFromVault) yield filePath(path.slice(attachments.length))
+  yield home
   yield posix.join(folder, safe)
   yield posix.join(folder, `${posix.basename(withoutEnding(node.path))}.files`, safe)
   yield posix.join(`${node.id}.files`, safe)
   for (let number = 2; ; number++) yield posix.join(`${node.id}.files`, String(number), safe)
 }
 
-/** Where the note lies says `source_path`. */
+/** The statement of the note says them. */
 function withoutSource({ properties }: NodeContent): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(properties).filter(([key]) => key !== 'source_path'))
+  return Object.fromEntries(Object.entries(properties).filter(([key]) => !sourceKeys.includes(key)))
 }
+
+const sourceKeys: readonly string[] = [sourcePathKey, sourceFilesKey]
+
+/** Undefined where an import of the note makes the same of it. */
+function sourceOf({ path }: Placed, { properties }: NodeContent, areBeside: boolean): StatedSource | undefined {
+  const { [sourcePathKey]: own, [sourceFilesKey]: files } = properties
+  return own === path && files === undefined && areBeside ? undefined : { at: path, path: own, files }
+}
+
+const noFiles = { files: new Map<string, string>(), own: [], areBeside: true }
 
 async function otherMembers(repo: Repo, { jsonBlob }: NodeContent): Promise<Readonly<Record<string, unknown>>> {
   if (jsonBlob === undefined) return {}

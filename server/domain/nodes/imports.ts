@@ -19,6 +19,7 @@ import type { BatchOutcome } from './batch-node.ts'
 import { writeBatch } from './batches.ts'
 import { buildTree, type NodeFiles } from './node-creation.ts'
 import { deleteNode } from './nodes.ts'
+import { withKnownJson } from './same-json.ts'
 
 export interface ImportedNode {
   readonly id: string
@@ -70,8 +71,7 @@ export async function importNodes(deps: Deps, actor: Person, at: OrgAt, input: I
   await orgFor(deps, actor, at, removed.length > 0 ? 'maintainer' : 'editor')
   const problems: PathProblem[] = []
   const steps = nodes.length + removed.length
-  const { statuses, edited } = await compare(deps, orgId, nodes)
-  const changed = nodes.filter(({ id }) => statuses.get(id) !== 'unchanged')
+  const { statuses, edited, changed } = await compare(deps, orgId, nodes)
   if (!dryRun) {
     const before = nodes.length - changed.length
     const written = await write(deps, actor, at, {
@@ -193,22 +193,25 @@ async function compare(
   deps: Deps,
   orgId: string,
   nodes: readonly ImportedNode[],
-): Promise<{ statuses: Map<string, BatchOutcome['status']>; edited: Set<string> }> {
+): Promise<{ statuses: Map<string, BatchOutcome['status']>; edited: Set<string>; changed: ImportedNode[] }> {
   const known = await readMainTrees(deps.index.read, orgId)
   const statuses = new Map<string, BatchOutcome['status']>()
   const edited = new Set<string>()
-  for (const { id, files } of nodes) {
+  const changed: ImportedNode[] = []
+  for (const node of nodes) {
     deps.draining.throwIfAborted()
+    const { id } = node
     const row = known.get(id)
     const repo = nodeRepo(deps.store, orgId, id)
-    if (!row) statuses.set(id, 'created')
-    else if (await isAsPlanned(repo, row, files)) statuses.set(id, 'unchanged')
+    const files = row ? await filesToWrite(repo, row, node.files) : node.files
+    if (files === undefined) statuses.set(id, 'unchanged')
     else {
-      statuses.set(id, 'updated')
-      if (await isEdited(repo)) edited.add(id)
+      statuses.set(id, row ? 'updated' : 'created')
+      changed.push({ ...node, files })
+      if (row && (await isEdited(repo))) edited.add(id)
     }
   }
-  return { statuses, edited }
+  return { statuses, edited, changed }
 }
 
 /** False where it cannot be told. */
@@ -222,15 +225,25 @@ async function isEdited(repo: Repo): Promise<boolean> {
   }
 }
 
-/** False where it cannot be told: what is wrong is said when it is written. */
-async function isAsPlanned(repo: Repo, row: Pick<NodeRow, 'head' | 'tree'>, files: NodeFiles): Promise<boolean> {
+/**
+ * The files that main is to have, JSON that says the same as it is there; undefined where it has them already. Where that cannot
+ * be told, all as planned: what is wrong is said when it is written.
+ */
+async function filesToWrite(
+  repo: Repo,
+  row: Pick<NodeRow, 'head' | 'tree' | 'title'>,
+  files: NodeFiles,
+): Promise<NodeFiles | undefined> {
   try {
     const head = readRef(repo, main)
-    if (head === null) return false
-    const tree = head === row.head ? row.tree : null
-    return (await buildTree(newObjectDraft(repo, new Map()), null, files)) === (tree ?? (await readTree(repo, head)))
+    if (head === null) return files
+    const tree = (head === row.head ? row.tree : null) ?? (await readTree(repo, head))
+    const isThere = async (some: NodeFiles) => (await buildTree(newObjectDraft(repo, new Map()), null, some)) === tree
+    if (await isThere(files)) return undefined
+    const kept = await withKnownJson(repo, { tree, title: row.title }, files)
+    return (await isThere(kept)) ? undefined : kept
   } catch (error) {
-    if (error instanceof GitError && !isStorageFault(error)) return false
+    if (error instanceof GitError && !isStorageFault(error)) return files
     throw error
   }
 }

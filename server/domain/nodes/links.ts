@@ -24,6 +24,8 @@ import { type Destination, destinationsOf } from './link-destinations.ts'
 /** Of a text whose links are told. */
 const maxBytes = 524_288
 const maxLinks = 10_000
+/** Of a text that are read: blocks are found in one turn of the event loop, 0.3 s for that many in the worst case. */
+const maxLines = 20_000
 /** Characters of all links of an answer, approximately: one definition may serve many references. */
 const maxCharacters = 4_194_304
 /** Characters of a target that are told. */
@@ -125,9 +127,10 @@ async function linksAt(deps: Deps, access: NodeAccess, head: Oid | null, version
 
 async function writtenIn(text: string): Promise<{ written: WrittenLink[]; truncated: boolean }> {
   const written: WrittenLink[] = []
-  let truncated = false
+  const beginning = firstLines(text, maxLines)
+  let truncated = beginning.length < text.length
   let units = 0
-  for (const { links, length, isSkipped } of piecesOf(text, maxBlock)) {
+  for (const { links, length, isSkipped } of piecesOf(beginning, maxBlock)) {
     if (isSkipped) truncated = true
     for (const link of links) written.push(link)
     units += length + 20
@@ -137,6 +140,13 @@ async function writtenIn(text: string): Promise<{ written: WrittenLink[]; trunca
     await nextTurn()
   }
   return { written, truncated }
+}
+
+/** The text up to the end of its `count`-th line. */
+function firstLines(text: string, count: number): string {
+  const end = /\r\n?|\n/g
+  for (let line = 0; line < count; line++) if (end.exec(text) === null) return text
+  return text.slice(0, end.lastIndex)
 }
 
 async function resolverOf({ index }: Deps, { org }: NodeAccess, version: string): Promise<ResolveNode> {

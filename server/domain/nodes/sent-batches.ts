@@ -5,7 +5,7 @@ import { orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { openSlots } from '../slots.ts'
-import { batchNodes, locateIn, type SentNode } from './batch-input.ts'
+import { batchNodes, locateIn, type SentNode, wordsIn } from './batch-input.ts'
 import type { BatchOptions, BatchOutcome } from './batch-node.ts'
 import { writeBatch } from './batches.ts'
 
@@ -58,7 +58,10 @@ async function write(
   if (existing === 'update') refuseNameless(sent)
   return inSlot(actor.id, signal, async () => {
     const nodes = batchNodes(sent)
-    const outcomes = await writeBatch(deps, actor, at, nodes, { existing, locate: locateIn(sent, nodes) })
+    const options = { existing, locate: locateIn(sent, nodes) }
+    const outcomes = await writeBatch(deps, actor, at, nodes, options).catch((error: unknown) => {
+      throw error instanceof Invalid ? new Invalid(error.problems.map(wordsIn(sent, nodes))) : error
+    })
     return outcomes.map((outcome, position) => {
       const ref = sent[position]?.ref
       return { ...outcome, ...(ref === undefined ? {} : { ref }) }

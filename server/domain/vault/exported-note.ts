@@ -1,6 +1,13 @@
 /** A node as a Markdown file: front matter that says all of it that its text does not. */
 import { frontMatter, isSayable } from './front-matter-text.ts'
-import { digestOf, type NodeMembers, type StatedConnection, type StatedParent, statementKey } from './statement.ts'
+import {
+  digestOf,
+  type NodeMembers,
+  type StatedConnection,
+  type StatedParent,
+  type StatedSource,
+  statementKey,
+} from './statement.ts'
 
 export interface ExportedNote extends NodeMembers {
   readonly id: string
@@ -8,6 +15,7 @@ export interface ExportedNote extends NodeMembers {
   readonly others: Readonly<Record<string, unknown>>
   readonly parents: readonly StatedParent[]
   readonly connections: readonly StatedConnection[]
+  readonly source: StatedSource | undefined
   /** The path in the folder of each file of the repository, by its path there. */
   readonly files: ReadonlyMap<string, string>
   /** The blob id of the text, '' for none. */
@@ -16,7 +24,7 @@ export interface ExportedNote extends NodeMembers {
 
 /** The front matter, after which the text stands as it is. */
 export function headOf(note: ExportedNote): string {
-  const { title, tags, properties, others, parents, connections, files } = note
+  const { title, tags, properties, others, parents, connections, files, source } = note
   const own = Object.entries(properties)
   const sayable = own.filter(([key, value]) => !taken.has(key) && isSayable(key, value))
   const unsayable = own.filter(([key, value]) => taken.has(key) || !isSayable(key, value))
@@ -24,6 +32,7 @@ export function headOf(note: ExportedNote): string {
     ...(parents.length > 0 ? { parents: parents.map(({ id, label }) => (label === '' ? id : { id, label })) } : {}),
     ...(connections.length > 0 ? { connections: connections.map(withoutEmptyLabel) } : {}),
     ...(files.size > 0 ? { files: Object.fromEntries(files) } : {}),
+    ...(source && isSayable('source', source) ? { source } : {}),
     // As JSON in a text, which holds what YAML cannot.
     ...(unsayable.length > 0 ? { properties: JSON.stringify(Object.fromEntries(unsayable)) } : {}),
     ...(Object.keys(others).length > 0 ? { node: JSON.stringify(others) } : {}),

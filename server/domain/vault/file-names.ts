@@ -40,12 +40,16 @@ function fileName(name: string): string {
 /** The file that a `source_path` means: a note, or the index of a folder; undefined where it is no path that an import gives. */
 export function fileOfSource(source: string): string | undefined {
   if (source === '.') return 'index.md'
-  const isTaken = source
+  const file = isMarkdown(source) ? source : `${source}/index.md`
+  return isVaultPath(file) ? file : undefined
+}
+
+/** Whether an import may have found a file at the path, and an export may put it there again. */
+export function isVaultPath(path: string): boolean {
+  const isTaken = path
     .split('/')
     .every((name) => !name.startsWith('.') && name !== 'node_modules' && !device.test(name))
-  if (!isTaken || source.includes('\\')) return undefined
-  const file = isMarkdown(source) ? source : `${source}/index.md`
-  return pathProblem(file) === undefined ? file : undefined
+  return isTaken && !path.includes('\\') && pathProblem(path) === undefined
 }
 
 /** The longest beginning of at most so many bytes, of whole characters. */

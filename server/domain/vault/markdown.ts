@@ -4,11 +4,14 @@
  */
 import MarkdownIt, { type Token } from 'markdown-it'
 
+/** Levels of quotes and lists, of which an item has two: what is deeper is no link. Each line is tried at each level. */
+const maxNesting = 40
+
 /**
  * Raw HTML is passed through as tokens; rules that take time and do not concern links are off. The rule `inline` is off too:
  * inline tokens are read by `inlineTokens`, one block at a time.
  */
-export const markdown = new MarkdownIt({ html: true, linkify: true }).disable([
+export const markdown = new MarkdownIt({ html: true, linkify: true, maxNesting }).disable([
   'linkify',
   'replacements',
   'smartquotes',

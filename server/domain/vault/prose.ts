@@ -149,8 +149,11 @@ export function wikilink(inner: string): Link | undefined {
   return linkOf({ form: 'wikilink', embeds: false, ...wikilinkParts(inner) })
 }
 
+/** UTF-16 units of a heading that are read. */
+const maxHeading = 10_000
+
 /** The words of a heading; badges and logos only where there are none. */
 function titleIn(tokens: readonly Token[]): string {
   const words = textOf(tokens, (token) => token.type === 'image')
-  return asLine((words.trim() ? words : textOf(tokens)).replace(/\{#[\w-]+\}\s*$/, ''), 500)
+  return asLine((words.trim() ? words : textOf(tokens)).replace(/\{#[\w-]+\}\s*$/, ''), maxHeading)
 }

@@ -15,11 +15,23 @@ export interface StatedConnection {
   readonly label: string
 }
 
+/** The property that says where in a vault an import has found the note. */
+export const sourcePathKey = 'source_path'
+
+/** What the node says of where it comes from, if that is not what an import of the note would make it say. */
+export interface StatedSource {
+  /** Where the note was exported to: the statement holds while it lies there. */
+  readonly at: string
+  /** The properties `source_path` and `source_files`, of whatever type; undefined where there is none. */
+  readonly path: unknown
+  readonly files: unknown
+}
+
 /** The members of node.json. */
 export interface NodeMembers {
   readonly title: string
   readonly tags: readonly string[]
-  /** Without `source_path`, which is where the note lies. */
+  /** Without `source_path` and `source_files`. */
   readonly properties: Readonly<Record<string, unknown>>
 }
 

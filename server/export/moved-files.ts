@@ -1,0 +1,57 @@
+/** Files of an exported folder that somebody has moved since: an export finds them no more at their paths, but elsewhere. */
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isTaken } from '../../gitstore/presence.ts'
+import { readRegular } from '../../gitstore/regular-files.ts'
+import { folded, isMarkdown } from '../domain/vault/note-names.ts'
+import { readFrontMatter } from '../import/front-matter.ts'
+import { hashOf } from './file-hashes.ts'
+import type { Manifest } from './manifest.ts'
+
+/** Bytes of a note that is looked into. */
+const maxNoteBytes = 10 * 1_048_576
+
+/**
+ * Where the files lie now, by the paths at which an export wrote them: notes by the id in their front matter, other files by
+ * their bytes. Reads nothing where nothing is missing.
+ */
+export async function movedFiles(
+  dir: string,
+  { paths, hashes, notes }: Manifest,
+): Promise<ReadonlyMap<string, string>> {
+  const missing = new Set<string>()
+  for (const path of paths) if (!isTaken(join(dir, path))) missing.add(path)
+  const moved = new Map<string, string>()
+  if (missing.size === 0) return moved
+  const missingOf = new Map<string, string>()
+  for (const path of missing) for (const hash of hashes.get(folded(path)) ?? []) missingOf.set(hash, path)
+  for (const path of await filesBelow(dir)) {
+    if (hashes.has(folded(path))) continue
+    const found = await hashOf(join(dir, path))
+    const hash = found && 'hash' in found ? found.hash : undefined
+    const id = isMarkdown(path) ? await idOf(join(dir, path)) : undefined
+    const before = (id === undefined ? undefined : notes.get(id)) ?? missingOf.get(hash ?? '')
+    if (before !== undefined && missing.has(before) && !moved.has(before)) moved.set(before, path)
+  }
+  return moved
+}
+
+/** The id in the front matter. */
+async function idOf(path: string): Promise<string | undefined> {
+  const bytes = await readRegular(path, maxNoteBytes)
+  if (bytes === undefined || typeof bytes === 'string') return undefined
+  return readFrontMatter(bytes.toString()).stated?.id
+}
+
+/** Regular files, but for those that an import leaves out, in order. */
+async function filesBelow(dir: string): Promise<string[]> {
+  const files: string[] = []
+  const pending = ['']
+  for (let folder = pending.pop(); folder !== undefined; folder = pending.pop())
+    for (const entry of await readdir(join(dir, folder), { withFileTypes: true })) {
+      if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
+      if (entry.isDirectory()) pending.push(`${folder}${entry.name}/`)
+      else if (entry.isFile()) files.push(folder + entry.name)
+    }
+  return files.sort()
+}

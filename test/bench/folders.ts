@@ -1,0 +1,39 @@
+/** A folder of many notes by the command line: imported, imported again without a change, backed up, backed up again. */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Report } from './report.ts'
+import type { Scene } from './scene.ts'
+
+const notesOfFolder = 100
+
+/** Seconds, start of the command included. */
+export function benchFolder(report: Report, { dataDir, ann }: Scene, texts: readonly string[]): void {
+  const outer = join(tmpdir(), `grove-bench-${process.pid}`)
+  const folder = join(outer, 'notes')
+  for (const [at, text] of texts.entries()) {
+    const dir = join(folder, String(Math.floor(at / notesOfFolder)))
+    if (at % notesOfFolder === 0) mkdirSync(dir, { recursive: true })
+    writeFileSync(join(dir, `${at}.md`), text)
+  }
+  try {
+    const run = (...args: string[]): number => {
+      const began = performance.now()
+      const env = { ...process.env, DATA_DIR: dataDir }
+      const { status, stderr } = spawnSync(process.execPath, ['dist/cli.js', ...args], { env, encoding: 'utf8' })
+      if (status !== 0) throw new Error(stderr)
+      return (performance.now() - began) / 1_000
+    }
+    const inFolder = ['import', folder, '--as', ann.user.email]
+    const [first, again] = [run(...inFolder), run(...inFolder)]
+    const [copied, still] = [run('backup', join(outer, 'backup')), run('backup', join(outer, 'backup'))]
+    const seconds = (number: number) => `${number.toFixed(1)} s`
+    report.say(
+      `grove import of a folder with these notes: ${seconds(first)}; again, nothing changed: ${seconds(again)}`,
+    )
+    report.say(`grove backup of all that is there: ${seconds(copied)}; again, nothing changed: ${seconds(still)}`)
+  } finally {
+    rmSync(outer, { recursive: true, force: true })
+  }
+}
