@@ -35,7 +35,7 @@ export async function showOrg(visit: Visit): Promise<Page> {
         <TreeSide tree={tree} urls={urls} org={org.id} />
         <main id="main" class="org">
           <div class="wide">
-            <Hero org={org} nodes={changed.total} />
+            <Hero org={org} nodes={changed.total} urls={urls} />
             <BigSearch urls={urls} org={org} words="" />
             <div class="grid2">
               <Changes urls={urls} org={org} nodes={changed.nodes} />
@@ -48,7 +48,7 @@ export async function showOrg(visit: Visit): Promise<Page> {
   }
 }
 
-function Hero({ org, nodes }: { readonly org: Org; readonly nodes: number }) {
+function Hero({ org, nodes, urls }: { readonly org: Org; readonly nodes: number; readonly urls: Urls }) {
   return (
     <div class="hero">
       <h1>{org.name}</h1>
@@ -60,6 +60,8 @@ function Hero({ org, nodes }: { readonly org: Org; readonly nodes: number }) {
         </span>
         <span>{counted(nodes, 'node')}</span>
         {org.role && <span>Your role: {org.role}</span>}
+        {org.role && <a href={urls.settings(org.id, 'general')}>Settings</a>}
+        {org.role && <a href={urls.settings(org.id, 'members')}>Members</a>}
       </div>
     </div>
   )

@@ -18,12 +18,16 @@ import { showFind } from './find.tsx'
 import { showCommit, showHistory } from './history.tsx'
 import { showHome } from './home.tsx'
 import { type Answering, type Credential, inProcess } from './in-process.ts'
+import { showMembers, takeMembers } from './members.tsx'
 import { errorPage } from './missing.tsx'
 import { showNode } from './node.tsx'
 import { showOrg } from './org.tsx'
+import { showGeneral, showNewOrg, takeGeneral, takeNewOrg } from './org-settings.tsx'
+import { showPassword, takePassword } from './password.tsx'
 import { showProposal, takeProposal } from './proposal.tsx'
 import { showProposals } from './proposals.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './sign-in.tsx'
+import { showTokens, takeTokens } from './tokens.tsx'
 import { Urls } from './urls.ts'
 import type { Shown, Visit } from './visit.ts'
 
@@ -44,7 +48,12 @@ const routes: readonly Route[] = [
   { at: '/reset', show: showReset, take: takeReset },
   { at: '/sign-out', take: takeSignOut },
   { at: '/robots.txt', show: showRobots },
+  { at: '/new', show: showNewOrg, take: takeNewOrg },
+  { at: '/me/tokens', show: showTokens, take: takeTokens },
+  { at: '/me/password', show: showPassword, take: takePassword },
   { at: '/o/:org', show: showOrg },
+  { at: '/o/:org/settings/general', show: showGeneral, take: takeGeneral },
+  { at: '/o/:org/settings/members', show: showMembers, take: takeMembers },
   { at: '/o/:org/find', show: showFind },
   { at: '/o/:org/changes.atom', show: showFeed },
   { at: '/o/:org/sitemap.xml', show: showSitemap },
@@ -109,6 +118,8 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   }
   const isOurs = isFromPage(req, deps.config.publicUrl)
   if (!isRead && !isOurs) throw new Refusal('forbidden', 'This form was not sent by a page of this service')
+  // What a form is answered with may hold a secret.
+  if (!isRead) res.set('Cache-Control', 'no-store')
   const form = isRead ? undefined : await readForm(req)
   const credential = await credentialOf(parts, req, res, isOurs || isNavigation(req))
   await parts.countRequest(req, res, credential?.person.id)

@@ -27,8 +27,11 @@ export class Urls {
   readonly signUp = (next?: string) => `${this.root}/sign-up${next === undefined ? '' : `?next=${segment(next)}`}`
   readonly signOut = () => `${this.root}/sign-out`
   readonly reset = () => `${this.root}/reset`
+  readonly newOrg = () => `${this.root}/new`
+  readonly me = (page: 'tokens' | 'password') => `${this.root}/me/${page}`
   readonly org = (org: string) => `${this.root}/o/${segment(org)}`
   readonly find = (org: string) => `${this.org(org)}/find`
+  readonly settings = (org: string, page: 'general' | 'members') => `${this.org(org)}/settings/${page}`
   readonly feed = (org: string) => `${this.org(org)}/changes.atom`
   readonly sitemap = (org: string) => `${this.org(org)}/sitemap.xml`
   readonly node = (org: string, node: string, slug?: string) =>
