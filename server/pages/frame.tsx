@@ -132,6 +132,10 @@ function Bar({ visit: { urls, person, here, query }, head, place }: Omit<FramePr
             </summary>
             <form method="post" action={urls.signOut()}>
               <p>{person.name}</p>
+              <a href={urls.home()}>Organisations</a>
+              <a href={urls.newOrg()}>New organisation</a>
+              <a href={urls.me('tokens')}>Tokens</a>
+              <a href={urls.me('password')}>Password</a>
               <button class="btn" type="submit">
                 Sign out
               </button>

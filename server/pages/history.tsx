@@ -139,7 +139,7 @@ export async function showCommit(visit: Visit): Promise<Page> {
           <a href={`${urls.node(org.id, node.id)}?at=${commit.id}`}>Read it as it was</a>
         </div>
         {rest.join('\n').trim() && <p class="message">{rest.join('\n').trim()}</p>}
-        <Impact urls={urls} org={org.id} title={node.title} edges={edges} />
+        {edges.length > 0 && <Impact urls={urls} org={org.id} title={node.title} edges={edges} />}
         {files.map((file) => (
           <FileDiff file={file} />
         ))}

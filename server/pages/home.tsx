@@ -57,8 +57,12 @@ async function mine({ api, urls, person }: Visit): Promise<Page> {
             <span>
               {total} {total === 1 ? 'organisation' : 'organisations'}
             </span>
+            <a class="btn" href={urls.newOrg()}>
+              New organisation
+            </a>
           </div>
         </div>
+        {orgs.length === 0 && <p class="lede">Create an organisation, or ask the owner of one to add you.</p>}
         <ul class="orgs">
           {orgs.map((org) => (
             <li class="card">

@@ -1,5 +1,6 @@
 /** What a change means for the graph: edges that appear and go, in words and drawn. */
 
+import type { ComponentChildren } from 'preact'
 import type { Api } from '../../spec/client/api.ts'
 import { Refusal } from '../errors.ts'
 import { counted } from './dates.tsx'
@@ -13,6 +14,8 @@ interface NodePath {
 
 /** Edges that are told. */
 const most = 24
+/** Edges that are drawn. */
+const drawn = 6
 
 export interface EdgeChange {
   readonly sign: '+' | '-'
@@ -24,7 +27,7 @@ export interface EdgeChange {
   readonly label: string
 }
 
-/** From the files that differ; one that became another is an edge that goes and one that appears. */
+/** Of a commit, from the files that differ; one that became another is an edge that goes and one that appears. */
 export async function readImpact(api: Api, path: NodePath, changes: Changes): Promise<EdgeChange[]> {
   const { base_commit_id: base, target_commit_id: target } = changes
   const sides = [
@@ -83,10 +86,11 @@ interface ImpactProps {
   readonly org: string
   readonly title: string
   readonly edges: readonly EdgeChange[]
+  /** What else is told. */
+  readonly children?: ComponentChildren
 }
 
-export function Impact({ urls, org, title, edges }: ImpactProps) {
-  if (edges.length === 0) return null
+export function Impact({ urls, org, title, edges, children }: ImpactProps) {
   const come = edges.filter(({ sign }) => sign === '+').length
   const gone = edges.length - come
   const said = [
@@ -101,26 +105,35 @@ export function Impact({ urls, org, title, edges }: ImpactProps) {
         <h2>What changes in the graph</h2>
         <span class="r">{said}</span>
       </header>
-      <div class="edges">
-        <ul>
-          {edges.map(({ sign, role, id, title: other, type, label }) => (
-            <li>
-              <span class={`sig ${sign === '+' ? 'plus' : 'minus'}`}>{sign === '+' ? '+' : '−'}</span>
-              <div>
-                <strong>{title}</strong> <span class="type">{type}</span>{' '}
-                <a href={urls.node(org, id)}>
-                  <strong>{other}</strong>
-                </a>
-                {label && ` “${label}”`}
-                <small>
-                  {other} {sign === '+' ? 'gains' : 'loses'} {role === 'parent' ? 'a child' : 'a backlink'}
-                </small>
-              </div>
-            </li>
-          ))}
-        </ul>
-        <Drawing title={title} edges={edges.slice(0, 6)} label={said} />
-      </div>
+      {edges.length > 0 && (
+        <div class="edges">
+          <ul>
+            {edges.slice(0, most).map(({ sign, role, id, title: other, type, label }) => (
+              <li>
+                <span class={`sig ${sign === '+' ? 'plus' : 'minus'}`}>{sign === '+' ? '+' : '−'}</span>
+                <div>
+                  <strong>{title}</strong> <span class="type">{type}</span>{' '}
+                  <a href={urls.node(org, id)}>
+                    <strong>{other}</strong>
+                  </a>
+                  {label && ` “${label}”`}
+                  <small>
+                    {other} {sign === '+' ? 'gains' : 'loses'} {role === 'parent' ? 'a child' : 'a backlink'}
+                  </small>
+                </div>
+              </li>
+            ))}
+            {edges.length > most && (
+              <li>
+                <span />
+                <div>and {counted(edges.length - most, 'edge')} more</div>
+              </li>
+            )}
+          </ul>
+          <Drawing title={title} edges={edges.slice(0, drawn)} label={said} />
+        </div>
+      )}
+      {children}
     </section>
   )
 }

@@ -85,6 +85,8 @@ function Hero({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org; re
         </span>
         <span>{counted(nodes, 'node')}</span>
         {org.role && <span>Your role: {org.role}</span>}
+        {org.role && <a href={urls.settings(org.id, 'general')}>Settings</a>}
+        {org.role && <a href={urls.settings(org.id, 'members')}>Members</a>}
         {mayWrite(org.role) && (
           <span class="act">
             <a class="btn small" href={urls.newNode(org.id)} data-key="n">

@@ -20,13 +20,17 @@ import { showFind } from './find.tsx'
 import { showGraph } from './graph.tsx'
 import { showCommit, showHistory } from './history.tsx'
 import { showHome } from './home.tsx'
+import { showMembers, takeMembers } from './members.tsx'
 import { errorPage } from './missing.tsx'
 import { showNew, takeNew } from './new-node.tsx'
 import { showNode } from './node.tsx'
 import { showOrg } from './org.tsx'
+import { showGeneral, showNewOrg, takeGeneral, takeNewOrg } from './org-settings.tsx'
+import { showPassword, takePassword } from './password.tsx'
 import { showProposal, takeProposal } from './proposal.tsx'
 import { showProposals } from './proposals.tsx'
 import { showReset, showSignIn, showSignUp, takeReset, takeSignIn, takeSignOut, takeSignUp } from './sign-in.tsx'
+import { showTokens, takeTokens } from './tokens.tsx'
 import { Urls } from './urls.ts'
 import type { Shown, Visit } from './visit.ts'
 
@@ -52,8 +56,13 @@ const routes: readonly Route[] = [
   { at: '/reset', show: showReset, take: takeReset },
   { at: '/sign-out', take: takeSignOut },
   { at: '/robots.txt', show: showRobots },
+  { at: '/new', show: showNewOrg, take: takeNewOrg },
+  { at: '/me/tokens', show: showTokens, take: takeTokens },
+  { at: '/me/password', show: showPassword, take: takePassword },
   { at: '/o/:org', show: showOrg },
   { at: '/o/:org/new', show: showNew, take: takeNew, formBytes: mostTextBytes },
+  { at: '/o/:org/settings/general', show: showGeneral, take: takeGeneral },
+  { at: '/o/:org/settings/members', show: showMembers, take: takeMembers },
   { at: '/o/:org/find', show: showFind },
   { at: '/o/:org/graph', show: showGraph },
   { at: '/o/:org/changes.atom', show: showFeed },
@@ -121,6 +130,8 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   const isOurs = isFromPage(req, deps.config.publicUrl)
   if (!isRead && !isOurs) throw new Refusal('forbidden', 'This form was not sent by a page of this service')
   const form = isRead ? undefined : await readForm(req, found?.route.formBytes)
+  // What a form is answered with may hold a secret.
+  if (!isRead) res.set('Cache-Control', 'no-store')
   const credential = await credentialOf(parts, req, res, isOurs || isNavigation(req))
   await parts.countRequest(req, res, credential?.person.id)
   const visit = visitOf(parts, { ...asking, credential }, { params: found.params, ...(form && { form }) })

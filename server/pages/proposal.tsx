@@ -7,10 +7,10 @@ import { counted, When } from './dates.tsx'
 import { FileDiff, readFileChanges } from './diff.tsx'
 import { CommitList } from './history.tsx'
 import { Icon } from './icons.tsx'
-import { Impact, readImpact } from './impact.tsx'
 import { resolver } from './links.ts'
 import { type AtNode, NodePath, readAtNode } from './node-head.tsx'
 import { Pill } from './proposals.tsx'
+import { changesGraph, ProposedImpact, readPullImpact } from './pull-impact.tsx'
 import { showText } from './texts.ts'
 import { type Page, param, redirect, type Shown, type Visit } from './visit.ts'
 
@@ -27,16 +27,17 @@ async function proposalPage(visit: Visit, problem?: string): Promise<Page> {
   const { api, urls } = visit
   const at = await readAtNode(visit)
   const path = { ...at.path, number: numberOf(visit) }
-  const [{ pr }, changes, { commits }] = await Promise.all([
+  const [{ pr }, changes, { commits }, impact] = await Promise.all([
     api.getPull({ path }),
     api.getPullChanges({ path }),
     api.listPullCommits({ path, query: { limit: mostCommits } }),
+    readPullImpact(api, path),
   ])
-  const [files, edges] = await Promise.all([readFileChanges(api, at.path, changes), readImpact(api, at.path, changes)])
+  const files = await readFileChanges(api, at.path, changes)
   const { org, node } = at
   const proposals = { title: 'Proposals', href: urls.proposals(org.id, node.id) }
   return {
-    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, pr, changes, commits, edges, problem } },
+    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, pr, changes, commits, impact, problem } },
     head: { title: `${pr.title} · ${node.title}`, noIndex: true },
     body: () => (
       <main id="main" class="wide">
@@ -63,7 +64,7 @@ async function proposalPage(visit: Visit, problem?: string): Promise<Page> {
             <Description visit={visit} at={at} pr={pr} />
             <nav class="tabs" aria-label="Proposal">
               <a href="#changes" aria-current="true">
-                Changes <span class="n">{files.length + (edges.length > 0 ? 1 : 0)}</span>
+                Changes <span class="n">{files.length + (changesGraph(impact) ? 1 : 0)}</span>
               </a>
               <a href="#commits">
                 Commits <span class="n">{commits.length}</span>
@@ -71,7 +72,7 @@ async function proposalPage(visit: Visit, problem?: string): Promise<Page> {
               <a href={`${urls.node(org.id, node.id)}?at=${encodeURIComponent(readableAt(pr))}`}>Read it as proposed</a>
             </nav>
             <div id="changes" class="changes">
-              <Impact urls={urls} org={org.id} title={node.title} edges={edges} />
+              <ProposedImpact urls={urls} org={org.id} title={node.title} impact={impact} />
               {files.map((file) => (
                 <FileDiff file={file} />
               ))}

@@ -27,6 +27,8 @@ export class Urls {
   readonly signUp = (next?: string) => `${this.root}/sign-up${next === undefined ? '' : `?next=${segment(next)}`}`
   readonly signOut = () => `${this.root}/sign-out`
   readonly reset = () => `${this.root}/reset`
+  readonly newOrg = () => `${this.root}/new`
+  readonly me = (page: 'tokens' | 'password') => `${this.root}/me/${page}`
   readonly org = (org: string) => `${this.root}/o/${segment(org)}`
   /** `title`: as a link names it; `from`: the node that the link stands in. */
   readonly newNode = (org: string, fields: { title?: string; parent?: string; from?: string } = {}) => {
@@ -38,6 +40,7 @@ export class Urls {
     const asked = new URLSearchParams(query).toString()
     return `${this.org(org)}/graph${asked === '' ? '' : `?${asked}`}`
   }
+  readonly settings = (org: string, page: 'general' | 'members') => `${this.org(org)}/settings/${page}`
   readonly feed = (org: string) => `${this.org(org)}/changes.atom`
   readonly sitemap = (org: string) => `${this.org(org)}/sitemap.xml`
   readonly node = (org: string, node: string, slug?: string) =>

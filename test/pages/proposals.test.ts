@@ -61,6 +61,7 @@ describe('pages of proposals', () => {
       .to.include('1 edge appears')
       .and.include('feeds_on')
       .and.include('Krill gains a backlink')
+      .and.include('1 edge of these will be public.')
     expect(await page.locator('.diff del').allTextContents()).to.deep.equal(['large'])
     expect(await page.locator('.diff ins').allTextContents()).to.deep.equal(['huge'])
     expect(await page.locator('.prose strong').textContent()).to.equal('asked')

@@ -1,0 +1,33 @@
+/** Every page is sound in light and dark, narrow, wide and enlarged, and says nothing in the console. */
+
+import { expect } from 'chai'
+import { listPages, type ShownPage } from './every-page.ts'
+import { ann, expectSound, newVisitor, signIn, useScene } from './scene.ts'
+
+/** CSS pixels; 720 is 1440 at 200 %. */
+const widths = [390, 720, 1440]
+
+describe('every page', () => {
+  useScene()
+  let pages: readonly ShownPage[]
+
+  before(async () => {
+    pages = await listPages(ann)
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const isAnonymous of [true, false])
+      it(`is sound in ${colorScheme}, ${isAnonymous ? 'for anyone' : 'signed in'}`, async () => {
+        const visitor = await newVisitor({ colorScheme })
+        if (!isAnonymous) await signIn(visitor)
+        for (const shown of pages.filter((one) => (one.isAnonymous ?? false) === isAnonymous)) {
+          await visitor.open(shown.path)
+          for (const width of widths) {
+            await visitor.page.setViewportSize({ width, height: 900 })
+            await expectSound(visitor.page)
+          }
+          expect(visitor.faults, shown.name).to.deep.equal([])
+        }
+        await visitor.context.close()
+      })
+})

@@ -1,0 +1,67 @@
+/** Every page, in one table, over a scene that has something to show on each: a new page is a line here. */
+
+import { made } from '../support/cast.ts'
+import type { PersonClient } from '../support/grove.ts'
+
+export interface ShownPage {
+  readonly name: string
+  readonly path: string
+  /** Default: a person who has signed in. */
+  readonly isAnonymous?: boolean
+}
+
+/** An organisation with nodes, an edge, and three proposals: open, diverged, merged. */
+export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
+  const { id: org } = await made(
+    ann.post('/orgs', { name: 'Atlas', description: 'What lives in the sea.', published: true }),
+  )
+  const nodeOf = async (title: string, text_content: string) =>
+    (await made(ann.post(`/orgs/${org}/nodes`, { title, text_content, tags: ['sea'] }))).id as string
+  const krill = await nodeOf('Krill', 'Small crustaceans.')
+  const whales = await nodeOf('Whales', '# Whales\n\nLarge mammals that eat [[Krill]].\n\n## Where\n\nIn the sea.\n')
+  await made(ann.put(`/orgs/${org}/nodes/${krill}/parents/${whales}`, {}))
+  const tree = `/orgs/${org}/nodes/${whales}`
+  const commit = (branch: string, path: string, content: string) =>
+    made(
+      ann.post(`${tree}/tree/${branch}/commits`, {
+        message: `Change ${path}`,
+        changes: [{ action: 'put', path, content }],
+      }),
+    )
+  const propose = async (branch: string, path: string, content: string) => {
+    await made(ann.post(`${tree}/branches`, { name: branch }))
+    await commit(branch, path, content)
+    await made(ann.post(`${tree}/pull-requests`, { source_branch: branch, title: `Say more: ${branch}` }))
+  }
+  await propose('diverged', 'notes.md', 'A note.\n')
+  const edge = JSON.stringify({ target: krill, type: 'feeds_on', label: 'mostly' })
+  await propose('merged', 'more.md', 'More.\n')
+  await made(ann.post(`${tree}/pull-requests/2/merge`, {}))
+  await propose('open', 'connections/eats.json', edge)
+  const [{ id: head }] = (await made(ann.get(`${tree}/tree/main/commits`))).history
+  const at = `/o/${org}/n/${whales}`
+  return [
+    { name: 'welcome', path: '/', isAnonymous: true },
+    { name: 'sign-in', path: '/sign-in', isAnonymous: true },
+    { name: 'sign-up', path: '/sign-up', isAnonymous: true },
+    { name: 'reset', path: '/reset', isAnonymous: true },
+    { name: 'home', path: '/' },
+    { name: 'new', path: '/new' },
+    { name: 'organisation', path: `/o/${org}` },
+    { name: 'find', path: `/o/${org}/find?q=krill` },
+    { name: 'node', path: at },
+    { name: 'node-at-commit', path: `${at}?at=${head}` },
+    { name: 'history', path: `${at}/history` },
+    { name: 'commit', path: `${at}/commits/${head}` },
+    { name: 'blame', path: `${at}/blame` },
+    { name: 'proposals', path: `${at}/proposals` },
+    { name: 'proposal-diverged', path: `${at}/proposals/1` },
+    { name: 'proposal-merged', path: `${at}/proposals/2` },
+    { name: 'proposal-open', path: `${at}/proposals/3` },
+    { name: 'settings', path: `/o/${org}/settings/general` },
+    { name: 'members', path: `/o/${org}/settings/members` },
+    { name: 'tokens', path: '/me/tokens' },
+    { name: 'password', path: '/me/password' },
+    { name: 'missing', path: '/o/none' },
+  ]
+}

@@ -1,0 +1,161 @@
+/** Settings as pages, all without script: to begin, publish, add members, make tokens, set a password. */
+
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { made } from '../support/cast.ts'
+import { client, password, signUp } from '../support/grove.ts'
+import { ann, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
+
+describe('pages of settings', () => {
+  useScene()
+  let org: string
+  let visitor: Visitor
+
+  before(async () => {
+    org = (await made(ann.post('/orgs', { name: 'Atlas' }))).id
+    await signUp(grove, 'Bob')
+    visitor = await newVisitor({ javaScriptEnabled: false })
+    await signIn(visitor)
+  })
+  after(() => visitor.context.close())
+
+  it('let a person begin', async () => {
+    const { page, open } = visitor
+    await open('/')
+    await page.locator('main').getByRole('link', { name: 'New organisation' }).click()
+    await page.getByLabel('Name').fill('Sea\u00a0')
+    await page.getByLabel('Description').fill('What lives\nin it.')
+    await page.getByRole('button', { name: 'Create' }).click()
+    expect(await page.locator('h1').textContent()).to.equal('Sea')
+    await page.getByRole('link', { name: 'Settings' }).click()
+    expect(await page.getByLabel('Description').inputValue()).to.equal('What lives\nin it.')
+    expect((await client(grove).get('/new')).status).to.equal(401)
+  })
+
+  it('keep what was typed, and say beside the field what is wrong', async () => {
+    const { page, open } = visitor
+    await open(`/o/${org}/settings/general`)
+    await page.getByLabel('Name').fill('   ')
+    await page.getByLabel('Description').fill('All about the sea.')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    expect(await page.locator('label:has([name=name])').getByRole('alert').textContent()).to.include('1 character')
+    expect(await page.getByLabel('Description').inputValue()).to.equal('All about the sea.')
+    await page.getByLabel('Name').fill('Atlas of the sea')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    expect(await page.getByText('Saved.').count()).to.equal(1)
+    const { name, description } = await made(ann.get(`/orgs/${org}`))
+    expect([name, description]).to.deep.equal(['Atlas of the sea', 'All about the sea.'])
+  })
+
+  it('publish for anyone, and end it with the next request', async () => {
+    const { page, open } = visitor
+    const { id: node } = await made(ann.post(`/orgs/${org}/nodes`, { title: 'Whales' }))
+    const paths = ['', '/changes.atom', '/sitemap.xml', `/n/${node}`].map((path) => `/o/${org}${path}`)
+    const statuses = () => Promise.all(paths.map(async (path) => (await fetch(grove.url + path)).status))
+    const closed = await statuses()
+    expect(closed.every((status) => [401, 404].includes(status))).to.equal(true)
+    await open(`/o/${org}/settings/general`)
+    await page.getByText('Publish…').click()
+    await page.getByRole('button', { name: 'Publish it' }).click()
+    expect(await page.locator('.copy').textContent()).to.equal(`${grove.url}/o/${org}`)
+    expect(await statuses()).to.deep.equal(paths.map(() => 200))
+    await page.getByText('Unpublish…').click()
+    await page.getByRole('button', { name: 'Unpublish it' }).click()
+    expect(await statuses()).to.deep.equal(closed)
+  })
+
+  it('make the rule that texts change by proposals', async () => {
+    const { page, open } = visitor
+    for (const isOn of [true, false]) {
+      await open(`/o/${org}/settings/general`)
+      await page.getByLabel('Only by proposals').setChecked(isOn)
+      await page.getByRole('button', { name: 'Save the rule' }).click()
+      expect((await made(ann.get(`/orgs/${org}`))).require_pull_requests).to.equal(isOn)
+    }
+  })
+
+  it('add members, change what they may do, and let them go, but for the last owner', async () => {
+    const { page, open } = visitor
+    const roles = async () => {
+      const { members } = await made(ann.get(`/orgs/${org}/members`))
+      return members.map(({ name, role }: Record<string, string>) => `${name} ${role}`)
+    }
+    await open(`/o/${org}/settings/members`)
+    await page.getByLabel('E-mail').fill('nobody@example.org')
+    await page.getByRole('button', { name: 'Add' }).click()
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByLabel('E-mail').inputValue()).to.equal('nobody@example.org')
+    await page.getByLabel('E-mail').fill('bob@example.org')
+    await page.getByRole('button', { name: 'Add' }).click()
+    expect(await roles()).to.deep.equal(['Ann owner', 'Bob editor'])
+    await page.getByLabel('Role of Bob', { exact: true }).selectOption('maintainer')
+    await page.getByRole('button', { name: 'Change the role of Bob' }).click()
+    expect(await roles()).to.deep.equal(['Ann owner', 'Bob maintainer'])
+    await page.getByText('Leave…').click()
+    await page.getByRole('button', { name: 'Leave' }).click()
+    expect(await page.getByRole('alert').textContent()).to.equal('An organisation keeps at least one owner')
+    await page.getByText('Remove…').click()
+    await page.getByRole('button', { name: 'Remove Bob' }).click()
+    expect(await roles()).to.deep.equal(['Ann owner'])
+  })
+
+  it('show a token once; git clones with it until it is revoked', async () => {
+    const { page, open } = visitor
+    const { id: node } = await made(ann.post(`/orgs/${org}/nodes`, { title: 'Krill' }))
+    await open('/me/tokens')
+    await page.getByLabel('Name').fill('Laptop')
+    await page.locator('select[name=org_id]').selectOption(org)
+    await page.getByRole('textbox', { name: 'Node' }).fill('none')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByLabel('Name').inputValue()).to.equal('Laptop')
+    await page.getByRole('textbox', { name: 'Node' }).fill(node)
+    await page.getByRole('button', { name: 'Create' }).click()
+    const secret = (await page.locator('[data-token]').textContent()) ?? ''
+    expect(secret).to.match(/^grv_\w{43}$/)
+    const [git = '', curl = ''] = (await page.locator('.made .copy').allTextContents()).slice(1)
+    const folder = await mkdtemp(join(tmpdir(), 'grove-test-'))
+    try {
+      const run = (line: string) => promisify(execFile)('sh', ['-c', line], { cwd: folder })
+      await run(`${git} krill`)
+      expect(JSON.parse((await run(`${curl} -s`)).stdout).title).to.equal('Krill')
+      await open('/me/tokens')
+      expect(await page.content()).not.to.include(secret)
+      await page.getByText('Revoke…').click()
+      await page.getByRole('button', { name: 'Revoke Laptop' }).click()
+      expect((await client(grove, secret).get(`/orgs/${org}/nodes/${node}`)).status).to.equal(401)
+      const refused = await run(`GIT_TERMINAL_PROMPT=0 ${git} again`).catch(({ stderr }) => stderr)
+      expect(refused)
+        .to.be.a('string')
+        .and.match(/401|Authentication failed|could not read Username/)
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+
+  it('set a new password and end the other sessions', async () => {
+    const cleo = await signUp(grove, 'Cleo')
+    const [here, there] = [await newVisitor({ javaScriptEnabled: false }), await newVisitor()]
+    await signIn(here, cleo)
+    await signIn(there, cleo)
+    await here.open('/me/password')
+    await here.page.getByText('Sign out everywhere else…').click()
+    await here.page.getByRole('button', { name: 'Sign out everywhere else' }).click()
+    await here.page.getByText('All other sessions have ended.').waitFor()
+    expect(await there.open('/me/password')).to.deep.equal({ status: 401 })
+    await here.page.getByLabel('Password until now').fill('not this one')
+    await here.page.getByLabel('New password').fill('staple the horse')
+    await here.page.getByRole('button', { name: 'Change the password' }).click()
+    expect(await here.page.getByRole('alert').textContent()).to.equal('This is not your password')
+    await here.page.getByLabel('Password until now').fill(password)
+    await here.page.getByLabel('New password').fill('staple the horse')
+    await here.page.getByRole('button', { name: 'Change the password' }).click()
+    await here.page.getByText('The password is changed.').waitFor()
+    expect(await here.open('/me/tokens')).to.deep.equal({ status: 200 })
+    for (const one of [here, there]) await one.context.close()
+  })
+})

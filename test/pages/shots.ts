@@ -1,0 +1,44 @@
+/** Pictures of every page, light and dark, on a telephone, a tablet and a desk: `npm run shots DIR`. */
+
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { chromium } from 'playwright-core'
+import { password, signUp, startGrove } from '../support/grove.ts'
+import { listPages } from './every-page.ts'
+
+const widths = [390, 820, 1440]
+
+const [dir] = process.argv.slice(2)
+if (dir === undefined) throw new Error('Usage: npm run shots DIR')
+await mkdir(dir, { recursive: true })
+const grove = await startGrove()
+const browser = await chromium.launch({
+  executablePath: '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-dev-shm-usage'],
+})
+try {
+  const ann = await signUp(grove, 'Ann')
+  const pages = await listPages(ann)
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const isAnonymous of [true, false]) {
+      const page = await (await browser.newContext({ colorScheme })).newPage()
+      if (!isAnonymous) {
+        await page.goto(`${grove.url}/sign-in`)
+        await page.getByLabel('E-mail').fill(ann.user.email)
+        await page.getByLabel('Password').fill(password)
+        await page.getByRole('button', { name: 'Sign in' }).click()
+        await page.getByLabel('Signed in as Ann').waitFor()
+      }
+      for (const { name, path } of pages.filter((one) => (one.isAnonymous ?? false) === isAnonymous)) {
+        await page.goto(grove.url + path)
+        for (const width of widths) {
+          await page.setViewportSize({ width, height: 900 })
+          await page.screenshot({ path: join(dir, `${name}-${colorScheme}-${width}.png`), fullPage: true })
+        }
+      }
+      await page.context().close()
+    }
+} finally {
+  await browser.close()
+  await grove.close()
+}
