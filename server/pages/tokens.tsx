@@ -60,11 +60,13 @@ async function linesFor({ api, urls }: Visit, { token, org_id, node_id }: Made):
   const org = org_id ?? (await api.listOrgs({ query: { limit: 1 } })).orgs[0]?.id
   const node = node_id ?? (org && (await api.listNodes({ path: { org_id: org }, query: { limit: 1 } })).nodes[0]?.id)
   const header = `Authorization: Bearer ${token}`
-  if (!org || !node) return [`curl -H "${header}" ${urls.base}/orgs`]
+  const model = `claude mcp add --transport http grove ${urls.base}/mcp --header "${header}"`
+  if (!org || !node) return [`curl -H "${header}" ${urls.base}/orgs`, model]
   const { clone_url } = await api.getNode({ path: { org_id: org, node_id: node } })
   return [
     `git -c http.extraHeader="${header}" clone ${clone_url}`,
     `curl -H "${header}" ${urls.base}/orgs/${org}/nodes/${node}`,
+    model,
   ]
 }
 

@@ -143,7 +143,7 @@ describe('grove restore', () => {
       const { code, stdout, stderr } = await restored(copy)
       expect({ code, stderr }).to.deep.equal({ code: 1, stderr: '' })
       expect(stdout).to.contain(`\n1 thing is wrong:\n  manifest.json: damaged, and done without: ${reason}`)
-      expect(stdout).to.contain('1 organisations and 0 nodes restored from ')
+      expect(stdout).to.contain('1 organisation and 0 nodes restored from ')
     })
   }
 

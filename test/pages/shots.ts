@@ -1,15 +1,19 @@
-/** Pictures of every page, light and dark, on a telephone, a tablet and a desk: `npm run shots DIR`. */
+/**
+ * Pictures of every page, light and dark, on a telephone, a tablet and a desk: `npm run shots -- DIR [VAULT]`. With a vault,
+ * also of its pages, once it is imported; their names begin with `vault-`.
+ */
 
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { password, signUp, startGrove } from '../support/grove.ts'
 import { listPages } from './every-page.ts'
+import { listVaultPages } from './vault-pages.ts'
 
 const widths = [390, 820, 1440]
 
-const [dir] = process.argv.slice(2)
-if (dir === undefined) throw new Error('Usage: npm run shots DIR')
+const [dir, vault] = process.argv.slice(2)
+if (dir === undefined) throw new Error('Usage: npm run shots -- DIR [VAULT]')
 await mkdir(dir, { recursive: true })
 const grove = await startGrove()
 const browser = await chromium.launch({
@@ -18,7 +22,7 @@ const browser = await chromium.launch({
 })
 try {
   const ann = await signUp(grove, 'Ann')
-  const pages = await listPages(ann)
+  const pages = [...(await listPages(ann)), ...(vault === undefined ? [] : await listVaultPages(grove, ann, vault))]
   for (const colorScheme of ['light', 'dark'] as const)
     for (const isAnonymous of [true, false]) {
       const page = await (await browser.newContext({ colorScheme })).newPage()

@@ -16,7 +16,6 @@ export const acts: Readonly<Record<string, () => void>> = {
   d: switchTheme,
   j: () => step(1),
   k: () => step(-1),
-  '/': focusSearch,
   '?': listKeys,
 }
 const always: ReadonlySet<string> = new Set(['d', '?'])
@@ -79,13 +78,6 @@ function isThere(key: string): boolean {
 
 function linkOf(key: string): HTMLElement | null {
   return document.querySelector<HTMLElement>(`[data-key="${key}"]`)
-}
-
-function focusSearch(): void {
-  const fields = [...document.querySelectorAll<HTMLInputElement>('[data-search] input')]
-  const shown = fields.find(({ offsetParent }) => offsetParent !== null)
-  shown?.focus()
-  shown?.select()
 }
 
 function switchTheme(): void {

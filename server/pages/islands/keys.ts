@@ -6,11 +6,9 @@ export function listenForKeys(): void {
     const { key } = event
     const isCommand = event.ctrlKey || event.metaKey || event.altKey
     if (isCommand || event.defaultPrevented || isField(event) || document.querySelector('dialog[open]')) return
-    if (/^[djk/?]$/.test(key)) {
-      // Browsers have a search of their own at `/`.
-      if (key === '/' && document.querySelector('[data-search]')) event.preventDefault()
-      perform(key)
-    } else if (/^[a-z]$/.test(key)) document.querySelector<HTMLElement>(`[data-key="${key}"]`)?.click()
+    if (key === '/') focusSearch(event)
+    else if (/^[djk?]$/.test(key)) perform(key)
+    else if (/^[a-z]$/.test(key)) document.querySelector<HTMLElement>(`[data-key="${key}"]`)?.click()
   })
   for (const [name, key] of [
     ['theme-toggle', 'd'],
@@ -20,6 +18,15 @@ export function listenForKeys(): void {
       button.addEventListener('click', () => perform(key))
 }
 
+/** At once: what is typed next belongs to the search. Browsers have one of their own at this key. */
+function focusSearch(event: KeyboardEvent): void {
+  const fields = [...document.querySelectorAll<HTMLInputElement>('[data-search] input')]
+  const shown = fields.find(({ offsetParent }) => offsetParent)
+  if (!shown) return
+  event.preventDefault()
+  shown.select()
+}
+
 function perform(key: string): void {
   void import('./key-acts.ts').then(({ acts }) => acts[key]?.())
 }
@@ -27,5 +34,5 @@ function perform(key: string): void {
 /** Also of a field in a shadow root, whose host alone is the event's target here. */
 function isField(event: Event): boolean {
   const [target] = event.composedPath()
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  return target instanceof Element && target.matches('input, textarea, select, [contenteditable]')
 }
