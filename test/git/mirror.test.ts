@@ -50,7 +50,7 @@ describe('git: mirrors of an organisation over HTTP', () => {
       DATA_DIR: dataDir,
       LOG_LEVEL: 'warn',
     })
-    expect(restored).to.include('1 organisations and 2 nodes restored')
+    expect(restored).to.include('1 organisation and 2 nodes restored')
     const [, reset_token] = /^ann@example\.org (grv_reset_\S+)$/m.exec(restored) ?? []
     grove = await spawnGrove(dataDir)
     const { body: session } = await client(grove).post('/auth/password', {

@@ -232,7 +232,7 @@ describe('pages to read', () => {
     await page.keyboard.press('Enter')
     await page.waitForURL(`${grove.url}/o/${org}/n/${krill}`)
     await page.keyboard.press('d')
-    expect(await page.evaluate('document.documentElement.dataset.theme')).to.equal('dark')
+    await page.locator('html[data-theme=dark]').waitFor()
     await page.reload()
     expect(await page.evaluate('document.documentElement.dataset.theme')).to.equal('dark')
     expect(faults).to.deep.equal([])
