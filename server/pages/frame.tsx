@@ -95,7 +95,7 @@ function Bar({ visit: { urls, person, here, query }, head, place }: Omit<FramePr
         )}
         {crumb && <span class="wide-only crumb">{crumb}</span>}
       </nav>
-      {org ? <Search urls={urls} org={org} words={query.get('q') ?? ''} /> : <span />}
+      {org ? <Search urls={urls} org={org} words={query.get('q') ?? ''} /> : <span class="search" />}
       <div class="tools">
         {org && (
           <a class="icon only-m" href={urls.find(org.id)} aria-label="Search">

@@ -1,7 +1,7 @@
 /** Routes to pages, in one table, and what every request for one goes through. */
 
 import type { Request, RequestHandler, Response } from 'express'
-import { Refusal } from '../errors.ts'
+import { Invalid, Refusal } from '../errors.ts'
 import { bearerToken, type FindCredential } from '../http/authentication.ts'
 import { baseUrl, publicPath } from '../http/base-url.ts'
 import type { BrowserCookies } from '../http/browser-cookies.ts'
@@ -141,7 +141,13 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
       .type('html')
       .send(pageHtml(visit, errorPage(visit, error)))
   })
-  await sendShown(req, res, visit, await make(visit))
+  await sendShown(req, res, visit, await make(visit).catch(asMissing))
+}
+
+/** An address that cannot be one is one where nothing is. */
+function asMissing(error: unknown): never {
+  const isAddress = error instanceof Invalid && error.problems.every(({ loc }) => loc[0] === 'path')
+  throw isAddress ? new Refusal('not_found', 'No page has this address') : error
 }
 
 /** @throws Refusal invalid_token: of an Authorization; a cookie that is no good is removed, and the visit is the public's */

@@ -19,7 +19,10 @@ describe('rate limits', () => {
     const wait = answer.headers['retry-after']
     expect(answer).to.deep.equal({
       status: 429,
-      body: { detail: `Too many requests; try again in ${Number(wait).toLocaleString('en')} seconds`, code: 'rate_limited' },
+      body: {
+        detail: `Too many requests; try again in ${Number(wait).toLocaleString('en')} seconds`,
+        code: 'rate_limited',
+      },
     })
     expect(answer.headers).to.include({ 'ratelimit-policy': '"signup";q=100;w=3600' })
     expect(Number(wait)).to.be.within(3000, 3600)

@@ -220,6 +220,13 @@ describe('pages to read', () => {
     ).to.be.below(1_024)
   })
 
+  it('are missing where an address cannot be one', async () => {
+    for (const path of ['/o/none', `/o/${org}/n/whales`, '/me/nothing']) {
+      const { status, body } = await client(grove).get(path)
+      expect([status, body.includes('There is nothing here')], path).to.deep.equal([404, true])
+    }
+  })
+
   it('show results while one types, by keys alone', async () => {
     const reader = await newVisitor()
     const { page, open, faults } = reader

@@ -37,6 +37,8 @@ try {
         await page.goto(grove.url + path)
         for (const width of widths) {
           await page.setViewportSize({ width, height: 900 })
+          // The map is drawn in the next frame.
+          await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
           await page.screenshot({ path: join(dir, `${name}-${colorScheme}-${width}.png`), fullPage: true })
         }
       }

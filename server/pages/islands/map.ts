@@ -95,6 +95,13 @@ function draw(main: HTMLElement, map: GraphMap, say: (text: string) => void): vo
     defaultDrawNodeLabel: drawName,
     defaultDrawNodeHover: drawName,
   })
+  // Nodes are disks, of which a few may be most of the map.
+  const ends = { x: [0, 0] as [number, number], y: [0, 0] as [number, number] }
+  graph.forEachNode((_, { x, y, size }) => {
+    ends.x = [Math.min(ends.x[0], x - size), Math.max(ends.x[1], x + size)]
+    ends.y = [Math.min(ends.y[0], y - size), Math.max(ends.y[1], y + size)]
+  })
+  sigma.setCustomBBox(ends)
   nameAreas(sigma, canvas, areas, ({ node_id = '', x, y }) => {
     const at = places.get(node_id)
     return at === undefined ? { x, y: -y } : { x: map.x[Number(at)] ?? x, y: -(map.y[Number(at)] ?? y) }
