@@ -96,7 +96,8 @@ function draw(main: HTMLElement, map: GraphMap, say: (text: string) => void): vo
     defaultDrawNodeHover: drawName,
   })
   // Nodes are disks, of which a few may be most of the map.
-  const ends = { x: [0, 0] as [number, number], y: [0, 0] as [number, number] }
+  const none: [number, number] = [Infinity, -Infinity]
+  const ends = { x: none, y: none }
   graph.forEachNode((_, { x, y, size }) => {
     ends.x = [Math.min(ends.x[0], x - size), Math.max(ends.x[1], x + size)]
     ends.y = [Math.min(ends.y[0], y - size), Math.max(ends.y[1], y + size)]
