@@ -2,9 +2,11 @@
 import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { insertInvitation } from '../../index/credentials/invitations.ts'
+import { isResetToken } from '../../index/credentials/sessions.ts'
 import { listTokenKeys } from '../../index/credentials/token-keys.ts'
 import { rotateKeys } from '../../server/domain/accounts/key-rotation.ts'
 import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
+import { hashOf } from '../../server/domain/accounts/tokens.ts'
 import {
   type Answer,
   client,
@@ -67,11 +69,14 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
     it('a person gets 100 tokens of 101', async () => {
       const cyd = await signUp(here, 'Cyd')
       const twins = [here, there].map((grove) => client(grove, cyd.session.accessToken))
-      const asked = Array.from({ length: 101 }, (_, n) =>
-        twins[n % 2]?.post('/auth/tokens', { name: `${n}`, access: 'read' }),
-      )
-      const answers = (await Promise.all(asked)).filter((answer) => answer !== undefined)
-      expect(statuses(answers)).to.deep.equal([...Array(100).fill(201), 409])
+      const ask = (count: number) =>
+        Promise.all(
+          Array.from({ length: count }, (_, n) =>
+            (twins[n % 2] ?? cyd).post('/auth/tokens', { name: `${n}`, access: 'read' }),
+          ),
+        )
+      expect(statuses(await ask(98))).to.deep.equal(Array(98).fill(201))
+      expect(statuses(await ask(6))).to.deep.equal([201, 201, 409, 409, 409, 409])
     })
 
     it('an old password is good for one change', async () => {
@@ -88,10 +93,11 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
     it('one reset token is left of several', async () => {
       const eve = await signUp(here, 'Eve')
       const issued = await Promise.all([1, 2, 3, 4].map(() => issueResetToken(here.deps, eve.user.id)))
-      const used: Answer[] = []
-      for (const { reset_token } of issued)
-        used.push(await client(there).post('/auth/password', { reset_token, new_password: 'other words than before' }))
-      expect(statuses(used)).to.deep.equal([200, 401, 401, 401])
+      const { read } = here.deps.credentials
+      const good = await Promise.all(
+        issued.map(({ reset_token }) => isResetToken(read, hashOf(reset_token), new Date().toISOString())),
+      )
+      expect(good.filter((isGood) => isGood)).to.have.length(1)
     })
 
     it('two people take one address, and one gets it', async () => {
