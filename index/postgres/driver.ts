@@ -69,6 +69,14 @@ function driver(pool: pg.Pool, role: ConnectionMode, observer: DatabaseObserver 
   }
 }
 
+/**
+ * PostgreSQL has no NUL, and refuses to look for one. Ids and words that people look for may hold it; the control character
+ * in its place is in no text that is stored either. What is inserted is judged before.
+ */
+function comparable(value: unknown): unknown {
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\x01') : value
+}
+
 class Connection implements DatabaseConnection {
   readonly #client: pg.PoolClient
   readonly #observer: DatabaseObserver | undefined
@@ -134,7 +142,8 @@ class Connection implements DatabaseConnection {
 
   async #send(sql: string, parameters: readonly unknown[]): Promise<Partial<pg.QueryResult>> {
     try {
-      return await this.#client.query({ text: sql, values: [...parameters] })
+      const isInsert = sql.startsWith('insert')
+      return await this.#client.query({ text: sql, values: isInsert ? [...parameters] : parameters.map(comparable) })
     } catch (error) {
       this.#isBroken ||= isBroken(error)
       const fault = asPostgresFault(error)
