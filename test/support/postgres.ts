@@ -5,7 +5,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
-import { chmod, chown, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { chmod, chown, copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, join } from 'node:path'
@@ -35,6 +35,8 @@ export function needsPostgres(context: Mocha.Context): void {
 }
 
 export interface PostgresServer {
+  /** Its certificate, where it has one. */
+  readonly certificate: string
   /** Of the database `postgres`, as a superuser. */
   readonly url: string
   /** `immediate`: as a crash. Resolves when it has ended. */
@@ -60,9 +62,9 @@ async function sharedServer(): Promise<string> {
   return url
 }
 
-/** A server that nobody else uses. Costs a second. */
-export function ownServer(): Promise<PostgresServer> {
-  return newServer(`own-${process.pid}-${Date.now()}`)
+/** A server that nobody else uses; with a certificate of its own for localhost, where `tls` is set. Costs a second. */
+export function ownServer({ tls = false } = {}): Promise<PostgresServer> {
+  return newServer(`own-${process.pid}-${Date.now()}`, tls)
 }
 
 /** An empty database, whose name follows from `key`: asked again, the same one. */
@@ -90,7 +92,7 @@ export async function databaseEnvironment(dataDir: string): Promise<Record<strin
   return { DATABASE_URL: await databaseFor(dataDir) }
 }
 
-async function newServer(name: string): Promise<PostgresServer> {
+async function newServer(name: string, tls = false): Promise<PostgresServer> {
   const folder = programs()
   if (folder === undefined) throw new Error('PostgreSQL is missing: apt-get install postgresql')
   const data = join(runFolder(), `postgres-${name}`)
@@ -115,6 +117,8 @@ async function newServer(name: string): Promise<PostgresServer> {
     '--no-instructions',
   ]
   await run(program, rest, { cwd: '/' })
+  const certificate = `${data}.pem`
+  if (tls) await makeCertificate(data, certificate, as)
   const port = await freePort()
   const url = `postgres://grove@127.0.0.1:${port}/postgres`
   const options = {
@@ -127,6 +131,7 @@ async function newServer(name: string): Promise<PostgresServer> {
     autovacuum: 'off',
     wal_level: 'minimal',
     max_wal_senders: 0,
+    ssl: tls ? 'on' : 'off',
   }
   const args = Object.entries(options).flatMap(([key, value]) => ['-c', `${key}=${value}`])
   const quoted = [...words, join(folder, 'postgres'), '-D', data, ...args].map((word) => `'${word}'`).join(' ')
@@ -134,7 +139,7 @@ async function newServer(name: string): Promise<PostgresServer> {
   const script = `${quoted} > '${data}.log' 2>&1 & server=$!
 tail --pid=${runProcess()} -f /dev/null & watch=$!
 wait -n $server $watch
-kill -QUIT $server $watch 2> /dev/null; wait $server; kill -0 ${runProcess()} 2> /dev/null || rm -rf '${data}'`
+kill -QUIT $server $watch 2> /dev/null; wait $server; kill -0 ${runProcess()} 2> /dev/null || rm -rf '${data}' '${data}.log' '${data}.pem'`
   let ended = Promise.resolve()
   const start = async () => {
     const shell = spawn('bash', ['-c', script], { stdio: 'ignore', detached: true, cwd: '/' })
@@ -145,6 +150,7 @@ kill -QUIT $server $watch 2> /dev/null; wait $server; kill -0 ${runProcess()} 2>
   await start()
   return {
     url,
+    certificate,
     start,
     stop: async (mode) => {
       const [pid] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')
@@ -152,6 +158,17 @@ kill -QUIT $server $watch 2> /dev/null; wait $server; kill -0 ${runProcess()} 2>
       await ended
     },
   }
+}
+
+/** Where PostgreSQL looks for it, and a copy for clients. */
+async function makeCertificate(data: string, copy: string, owner: { uid: number; gid: number } | undefined) {
+  const [key, file] = [join(data, 'server.key'), join(data, 'server.crt')]
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  await run('openssl', ['req', '-x509', ...kind, ...subject, '-days', '30', '-keyout', key, '-out', file])
+  await chmod(key, 0o600)
+  await copyFile(file, copy)
+  if (owner !== undefined) for (const path of [key, file]) await chown(path, owner.uid, owner.gid)
 }
 
 async function answers(url: string): Promise<boolean> {
