@@ -29,6 +29,7 @@ describe('PostgreSQL', () => {
   it('that crashes is 503 until it is back; then nothing acknowledged is lost', async () => {
     const grove = await startGrove({ postgres: url, logLevel: 'trace' })
     const ann = await signUp(grove, 'Ann')
+    await ann.patch(`/orgs/${ann.org}`, { published: true }).then(expecting(200))
     const acknowledged: string[] = []
     const seen = new Set<number>()
     let stopped = false
@@ -47,6 +48,7 @@ describe('PostgreSQL', () => {
     await server.stop('immediate')
     await until(async () => (await ann.get('/auth/me')).status === 503)
     expect((await client(grove).get('/readyz')).status).to.equal(503)
+    expect((await client(grove).get(`/orgs/${ann.org}/nodes`)).status, 'what is published').to.equal(200)
     await server.start()
     await until(async () => (await client(grove).get('/readyz')).status === 200)
     const before = acknowledged.length
