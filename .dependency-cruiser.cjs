@@ -84,6 +84,12 @@ module.exports = {
       'node_modules/(kysely|better-sqlite3)',
     ),
     never(
+      'postgres-stays-in-the-index',
+      'Only the index connects to PostgreSQL.',
+      '^(server|gitstore|spec)/',
+      'node_modules/(@types/)?pg/',
+    ),
+    never(
       'domain-has-two-neighbours',
       'The domain reads configuration through deps alone.',
       '^server/domain/',

@@ -1,4 +1,7 @@
-/** `npm test` runs every `*.test.ts`, `npm run test:load` every `*.load.ts`; with files, those alone. */
+/**
+ * `npm test` runs every `*.test.ts`, `npm run test:load` every `*.load.ts`, `npm run test:postgres` those of accounts with
+ * credentials in PostgreSQL; with files, those alone.
+ */
 const { readdirSync } = require('node:fs')
 
 /** The longest first, so that no process is left alone with one at the end; those that mostly wait beside those that compute. */
@@ -45,6 +48,14 @@ const files = (ending) =>
 /** By the script that npm runs. */
 const ending = process.env.npm_lifecycle_event === 'test:load' ? '.load.ts' : '.test.ts'
 
+/** Sign-in limits are counted in memory, whatever the engine. */
+const onPostgres = /^test\/(accounts\/(?!sign-in-limits|rate-limits)|operator\/(accounts|member)\.)/
+
+const specs = () =>
+  process.env.npm_lifecycle_event === 'test:postgres'
+    ? files('.test.ts').filter((file) => onPostgres.test(file))
+    : files(ending)
+
 module.exports = {
   require: ['test/support/run.ts'],
   reporter: 'test/support/reporter.ts',
@@ -54,5 +65,5 @@ module.exports = {
   parallel: true,
   // One more than cores that two quiet ones are: some files mostly wait, for locks, pauses and other processes.
   jobs: 3,
-  spec: process.argv.some((word) => /\.(test|load)\.ts$/.test(word)) ? [] : files(ending),
+  spec: process.argv.some((word) => /\.(test|load)\.ts$/.test(word)) ? [] : specs(),
 }

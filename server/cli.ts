@@ -12,6 +12,7 @@ import {
 import { backUpTo } from './commands/backup.ts'
 import { type Call, UsageError } from './commands/command.ts'
 import { checkConfiguration } from './commands/config.ts'
+import { moveToPostgres } from './commands/credentials.ts'
 import { checkHealth } from './commands/doctor.ts'
 import { exportTo } from './commands/export.ts'
 import { type ImportOptions, importFolder } from './commands/import.ts'
@@ -116,6 +117,15 @@ program
   .argument('<dir>')
   .action(async (dir: string) => {
     process.exitCode = await restoreFrom(call(), dir)
+  })
+
+program
+  .command('credentials-to-postgres')
+  .description(
+    'moves accounts, sessions and keys from credentials.sqlite to the database of DATABASE_URL, which has none',
+  )
+  .action(async () => {
+    process.exitCode = await moveToPostgres(call())
   })
 
 const account = program.command('account').description('the accounts of people; also beside a running service')

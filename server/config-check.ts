@@ -1,8 +1,11 @@
 /** What in the configuration, and in the machine below it, will cause trouble: each a sentence. Nothing is asked over a network. */
 
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import { gitVersion } from '../gitstore/native.ts'
 import { type Config, variableNames } from './config.ts'
+import { credentialsFile } from './domain/layout.ts'
 import { openFilesLimit } from './faults.ts'
 import { checkFolder } from './folder-check.ts'
 
@@ -15,7 +18,13 @@ const misspeltLetters = { long: 2, short: 1 } as const
 
 /** Empty where nothing is found. Writes and removes one file in the data folder, if that exists. */
 export async function checkConfig(config: Config, variables: NodeJS.ProcessEnv = process.env): Promise<string[]> {
-  const checks = [checkNames(variables), checkPublicUrl(config), checkProxy(config), checkFiles()]
+  const checks = [
+    checkNames(variables),
+    checkPublicUrl(config),
+    checkProxy(config),
+    checkDatabase(config),
+    checkFiles(),
+  ]
   return [...checks.flat(), ...(await checkGit()), ...(await checkFolder(config.dataDir))]
 }
 
@@ -45,6 +54,22 @@ function checkPublicUrl({ publicUrl }: Config): string[] {
 function checkProxy({ publicUrl, host, trustProxy }: Config): string[] {
   if (publicUrl?.startsWith('https:') !== true || !isLoopback(host) || trustProxy !== undefined) return []
   return ['TRUST_PROXY is unset behind a proxy: all clients share its address, and its rate limits. Set it to loopback']
+}
+
+/** The database is not asked. */
+function checkDatabase({ databaseUrl, dataDir }: Config): string[] {
+  if (databaseUrl === undefined) return []
+  const { hostname, searchParams } = new URL(databaseUrl)
+  const isLocal = hostname === '' || hostname.startsWith('%2F') || isLoopback(hostname)
+  const mode = searchParams.get('sslmode') ?? 'disable'
+  const found: string[] = []
+  if (!isLocal && mode === 'disable')
+    found.push('DATABASE_URL: password hashes travel in the clear; add sslmode=verify-full')
+  if (!isLocal && mode === 'require')
+    found.push('DATABASE_URL: sslmode=require takes any certificate; use verify-full, with sslrootcert')
+  if (existsSync(join(dataDir, credentialsFile)))
+    found.push(`DATABASE_URL is set, but accounts are in ${credentialsFile}: grove credentials-to-postgres moves them`)
+  return found
 }
 
 function isLoopback(host: string): boolean {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import type { PostgresAddress } from '../index/postgres/pool.ts'
 
 export interface Config {
   /** 0: any free port. */
@@ -29,6 +30,10 @@ export interface Config {
   readonly signup: (typeof signupModes)[number]
   /** Bytes of memory for the search indexes of each process. */
   readonly searchMemory: number
+  /** `postgres://…`: accounts, sessions, invitations and keys are there; absent: in credentials.sqlite. Holds a password. */
+  readonly databaseUrl?: string
+  /** Connections of each process to it. */
+  readonly databasePool?: number
   /** The cost of new password hashes, for tests. No environment variable sets it. */
   readonly passwordCost?: PasswordCost
 }
@@ -48,6 +53,9 @@ const logRequests = ['off', 'errors', 'all'] as const
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
 const signupModes = ['open', 'invite', 'closed'] as const
+
+/** Connections to PostgreSQL. */
+const defaultPool = 8
 
 const environment = z.object({
   PORT: z.coerce.number().int().min(0).max(65535).default(3000),
@@ -69,6 +77,12 @@ const environment = z.object({
   WORKERS: z.coerce.number().int().min(1).max(64).default(1),
   SIGNUP: z.enum(signupModes).default('open'),
   SEARCH_MEMORY: z.coerce.number().int().min(16).max(65_536).default(256),
+  DATABASE_URL: z
+    .string()
+    .refine(isPostgres, 'is the address of a database, such as postgres://grove:password@localhost/grove')
+    .refine(hasKnownMode, 'sslmode is disable, require, verify-ca or verify-full')
+    .optional(),
+  DATABASE_POOL: z.coerce.number().int().min(1).max(1_000).default(defaultPool),
 })
 
 /** A base URL; paths are appended. */
@@ -76,6 +90,17 @@ function isPlain(address: string): boolean {
   if (!URL.canParse(address)) return false
   const { username, password } = new URL(address)
   return username === '' && password === '' && !/[?#]/.test(address)
+}
+
+function isPostgres(address: string): boolean {
+  return URL.canParse(address) && /^postgres(ql)?:$/.test(new URL(address).protocol)
+}
+
+/** Others would be taken for less than they say. */
+const tlsModes: readonly (string | null)[] = [null, 'disable', 'require', 'verify-ca', 'verify-full']
+
+function hasKnownMode(address: string): boolean {
+  return !URL.canParse(address) || tlsModes.includes(new URL(address).searchParams.get('sslmode'))
 }
 
 function listed(text: string): string[] {
@@ -126,11 +151,18 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     workers: data.WORKERS,
     signup: data.SIGNUP,
     searchMemory: data.SEARCH_MEMORY * 1_048_576,
+    ...(data.DATABASE_URL === undefined ? {} : { databaseUrl: data.DATABASE_URL }),
+    databasePool: data.DATABASE_POOL,
   }
 }
 
+/** The database that has accounts; undefined: credentials.sqlite has them. */
+export function postgresOf({ databaseUrl, databasePool = defaultPool }: Config): PostgresAddress | undefined {
+  return databaseUrl === undefined ? undefined : { url: databaseUrl, connections: databasePool }
+}
+
 /** Variables that hold secrets. Each may be given as the path of a file that holds it, in a variable with `_FILE` at its end. */
-const secretVariables = ['METRICS_TOKEN'] as const
+const secretVariables = ['METRICS_TOKEN', 'DATABASE_URL'] as const
 
 /** Every variable that means something to the service. */
 export const variableNames: readonly string[] = [
@@ -140,7 +172,7 @@ export const variableNames: readonly string[] = [
 
 export interface EffectiveVariable {
   readonly name: string
-  /** Of a secret `set`; empty where it is not set and has no default. */
+  /** Of a secret `set`, of an address without its password; empty where it is not set and has no default. */
   readonly value: string
   readonly isDefault: boolean
 }
@@ -153,8 +185,15 @@ export function effectiveVariables(variables: NodeJS.ProcessEnv = process.env): 
     const isSecret = secretVariables.some((secret) => secret === name)
     const value = name === 'DATA_DIR' ? resolve(String(parsed[name])) : String(parsed[name] ?? '')
     const isDefault = given[name] === undefined
-    return { name, value: isSecret && !isDefault ? 'set' : value, isDefault }
+    return { name, value: isSecret && !isDefault ? shown(name, value) : value, isDefault }
   })
+}
+
+/** Its query may hold a password, too. */
+function shown(name: string, value: string): string {
+  if (name !== 'DATABASE_URL') return 'set'
+  const { protocol, username, host, pathname } = new URL(value)
+  return `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`
 }
 
 /** An empty variable counts as unset. */

@@ -20,6 +20,7 @@ const violations = [
   ['index-has-no-http', 'index/sqlite/migrate.ts', "import 'isomorphic-git'"],
   ['domain-without-http', 'server/domain/layout.ts', "import 'express'"],
   ['sql-stays-in-the-index', 'server/domain/layout.ts', "import 'kysely'"],
+  ['postgres-stays-in-the-index', 'server/domain/layout.ts', "import 'pg'"],
   ['domain-has-two-neighbours', 'server/domain/layout.ts', "import type { Config } from '../config.ts'"],
   ['import-plans-alone', 'server/import/document.ts', "import type { Deps } from '../deps.ts'"],
   ['routes-call-the-domain', 'server/routes/graph.ts', "import '../../gitstore/repo.ts'"],

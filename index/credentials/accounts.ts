@@ -18,6 +18,11 @@ export function findAccountById(db: CredentialsDb, id: string): Promise<Account 
   return db.selectFrom('account').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
+/** The account, which no other transaction that holds it, or changes it, judges at the same time. */
+export function holdAccount(trx: CredentialsDb, id: string): Promise<Account | undefined> {
+  return trx.selectFrom('account').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+}
+
 /** False if the address, whatever its case, already has an account. */
 export async function insertAccount(db: CredentialsDb, account: Omit<NewAccountRow, 'email_key'>): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
@@ -116,9 +121,14 @@ function accountsThat(db: CredentialsDb, { q = '', state }: AccountFilter) {
   const all = db.selectFrom('account')
   const known = state === 'all' ? all : all.where('disabled_at', state === 'active' ? 'is' : 'is not', null)
   if (q === '') return known
-  const pattern = `%${q.replace(/[\\%_]/g, '\\$&')}%`
+  // Of letters A to Z alone: so SQLite's `like` does by itself.
+  const part = q.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+  const pattern = `%${part.replace(/[\\%_]/g, '\\$&')}%`
   return known.where((eb) =>
-    eb.or([sql<boolean>`email like ${pattern} escape '\\'`, sql<boolean>`name like ${pattern} escape '\\'`]),
+    eb.or([
+      sql<boolean>`lower(email) like ${pattern} escape '\\'`,
+      sql<boolean>`lower(name) like ${pattern} escape '\\'`,
+    ]),
   )
 }
 

@@ -23,6 +23,22 @@ export async function useInvitation(db: CredentialsDb, id: string, now: string):
   return numUpdatedRows === 1n
 }
 
+/**
+ * Holds the organisation's oldest invitation, so that those who count and insert take turns. While there is none, or the oldest
+ * is being deleted, nobody waits.
+ */
+export async function holdInvitationsOf(trx: CredentialsDb, orgId: string): Promise<void> {
+  await trx
+    .selectFrom('invitation')
+    .select('id')
+    .where('org_id', '=', orgId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(1)
+    .forUpdate()
+    .execute()
+}
+
 /** Those of the organisation that have not ended, the oldest first. */
 export function listOpenInvitations(
   db: CredentialsDb,

@@ -1,146 +1,164 @@
-/** The migrations of `credentials.sqlite`. */
-import { type Migration, sql } from 'kysely'
+/** The migrations of credentials: one list for both engines, SQLite and PostgreSQL. */
+import { type Kysely, type Migration, PostgresAdapter, sql } from 'kysely'
+
+/** The words in which the engines differ. Text has the order of its bytes in both. */
+function wordsOf(db: Kysely<unknown>) {
+  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
+  const word = (sqlite: string, postgres: string) => sql.raw(isPostgres ? postgres : sqlite)
+  return {
+    text: word('text', 'text collate "C"'),
+    strict: word('strict', ''),
+    /** For short rows that are found by their key. */
+    keyed: word('strict, without rowid', ''),
+    /** The id in a private JWK. */
+    kid: word("json_extract(jwk, '$.kid')", "jwk::json ->> 'kid'"),
+  }
+}
 
 export const credentialsMigrations: Record<string, Migration> = {
   '001_accounts': {
     async up(db) {
+      const { text, strict } = wordsOf(db)
       await sql`
         create table account (
-          id text primary key,
-          email text not null,
-          email_key text not null unique,
-          name text not null,
-          password_hash text not null,
-          created_at text not null,
-          org_id text not null
-        ) strict`.execute(db)
+          id ${text} primary key,
+          email ${text} not null,
+          email_key ${text} not null unique,
+          name ${text} not null,
+          password_hash ${text} not null,
+          created_at ${text} not null,
+          org_id ${text} not null
+        ) ${strict}`.execute(db)
       await sql`
         create table session (
-          id text primary key,
-          account_id text not null references account (id) on delete cascade,
-          created_at text not null,
-          revoked_at text
-        ) strict`.execute(db)
+          id ${text} primary key,
+          account_id ${text} not null references account (id) on delete cascade,
+          created_at ${text} not null,
+          revoked_at ${text}
+        ) ${strict}`.execute(db)
       await sql`create index session_account on session (account_id)`.execute(db)
       await sql`
         create table refresh_token (
-          hash text primary key,
-          session_id text not null references session (id) on delete cascade,
-          created_at text not null,
-          expires_at text not null,
-          used_at text,
-          successor text
-        ) strict`.execute(db)
+          hash ${text} primary key,
+          session_id ${text} not null references session (id) on delete cascade,
+          created_at ${text} not null,
+          expires_at ${text} not null,
+          used_at ${text},
+          successor ${text}
+        ) ${strict}`.execute(db)
       await sql`create index refresh_token_session on refresh_token (session_id)`.execute(db)
       await sql`create index refresh_token_expiry on refresh_token (expires_at)`.execute(db)
       await sql`
         create table reset_token (
-          hash text primary key,
-          account_id text not null references account (id) on delete cascade,
-          expires_at text not null,
-          used_at text
-        ) strict`.execute(db)
+          hash ${text} primary key,
+          account_id ${text} not null references account (id) on delete cascade,
+          expires_at ${text} not null,
+          used_at ${text}
+        ) ${strict}`.execute(db)
       await sql`create index reset_token_account on reset_token (account_id)`.execute(db)
       await sql`
         create table signing_key (
           id integer primary key check (id = 1),
-          jwk text not null,
-          issuer text not null,
-          created_at text not null
-        ) strict`.execute(db)
+          jwk ${text} not null,
+          issuer ${text} not null,
+          created_at ${text} not null
+        ) ${strict}`.execute(db)
     },
   },
   '002_access_tokens': {
     async up(db) {
+      const { text, strict } = wordsOf(db)
       await sql`
         create table access_token (
-          id text primary key,
-          hash text not null unique,
-          account_id text not null references account (id) on delete cascade,
-          name text not null,
-          access text not null check (access in ('read', 'write')),
-          org_id text,
-          node_id text check (node_id is null or org_id is not null),
-          hint text not null,
-          created_at text not null,
-          expires_at text,
-          last_used_at text
-        ) strict`.execute(db)
+          id ${text} primary key,
+          hash ${text} not null unique,
+          account_id ${text} not null references account (id) on delete cascade,
+          name ${text} not null,
+          access ${text} not null check (access in ('read', 'write')),
+          org_id ${text},
+          node_id ${text} check (node_id is null or org_id is not null),
+          hint ${text} not null,
+          created_at ${text} not null,
+          expires_at ${text},
+          last_used_at ${text}
+        ) ${strict}`.execute(db)
       await sql`create index access_token_account on access_token (account_id, created_at, id)`.execute(db)
     },
   },
   '003_account_addresses': {
     async up(db) {
+      const { text, keyed } = wordsOf(db)
       await sql`
         create table account_address (
-          account_id text not null references account (id) on delete cascade,
-          address text not null,
-          seen_at text not null,
+          account_id ${text} not null references account (id) on delete cascade,
+          address ${text} not null,
+          seen_at ${text} not null,
           primary key (account_id, address)
-        ) strict, without rowid`.execute(db)
+        ) ${keyed}`.execute(db)
     },
   },
   '004_token_keys': {
     async up(db) {
+      const { text, keyed, kid } = wordsOf(db)
       await sql`
         create table token_key (
-          kid text primary key,
-          jwk text not null,
-          created_at text not null,
-          active_from text not null,
-          retired_at text
-        ) strict, without rowid`.execute(db)
+          kid ${text} primary key,
+          jwk ${text} not null,
+          created_at ${text} not null,
+          active_from ${text} not null,
+          retired_at ${text}
+        ) ${keyed}`.execute(db)
       await sql`
         insert into token_key (kid, jwk, created_at, active_from)
-        select json_extract(jwk, '$.kid'), jwk, created_at, created_at from signing_key`.execute(db)
+        select ${kid}, jwk, created_at, created_at from signing_key`.execute(db)
     },
   },
   '005_account_states': {
     async up(db) {
+      const { text, keyed } = wordsOf(db)
       for (const column of [
-        'account add column disabled_at text',
-        'account add column disabled_reason text',
-        'account add column is_admin integer not null default 0 check (is_admin in (0, 1))',
-        'account add column hide_email integer not null default 0 check (hide_email in (0, 1))',
-        'account add column members_behind integer not null default 0 check (members_behind in (0, 1))',
-        'account add column last_seen_at text',
-        'session add column last_used_at text',
-        'session add column user_agent text',
-        'session add column address text',
-        'session add column method text',
+        sql`account add column disabled_at ${text}`,
+        sql`account add column disabled_reason ${text}`,
+        sql`account add column is_admin integer not null default 0 check (is_admin in (0, 1))`,
+        sql`account add column hide_email integer not null default 0 check (hide_email in (0, 1))`,
+        sql`account add column members_behind integer not null default 0 check (members_behind in (0, 1))`,
+        sql`account add column last_seen_at ${text}`,
+        sql`session add column last_used_at ${text}`,
+        sql`session add column user_agent ${text}`,
+        sql`session add column address ${text}`,
+        sql`session add column method ${text}`,
       ])
-        await sql.raw(`alter table ${column}`).execute(db)
+        await sql`alter table ${column}`.execute(db)
       await sql`create index account_members_behind on account (id) where members_behind = 1`.execute(db)
-      await sql`create table deleted_account (id text primary key, deleted_at text not null) strict, without rowid`.execute(
-        db,
-      )
+      await sql`create table deleted_account (id ${text} primary key, deleted_at ${text} not null) ${keyed}`.execute(db)
       await sql`
         create table invitation (
-          id text primary key,
-          hash text not null unique,
-          org_id text,
-          role text check ((role is null) = (org_id is null)),
-          email_key text,
+          id ${text} primary key,
+          hash ${text} not null unique,
+          org_id ${text},
+          role ${text} check ((role is null) = (org_id is null)),
+          email_key ${text},
           uses_left integer not null check (uses_left >= 0),
-          expires_at text not null,
-          created_by text,
-          created_at text not null
-        ) strict, without rowid`.execute(db)
+          expires_at ${text} not null,
+          created_by ${text},
+          created_at ${text} not null
+        ) ${keyed}`.execute(db)
       await sql`create index invitation_org on invitation (org_id, created_at, id)`.execute(db)
       await sql`
         create table pending_membership (
-          account_id text not null references account (id) on delete cascade,
-          org_id text not null,
-          role text not null,
-          invited_by text,
-          created_at text not null,
+          account_id ${text} not null references account (id) on delete cascade,
+          org_id ${text} not null,
+          role ${text} not null,
+          invited_by ${text},
+          created_at ${text} not null,
           primary key (account_id, org_id)
-        ) strict, without rowid`.execute(db)
+        ) ${keyed}`.execute(db)
     },
   },
   '006_browser_sessions': {
     async up(db) {
-      await sql`alter table session add column cookie_hash text`.execute(db)
+      const { text } = wordsOf(db)
+      await sql`alter table session add column cookie_hash ${text}`.execute(db)
       await sql`create unique index session_cookie on session (cookie_hash) where cookie_hash is not null`.execute(db)
     },
   },

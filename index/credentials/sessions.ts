@@ -7,6 +7,17 @@ export async function insertSession(db: CredentialsDb, session: Session): Promis
   await db.insertInto('session').values(session).execute()
 }
 
+/** Holds the session of a refresh token: who judges its tokens, or ends it, comes after. False if the token is unknown. */
+export async function holdSessionOf(trx: CredentialsDb, hash: string): Promise<boolean> {
+  const held = await trx
+    .selectFrom('session')
+    .select('id')
+    .where('id', '=', (eb) => eb.selectFrom('refresh_token').select('session_id').where('hash', '=', hash))
+    .forUpdate()
+    .executeTakeFirst()
+  return held !== undefined
+}
+
 /** The token with columns of its session. */
 export function findRefreshToken(
   db: CredentialsDb,

@@ -4,23 +4,31 @@ import type { CompiledQuery, Kysely } from 'kysely'
 
 /**
  * A query with `count` parameters of type text. `build` receives placeholders, which may only become parameters. It must not
- * depend on their values, and must build the same query for every database.
+ * depend on their values, and must build the same query for every database of an engine.
  */
 export function compiledOnce<S, R, V extends readonly string[]>(
   count: V['length'],
   build: (db: Kysely<S>, ...values: V) => { compile(): CompiledQuery<R> },
 ): (db: Kysely<S>, ...values: V) => Promise<R[]> {
-  let compiled: CompiledQuery<R> | undefined
-  /** The index of each parameter's value; -1 for a constant. */
-  let places: readonly number[] = []
+  interface Compiled {
+    readonly query: CompiledQuery<R>
+    /** The index of each parameter's value; -1 for a constant. */
+    readonly places: readonly number[]
+  }
+  /** By engine: each writes parameters in its own way. */
+  const known = new Map<unknown, Compiled>()
+  const compile = (db: Kysely<S>): Compiled => {
+    const standIns = Array.from({ length: count }, (_, n) => `\0value ${n}`)
+    const query = build(db, ...(standIns as readonly string[] as V)).compile() // `count` is the length of V
+    return { query, places: query.parameters.map((parameter) => standIns.indexOf(parameter as string)) } // what is no text is not found
+  }
   return async (db, ...values) => {
-    if (compiled === undefined) {
-      const standIns = Array.from({ length: count }, (_, n) => `\0value ${n}`)
-      compiled = build(db, ...(standIns as readonly string[] as V)).compile() // `count` is the length of V
-      places = compiled.parameters.map((parameter) => standIns.indexOf(parameter as string)) // what is no text is not found
-    }
-    const constants = compiled.parameters
+    const engine = db.getExecutor().adapter.constructor
+    const compiled = known.get(engine) ?? compile(db)
+    known.set(engine, compiled)
+    const { query, places } = compiled
+    const constants = query.parameters
     const parameters = places.map((place, at) => (place < 0 ? constants[at] : values[place]))
-    return (await db.executeQuery<R>({ ...compiled, parameters })).rows
+    return (await db.executeQuery<R>({ ...query, parameters })).rows
   }
 }

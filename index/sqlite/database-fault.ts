@@ -3,10 +3,20 @@ import { accessSync, closeSync, constants, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
 
-/** `damaged`: the file is not a database, or a damaged one. `too_new`: a newer version made it. */
-type DatabaseFaultCode = 'busy' | 'too_new' | 'damaged' | 'storage_full' | 'storage_readonly' | 'storage_error'
+/**
+ * `damaged`: the file is not a database, or a damaged one. `too_new`: a newer version made it. `outcome_unknown`: the
+ * connection broke during the commit.
+ */
+type DatabaseFaultCode =
+  | 'busy'
+  | 'too_new'
+  | 'damaged'
+  | 'storage_full'
+  | 'storage_readonly'
+  | 'storage_error'
+  | 'outcome_unknown'
 
-/** A fault outside the program. Nothing of the transaction was kept. */
+/** A fault outside the program. But for `outcome_unknown`, nothing of the transaction was kept. */
 export class DatabaseFault extends Error {
   readonly code: DatabaseFaultCode
 
@@ -75,10 +85,10 @@ export function asDatabaseFault(error: unknown, file: string): unknown {
   return error
 }
 
+/** SQLite's two, and PostgreSQL's. */
+const duplicateCodes: readonly unknown[] = ['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY', '23505']
+
 /** Whether `error` is the violation of a unique constraint: the row exists already. */
 export function isDuplicate(error: unknown): boolean {
-  return (
-    error instanceof Sqlite.SqliteError &&
-    (error.code === 'SQLITE_CONSTRAINT_UNIQUE' || error.code === 'SQLITE_CONSTRAINT_PRIMARYKEY')
-  )
+  return error instanceof Error && 'code' in error && duplicateCodes.includes(error.code)
 }

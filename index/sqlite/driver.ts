@@ -8,6 +8,7 @@ import {
   type Driver,
   type LimitNode,
   type QueryResult,
+  type SelectModifierNode,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -32,8 +33,15 @@ export function sqliteDialect(handle: Sqlite.Database, role: ConnectionMode, eve
   }
 }
 
-/** Writes limits into statements: SQLite compiles a statement again at each call whose limit is bound, 15 µs. */
+/**
+ * Writes limits into statements: SQLite compiles a statement again at each call whose limit is bound, 15 µs. Leaves out
+ * `for update`, which holds rows where several write at a time.
+ */
 class QueryCompiler extends SqliteQueryCompiler {
+  protected override visitSelectModifier(node: SelectModifierNode): void {
+    if (node.modifier !== 'ForUpdate') super.visitSelectModifier(node)
+  }
+
   protected override visitLimit(node: LimitNode): void {
     const { limit } = node
     if (ValueNode.is(limit) && Number.isSafeInteger(limit.value)) this.append(`limit ${limit.value}`)

@@ -5,7 +5,7 @@ import { DatabaseFault } from './database-fault.ts'
 
 /**
  * Applies, in the order of their names, the migrations that the database of `trx` lacks. A second process waits for the write
- * transaction and then finds nothing to do.
+ * transaction and then finds nothing to do; on PostgreSQL it may be refused a duplicate first, and has to look again.
  *
  * @param file its name, for the message
  * @throws DatabaseFault too_new: the database was made by a newer version
@@ -24,7 +24,8 @@ export async function migrate<S>(
   }
   for (const name of Object.keys(migrations).sort()) {
     if (applied.has(name)) continue
-    await migrations[name]?.up(trx)
+    // First, so that of two processes that write at the same time the second waits here, and is refused its duplicate.
     await sql`insert into schema_migration (name) values (${name})`.execute(trx)
+    await migrations[name]?.up(trx)
   }
 }

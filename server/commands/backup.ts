@@ -1,6 +1,7 @@
 /** `grove backup`: copies accounts and repositories to a folder. */
 import { resolve, sep } from 'node:path'
 import { isTaken } from '../../gitstore/presence.ts'
+import { postgresOf } from '../config.ts'
 import { backUp, findMistake } from '../domain/operator/backup.ts'
 import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
 
@@ -12,13 +13,14 @@ export async function backUpTo(call: Call, target: string): Promise<number> {
   if (`${dir}${sep}`.startsWith(`${config.dataDir}${sep}`) || `${config.dataDir}${sep}`.startsWith(`${dir}${sep}`))
     throw new UsageError(`${dir} and the data folder ${config.dataDir} must lie beside each other`)
   if (isTaken(dir)) await requireFolder(dir)
-  const mistake = await findMistake(config.dataDir, dir)
+  const source = { root: config.dataDir, postgres: postgresOf(config) }
+  const mistake = await findMistake(source, dir)
   if (mistake !== undefined) throw new UsageError(mistake)
   // Recovers dead processes' transactions. If even that fails, the rest is backed up all the same.
   const sick = await withDeps(call, async () => undefined).catch((error: unknown) => error)
   signal.throwIfAborted()
   const progress = progressFor('Copying')
-  const done = await backUp(config.dataDir, dir, new Date(), signal, progress.at)
+  const done = await backUp(source, dir, new Date(), signal, progress.at)
   progress.end()
   say(`${done.repositories} repositories in ${dir}, ${done.fetched} of them changed since the last backup`)
   for (const path of done.gone) say(`kept, though it is deleted: ${path}`)

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { postgresOf } from '../config.ts'
 import { examine, type Step } from '../domain/operator/doctor.ts'
 import type { Progress } from '../import/progress.ts'
 import { type Call, progressFor, requireFolder, say, things, withDeps } from './command.ts'
@@ -11,10 +12,12 @@ export async function checkHealth({ config, signal }: Call, options: { readonly 
   await requireFolder(config.dataDir)
   const folder = await mkdtemp(join(tmpdir(), 'grove-doctor-'))
   try {
-    const scratch = { ...config, dataDir: folder, logLevel: 'silent' as const }
+    const { databaseUrl: _, ...own } = config
+    const scratch = { ...own, dataDir: folder, logLevel: 'silent' as const }
+    const source = { root: config.dataDir, postgres: postgresOf(config) }
     const { orgs, nodes, schemas, findings } = await withDeps({ config: scratch, signal }, async (deps) => {
       const progress = new Map<Step, Progress>()
-      const done = await examine(config.dataDir, deps, (step, at, total) => {
+      const done = await examine(source, deps, (step, at, total) => {
         if (!progress.has(step)) for (const before of progress.values()) before.end()
         const bar = progress.get(step) ?? progressFor(step)
         progress.set(step, bar)

@@ -1,6 +1,7 @@
 /** `grove restore`: fills an empty data folder from a backup or from mirrors. */
 import { resolve } from 'node:path'
 import { hasAccounts } from '../../index/credentials/accounts.ts'
+import { postgresOf } from '../config.ts'
 import { counted } from '../counted.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
 import { indexAll } from '../domain/indexing/reindex.ts'
@@ -19,7 +20,7 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
   const staged = await stage(root, dir, call.signal, copying.at)
   copying.end()
   const problems: PathProblem[] = [...staged.problems]
-  const hasCredentials = await putIntoPlace(root, dir, staged, problems)
+  const hasCredentials = await putIntoPlace({ root, postgres: postgresOf(call.config) }, dir, staged, problems)
   return withDeps(call, async (deps) => {
     const indexing = progressFor('Indexing')
     const { failed } = await indexAll(deps, indexing.at)
@@ -38,7 +39,6 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
 }
 
 async function findAccounts(call: Call): Promise<string | undefined> {
-  return withDeps(call, async ({ credentials }) => {
-    return (await hasAccounts(credentials.read)) ? 'it has accounts' : undefined
-  })
+  const has = postgresOf(call.config) ? 'the database of DATABASE_URL has accounts' : 'it has accounts'
+  return withDeps(call, async ({ credentials }) => ((await hasAccounts(credentials.read)) ? has : undefined))
 }

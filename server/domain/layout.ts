@@ -6,6 +6,8 @@ import type { Store } from '../../gitstore/store.ts'
 /** The databases, below the data folder. */
 export const indexFile = 'index.sqlite'
 export const credentialsFile = 'credentials.sqlite'
+/** As it was when `credentials-to-postgres` had moved its rows. */
+export const movedCredentialsFile = 'credentials.sqlite.moved'
 
 /** A folder for each live process, below the data folder. */
 export function runFolder(root: string): string {

@@ -1,6 +1,7 @@
 /** What Grove promises about time, side by side with others in one run: `npm run bench [-- SECTION…]`. Minutes, no network. */
 
 import { benchClones } from './clones.ts'
+import { benchCredentials } from './credentials.ts'
 import { benchDetails } from './details.ts'
 import { benchDoor } from './door.ts'
 import { benchCommits } from './durable.ts'
@@ -34,6 +35,7 @@ const others = {
   search: benchSearch,
   growth: benchGrowth,
   metrics: benchMetrics,
+  credentials: benchCredentials,
 }
 
 const names = [...Object.keys(overTwo), ...Object.keys(others)]

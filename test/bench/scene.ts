@@ -29,9 +29,9 @@ export interface Scene {
 }
 
 /** Ann's token lives 15 minutes; no scene takes as long. */
-export async function openScene(workers = 1): Promise<Scene> {
+export async function openScene(workers = 1, environment: Record<string, string> = {}): Promise<Scene> {
   const dataDir = await newDataDir()
-  const start = (count: number) => spawnGrove(dataDir, { WORKERS: String(count) })
+  const start = (count: number) => spawnGrove(dataDir, { WORKERS: String(count), ...environment })
   let grove = await start(workers)
   let ann = await signUp(grove, 'Ann')
   const { accessToken } = ann.session

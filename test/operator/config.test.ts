@@ -54,6 +54,23 @@ describe('grove config check', () => {
     }
   })
 
+  it('names the database without its password, and what is wrong with its address', async () => {
+    const given = (mode: string) => ({ DATABASE_URL: `postgres://me:pass-word@db.example/grove?password=other${mode}` })
+    const { stdout } = await check(given('&sslmode=verify-full'))
+    expect(stdout)
+      .to.include('\nDATABASE_URL=postgres://me@db.example/grove\n')
+      .and.to.not.match(/pass-word|other/)
+    expect(await problems(given('&sslmode=verify-full'))).to.deep.equal([])
+    expect(await problems(given(''))).to.deep.equal([
+      'DATABASE_URL: password hashes travel in the clear; add sslmode=verify-full',
+    ])
+    expect((await problems(given('&sslmode=require')))[0]).to.match(/takes any certificate/)
+    for (const wrong of ['mysql://localhost/grove', 'localhost', 'postgres://h/d?sslmode=prefer']) {
+      const { code, stderr } = await check({ DATABASE_URL: wrong })
+      expect([code, stderr.slice(0, 20)]).to.deep.equal([2, 'grove: DATABASE_URL:'])
+    }
+  })
+
   it('is 2 for a value that cannot be used, and names the variable', async () => {
     const { code, stdout, stderr } = await check({ WORKERS: 'many', LOG_REQUESTS: 'some' })
     expect([code, stdout]).to.deep.equal([2, ''])

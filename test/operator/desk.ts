@@ -9,6 +9,7 @@ import { git } from '../support/data-folder.ts'
 import { client, type PersonClient } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { patiently } from '../support/patience.ts'
+import { databaseEnvironment } from '../support/postgres.ts'
 import { endsWithParent } from '../support/processes.ts'
 
 export const queries = ['whale song', 'krill of the deep ice']
@@ -50,7 +51,8 @@ const identity = {
 
 /** `grove …` over a data folder; standard error without the progress. */
 export async function cli(dataDir: string, ...args: string[]): Promise<Finished> {
-  const env = { DATA_DIR: dataDir, LOG_LEVEL: 'warn', UV_THREADPOOL_SIZE: '16' }
+  const database = await databaseEnvironment(dataDir)
+  const env = { DATA_DIR: dataDir, LOG_LEVEL: 'warn', UV_THREADPOOL_SIZE: '16', ...database }
   const { code, stdout, stderr } = await run(process.execPath, [...endsWithParent, 'dist/cli.js', ...args], env)
   return { code, stdout, stderr: stderr.replace(/^\w+ \d+ % \d+\/\d+\n/gm, '') }
 }

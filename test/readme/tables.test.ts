@@ -38,6 +38,7 @@ describe('the README', () => {
         workers,
         signup,
         searchMemory,
+        databasePool,
         ...rest
       } = readConfig({})
       expect([dataDir, rest]).to.deep.equal([resolve('./repos'), {}])
@@ -55,6 +56,8 @@ describe('the README', () => {
         String(workers),
         signup,
         String(searchMemory / 1_048_576),
+        '',
+        String(databasePool),
       ]
       expect(rows(readme, 'Configuration').map(([name, value]) => [name, value])).to.deep.equal(
         variables.map((name, at) => [`\`${name}\``, defaults[at]]),

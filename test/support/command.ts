@@ -1,6 +1,7 @@
 /** `grove` as an operator runs it: its exit code, and what it says. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { resolve } from 'node:path'
+import { databaseEnvironment } from './postgres.ts'
 
 export interface Finished {
   /** Null: ended by a signal. */
@@ -19,8 +20,8 @@ export interface Running {
 const hangsAfterMs = 400_000
 
 /** To its end. */
-export function grove(dataDir: string, ...args: string[]): Promise<Finished> {
-  return startGroveCommand(dataDir, args).finished
+export async function grove(dataDir: string, ...args: string[]): Promise<Finished> {
+  return startGroveCommand(dataDir, args, await databaseEnvironment(dataDir)).finished
 }
 
 export function startGroveCommand(

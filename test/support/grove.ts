@@ -10,6 +10,7 @@ import type { Config } from '../../server/config.ts'
 import type { Deps } from '../../server/deps.ts'
 import { startService } from '../../server/service.ts'
 import type { components } from '../../spec/types.ts'
+import { databaseEnvironment, databaseFor } from './postgres.ts'
 import { closeAfterFile, endAfterFile, endsWithParent } from './processes.ts'
 import { until } from './until.ts'
 
@@ -36,6 +37,8 @@ export interface GroveOptions {
   /** False: nothing is mended in the background. */
   readonly sweeps?: boolean
   readonly signup?: Config['signup']
+  /** True: credentials are in PostgreSQL, in a database of this data folder; a text: in the one of that address. */
+  readonly postgres?: boolean | string
   /** True: passwords cost what they cost in production, 40 ms each. */
   readonly slowPasswords?: boolean
 }
@@ -56,7 +59,9 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     sweeps = true,
     slowPasswords = false,
     signup = 'open',
+    postgres = process.env.GROVE_TEST_DATABASE_URL !== undefined,
   } = options
+  const databaseUrl = postgres === true ? await databaseFor(dataDir) : postgres
   const level = logLevel ?? 'error'
   const searchMemory = 256 * 1_048_576
   const folder = { port: 0, host: '127.0.0.1', dataDir }
@@ -73,6 +78,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
       ...(publicUrl === undefined ? {} : { publicUrl }),
       ...(metricsToken === undefined ? {} : { metricsToken }),
       ...(slowPasswords ? {} : { passwordCost }),
+      ...(databaseUrl === false ? {} : { databaseUrl }),
     },
     {
       log: pino({ level }, logLevel === undefined ? pino.destination({ dest: 2, sync: true }) : memory),
@@ -123,6 +129,7 @@ export async function spawnGrove(dataDir: string, environment: Record<string, st
         DATA_DIR: dataDir,
         RATE_LIMIT: 'off',
         LOG_LEVEL: 'warn',
+        ...(await databaseEnvironment(dataDir)),
         ...environment,
       },
     }),

@@ -9,11 +9,11 @@ import {
   listAccessTokens,
   setAccessTokenUsed,
 } from '../../../index/credentials/access-tokens.ts'
-import { findActiveProfile } from '../../../index/credentials/accounts.ts'
+import { findActiveProfile, holdAccount } from '../../../index/credentials/accounts.ts'
 import type { AccessToken as Row } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
-import { nodeFor, orgFor } from '../access.ts'
+import { badToken, nodeFor, orgFor } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { TokenAt } from '../at.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -62,7 +62,8 @@ export interface NewAccessToken {
 /**
  * Creates a token. Its secret, `token`, is shown only in this answer.
  *
- * @throws Invalid node_id without org_id, expires_at in the past; Refusal org_not_found, node_not_found, too_many_tokens
+ * @throws Invalid node_id without org_id, expires_at in the past; Refusal org_not_found, node_not_found, too_many_tokens,
+ * invalid_token (the account is gone)
  */
 export async function createAccessToken(
   deps: Deps,
@@ -91,6 +92,7 @@ export async function createAccessToken(
     last_used_at: null,
   }
   await deps.credentials.write(async (trx) => {
+    if ((await holdAccount(trx, actor.id)) === undefined) throw badToken()
     if ((await countAccessTokens(trx, actor.id)) >= maxTokens) {
       throw new Refusal('too_many_tokens', `You have ${maxTokens} tokens; revoke one that you no longer use`)
     }

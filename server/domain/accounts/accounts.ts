@@ -2,13 +2,7 @@
 
 import { v7 as newId } from 'uuid'
 import { deleteAccessTokens } from '../../../index/credentials/access-tokens.ts'
-import {
-  findAccountByEmail,
-  findAccountById,
-  findActiveProfile,
-  insertAccount,
-  setPasswordHash,
-} from '../../../index/credentials/accounts.ts'
+import { findAccountByEmail, holdAccount, insertAccount, setPasswordHash } from '../../../index/credentials/accounts.ts'
 import type { Account, CredentialsDb, PendingMembership } from '../../../index/credentials/schema.ts'
 import {
   deleteResetTokens,
@@ -203,7 +197,7 @@ async function changeBy(deps: Deps, client: SignInFrom, password: string, proof:
   const now = deps.now().toISOString()
   const accountId = await deps.credentials.write(async (trx) => {
     const id = await proof.use(trx)
-    if ((await findActiveProfile(trx, id)) === undefined) throw disabled()
+    if ((await holdAccount(trx, id))?.disabled_at !== null) throw disabled()
     await setPasswordHash(trx, id, password_hash)
     await deleteResetTokens(trx, id)
     await setSessionsRevoked(trx, id, now)
@@ -223,7 +217,7 @@ function byOldPassword(deps: Deps, account: Account, password: string): Proof {
     },
     use: async (trx) => {
       // The password may have changed while the old one was checked.
-      const now = await findAccountById(trx, account.id)
+      const now = await holdAccount(trx, account.id)
       if (now?.password_hash !== account.password_hash) throw wrong()
       return account.id
     },

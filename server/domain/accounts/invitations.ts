@@ -4,6 +4,7 @@ import { emailKey } from '../../../index/credentials/accounts.ts'
 import {
   countOpenInvitations,
   deleteOpenInvitation,
+  holdInvitationsOf,
   insertInvitation,
   listOpenInvitations,
 } from '../../../index/credentials/invitations.ts'
@@ -125,8 +126,10 @@ async function insert(
     created_at,
   }
   await deps.credentials.write(async (trx) => {
-    if (row.org_id !== null && (await countOpenInvitations(trx, row.org_id, created_at)) >= maxInvitations) {
-      throw new Refusal('too_many_invitations', `There are ${maxInvitations} open invitations; revoke some first`)
+    if (row.org_id !== null) {
+      await holdInvitationsOf(trx, row.org_id)
+      if ((await countOpenInvitations(trx, row.org_id, created_at)) >= maxInvitations)
+        throw new Refusal('too_many_invitations', `There are ${maxInvitations} open invitations; revoke some first`)
     }
     await insertInvitation(trx, row)
   })

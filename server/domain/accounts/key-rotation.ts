@@ -1,4 +1,5 @@
 /** A new key takes the place of the one that signs. */
+import { holdSigningKey } from '../../../index/credentials/signing-key.ts'
 import { deleteRetiredTokenKeys, insertTokenKey, retireOtherTokenKeys } from '../../../index/credentials/token-keys.ts'
 import type { Deps } from '../../deps.ts'
 import { accessSeconds, newKey } from './keys.ts'
@@ -26,6 +27,7 @@ export async function rotateKeys(
   const retiredAt = immediately ? createdAt : new Date(signsFrom.getTime() + verifiesMs)
   const key = await newKey(createdAt, signsFrom)
   await credentials.write(async (trx) => {
+    await holdSigningKey(trx)
     await insertTokenKey(trx, key)
     await retireOtherTokenKeys(trx, key.kid, retiredAt.toISOString())
     await deleteRetiredTokenKeys(trx, new Date(createdAt.getTime() - verifiesMs).toISOString())

@@ -88,7 +88,7 @@ export async function openKeys(
     signing: async (at) => {
       await reread(at, rereadMs)
       const key = keys.findLast(({ activeFrom, retiredAt }) => activeFrom <= at && at < retiredAt) ?? keys[0]
-      if (key === undefined) throw new Error('credentials.sqlite has no key to sign tokens with')
+      if (key === undefined) throw new Error('The credentials have no key to sign tokens with')
       return key
     },
     verifying: async (kid, at) => {
@@ -111,13 +111,15 @@ async function ownIssuer(credentials: Database<CredentialsSchema>, now: Date): P
   if (known !== undefined) return known.issuer
   const key = await newKey(now, now)
   return credentials.write(async (trx) => {
-    // Another process may have been first.
-    const earlier = await findSigningKey(trx)
-    if (earlier !== undefined) return earlier.issuer
     const issuer = `urn:uuid:${randomUuid()}`
-    await insertSigningKey(trx, { id: 1, jwk: key.jwk, issuer, created_at: key.created_at })
-    await insertTokenKey(trx, key)
-    return issuer
+    // Another process may have been first.
+    if (await insertSigningKey(trx, { id: 1, jwk: key.jwk, issuer, created_at: key.created_at })) {
+      await insertTokenKey(trx, key)
+      return issuer
+    }
+    const earlier = await findSigningKey(trx)
+    if (earlier === undefined) throw new Error('The issuer was deleted while it was read')
+    return earlier.issuer
   })
 }
 
@@ -132,7 +134,7 @@ export async function newKey(createdAt: Date, activeFrom: Date): Promise<TokenKe
 async function importKey({ kid, jwk, active_from }: TokenKey): Promise<Omit<LoadedKey, 'retiredAt'>> {
   const { x = '', y = '', ...more }: JWK = JSON.parse(jwk)
   const privateKey = await importJWK({ ...more, x, y }, algorithm)
-  if (privateKey instanceof Uint8Array) throw new Error('A key in credentials.sqlite is not an EC key')
+  if (privateKey instanceof Uint8Array) throw new Error('A key of the credentials is not an EC key')
   const point = { kty: 'EC', crv: 'P-256', x, y } as const
   return {
     kid,

@@ -1,7 +1,6 @@
 /** A person's e-mail and name, and what Git has of them. */
 
 import {
-  findAccountByEmail,
   findAccountById,
   listAccountsBehind,
   setAccount,
@@ -11,6 +10,7 @@ import {
 import type { Account } from '../../../index/credentials/schema.ts'
 import { deleteResetTokens } from '../../../index/credentials/sessions.ts'
 import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
+import { isDuplicate } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../deps.ts'
 import type { Person } from '../actor.ts'
 import { writeProfile } from '../orgs/members.ts'
@@ -50,12 +50,13 @@ export interface EmailChange extends PasswordProof {
 export async function changeEmail(deps: Deps, actor: Person, { new_email, ...proof }: EmailChange): Promise<User> {
   requireEmail(new_email, 'new_email')
   const { id } = await provePassword(deps, actor, proof)
-  await deps.credentials.write(async (trx) => {
-    const other = await findAccountByEmail(trx, new_email)
-    if (other !== undefined && other.id !== id) throw emailTaken()
+  const change = deps.credentials.write(async (trx) => {
     await setEmail(trx, id, new_email)
     // Earlier reset tokens were sent to the former address.
     await deleteResetTokens(trx, id)
+  })
+  await change.catch((error: unknown) => {
+    throw isDuplicate(error) ? emailTaken() : error
   })
   await updateMembers(deps, id)
   return readMe(deps, actor)

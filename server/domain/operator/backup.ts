@@ -14,13 +14,22 @@ import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.
 import { createMirror, fetchMirror } from '../../../gitstore/transfer/mirror.ts'
 import { findHazard, findOddEntry } from '../../../gitstore/upkeep/hazards.ts'
 import { stateOf } from '../../../gitstore/upkeep/state.ts'
+import { copyFromPostgres } from '../../../index/credentials/copies.ts'
+import type { PostgresAddress } from '../../../index/postgres/pool.ts'
 import { copyDatabase, findDatabaseDamage } from '../../../index/sqlite/backup.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
 import { identityRef, listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
-import { credentialsFile } from '../layout.ts'
+import { credentialsFile, indexFile } from '../layout.ts'
 import { hashOfFile, type Manifest, type MirrorEntry, writeManifest } from './manifest.ts'
 import { checkedMirrors, isUntouched } from './mirror-checks.ts'
+
+/** A data folder. */
+export interface Source {
+  readonly root: string
+  /** The database that has its accounts; undefined: credentials.sqlite. */
+  readonly postgres: PostgresAddress | undefined
+}
 
 export interface BackedUp {
   readonly repositories: number
@@ -40,14 +49,14 @@ const abandonedAfterMs = 24 * 3600 * 1000
 const atOnce = 2
 
 /**
- * Copies the data folder `root` to `dir`; both may be in use. Copies accounts first, so that each member of a copied
+ * Copies a data folder to `dir`; both may be in use. Copies accounts first, so that each member of a copied
  * organisation has an account or gets one from `restore`. A repository that cannot be copied keeps its last mirror and does
  * not stop the others. If `signal` is aborted, git ends at once and `manifest.json` is not changed.
  *
  * @throws GitError storage_* and system errors where `dir` cannot be written; the signal's reason
  */
 export async function backUp(
-  root: string,
+  { root, postgres }: Source,
   dir: string,
   now: Date,
   signal: AbortSignal,
@@ -68,7 +77,7 @@ export async function backUp(
       return undefined
     }
   }
-  await attempt(credentialsFile, () => copyCredentials(root, dir))
+  await attempt(credentialsFile, () => copyCredentials({ root, postgres }, dir))
 
   const sources = await listStoredRepositories(root)
   const checked = await checkedMirrors(dir)
@@ -122,8 +131,9 @@ export async function backUp(
 }
 
 /** Why `root` must not be copied to `dir`: a wrong path must not replace the accounts of a good backup. */
-export async function findMistake(root: string, dir: string): Promise<string | undefined> {
-  if (!isTaken(join(root, credentialsFile))) return `${root} is not a data folder: it has no ${credentialsFile}`
+export async function findMistake({ root, postgres }: Source, dir: string): Promise<string | undefined> {
+  const needed = postgres ? indexFile : credentialsFile
+  if (!isTaken(join(root, needed))) return `${root} is not a data folder: it has no ${needed}`
   if (!isTaken(dir)) return undefined
   const known = new Set((await listStoredRepositories(root)).map(({ path }) => path))
   const mirrors = (await listStoredRepositories(dir)).filter(({ path }) => isTaken(join(dir, path)))
@@ -136,11 +146,12 @@ export function byPath(a: Pick<PathProblem, 'path'>, b: Pick<PathProblem, 'path'
 }
 
 /** Complete, checked and durable before it gets its name. Readable by its owner only, since it holds password hashes. */
-async function copyCredentials(root: string, dir: string): Promise<void> {
+async function copyCredentials({ root, postgres }: Source, dir: string): Promise<void> {
   const making = join(dir, unfinishedName('.sqlite'))
   try {
     await (await open(making, 'wx', 0o600)).close()
-    copyDatabase(join(root, credentialsFile), making)
+    if (postgres) await copyFromPostgres(postgres, making)
+    else copyDatabase(join(root, credentialsFile), making)
     const damage = findDatabaseDamage(making)
     if (damage !== undefined) throw new Error(damage)
     await syncPath(making)

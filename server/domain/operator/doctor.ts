@@ -6,6 +6,7 @@ import { allDone } from '../../../gitstore/durable.ts'
 import { GitError } from '../../../gitstore/errors.ts'
 import { isTaken } from '../../../gitstore/presence.ts'
 import type { Store } from '../../../gitstore/store.ts'
+import { type CredentialsState, examinePostgres } from '../../../index/credentials/copies.ts'
 import { type Difference, differencesBetween } from '../../../index/derived/comparison.ts'
 import { listParentEdges } from '../../../index/derived/edges.ts'
 import { withoutCycles } from '../../../index/graph/acyclic.ts'
@@ -15,16 +16,20 @@ import type { Deps } from '../../deps.ts'
 import { indexAll, indexOne } from '../indexing/reindex.ts'
 import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { credentialsFile, indexFile, orgRepository } from '../layout.ts'
+import type { Source } from './backup.ts'
 import { examineRepository, type Finding, fault } from './repository-findings.ts'
 
 export interface Examination {
   readonly orgs: number
   readonly nodes: number
-  /** The newest migration in each database, by its file; absent where it cannot be read. */
+  /** The newest migration in each database, by its file, or the variable that names it; absent where it cannot be read. */
   readonly schemas: Readonly<Record<string, string>>
   /** By path. */
   readonly findings: readonly Finding[]
 }
+
+/** Its name in findings and schemas. */
+const postgresName = 'DATABASE_URL'
 
 export type Step = 'Checking' | 'Rebuilding'
 
@@ -34,13 +39,13 @@ const recheckDelayMs = 1_000
 const atOnce = 2
 
 /**
- * Runs git fsck on every repository and SQLite's check on both databases, rebuilds the index and compares.
+ * Runs git fsck on every repository and SQLite's check on databases, reads every row of PostgreSQL, rebuilds the index and compares.
  *
  * @param scratch an empty data folder, whose index is filled here; once it drains, git ends at once
  * @throws system errors; the reason of `scratch.draining`
  */
 export async function examine(
-  root: string,
+  { root, postgres }: Source,
   scratch: Deps,
   onProgress: (step: Step, done: number, total: number) => void,
 ): Promise<Examination> {
@@ -56,10 +61,10 @@ export async function examine(
   findings.push(...sharedIds(repositories))
   const damaged = new Set(findings.filter(({ kind }) => kind === 'fault').map(({ path }) => path))
 
-  const credentials = join(root, credentialsFile)
   const index = join(root, indexFile)
-  const sick = isTaken(credentials) ? databaseFault(credentials) : 'is missing, and with it all accounts'
-  if (sick !== undefined) findings.push(fault('database', credentialsFile, sick))
+  const credentials = postgres ? await examinePostgres(postgres) : await examineFile(root)
+  const where = postgres ? postgresName : credentialsFile
+  if (credentials.fault !== undefined) findings.push(fault('database', where, credentials.fault))
   if (!isTaken(index)) {
     findings.push({ ...fault('database', indexFile, 'is missing; the next start makes it again'), kind: 'note' })
   } else {
@@ -71,20 +76,25 @@ export async function examine(
   return {
     orgs: repositories.filter(({ nodeId }) => nodeId === undefined).length,
     nodes: repositories.filter(({ nodeId }) => nodeId !== undefined).length,
-    schemas: await schemasIn(root),
+    schemas: {
+      ...(credentials.schema === undefined ? {} : { [where]: credentials.schema }),
+      ...(await schemaOf(root, indexFile)),
+    },
     findings: findings.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)),
   }
 }
 
-async function schemasIn(root: string): Promise<Record<string, string>> {
-  const schemas: Record<string, string> = {}
-  for (const name of [credentialsFile, indexFile]) {
-    // Damage is reported as such.
-    const applied = await appliedMigrations(join(root, name)).catch(() => [])
-    const newest = applied.at(-1)
-    if (newest !== undefined) schemas[name] = newest
-  }
-  return schemas
+async function examineFile(root: string): Promise<CredentialsState> {
+  const file = join(root, credentialsFile)
+  const schema = (await schemaOf(root, credentialsFile))[credentialsFile]
+  return { schema, fault: isTaken(file) ? databaseFault(file) : 'is missing, and with it all accounts' }
+}
+
+/** By the file's name. */
+async function schemaOf(root: string, name: string): Promise<Record<string, string>> {
+  // Damage is reported as such.
+  const newest = (await appliedMigrations(join(root, name)).catch(() => [])).at(-1)
+  return newest === undefined ? {} : { [name]: newest }
 }
 
 function databaseFault(file: string): string | undefined {

@@ -10,8 +10,10 @@ import { namesIn } from '../../../gitstore/presence.ts'
 import { openRegular } from '../../../gitstore/regular-files.ts'
 import { moveRepo } from '../../../gitstore/repos.ts'
 import { findAccountById, insertAccount, isDeletedAccount } from '../../../index/credentials/accounts.ts'
+import { copyToPostgres } from '../../../index/credentials/copies.ts'
 import { listMemberships } from '../../../index/derived/org-queries.ts'
 import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
+import { DatabaseFault } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../deps.ts'
 import { unknownPassword } from '../accounts/passwords.ts'
 import { issueResetToken } from '../accounts/sessions.ts'
@@ -19,6 +21,7 @@ import { accountOfHiddenEmail } from '../format/hidden-emails.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { credentialsFile, isId, runFolder } from '../layout.ts'
 import { listLiveProcesses } from '../live-processes.ts'
+import type { Source } from './backup.ts'
 import { hashOfFile, type Manifest } from './manifest.ts'
 import { type Staged, stagingFolder } from './staging.ts'
 
@@ -34,13 +37,13 @@ export async function findOccupant(root: string): Promise<string | undefined> {
 
 /** Moves the staged repositories into place, accounts first. False if the accounts are not the backup's. @throws as placeCredentials */
 export async function putIntoPlace(
-  root: string,
+  { root, postgres }: Source,
   dir: string,
   staged: Staged,
   problems: PathProblem[],
 ): Promise<boolean> {
   try {
-    const hasCredentials = await placeCredentials(root, dir, staged.manifest, problems)
+    const hasCredentials = await placeCredentials({ root, postgres }, dir, staged.manifest, problems)
     await placeOrgs(root, staged)
     return hasCredentials
   } finally {
@@ -49,13 +52,13 @@ export async function putIntoPlace(
 }
 
 /**
- * Copies the accounts of a backup into the data folder, which no process has open. False if there are no usable ones; the
+ * Copies the accounts of a backup into the data folder, which no process has open, or into its database. False if there are no usable ones; the
  * reason is added to `problems`.
  *
- * @throws system errors: an unreadable file is not treated as damaged, since all members would get new accounts
+ * @throws system errors: an unreadable file is not treated as damaged, since all members would get new accounts; DatabaseFault
  */
 async function placeCredentials(
-  root: string,
+  { root, postgres }: Source,
   dir: string,
   manifest: Manifest | undefined,
   problems: PathProblem[],
@@ -78,6 +81,11 @@ async function placeCredentials(
   if (manifest && manifest.credentials?.sha256 !== (await hashOfFile(from)))
     problems.push({ path: credentialsFile, reason: 'is another than the manifest names; it is sound, and was taken' })
   for (const end of ['-wal', '-shm']) await rm(`${making}${end}`, { force: true })
+  if (postgres) {
+    const filled = await copyToPostgres(making, postgres)
+    if (filled === 'has accounts') throw new DatabaseFault('storage_error', 'The database of DATABASE_URL has accounts')
+    return true
+  }
   await syncPath(making)
   for (const end of ['', '-wal', '-shm']) await rm(`${to}${end}`, { force: true })
   await rename(making, to)

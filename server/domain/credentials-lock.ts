@@ -1,0 +1,16 @@
+/** The lock under which credentials are opened, upgraded or moved, by one process at a time. */
+import { join } from 'node:path'
+import { withFileLock } from '../../index/sqlite/file-lock.ts'
+import { runFolder } from './layout.ts'
+
+/** Milliseconds that another process may take. */
+const timeoutMs = 120_000
+
+/** @returns undefined where `signal` was aborted first @throws DatabaseFault busy */
+export function withCredentialsLock<T>(
+  root: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  return withFileLock(join(runFolder(root), 'credentials-opening'), signal, work, timeoutMs)
+}

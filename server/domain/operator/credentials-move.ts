@@ -1,0 +1,44 @@
+/** Moves a data folder's credentials from credentials.sqlite to PostgreSQL. The file is the truth until it is renamed. */
+import { rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { syncDirectory } from '../../../gitstore/durable.ts'
+import { isTaken } from '../../../gitstore/presence.ts'
+import { copyToPostgres } from '../../../index/credentials/copies.ts'
+import type { PostgresAddress } from '../../../index/postgres/pool.ts'
+import { findDatabaseDamage } from '../../../index/sqlite/backup.ts'
+import { withCredentialsLock } from '../credentials-lock.ts'
+import { credentialsFile, movedCredentialsFile, runFolder } from '../layout.ts'
+import { listLiveProcesses } from '../live-processes.ts'
+
+/**
+ * Copies all rows in one transaction, then renames the file. Interrupted before that, the service goes on with the file, and a
+ * repetition finds the same rows in the database, or refuses it; a service with DATABASE_URL does not start beside the file.
+ *
+ * @returns why it was not done; undefined: it is done
+ * @throws DatabaseFault; system errors
+ */
+export async function moveCredentials(
+  root: string,
+  postgres: PostgresAddress,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const [file, moved] = [join(root, credentialsFile), join(root, movedCredentialsFile)]
+  if (!isTaken(file))
+    return isTaken(moved) ? `${credentialsFile} was moved before` : `${root} has no ${credentialsFile}`
+  if (isTaken(moved)) return `${moved} is in the way: it is from an earlier move`
+  // Whoever starts meanwhile waits.
+  return withCredentialsLock(root, signal, async () => {
+    if ((await listLiveProcesses(runFolder(root))).length > 0)
+      return `A service or a command is at work on ${root}: stop it first`
+    const damage = findDatabaseDamage(file)
+    if (damage !== undefined) return `${credentialsFile} is damaged: ${damage}`
+    signal.throwIfAborted()
+    if ((await copyToPostgres(file, postgres)) === 'has accounts')
+      return 'The database of DATABASE_URL has other accounts: name an empty one'
+    await rename(file, moved)
+    await syncDirectory(root)
+    // Of a process that was killed; the rows of a log are in the file since it was opened.
+    for (const end of ['-wal', '-shm']) await rm(`${file}${end}`, { force: true })
+    return undefined
+  })
+}

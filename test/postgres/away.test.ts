@@ -1,0 +1,134 @@
+/** PostgreSQL that goes away, comes back, or lies behind a pooler. */
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { client, type Grove, newDataDir, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { expecting } from '../support/node.ts'
+import { databaseFor, freePort, needsPostgres, ownServer, type PostgresServer } from '../support/postgres.ts'
+import { endAfterFile } from '../support/processes.ts'
+import { until } from '../support/until.ts'
+
+const pooler = '/usr/sbin/pgbouncer'
+const secret = 'never-in-a-log'
+
+describe('PostgreSQL', () => {
+  let server: PostgresServer
+  let url: string
+
+  before(async function () {
+    needsPostgres(this)
+    server = await ownServer()
+    const address = new URL(await databaseFor('away', server))
+    address.password = secret
+    url = address.href
+  })
+  after(() => server?.stop('immediate'))
+
+  it('that crashes is 503 until it is back; then nothing acknowledged is lost', async () => {
+    const grove = await startGrove({ postgres: url, logLevel: 'trace' })
+    const ann = await signUp(grove, 'Ann')
+    await ann.patch(`/orgs/${ann.org}`, { published: true }).then(expecting(200))
+    const acknowledged: string[] = []
+    const seen = new Set<number>()
+    let stopped = false
+    const write = async () => {
+      const { status, body } = await ann.post('/auth/tokens', { name: 'Laptop', access: 'read' })
+      seen.add(status)
+      if (status !== 201) return
+      acknowledged.push(body.id)
+      // As many as a person may have would end it.
+      if (acknowledged.length > 60) seen.add((await ann.delete(`/auth/tokens/${acknowledged.shift()}`)).status)
+    }
+    const writers = [1, 2, 3, 4].map(async () => {
+      while (!stopped) await write()
+    })
+    await until(() => acknowledged.length > 20)
+    await server.stop('immediate')
+    await until(async () => (await ann.get('/auth/me')).status === 503)
+    expect((await client(grove).get('/readyz')).status).to.equal(503)
+    expect((await client(grove).get(`/orgs/${ann.org}/nodes`)).status, 'what is published').to.equal(200)
+    await server.start()
+    await until(async () => (await client(grove).get('/readyz')).status === 200)
+    const before = acknowledged.length
+    await until(() => acknowledged.length !== before)
+    stopped = true
+    await Promise.all(writers)
+    for (const status of seen) expect([200, 201, 204, 404, 409, 503]).to.include(status)
+    expect(seen.has(503)).to.equal(true)
+    const { tokens } = (await ann.get('/auth/tokens?limit=100').then(expecting(200))).body
+    const kept = new Set(tokens.map(({ id }: { id: string }) => id))
+    expect(acknowledged.filter((id) => !kept.has(id))).to.deep.equal([])
+    expect(grove.logged()).to.include('PostgreSQL').and.to.not.include(secret)
+    await grove.close()
+  })
+
+  it('that is away at the start is named, without its password', async () => {
+    const away = new URL(url)
+    away.port = String(await freePort())
+    const said = await startGrove({ postgres: away.href }).catch((error: Error) => error)
+    expect(said)
+      .to.be.an('error')
+      .with.property('message')
+      .that.matches(/^PostgreSQL cannot be reached: /)
+    expect(String(said)).to.not.include(secret)
+  })
+
+  it('behind PgBouncer in transaction mode does as without it', async function () {
+    if (!existsSync(pooler)) {
+      process.stderr.write('PgBouncer is missing (apt-get install pgbouncer): its test is skipped\n')
+      this.skip()
+    }
+    const grove = await startGrove({ postgres: await startPooler(url) })
+    const people = await Promise.all(['Bea', 'Cyd', 'Dan'].map((name) => signUp(grove, name)))
+    await Promise.all(people.map((person) => useAll(grove, person)))
+    await grove.close()
+  })
+})
+
+async function useAll(grove: Grove, person: PersonClient): Promise<void> {
+  const names = Array.from({ length: 20 }, (_, n) => ({ name: `${n}`, access: 'read' }))
+  await Promise.all(names.map((token) => person.post('/auth/tokens', token).then(expecting(201))))
+  expect((await person.get('/auth/tokens?limit=100').then(expecting(200))).body.total).to.equal(20)
+  let { refreshToken } = person.session
+  for (let round = 0; round < 5; round++) {
+    const asked = [1, 2, 3].map(() => client(grove).post('/auth/refresh', { refreshToken }).then(expecting(200)))
+    const heirs = new Set((await Promise.all(asked)).map(({ body }) => body.refreshToken))
+    expect(heirs.size).to.equal(1)
+    refreshToken = [...heirs][0]
+  }
+  const change = { old_password: password, new_password: 'words that were changed' }
+  await person.post('/auth/password', change).then(expecting(200))
+}
+
+/** Two connections for all: each transaction may get another. */
+async function startPooler(url: string): Promise<string> {
+  const { hostname, port, pathname } = new URL(url)
+  const folder = await newDataDir()
+  const [listen, file] = [await freePort(), join(folder, 'pgbouncer.ini')]
+  await writeFile(join(folder, 'users'), `"grove" "${secret}"\n`)
+  await writeFile(
+    file,
+    `[databases]
+* = host=${hostname} port=${port}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${listen}
+unix_socket_dir =
+auth_type = trust
+auth_file = ${folder}/users
+pool_mode = transaction
+default_pool_size = 2
+logfile = ${folder}/log
+`,
+  )
+  for (const name of ['', 'pgbouncer.ini', 'users']) await chmod(join(folder, name), name === '' ? 0o777 : 0o644)
+  // It refuses to run as root.
+  const user = process.getuid?.() === 0 ? ['-u', 'postgres'] : []
+  const child = endAfterFile(spawn(pooler, [...user, file], { stdio: 'ignore' }))
+  const log = () => readFile(join(folder, 'log'), 'utf8').catch(() => '')
+  await until(async () => child.exitCode !== null || /process up|listening on/.test(await log()))
+  if (child.exitCode !== null) throw new Error(`PgBouncer ended: ${await log()}`)
+  return `postgres://grove:${secret}@127.0.0.1:${listen}${pathname}`
+}

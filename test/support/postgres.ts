@@ -1,0 +1,209 @@
+/**
+ * PostgreSQL for tests: one server for a run, started by whoever asks first, a database for each data folder; and servers of
+ * their own for tests that stop them. They lie in the run's folder and end with the run, however it ends.
+ */
+import { execFile, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { chmod, chown, copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { basename, delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { until } from './until.ts'
+
+const run = promisify(execFile)
+
+/** Where Debian has the programs; the newest. */
+const debian = '/usr/lib/postgresql'
+
+function programs(): string | undefined {
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
+  const folders = [
+    ...versions.map((version) => join(debian, version, 'bin')),
+    ...(process.env.PATH ?? '').split(delimiter),
+  ]
+  return folders.find((folder) => existsSync(join(folder, 'initdb')))
+}
+
+/** Skips, and says so, where there is no PostgreSQL: `.ci/run` installs it, and takes what is skipped for a failure. */
+export function needsPostgres(context: Mocha.Context): void {
+  if (programs() !== undefined || process.env.GROVE_TEST_DATABASE_URL?.startsWith('postgres')) return
+  process.stderr.write('PostgreSQL is missing (apt-get install postgresql): these tests are skipped\n')
+  context.skip()
+}
+
+export interface PostgresServer {
+  /** Its certificate, where it has one. */
+  readonly certificate: string
+  /** Of the database `postgres`, as a superuser. */
+  readonly url: string
+  /** `immediate`: as a crash. Resolves when it has ended. */
+  stop(mode: 'fast' | 'immediate'): Promise<void>
+  start(): Promise<void>
+}
+
+/** The address of the run's server, which is started by the first call of all processes. */
+async function sharedServer(): Promise<string> {
+  const given = process.env.GROVE_TEST_DATABASE_URL
+  if (given?.startsWith('postgres')) return given
+  const folder = join(runFolder(), 'postgres')
+  const said = join(folder, 'url')
+  try {
+    await mkdir(folder)
+  } catch {
+    await until(() => existsSync(said))
+    return readFile(said, 'utf8')
+  }
+  const { url } = await newServer('shared')
+  await writeFile(`${said}.new`, url)
+  await rename(`${said}.new`, said)
+  return url
+}
+
+/** A server that nobody else uses; with a certificate of its own for localhost, where `tls` is set. Costs a second. */
+export function ownServer({ tls = false } = {}): Promise<PostgresServer> {
+  return newServer(`own-${process.pid}-${Date.now()}`, tls)
+}
+
+/** An empty database, whose name follows from `key`: asked again, the same one. */
+export async function databaseFor(key: string, server?: PostgresServer): Promise<string> {
+  const name = `grove_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`
+  const url = server?.url ?? (await sharedServer())
+  const admin = new pg.Client({ connectionString: url })
+  await admin.connect()
+  try {
+    await admin.query(`create database ${name}`)
+  } catch (error) {
+    const code = error instanceof pg.DatabaseError ? error.code : undefined
+    if (code !== '42P04' && code !== '23505') throw error
+  } finally {
+    await admin.end()
+  }
+  const own = new URL(url)
+  own.pathname = `/${name}`
+  return own.href
+}
+
+/** For services and commands over that data folder: empty, unless all tests of the run are to use PostgreSQL. */
+export async function databaseEnvironment(dataDir: string): Promise<Record<string, string>> {
+  if (process.env.GROVE_TEST_DATABASE_URL === undefined) return {}
+  return { DATABASE_URL: await databaseFor(dataDir) }
+}
+
+async function newServer(name: string, tls = false): Promise<PostgresServer> {
+  const folder = programs()
+  if (folder === undefined) throw new Error('PostgreSQL is missing: apt-get install postgresql')
+  const data = join(runFolder(), `postgres-${name}`)
+  await mkdir(data)
+  await chmod(data, 0o700)
+  // It refuses to run as root.
+  const as = await unprivileged()
+  if (as !== undefined) await chown(data, as.uid, as.gid)
+  // In some containers only root may write to /dev/null, as initdb does.
+  const capability = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override']
+  const user = as && [`--reuid=${as.uid}`, `--regid=${as.gid}`, '--clear-groups', ...capability, '--']
+  const words = user === undefined ? [] : ['setpriv', ...user]
+  const call = [...words, join(folder, 'initdb')]
+  const settings = ['-U', 'grove', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--locale-provider=icu']
+  const [program = '', ...rest] = [
+    ...call,
+    '-D',
+    data,
+    ...settings,
+    '--icu-locale=de',
+    '--no-sync',
+    '--no-instructions',
+  ]
+  await run(program, rest, { cwd: '/' })
+  const certificate = `${data}.pem`
+  if (tls) await makeCertificate(data, certificate, as)
+  const port = await freePort()
+  const url = `postgres://grove@127.0.0.1:${port}/postgres`
+  const options = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '',
+    fsync: 'off',
+    max_connections: 100,
+    shared_buffers: '16MB',
+    autovacuum: 'off',
+    wal_level: 'minimal',
+    max_wal_senders: 0,
+    ssl: tls ? 'on' : 'off',
+  }
+  const args = Object.entries(options).flatMap(([key, value]) => ['-c', `${key}=${value}`])
+  const quoted = [...words, join(folder, 'postgres'), '-D', data, ...args].map((word) => `'${word}'`).join(' ')
+  // Ends with the run, whose process may be killed.
+  const script = `${quoted} > '${data}.log' 2>&1 & server=$!
+tail --pid=${runProcess()} -f /dev/null & watch=$!
+wait -n $server $watch
+kill -QUIT $server $watch 2> /dev/null; wait $server; kill -0 ${runProcess()} 2> /dev/null || rm -rf '${data}' '${data}.log' '${data}.pem'`
+  let ended = Promise.resolve()
+  const start = async () => {
+    const shell = spawn('bash', ['-c', script], { stdio: 'ignore', detached: true, cwd: '/' })
+    shell.unref()
+    ended = new Promise((done) => shell.once('exit', () => done()))
+    await until(() => answers(url))
+  }
+  await start()
+  return {
+    url,
+    certificate,
+    start,
+    stop: async (mode) => {
+      const [pid] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')
+      process.kill(Number(pid), mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+      await ended
+    },
+  }
+}
+
+/** Where PostgreSQL looks for it, and a copy for clients. */
+async function makeCertificate(data: string, copy: string, owner: { uid: number; gid: number } | undefined) {
+  const [key, file] = [join(data, 'server.key'), join(data, 'server.crt')]
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  await run('openssl', ['req', '-x509', ...kind, ...subject, '-days', '30', '-keyout', key, '-out', file])
+  await chmod(key, 0o600)
+  await copyFile(file, copy)
+  if (owner !== undefined) for (const path of [key, file]) await chown(path, owner.uid, owner.gid)
+}
+
+async function answers(url: string): Promise<boolean> {
+  const asking = new pg.Client({ connectionString: url })
+  return asking.connect().then(
+    () => asking.end().then(() => true),
+    () => false,
+  )
+}
+
+/** The user of Debian's package, for root; undefined: the present user will do. */
+async function unprivileged(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
+  if (process.getuid?.() !== 0) return undefined
+  const { stdout } = await run('id', ['-u', 'postgres'])
+  const { stdout: group } = await run('id', ['-g', 'postgres'])
+  return { uid: Number(stdout), gid: Number(group) }
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((done, failed) => {
+    const server = createServer()
+    server.once('error', failed)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      const port = typeof address === 'object' && address !== null ? address.port : 0
+      server.close(() => done(port))
+    })
+  })
+}
+
+function runFolder(): string {
+  return process.env.GROVE_RUN_FOLDER ?? tmpdir()
+}
+
+/** Its number is in the name of the run's folder: run.ts. */
+function runProcess(): number {
+  return Number(/\d+$/.exec(basename(runFolder()))?.[0] ?? process.pid)
+}
