@@ -1,6 +1,6 @@
 /**
- * `npm test` runs every `*.test.ts`, `npm run test:load` every `*.load.ts`, `npm run test:postgres` those of accounts with
- * credentials in PostgreSQL; with files, those alone.
+ * `npm test` runs every `*.test.ts`, which need Node, git and a compiler; `npm run test:load`, `test:browser` and
+ * `test:postgres` every file of these endings. With files, those alone.
  */
 const { readdirSync } = require('node:fs')
 
@@ -46,15 +46,15 @@ const files = (ending) =>
     .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
 
 /** By the script that npm runs. */
-const ending = process.env.npm_lifecycle_event === 'test:load' ? '.load.ts' : '.test.ts'
+const kind = /^test:(load|browser|postgres)$/.exec(process.env.npm_lifecycle_event ?? '')?.[1] ?? 'test'
 
-/** Sign-in limits are counted in memory, whatever the engine. */
-const onPostgres = /^test\/(accounts\/(?!sign-in-limits|rate-limits)|operator\/(accounts|member)\.)/
+/** What these say of credentials holds on either engine. Sign-in limits are counted in memory, whatever the engine. */
+const onPostgres = /^test\/(accounts\/(?!sign-in-limits|rate-limits)|operator\/(accounts|member)\.).*\.test\.ts$/
 
-const specs = () =>
-  process.env.npm_lifecycle_event === 'test:postgres'
-    ? files('.test.ts').filter((file) => onPostgres.test(file))
-    : files(ending)
+const specs = () => [
+  ...files(`.${kind}.ts`),
+  ...(kind === 'postgres' ? files('.test.ts').filter((file) => onPostgres.test(file)) : []),
+]
 
 module.exports = {
   require: ['test/support/run.ts'],
@@ -65,5 +65,5 @@ module.exports = {
   parallel: true,
   // One more than cores that two quiet ones are: some files mostly wait, for locks, pauses and other processes.
   jobs: 3,
-  spec: process.argv.some((word) => /\.(test|load)\.ts$/.test(word)) ? [] : specs(),
+  spec: process.argv.some((word) => /\.(test|load|browser|postgres)\.ts$/.test(word)) ? [] : specs(),
 }

@@ -27,13 +27,6 @@ function programs(): string | undefined {
   return folders.find((folder) => existsSync(join(folder, 'initdb')))
 }
 
-/** Skips, and says so, where there is no PostgreSQL: `.ci/run` installs it, and takes what is skipped for a failure. */
-export function needsPostgres(context: Mocha.Context): void {
-  if (programs() !== undefined || process.env.GROVE_TEST_DATABASE_URL?.startsWith('postgres')) return
-  process.stderr.write('PostgreSQL is missing (apt-get install postgresql): these tests are skipped\n')
-  context.skip()
-}
-
 export interface PostgresServer {
   /** Its certificate, where it has one. */
   readonly certificate: string

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { client, type Grove, newDataDir, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { databaseFor, freePort, needsPostgres, ownServer, type PostgresServer } from '../support/postgres.ts'
+import { databaseFor, freePort, ownServer, type PostgresServer } from '../support/postgres.ts'
 import { endAfterFile } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
@@ -17,8 +17,7 @@ describe('PostgreSQL', () => {
   let server: PostgresServer
   let url: string
 
-  before(async function () {
-    needsPostgres(this)
+  before(async () => {
     server = await ownServer()
     const address = new URL(await databaseFor('away', server))
     address.password = secret
@@ -75,11 +74,8 @@ describe('PostgreSQL', () => {
     expect(String(said)).to.not.include(secret)
   })
 
-  it('behind PgBouncer in transaction mode does as without it', async function () {
-    if (!existsSync(pooler)) {
-      process.stderr.write('PgBouncer is missing (apt-get install pgbouncer): its test is skipped\n')
-      this.skip()
-    }
+  it('behind PgBouncer in transaction mode does as without it', async () => {
+    if (!existsSync(pooler)) throw new Error('PgBouncer is missing: apt-get install pgbouncer')
     const grove = await startGrove({ postgres: await startPooler(url) })
     const people = await Promise.all(['Bea', 'Cyd', 'Dan'].map((name) => signUp(grove, name)))
     await Promise.all(people.map((person) => useAll(grove, person)))

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { grove as command, type Finished, startGroveCommand } from '../support/command.ts'
 import { client, newDataDir, password, signUp, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
-import { databaseFor, needsPostgres } from '../support/postgres.ts'
+import { databaseFor } from '../support/postgres.ts'
 
 describe('credentials that move', () => {
   let folder: string
@@ -17,8 +17,7 @@ describe('credentials that move', () => {
   const withPostgres = (dataDir: string, database: string, ...args: string[]): Promise<Finished> =>
     startGroveCommand(dataDir, args, { DATABASE_URL: database }).finished
 
-  before(async function () {
-    needsPostgres(this)
+  before(async () => {
     folder = await newDataDir()
     url = await databaseFor(folder)
     const grove = await startGrove({ dataDir: folder, postgres: false })

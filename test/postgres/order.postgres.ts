@@ -16,7 +16,7 @@ import { insertTokenKey, listTokenKeys } from '../../index/credentials/token-key
 import { openPostgres, type PostgresDatabase } from '../../index/postgres/database.ts'
 import { type Database, openDatabase } from '../../index/sqlite/database.ts'
 import { newDataDir } from '../support/grove.ts'
-import { databaseFor, needsPostgres } from '../support/postgres.ts'
+import { databaseFor } from '../support/postgres.ts'
 
 const word = fc.string({ unit: fc.constantFrom(...'aAbBzZäÄöÖßeéE019-_ .%\\'), minLength: 1, maxLength: 4 })
 const words = fc.uniqueArray(word, { minLength: 2, maxLength: 8 })
@@ -30,8 +30,7 @@ describe('both engines', () => {
   let sqlite: Database<CredentialsSchema>
   let postgres: PostgresDatabase<CredentialsSchema>
 
-  before(async function () {
-    needsPostgres(this)
+  before(async () => {
     folder = await newDataDir()
     address = { url: await databaseFor(folder), connections: 2 }
     postgres = await openPostgres(address, credentialsMigrations)

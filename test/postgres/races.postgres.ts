@@ -19,7 +19,7 @@ import {
   startGrove,
 } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { databaseFor, needsPostgres } from '../support/postgres.ts'
+import { databaseFor } from '../support/postgres.ts'
 
 /** Of either engine as many as found two heirs in each without the row being held. */
 const rounds = 100
@@ -32,8 +32,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
     let here: Grove
     let there: SpawnedGrove
 
-    before(async function () {
-      if (engine === 'PostgreSQL') needsPostgres(this)
+    before(async () => {
       dataDir = await newDataDir()
       const postgres = engine === 'PostgreSQL' && (await databaseFor(dataDir))
       // Two first starts at once.

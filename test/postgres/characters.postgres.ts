@@ -1,15 +1,10 @@
 /** Characters that PostgreSQL refuses: requests that hold them are answered as with credentials.sqlite. */
 import { expect } from 'chai'
 import { client, password, signUp, startGrove } from '../support/grove.ts'
-import { needsPostgres } from '../support/postgres.ts'
 
 const [nul, half] = ['\0', '\ud800']
 
 describe('NUL and halves of surrogates', () => {
-  before(function () {
-    needsPostgres(this)
-  })
-
   it('are answered alike on both engines, and never by 500', async () => {
     const [sqlite, postgres] = [await statuses(false), await statuses(true)]
     expect(postgres).to.deep.equal(sqlite)

@@ -5,13 +5,12 @@ import { credentialsMigrations } from '../../index/credentials/migrations.ts'
 import type { CredentialsSchema } from '../../index/credentials/schema.ts'
 import { openPostgres, type PostgresDatabase } from '../../index/postgres/database.ts'
 import { isDuplicate } from '../../index/sqlite/database.ts'
-import { databaseFor, needsPostgres } from '../support/postgres.ts'
+import { databaseFor } from '../support/postgres.ts'
 
 describe('a transaction on PostgreSQL', () => {
   let db: PostgresDatabase<CredentialsSchema>
 
-  before(async function () {
-    needsPostgres(this)
+  before(async () => {
     db = await openPostgres({ url: await databaseFor(`repeats ${process.pid}`), connections: 4 }, credentialsMigrations)
     for (const id of ['a', 'b']) await db.write((trx) => insertAccount(trx, accountOf(id)))
   })

@@ -1,14 +1,13 @@
 /** What `sslmode` in DATABASE_URL asks of PostgreSQL. */
 import { expect } from 'chai'
 import { type CredentialsState, examinePostgres } from '../../index/credentials/copies.ts'
-import { databaseFor, needsPostgres, ownServer, type PostgresServer } from '../support/postgres.ts'
+import { databaseFor, ownServer, type PostgresServer } from '../support/postgres.ts'
 
 describe('sslmode', () => {
   let server: PostgresServer
   let address: URL
 
-  before(async function () {
-    needsPostgres(this)
+  before(async () => {
     server = await ownServer({ tls: true })
     address = new URL(await databaseFor('tls', server))
   })
