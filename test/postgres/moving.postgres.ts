@@ -2,7 +2,7 @@
 import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { grove as command, type Finished, startGroveCommand } from '../support/command.ts'
+import { type Finished, startGroveCommand } from '../support/command.ts'
 import { client, newDataDir, password, signUp, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { databaseFor } from '../support/postgres.ts'
@@ -14,6 +14,7 @@ describe('credentials that move', () => {
   let accessToken: string
   const file = () => join(folder, 'credentials.sqlite')
 
+  const withFile = (dataDir: string, ...args: string[]): Promise<Finished> => startGroveCommand(dataDir, args).finished
   const withPostgres = (dataDir: string, database: string, ...args: string[]): Promise<Finished> =>
     startGroveCommand(dataDir, args, { DATABASE_URL: database }).finished
 
@@ -58,7 +59,7 @@ describe('credentials that move', () => {
   })
 
   it('move while nobody is at work on the folder, and never over other accounts', async () => {
-    expect((await command(folder, 'credentials-to-postgres')).stderr).to.match(/DATABASE_URL is not set/)
+    expect((await withFile(folder, 'credentials-to-postgres')).stderr).to.match(/DATABASE_URL is not set/)
     const running = await startGrove({ dataDir: folder, postgres: false })
     const busy = await withPostgres(folder, url, 'credentials-to-postgres')
     expect([busy.code, busy.stderr]).to.deep.equal([
@@ -116,7 +117,7 @@ describe('credentials that move', () => {
     const made = await withPostgres(folder, url, 'backup', backup)
     expect([made.code, made.stderr]).to.deep.equal([0, ''])
     expect(await readdir(backup)).to.include.members(['credentials.sqlite', 'manifest.json'])
-    expect((await command(file, 'restore', backup)).stdout).to.include('sessions are those of the backup')
+    expect((await withFile(file, 'restore', backup)).stdout).to.include('sessions are those of the backup')
     await goesOn(file, false)
     const other = await databaseFor(database)
     const restored = await withPostgres(database, other, 'restore', backup)
