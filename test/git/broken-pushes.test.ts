@@ -1,7 +1,6 @@
 /** Pushes that come to nothing leave nothing on the disk. */
 
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { mock } from 'node:test'
 import { expect } from 'chai'
@@ -82,6 +81,10 @@ describe('git: a push that comes to nothing', () => {
     const child = startService(repo, { service: 'git-receive-pack', shown: ['refs/'], version: 0, advertises: false })
     child.stdin.write(Buffer.concat([command('refs/heads/stuck'), pack.subarray(0, -100)]))
     await until(async () => (await stored()).length > before.length)
+    let isClosed = false
+    child.once('close', () => {
+      isClosed = true
+    })
     process.kill(-(child.pid ?? 0), 'SIGSTOP')
     mock.timers.enable({ apis: ['setTimeout'] })
     try {
@@ -90,7 +93,11 @@ describe('git: a push that comes to nothing', () => {
     } finally {
       mock.timers.reset()
     }
-    await once(child, 'close')
+    // Waited for with a clock, and told apart: it never came once in some thousand runs.
+    await until(() => isClosed).catch(() => {
+      const open = child.stdio.flatMap((pipe, n) => (pipe?.closed ? [] : n))
+      throw new Error(`git ended by ${child.signalCode ?? child.exitCode}; its pipes ${open} are open`)
+    })
     await until(async () => (await stored()).length === before.length)
   })
 })
