@@ -36,6 +36,8 @@ export interface Live {
   readonly documents: Map<string, CorpusDocument>
   /** Terms of all documents, with repetitions. */
   size: number
+  /** How many documents have been added and removed. */
+  changes: number
   /** By field. */
   readonly totalLengths: number[]
 }
@@ -69,7 +71,7 @@ function createLive(fieldCount: number): Live {
     tokenize: (terms) => terms as unknown as string[], // as extractField gives them
     processTerm: (term) => term,
   })
-  return { mini, documents: new Map(), size: 0, totalLengths: fields.map(() => 0) }
+  return { mini, documents: new Map(), size: 0, changes: 0, totalLengths: fields.map(() => 0) }
 }
 
 /** Adds a segment that is newer than the others: what it holds is dead in them. */
@@ -129,6 +131,7 @@ export function removeDocument({ frozen, live }: Corpus, id: string): void {
 }
 
 function countLive(live: Live, { id, terms }: CorpusDocument, sign: 1 | -1): void {
+  live.changes++
   live.size += sign * terms.reduce((sum, list) => sum + list.length, 0)
   for (const field of live.totalLengths.keys())
     live.totalLengths[field] = (live.totalLengths[field] ?? 0) + sign * liveLength(live, shortIdOf(live, id), field)

@@ -1,4 +1,5 @@
-/** Marks what is no prose within a line of Markdown: emphasis, addresses of links and images, HTML, comments. */
+/** Marks what is no prose within a line of Markdown: emphasis, addresses of links and images, wiki links, HTML, comments. */
+import type { Span } from './scripts.ts'
 
 /** What becomes of a UTF-16 unit of Markdown. */
 export const FATE = { kept: 0, dropped: 1, space: 2 } as const
@@ -27,6 +28,10 @@ const TAG = /<\/?[a-z][a-z0-9-]*(?:\s[^<>]*)?\/?>/iy
 const AUTOLINK = /<(?:[a-z][a-z0-9+.-]*:[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>/iy
 const ADDRESS = /\]\([ \t]*(?:<[^<>\n]*>|[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/y
 const REFERENCE = /\]\[([^[\]\n]*)\]/y
+/** As the vault reads it; not `[[1]](url)`, whose text is in brackets, and no footnote. */
+const WIKILINK = /(!?\[\[)(?!\^)([^[\]\r\n]{1,1000})\]\](?!\()/y
+/** Words of an embedded file that are its width, and its height. */
+const SIZE = /^\d+(?:x\d+)?$/
 const EMPHASIS = /\*{1,3}|_{1,3}|~~/y
 const ESCAPED = /\\[!-/:-@[-`{-~]/y
 const BACKTICKS = /`+/g
@@ -64,14 +69,27 @@ export function inlineReader({ source, fates }: Marked, references: ReadonlySet<
       case '<':
         return markTag(at)
       case '!':
-        return source[at + 1] === '[' ? push(at, true) : at
+        return source[at + 1] === '[' ? (markWikilink(at) ?? push(at, true)) : at
       case '[':
-        return push(at, false)
+        return markWikilink(at) ?? push(at, false)
       case ']':
         return closeBracket(at)
       default:
         return markEmphasis(at)
     }
+  }
+
+  /** Keeps the words of `[[target|words]]`, or the target where it has none; undefined: there is no such link. */
+  function markWikilink(at: number): number | undefined {
+    WIKILINK.lastIndex = at
+    const [, opening = '', inner = ''] = WIKILINK.exec(source) ?? []
+    const shown = shownOf(inner, opening.startsWith('!'))
+    if (shown === undefined || references.has(inner.toLowerCase())) return undefined
+    const start = at + opening.length
+    const end = start + inner.length + 2
+    drop(at, start + shown.start)
+    drop(start + shown.end, end)
+    return end
   }
 
   function push(at: number, isImage: boolean): number {
@@ -153,6 +171,19 @@ export function inlineReader({ source, fates }: Marked, references: ReadonlySet<
       open.emphasis.clear()
     },
   }
+}
+
+/** The part of what stands in the brackets of a wiki link that is shown, without white space around it; undefined: none. */
+function shownOf(inner: string, isEmbedded: boolean): Span | undefined {
+  const bar = inner.indexOf('|')
+  const words = bar < 0 ? '' : inner.slice(bar + 1).trim()
+  const hasWords = words !== '' && !(isEmbedded && SIZE.test(words))
+  // In a table the | is written \|.
+  const target = bar < 0 ? inner : inner.slice(0, bar).replace(/\\$/, '')
+  const shown = hasWords ? words : target.trim()
+  if (shown === '') return undefined
+  const start = inner.indexOf(shown, hasWords ? bar + 1 : 0)
+  return { start, end: start + shown.length }
 }
 
 /** Searches that start at ascending places and find ascending ones are made once for each place found; -1: none. */

@@ -56,13 +56,6 @@ export interface EdgesFrom {
   readonly numbers: readonly string[]
 }
 
-/** A node as it is suggested. */
-export interface TitledNode {
-  readonly title: string
-  /** Edges in either direction, of each the first MOST_COUNTED. */
-  readonly edges: number
-}
-
 export type SearchRows = ReturnType<typeof openRows>
 
 /** Of each text the first bytes are indexed. */
@@ -102,12 +95,8 @@ export function openRows(db: Sqlite.Database) {
     `select node.id, node.title, node.tags, node.head, octet_length(node_text.text) as bytes
      from node join node_text on node_text.node_id = node.id where node.id = ?`,
   )
-  const titled = db.prepare<[string], TitledNode>(
-    `select title,
-       (select count(*) from (select 1 from edge where source = node.id limit ${MOST_COUNTED})) +
-       (select count(*) from (select 1 from edge where target = node.id limit ${MOST_COUNTED})) as edges
-     from node where id = ?`,
-  )
+  const title = db.prepare<[string], string>('select title from node where id = ?').pluck()
+  const edgeCount = db.prepare<[string, string], number>(edgesCounted(MOST_COUNTED)).pluck()
   const changedIds = db
     .prepare<[string, number], string>('select id from node where org_id = ? and changed > ?')
     .pluck()
@@ -129,12 +118,7 @@ export function openRows(db: Sqlite.Database) {
   /** Those that were asked for since the last change of the database. */
   const degrees = new Map<string, number>()
   let degreesOf = ''
-  const degree = db
-    .prepare<[string, string], number>(
-      `select (select count(*) from (select 1 from edge where source = ? limit ${MOST_DEGREE}))
-            + (select count(*) from (select 1 from edge where target = ? limit ${MOST_DEGREE}))`,
-    )
-    .pluck()
+  const degree = db.prepare<[string, string], number>(edgesCounted(MOST_DEGREE)).pluck()
   const from = db
     .prepare<[string], Joined>(
       `select ${joined('target')}, ${joined('rowid')} from (
@@ -168,7 +152,9 @@ export function openRows(db: Sqlite.Database) {
     changedAfter: (orgId: string, version: number): IterableIterator<ChangedNode> => changed.iterate(orgId, version),
     tombstonesAfter: (orgId: string, version: number): Tombstone[] => tombstones.all(orgId, version),
     describe: (id: string): DescribedNode | undefined => described.get(id),
-    titleOf: (id: string): TitledNode | undefined => titled.get(id),
+    titleOf: (id: string): string | undefined => title.get(id),
+    /** As suggestions are ordered: edges in either direction, of each the first MOST_COUNTED. */
+    edgeCountOf: (id: string): number => edgeCount.get(id, id) ?? 0,
     /** Nodes that have changed since this version of the organisation. */
     changedIds: (orgId: string, version: number): string[] => changedIds.all(orgId, version),
     hasBranch: (id: string, name: string): boolean => branch.get(id, name) !== undefined,
@@ -198,6 +184,12 @@ export function openRows(db: Sqlite.Database) {
     /** The node and all below it, in the organisation or not. */
     descendantsOf: (id: string): string[] => descendants.all(id),
   }
+}
+
+/** The edges from the first parameter and those to the second one. @param most that are counted of each */
+function edgesCounted(most: number): string {
+  return `select (select count(*) from (select 1 from edge where source = ? limit ${most}))
+               + (select count(*) from (select 1 from edge where target = ? limit ${most}))`
 }
 
 function edgesAt(here: End, there: End, most: number): string {

@@ -1,5 +1,5 @@
 /** The terms of a sorted table within some edits of a word. */
-import { type StringTable, sizeOf } from './string-table.ts'
+import { rankAfterShared, type StringTable, sizeOf } from './string-table.ts'
 
 /**
  * Whether the whole term is within the edits, or any beginning of it, for what is being typed: there two neighbours that are
@@ -16,8 +16,9 @@ export interface Similar {
 const NEVER = 0xff
 
 /**
- * Of the terms that `isSought`, ascending by rank. Edits are insertions, deletions and replacements of code points (Levenshtein). A row of the table of
- * distances belongs to a beginning of terms, so that neighbours in the table share the rows of what they have in common.
+ * Of the terms that `isSought`, ascending by rank. Edits are insertions, deletions and replacements of code points
+ * (Levenshtein). A row of the table of distances belongs to a beginning of terms, so that neighbours in the table share the
+ * rows of what they have in common; those whose beginning decides are passed over together, by a search in the table.
  */
 export function similarIn(
   table: StringTable,
@@ -29,15 +30,22 @@ export function similarIn(
   const sought = Uint32Array.from([...word].slice(0, NEVER - 2), (letter) => letter.codePointAt(0) ?? 0)
   const walk = walkOf(sought, most, extent === 'beginning')
   const found: Similar[] = []
-  for (let rank = 0; rank < sizeOf(table); rank++) {
-    if (!isSought(rank)) continue
+  for (let rank = 0; rank < sizeOf(table); ) {
+    if (!isSought(rank)) {
+      rank++
+      continue
+    }
     const edits = extent === 'whole' ? walk.whole(table, rank) : walk.beginning(table, rank)
-    if (edits <= most) found.push({ rank, edits })
+    const decided = walk.decided()
+    const end = decided === undefined ? rank + 1 : rankAfterShared(table, rank, decided)
+    if (edits <= most) for (let like = rank; like < end; like++) if (isSought(like)) found.push({ rank: like, edits })
+    rank = end
   }
   return found
 }
 
-function walkOf(sought: Uint32Array, most: number, countsSwaps: boolean) {
+/** @param isBeginning of the extent, which counts swaps, too */
+function walkOf(sought: Uint32Array, most: number, isBeginning: boolean) {
   const width = sought.length + 1
   /** Row d: distances between the first d code points of the term and each beginning of the word. */
   const rows: Uint8Array[] = [Uint8Array.from({ length: width }, (_, i) => i)]
@@ -46,7 +54,7 @@ function walkOf(sought: Uint32Array, most: number, countsSwaps: boolean) {
   const ends: number[] = [0]
   const leastAtEnd: number[] = [rows[0]?.[width - 1] ?? 0]
   let depth = 0
-  /** No term that begins with the first `closed` code points of the last one is similar. */
+  /** All terms that begin with the last row's beginning are as similar as this one. */
   let isClosed = false
   let last: { readonly start: number; readonly length: number } | undefined
 
@@ -62,7 +70,7 @@ function walkOf(sought: Uint32Array, most: number, countsSwaps: boolean) {
     const above = rows[depth] ?? new Uint8Array(width)
     rows[depth + 1] ??= new Uint8Array(width)
     const row = rows[depth + 1] ?? above
-    const twoAbove = countsSwaps && depth > 0 ? rows[depth - 1] : undefined
+    const twoAbove = isBeginning && depth > 0 ? rows[depth - 1] : undefined
     const before = letters[depth]
     row[0] = Math.min(depth + 1, NEVER)
     let least = row[0]
@@ -78,8 +86,8 @@ function walkOf(sought: Uint32Array, most: number, countsSwaps: boolean) {
     letters[depth] = codePoint
     ends[depth] = end
     leastAtEnd[depth] = Math.min(leastAtEnd[depth - 1] ?? NEVER, row[width - 1] ?? NEVER)
-    // A swap reaches over a row, whose least is smaller by one at most.
-    if (least > most) isClosed = true
+    // No later row has less: a swap reaches over a row, whose least is smaller by one at most.
+    if (least > most || (isBeginning && (leastAtEnd[depth] ?? NEVER) <= least)) isClosed = true
   }
   /** Walks the rest of the term, unless it cannot be similar. */
   const walk = (table: StringTable, rank: number): boolean => {
@@ -101,6 +109,8 @@ function walkOf(sought: Uint32Array, most: number, countsSwaps: boolean) {
       walk(table, rank)
       return leastAtEnd[depth] ?? NEVER
     },
+    /** Of the last term: the length of the beginning, in bytes, that decides; undefined: only the whole does. */
+    decided: (): number | undefined => (isClosed ? ends[depth] : undefined),
   }
 }
 

@@ -64,6 +64,31 @@ export function ranksBeginning(table: StringTable, beginning: string): { from: n
   return { from, to: place(next) }
 }
 
+/** The rank after those that share the first `length` bytes of the string with this rank. Looks at few where few share them. */
+export function rankAfterShared(table: StringTable, rank: number, length: number): number {
+  const size = sizeOf(table)
+  let shares = rank
+  let differs = rank + 1
+  for (let step = 1; differs < size && sharesBytes(table, rank, differs, length); step *= 2) {
+    shares = differs
+    differs = Math.min(size, differs + step)
+  }
+  while (differs - shares > 1) {
+    const middle = (shares + differs) >> 1
+    if (sharesBytes(table, rank, middle, length)) shares = middle
+    else differs = middle
+  }
+  return differs
+}
+
+function sharesBytes({ bytes, starts }: StringTable, rank: number, other: number, length: number): boolean {
+  const start = starts[rank] ?? 0
+  const otherStart = starts[other] ?? 0
+  if ((starts[other + 1] ?? 0) - otherStart < length) return false
+  for (let i = 0; i < length; i++) if (bytes[start + i] !== bytes[otherStart + i]) return false
+  return true
+}
+
 /** Negative where the string with this rank comes before `other[from..to)`. */
 function compareAt({ bytes, starts }: StringTable, rank: number, other: Uint8Array, from: number, to: number): number {
   const start = starts[rank] ?? 0

@@ -19,7 +19,7 @@ ${words('lion', 70)}
 
 ## More stripes
 
-A **zebra** and a [zebra](https://example.org/zebra) and a zebra and a zebra. ${words('gnu', 70)}
+A **zebra** and a [zebra](https://example.org/zebra) and a [[Equus|zebra]] and a [[zebra]]. ${words('gnu', 70)}
 
 ## Others
 
@@ -52,6 +52,7 @@ describe('search: passages of an answer', () => {
     expect(ofMatch.map(({ score }) => score)).to.deep.equal(ofMatch.map(({ score }) => score).sort((a, b) => b - a))
     expect(ofChild).to.deep.equal([{ heading: '', line: 1, text: 'Grass that nobody eats.', score: 0 }])
     expect(ofEmpty).to.deep.equal([])
+    expect(answer.matches[0]?.snippet).to.include('A zebra and a zebra and a zebra and a zebra. gnu gnu')
     for (const node of answer.nodes) expect(node).to.not.have.any.keys('text_content', 'text_truncated')
   })
 

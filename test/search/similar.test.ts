@@ -24,6 +24,9 @@ describe('terms within some edits of a word', () => {
             .map((term, rank) => ({ rank, edits: editsOf(word, term, extent) }))
             .filter(({ edits }) => edits <= most)
           expect(similarIn(table, word, most, extent), word).to.deep.equal(wanted)
+          const isSought = (rank: number) => rank % 3 === round % 3
+          const sought = wanted.filter(({ rank }) => isSought(rank))
+          expect(similarIn(table, word, most, extent, isSought), word).to.deep.equal(sought)
           found += wanted.length
         }
         expect(found).to.be.greaterThan(100)
