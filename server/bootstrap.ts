@@ -16,7 +16,7 @@ import type { Deps } from './deps.ts'
 import { openKeys } from './domain/accounts/keys.ts'
 import { unlimitedSignIns } from './domain/accounts/sign-ins.ts'
 import { checkUntilWritable } from './domain/background/read-only.ts'
-import { indexNoted } from './domain/indexing/index-node.ts'
+import { indexNamed, indexNoted } from './domain/indexing/recovered.ts'
 import { indexFile, runFolder, searchFolder } from './domain/layout.ts'
 import { openSearchThread } from './domain/search/search-thread.ts'
 import { newMetrics } from './metrics/metrics.ts'
@@ -73,6 +73,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       process: alive.id,
       takeOver: (id) => takeOver(run, id),
       recovered: (note) => indexNoted(deps, note),
+      follow: (repo) => indexNamed(deps, repo),
       becameReadOnly: (repo) => void checkUntilWritable(deps, repo),
       observer: storeObserver(metrics),
     }

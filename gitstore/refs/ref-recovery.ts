@@ -2,6 +2,7 @@
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 import { type LockOwner, lockPath, parseToken, type Recover, readLock, removeLock, tokenText } from './ref-lock.ts'
 import {
@@ -22,9 +23,12 @@ export interface UnfinishedTransaction extends LockOwner {
 
 /**
  * Finishes or undoes the transactions of a dead process; the caller holds the right of `store.takeOver`. Transactions with a
- * note come last: `store.recovered` may need the refs that the others lock. With `owner`, the owner of the lock in the way,
- * other transactions with a note stay: `store.recovered` could otherwise wait for the transaction that waits for this recovery.
- * Recovery may be killed anywhere and repeated.
+ * note come last: `store.recovered` may need the refs that the others lock. Then the repositories that the transactions name
+ * are followed, among them those of transactions that had ended when the index had not seen it.
+ *
+ * With `owner`, the owner of the lock in the way, nothing is followed, other transactions with a note are left alone, and the
+ * folders stay for `recoverAll`: `store.recovered` and `store.follow` could otherwise wait for the transaction that waits for
+ * this recovery. Recovery may be killed anywhere and repeated.
  *
  * @throws the first failure, after all transactions were tried
  */
@@ -45,8 +49,21 @@ async function recover(store: Store, process: string, owner?: LockOwner): Promis
   for (const transaction of [...broken.filter(({ note }) => !note), ...due])
     await recoverTransaction(store, transaction).catch((error: unknown) => failures.push(error))
   if (failures.length > 0) throw failures[0]
+  if (owner) return
+  const named = new Map(
+    broken
+      .flatMap(({ locks }) => locks.flatMap((lock) => repositoryOf(store, lock) ?? []))
+      .map((repo) => [repo.dir, repo]),
+  )
+  for (const repo of named.values()) await store.follow(repo)
   // Retries: another process may be making a file in this folder, to see whether its owner lives.
-  if (due.length === noted.length) await rm(home, { recursive: true, force: true, maxRetries: 3 })
+  await rm(home, { recursive: true, force: true, maxRetries: 3 })
+}
+
+/** The repository of a lock in a token; undefined for a path of none. */
+export function repositoryOf({ root }: Store, lock: string): Repo | undefined {
+  const [dir] = /^.*?\.git(?=\/)/.exec(lock) ?? []
+  return dir === undefined ? undefined : { dir: join(root, dir) }
 }
 
 /** Recovers every dead process that has a folder below `run`; calls `onFailure` for each failure. */
@@ -58,16 +75,36 @@ export async function recoverAll(store: Store, onFailure: (error: unknown) => vo
   for (const process of processes) {
     if (process === store.process) continue
     try {
-      const claim = store.takeOver(process)
-      if (claim) await recover(store, process).finally(() => claim.release())
+      await recoverDead(store, process)
     } catch (error) {
       onFailure(error)
     }
   }
 }
 
+async function recoverDead(store: Store, process: string): Promise<void> {
+  const claim = store.takeOver(process)
+  if (claim) await recover(store, process).finally(() => claim.release())
+}
+
+/** For who finds a lock of a dead process in the way; what else that process has left follows soon. */
 export function recoverFor(store: Store): Recover {
-  return (owner) => recover(store, owner.process, owner)
+  return async (owner) => {
+    await recover(store, owner.process, owner)
+    if (following.has(owner.process)) return
+    following.add(owner.process)
+    setTimeout(() => void followSoon(store, owner.process), followDelayMs).unref()
+  }
+}
+
+/** By then, whoever was waiting for the locks has most often ended. */
+const followDelayMs = 50
+const following = new Set<string>()
+
+/** A failure is left to `recoverAll`. */
+async function followSoon(store: Store, process: string): Promise<void> {
+  following.delete(process)
+  await recoverDead(store, process).catch(() => {})
 }
 
 /** None where the folder is missing. @throws GitError storage_*, busy: plans that cannot be read must stay */
@@ -79,7 +116,7 @@ async function foldersIn(path: string): Promise<string[]> {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
 }
 
-/** May be repeated. @throws GitError storage_* and what `store.recovered` throws */
+/** Leaves the folder. May be repeated. @throws GitError storage_* and what `store.recovered` throws */
 export async function recoverTransaction(store: Store, broken: UnfinishedTransaction): Promise<void> {
   const { folder, note, locks } = broken
   const token = tokenText(broken)
@@ -95,8 +132,7 @@ export async function recoverTransaction(store: Store, broken: UnfinishedTransac
   if (first && due.length > 0 && readRef(first.repo, first.ref) === first.to) await finish(store, folder, due)
   if (note) await store.recovered(note)
   removeHeld(held)
-  await rm(folder, { recursive: true, force: true })
-  store.observer?.recovered()
+  if (held.length > 0) store.observer?.recovered()
 }
 
 async function finish(store: Store, folder: string, due: readonly StagedMove[]): Promise<void> {

@@ -6,7 +6,7 @@
  * Moves happen in the order given, the decisive one first: recovery finishes the transaction if that move was made, else undoes
  * it. The plan is durable before the first move, the first move before the second, all others before the last (ref-plan.ts).
  */
-import { mkdirSync, readdirSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allDone, ownTurn, syncPath } from '../durable.ts'
@@ -27,8 +27,9 @@ import {
   writePlan,
   writeValues,
 } from './ref-plan.ts'
-import { recoverFor, recoverTransaction, type UnfinishedTransaction } from './ref-recovery.ts'
+import { recoverFor, recoverTransaction, repositoryOf, type UnfinishedTransaction } from './ref-recovery.ts'
 import { readRef } from './refs.ts'
+import { keepUntilFollowed, removeFolder } from './unfollowed-moves.ts'
 
 export type { Store } from '../store.ts'
 export type { RefName } from './ref-lock.ts'
@@ -61,21 +62,29 @@ export async function transact<T>(
   try {
     for (const { repo } of names) refuseReadOnly(repo)
     const began = performance.now()
-    const { value, unsynced, moved } = await withLocks(
+    let moves: readonly Move[] = []
+    const { value, unsynced } = await withLocks(
       store,
       [...names, ...aboveNew(names)],
       note,
       async (folder, locked) => {
         store.observer?.phase('lock', secondsSince(began))
         const decision = await timed(store, 'decide', () => decide(({ repo, ref }) => readRef(repo, ref)))
-        const moved = decision.moves.length > 0
-        const unsynced = moved ? await commit(store, folder, locked, decision) : undefined
-        return { value: decision.value, unsynced, moved }
+        const unsynced = decision.moves.length > 0 ? await commit(store, folder, locked, decision) : undefined
+        moves = decision.moves
+        return { value: decision.value, unsynced }
       },
+      (folder) =>
+        moves.length > 0
+          ? keepUntilFollowed(
+              folder,
+              moves.map(({ repo }) => repo),
+            )
+          : removeFolder(folder),
     )
     // After the lock is released: a writer that builds on the ref syncs the same folder later.
     if (unsynced) await timed(store, 'sync', () => withFaults(store, [unsynced], () => syncRefFolders([unsynced])))
-    store.observer?.ended(moved ? 'moved' : 'nothing')
+    store.observer?.ended(moves.length > 0 ? 'moved' : 'nothing')
     return value
   } catch (error) {
     store.observer?.ended(failedOutcome(error))
@@ -122,6 +131,11 @@ export async function holding<T>(store: Store, name: RefName, note: string, work
   return withLocks(store, [name], note, work)
 }
 
+/** Runs `work`, which makes, moves or removes repositories: if this process dies in between, recovery passes on the note. */
+export async function announcing<T>(store: Store, note: string, work: () => Promise<T>): Promise<T> {
+  return withLocks(store, [], note, work)
+}
+
 let transactions = 0
 const queues = new Map<string, Promise<unknown>>()
 
@@ -133,6 +147,7 @@ async function withLocks<T>(
   names: readonly WantedLock[],
   note: string,
   work: (folder: string, locked: readonly string[]) => Promise<T>,
+  leave: (folder: string) => void = removeFolder,
 ): Promise<T> {
   const wanted = new Map<string, WantedLock>()
   for (const name of names) if (!wanted.has(lockPath(name))) wanted.set(lockPath(name), name)
@@ -149,7 +164,7 @@ async function withLocks<T>(
       try {
         mkdirSync(folder)
         writeFileSync(token, tokenText({ process: store.process, transaction, note, locks }), { flag: 'wx' })
-        if (note) await syncPath(token)
+        if (note && locks.length > 0) await syncPath(token)
         for (const [path, { repo, ref, forRef = ref }] of sorted) {
           await linkLock(store, recoverFor(store), token, path, repo).catch(withRefName(forRef))
           if (locked.push(path) % locksPerTurn === 0) await ownTurn()
@@ -159,7 +174,7 @@ async function withLocks<T>(
         // A half-made transaction keeps its locks: without them others would build on some of its moves without the rest.
         if (halfMade.delete(folder) || !locked.map(removeLock).every(Boolean))
           await recoverOwn(store, { process: store.process, transaction, note, locks, folder })
-        else removeFolder(folder)
+        else leave(folder)
       }
     }),
   )
@@ -183,9 +198,13 @@ const retryDelaysMs = { shortest: 1_000, longest: 5_000 } as const
  * succeeds. Nothing of it is acknowledged.
  */
 async function recoverOwn(store: Store, broken: UnfinishedTransaction): Promise<void> {
+  const repos = broken.locks.flatMap((lock) => repositoryOf(store, lock) ?? [])
   const attempt = () =>
     recoverTransaction(store, broken).then(
-      () => true,
+      () => {
+        keepUntilFollowed(broken.folder, repos)
+        return true
+      },
       () => false,
     )
   const goOn = async () => {
@@ -195,22 +214,6 @@ async function recoverOwn(store: Store, broken: UnfinishedTransaction): Promise<
     }
   }
   if (!(await attempt())) void goOn()
-}
-
-const unremoved = new Set<string>()
-
-/** Removes the folder of a transaction, which has no meaning without locks. Retries folders that remain after the next one. */
-function removeFolder(folder: string): void {
-  unremoved.add(folder)
-  for (const each of unremoved) {
-    try {
-      for (const name of readdirSync(each)) unlinkSync(join(each, name))
-      rmdirSync(each)
-    } catch (error) {
-      if (codeOf(error) !== 'ENOENT') return
-    }
-    unremoved.delete(each)
-  }
 }
 
 /**

@@ -37,6 +37,13 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, ['alter table node add column tree text'])
     },
   },
+  '008_cursors': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, [
+        'create table cursor (chore text not null primary key, org_id text not null, node_id text not null)',
+      ])
+    },
+  },
 }
 
 async function run(db: Kysely<unknown>, statements: readonly string[]): Promise<void> {

@@ -150,7 +150,17 @@ export interface PullTable {
   ended_at: string | null
 }
 
+/** Where a background job is in its walk through all repositories. */
+interface CursorTable {
+  chore: string
+  /** Of the repository that was visited last; empty at the beginning. */
+  org_id: string
+  /** Empty: the organisation's own. */
+  node_id: string
+}
+
 export interface IndexSchema {
+  cursor: CursorTable
   org: OrgTable
   member: MemberTable
   node: NodeTable

@@ -17,6 +17,7 @@ import { benchPushes } from './pushes.ts'
 import { createReport, machineLine } from './report.ts'
 import { benchRequests } from './requests.ts'
 import { benchSearch } from './search-scale.ts'
+import { benchStored } from './stored.ts'
 
 /** Those over the two histories, then those that begin with an empty folder. */
 const overTwo = {
@@ -36,6 +37,7 @@ const others = {
   growth: benchGrowth,
   metrics: benchMetrics,
   credentials: benchCredentials,
+  repositories: benchStored,
 }
 
 const names = [...Object.keys(overTwo), ...Object.keys(others)]

@@ -201,7 +201,12 @@ async function rate(workers: number, each: number, work: (worker: number, n: num
 }
 
 async function openStore(root: string): Promise<Store> {
-  const nobody = { takeOver: () => undefined, recovered: async () => {}, becameReadOnly: () => {} }
+  const nobody = {
+    takeOver: () => undefined,
+    recovered: async () => {},
+    follow: async () => {},
+    becameReadOnly: () => {},
+  }
   const store = { root, run: join(root, 'run'), process: 'bench', ...nobody }
   await mkdir(join(store.run, store.process), { recursive: true })
   return store

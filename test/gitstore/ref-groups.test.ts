@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import { GitError } from '../../gitstore/errors.ts'
 import { tokenText } from '../../gitstore/refs/ref-lock.ts'
 import { type Move, recoverAll, type Store, transact } from '../../gitstore/refs/ref-transaction.ts'
+import { listUnfollowed, markFollowed } from '../../gitstore/refs/unfollowed-moves.ts'
 import type { Repo } from '../../gitstore/repo.ts'
 import { traced } from '../bench/traced.ts'
 import { failing } from '../support/failing.ts'
@@ -60,6 +61,8 @@ describe('gitstore: a transaction of many refs', () => {
   it('moves all of them and leaves nothing behind', async () => {
     await move()
     expect(refs()).to.deep.equal(done())
+    expect(readdirSync(join(store.run, store.process))).to.have.length(1)
+    markFollowed(repo, listUnfollowed(repo))
     expect(readdirSync(join(store.run, store.process))).to.deep.equal([])
   })
 
@@ -179,6 +182,7 @@ function storeOf(root: string, process: string): Store {
     process,
     takeOver: () => ({ release: () => {} }),
     recovered: async () => undefined,
+    follow: async () => undefined,
     becameReadOnly: () => undefined,
   }
 }

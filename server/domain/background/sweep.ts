@@ -1,5 +1,4 @@
 /** Background jobs: recovery, clean-up, repair, reindexing. */
-import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { isDamage } from '../../../gitstore/errors.ts'
@@ -12,11 +11,19 @@ import type { Deps } from '../../deps.ts'
 import { takeOutDeleted } from '../accounts/deletion.ts'
 import { finishMemberships, forgetInvitations } from '../accounts/memberships.ts'
 import { updateMembersBehind } from '../accounts/profile.ts'
-import { type IndexOne, indexAll, indexOne, type UnreadableRepository } from '../indexing/reindex.ts'
-import { listStoredRepositories } from '../indexing/stored-repositories.ts'
+import {
+  type IndexOne,
+  indexAll,
+  indexMoved,
+  indexMovedOrg,
+  indexOne,
+  type UnreadableRepository,
+} from '../indexing/reindex.ts'
 import { isId, orgFolder, searchFolder } from '../layout.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
 import { repairRepository } from './repair.ts'
+import type { Report } from './unreadable.ts'
+import { newWalk, type Walk } from './walk.ts'
 
 /** A recurring job; jobs run one after the other. */
 interface Job {
@@ -26,13 +33,15 @@ interface Job {
   readonly failed: string
   /** Minimum milliseconds between its end and its next start. */
   readonly everyMs: number
-  work(deps: Deps): Promise<void>
+  /** The next piece of it; false where more remains. */
+  work(deps: Deps): Promise<unknown>
 }
 
 const minuteMs = 60_000
 
-/** In this order; all run at the start. */
+/** In this order; all begin at the start, those that walk through all repositories where they were. */
 function jobsOf(report: Report): readonly Job[] {
+  const [unfinished, repair, index] = [newWalk('unfinished'), newWalk('repair'), newWalk('index')]
   return [
     {
       chore: 'recovery',
@@ -43,19 +52,19 @@ function jobsOf(report: Report): readonly Job[] {
     {
       chore: 'unfinished',
       everyMs: minuteMs,
-      work: removeUnfinished,
+      work: (deps) => removeUnfinished(deps, unfinished),
       failed: 'unfinished folders could not be removed',
     },
     {
       chore: 'repair',
       everyMs: 60 * minuteMs,
-      work: repairAll,
+      work: (deps) => repairNext(deps, repair),
       failed: 'the repositories could not be checked for damage by crashes',
     },
     {
       chore: 'index',
       everyMs: minuteMs,
-      work: async (deps) => report((await indexAll(deps, undefined, repairAndIndex)).failed),
+      work: (deps) => indexNext(deps, index, report),
       failed: 'the repositories could not be indexed',
     },
     {
@@ -98,45 +107,36 @@ function jobsOf(report: Report): readonly Job[] {
   ]
 }
 
-/** A job takes at most 1/20 of the time: with 100,000 repositories, a pass runs every quarter of an hour. */
+/** A piece of a job is followed by 20 times as long without it: 100,000 repositories take a quarter of an hour. */
 const restFactor = 20
 
-/** Runs each job when it is due, until `deps.draining`. */
+/** Runs a piece of each job when it is due, until `deps.draining`. */
 export async function sweep(deps: Deps, report: Report): Promise<void> {
-  const dueAt = new Map<Job, number>()
   const jobs = jobsOf(report)
+  const dueAt = new Map<Job, number>()
+  const workedMs = new Map<Job, number>()
   while (!deps.draining.aborted) {
     for (const job of jobs) {
       const began = performance.now()
       if (deps.draining.aborted || began < (dueAt.get(job) ?? 0)) continue
-      await job.work(deps).then(
-        () => deps.metrics.sweepSuccess.set({ chore: job.chore }, deps.now().getTime() / 1000),
-        (error: unknown) => deps.log.error({ err: error }, `${job.failed}; it will be retried`),
+      const outcome = await job.work(deps).then(
+        (isOver) => (isOver === false ? 'more' : 'over'),
+        (error: unknown) => {
+          deps.log.error({ err: error }, `${job.failed}; it will be retried`)
+          return 'failed'
+        },
       )
-      const ended = performance.now()
-      deps.metrics.sweepSeconds.set({ chore: job.chore }, (ended - began) / 1000)
-      dueAt.set(job, ended + Math.max(job.everyMs, restFactor * (ended - began)))
+      const now = performance.now()
+      const worked = (workedMs.get(job) ?? 0) + now - began
+      workedMs.set(job, outcome === 'over' ? 0 : worked)
+      if (outcome === 'over') {
+        deps.metrics.sweepSuccess.set({ chore: job.chore }, deps.now().getTime() / 1000)
+        deps.metrics.sweepSeconds.set({ chore: job.chore }, worked / 1000)
+      }
+      dueAt.set(job, now + Math.max(outcome === 'more' ? 0 : job.everyMs, restFactor * (now - began)))
     }
     const next = Math.min(...dueAt.values()) - performance.now()
     await sleep(Math.max(next, 1), undefined, { signal: deps.draining, ref: false }).catch(() => {})
-  }
-}
-
-/** Receives all repositories that are unreadable now. */
-export type Report = (unreadable: readonly UnreadableRepository[]) => void
-
-/** Logs once when a repository becomes unreadable, and once when it is readable again. */
-export function reporter({ log, metrics }: Pick<Deps, 'log' | 'metrics'>): Report {
-  let known = new Map<string, string>()
-  return (unreadable) => {
-    metrics.unreadable.set(unreadable.filter(({ error }) => isDamage(error)).length)
-    metrics.behindNodes.set(unreadable.filter(({ path }) => path.includes('/')).length)
-    for (const { path, reason, error } of unreadable)
-      if (known.get(path) !== reason)
-        log.error({ err: error, path }, 'a repository cannot be read; it answers 503 until it is repaired')
-    const now = new Map(unreadable.map(({ path, reason }) => [path, reason]))
-    for (const path of known.keys()) if (!now.has(path)) log.warn({ path }, 'a repository can be read again')
-    known = now
   }
 }
 
@@ -145,7 +145,7 @@ export async function fillIndex(deps: Deps, report: Report): Promise<boolean> {
   const began = performance.now()
   const { orgs, nodes, failed } = await indexAll(deps)
   if (deps.draining.aborted) return false
-  report(failed)
+  report(failed, true)
   const ms = Math.round(performance.now() - began)
   if (orgs > 0) deps.log.warn({ orgs, nodes, ms }, 'the index was rebuilt from the repositories')
   return true
@@ -158,28 +158,46 @@ async function recoverDead(deps: Deps): Promise<void> {
 }
 
 /** Removes folders of unfinished creations, merges and deletions. */
-async function removeUnfinished(deps: Deps): Promise<void> {
-  const { root } = deps.store
+async function removeUnfinished(deps: Deps, walk: Walk): Promise<boolean> {
   const now = await fileSystemTime(deps.store)
-  const orgs = (await readdir(root)).filter(isId).map((org) => orgFolder(deps.store, org))
-  for (const folder of [root, ...orgs]) {
-    for (const name of await namesIn(folder)) {
-      const path = join(folder, name)
-      if (isUnfinished(name) && (await removeIfStale(path, now)))
-        deps.log.warn({ path }, 'removed an unfinished folder')
-    }
+  const isOver = await walk.step(deps, async ({ orgId, isFirst }) => {
+    if (isFirst) await removeUnfinishedIn(deps, orgFolder(deps.store, orgId), now)
+    return false
+  })
+  if (isOver) await removeUnfinishedIn(deps, deps.store.root, now)
+  return isOver
+}
+
+async function removeUnfinishedIn({ log }: Deps, folder: string, now: number): Promise<void> {
+  for (const name of (await namesIn(folder)).filter(isUnfinished)) {
+    const path = join(folder, name)
+    if (await removeIfStale(path, now)) log.warn({ path }, 'removed an unfinished folder')
   }
 }
 
-async function repairAll(deps: Deps): Promise<void> {
+async function repairNext(deps: Deps, walk: Walk): Promise<boolean> {
   const now = await fileSystemTime(deps.store)
-  for (const { orgId, nodeId, path } of await listStoredRepositories(deps.store.root)) {
-    if (deps.draining.aborted) return
-    await repairRepository(deps, now, orgId, nodeId).catch((error: unknown) =>
-      deps.log.error({ err: error, path }, 'a repository could not be checked for damage by crashes'),
-    )
-    await nextTurn()
-  }
+  return walk.step(deps, async ({ orgId, isFirst, nodeIds }) => {
+    for (const nodeId of isFirst ? [...nodeIds, undefined] : nodeIds) {
+      if (deps.draining.aborted) return true
+      await repairRepository(deps, now, orgId, nodeId).catch((error: unknown) =>
+        deps.log.error({ err: error, orgId, nodeId }, 'a repository could not be checked for damage by crashes'),
+      )
+      await nextTurn()
+    }
+    return true
+  })
+}
+
+async function indexNext(deps: Deps, walk: Walk, report: Report): Promise<boolean> {
+  const failed: UnreadableRepository[] = []
+  const isOver = await walk.step(deps, async ({ orgId, isFirst, nodeIds }) => {
+    if (isFirst && !(await indexMovedOrg(deps, orgId, failed, repairAndIndex))) return false
+    await indexMoved(deps, orgId, nodeIds, failed, repairAndIndex)
+    return true
+  })
+  report(failed, isOver)
+  return isOver
 }
 
 /** Repairs a damaged repository and indexes it again. */

@@ -3,8 +3,9 @@
  * change of a node's rows is a compare-and-swap of `node.version`.
  */
 
-import { GitError, isDamage } from '../../../gitstore/errors.ts'
+import { GitError } from '../../../gitstore/errors.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
+import { listUnfollowed, markFollowed } from '../../../gitstore/refs/unfollowed-moves.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repos.ts'
 import { deleteNodeRows, findNodeState, replaceNodeRows, StaleWrite } from '../../../index/derived/nodes.ts'
@@ -33,7 +34,10 @@ export async function indexNode(deps: Deps, orgId: string, nodeId: string): Prom
   const repo = nodeRepo(deps.store, orgId, nodeId)
   await countFailure(deps, 'node', async () => {
     for (let round = 0; round < rounds; round++) {
-      if (await indexOnce(deps, orgId, nodeId, repo)) return
+      const unfollowed = listUnfollowed(repo)
+      if (!(await indexOnce(deps, orgId, nodeId, repo))) continue
+      markFollowed(repo, unfollowed)
+      return
     }
     throw new GitError('busy', 'The node changes faster than it can be indexed; nothing is lost')
   })
@@ -135,7 +139,10 @@ async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
 /** Brings the rows of an organisation and its members up to org.git. */
 export async function indexOrg(deps: Deps, orgId: string): Promise<void> {
   if (!isId(orgId)) return
+  const repo = orgRepo(deps.store, orgId)
+  const unfollowed = listUnfollowed(repo)
   await countFailure(deps, 'org', () => followOrg(deps, orgId))
+  markFollowed(repo, unfollowed)
 }
 
 async function followOrg(deps: Deps, orgId: string): Promise<void> {
@@ -155,22 +162,5 @@ async function followOrg(deps: Deps, orgId: string): Promise<void> {
       deps.log.error({ orgId, damaged }, 'files of members cannot be read; these people are not members')
     await deps.index.write((trx) => replaceOrgRows(trx, before, { ...org, head }, members))
     stop()
-  }
-}
-
-/** The note of a transaction that holds the graph lock: the nodes to index if its process dies. */
-export function noteOf(orgId: string, nodeIds: readonly string[]): string {
-  return `${orgId}/${nodeIds.join(',')}`
-}
-
-/** Indexes the nodes in the note of an interrupted transaction. A damaged node is only logged. */
-export async function indexNoted(deps: Deps, note: string): Promise<void> {
-  const [orgId = '', nodeIds = ''] = note.split('/')
-  for (const nodeId of nodeIds.split(',')) {
-    if (!isId(orgId) || !isId(nodeId)) continue
-    await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
-      if (!isDamage(error)) throw error
-      deps.log.error({ err: error, orgId, nodeId }, 'a node changed by a dead process cannot be read')
-    })
   }
 }

@@ -1,18 +1,15 @@
 /** Rebuilds the index from the repositories. */
 
-import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { listRepos } from '../../../gitstore/repos.ts'
 import { deleteAllLogs } from '../../../index/derived/chain-removal.ts'
-import { listNodeIds } from '../../../index/derived/node-queries.ts'
-import { deleteAllOrgs, findOrgHead, listOrgIds } from '../../../index/derived/org-queries.ts'
+import { deleteAllOrgs, findOrgHead } from '../../../index/derived/org-queries.ts'
 import { declareFilled } from '../../../index/sqlite/rebuildable-database.ts'
 import type { Deps } from '../../deps.ts'
 import type { PathProblem } from '../format/path-problem.ts'
-import { isId, orgFolder } from '../layout.ts'
 import { indexNode, indexOrg } from './index-node.ts'
 import { listMoved } from './moved-nodes.ts'
+import { listNodes, listOrgs } from './stored-repositories.ts'
 
 export interface Reindexed {
   readonly orgs: number
@@ -54,39 +51,21 @@ export async function reindex(deps: Deps, onProgress?: (done: number, total: num
 export async function indexAll(
   deps: Deps,
   onProgress: (done: number, total: number) => void = () => {},
-  one: IndexOne = indexOne,
 ): Promise<Reindexed> {
   const failed: UnreadableRepository[] = []
-  const attempt = async (path: string, work: () => Promise<void>): Promise<boolean> => {
-    try {
-      await work()
-      return true
-    } catch (error) {
-      failed.push({ path, reason: error instanceof Error ? error.message : String(error), error })
-      return false
-    }
-  }
-  const orgs = [...new Set([...(await orgFolders(deps)), ...(await listOrgIds(deps.index.read))])].sort()
-  const nodesOf = new Map<string, string[]>()
+  const orgs = await listOrgs(deps)
+  const nodesOf = new Map<string, readonly string[]>()
   for (const org of orgs) {
     if (deps.draining.aborted) break
-    if (!(await attempt(org, () => one(deps, org))) || !(await hasOrgRow(deps, org))) continue
-    const known = await listNodeIds(deps.index.read, org)
-    const names = (await listRepos(orgFolder(deps.store, org))).filter(isId)
-    nodesOf.set(org, [...new Set([...names, ...known])])
+    if (await indexMovedOrg(deps, org, failed)) nodesOf.set(org, await listNodes(deps, org))
   }
   const total = [...nodesOf.values()].reduce((sum, nodes) => sum + nodes.length, 0)
   let done = 0
   for (const [org, nodes] of nodesOf) {
     for (let at = 0; at < nodes.length && !deps.draining.aborted; at += batch) {
       const some = nodes.slice(at, at + batch)
-      const moved = await listMoved(deps, org, some)
-      done += some.length - moved.length
-      for (const node of moved) {
-        if (deps.draining.aborted) break
-        await attempt(join(org, `${node}.git`), () => one(deps, org, node))
-        onProgress(++done, total)
-      }
+      await indexMoved(deps, org, some, failed)
+      done += some.length
       onProgress(done, total)
       await nextTurn()
     }
@@ -94,11 +73,41 @@ export async function indexAll(
   return { orgs: orgs.length, nodes: total, failed }
 }
 
+/** Indexes the organisation's own repository; whether its nodes can be indexed. What fails joins `failed`. */
+export async function indexMovedOrg(
+  deps: Deps,
+  orgId: string,
+  failed: UnreadableRepository[],
+  one: IndexOne = indexOne,
+): Promise<boolean> {
+  return (await attempt(orgId, failed, () => one(deps, orgId))) && (await hasOrgRow(deps, orgId))
+}
+
+/** Indexes those of the nodes that have moved. What fails joins `failed`. */
+export async function indexMoved(
+  deps: Deps,
+  orgId: string,
+  nodes: readonly string[],
+  failed: UnreadableRepository[],
+  one: IndexOne = indexOne,
+): Promise<void> {
+  for (const node of await listMoved(deps, orgId, nodes)) {
+    if (deps.draining.aborted) break
+    await attempt(join(orgId, `${node}.git`), failed, () => one(deps, orgId, node))
+  }
+}
+
+async function attempt(path: string, failed: UnreadableRepository[], work: () => Promise<void>): Promise<boolean> {
+  try {
+    await work()
+    return true
+  } catch (error) {
+    failed.push({ path, reason: error instanceof Error ? error.message : String(error), error })
+    return false
+  }
+}
+
 /** Without its organisation's row, a node cannot be indexed. */
 async function hasOrgRow(deps: Deps, orgId: string): Promise<boolean> {
   return (await findOrgHead(deps.index.read, orgId)) !== undefined
-}
-
-async function orgFolders(deps: Deps): Promise<string[]> {
-  return (await readdir(deps.store.root)).filter(isId)
 }

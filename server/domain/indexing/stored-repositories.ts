@@ -2,7 +2,10 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { listRepos } from '../../../gitstore/repos.ts'
-import { isId, ledgerRef, main, orgRepository } from '../layout.ts'
+import { listNodeIds } from '../../../index/derived/node-queries.ts'
+import { listOrgIds } from '../../../index/derived/org-queries.ts'
+import type { Deps } from '../../deps.ts'
+import { isId, ledgerRef, main, orgFolder, orgRepository } from '../layout.ts'
 
 export interface StoredRepository {
   /** Below the data folder: `<org id>/<node id>.git`, `<org id>/org.git`. */
@@ -21,6 +24,18 @@ export async function listStoredRepositories(root: string): Promise<StoredReposi
     found.push({ path: join(orgId, orgRepository), orgId, nodeId: undefined })
   }
   return found
+}
+
+/** Organisations that have a folder or a row, in order. */
+export async function listOrgs({ store, index }: Pick<Deps, 'store' | 'index'>): Promise<string[]> {
+  const folders = (await readdir(store.root)).filter(isId)
+  return [...new Set([...folders, ...(await listOrgIds(index.read))])].sort()
+}
+
+/** Nodes that have a repository or a row, in order. */
+export async function listNodes({ store, index }: Pick<Deps, 'store' | 'index'>, orgId: string): Promise<string[]> {
+  const names = (await listRepos(orgFolder(store, orgId))).filter(isId)
+  return [...new Set([...names, ...(await listNodeIds(index.read, orgId))])].sort()
 }
 
 /** The ref that holds the repository's identity. */

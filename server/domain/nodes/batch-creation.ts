@@ -16,6 +16,7 @@ import { signature } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { indexNewNodes } from '../indexing/new-nodes.ts'
 import { newNodeRows } from '../indexing/node-rows.ts'
+import { announced } from '../indexing/recovered.ts'
 import { ledgerRef, main, nodeRepo, orgFolder } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
 import type { BatchNode } from './batch-node.ts'
@@ -64,7 +65,7 @@ export async function createAll(
     }
     const held = nodes.filter(({ hasParents }) => hasParents).map(({ node }) => node.id)
     if (held.length > 0) await holdingGraph(deps, orgId, held, publish)
-    else await publish()
+    else await announced(deps, orgId, [...heads.keys()], publish)
     return heads
   } finally {
     await staged.close()

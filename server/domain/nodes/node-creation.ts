@@ -17,6 +17,7 @@ import { type NodeFields, nodeJson, requireTitle, textBytes } from '../format/no
 import { edgeFile, liesIn, nodeFile, textFile } from '../format/paths.ts'
 import { asJson, signature } from '../format/signatures.ts'
 import { readBack, tryIndexNode } from '../indexing/index-node.ts'
+import { announced } from '../indexing/recovered.ts'
 import { isId, ledgerRef, main, nodeRepo } from '../layout.ts'
 import { startLedger } from '../ledger/ledger.ts'
 import { known, refuseTaken } from './batch-creation.ts'
@@ -112,8 +113,11 @@ async function createNodeFrom(
   }
   const hasParents = [...(seed.files?.keys() ?? [])].some((path) => liesIn('parents', path))
   if (hasParents) await withGraphLock(deps, orgId, id, make)
-  else await make()
-  await tryIndexNode(deps, orgId, id)
+  else
+    await announced(deps, orgId, [id], async () => {
+      await make()
+      await tryIndexNode(deps, orgId, id)
+    })
   return id
 }
 

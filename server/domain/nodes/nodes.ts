@@ -23,6 +23,7 @@ import { readContent } from '../format/node-format.ts'
 import { nodeFile, textFile } from '../format/paths.ts'
 import { slugOf } from '../format/slug.ts'
 import { indexNode, readBack } from '../indexing/index-node.ts'
+import { announced } from '../indexing/recovered.ts'
 import { ledgerRef, trashedNodeRepo } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 
@@ -104,15 +105,17 @@ export async function deleteNode(deps: Deps, actor: Person, at: NodeAt): Promise
   const { repo } = await nodeFor(deps, actor, at, 'maintainer')
   const trashed = trashedNodeRepo(deps.store, orgId, nodeId, deps.now())
   await makeFolder(dirname(trashed.dir))
-  await transact(deps.store, [{ repo, ref: ledgerRef }], async () => {
-    await requireStill(deps, actor, orgId, 'maintainer')
-    await moveRepo(repo.dir, trashed.dir)
-    await unlink(join(trashed.dir, `${ledgerRef}.lock`))
-    return { moves: [], value: undefined }
-  })
-  await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
-    deps.log.error({ err: error, orgId, nodeId }, 'a deleted node is still indexed')
-    throw new Refusal('outcome_unknown', 'The node is deleted, but not everywhere yet; read again')
+  await announced(deps, orgId, [nodeId], async () => {
+    await transact(deps.store, [{ repo, ref: ledgerRef }], async () => {
+      await requireStill(deps, actor, orgId, 'maintainer')
+      await moveRepo(repo.dir, trashed.dir)
+      await unlink(join(trashed.dir, `${ledgerRef}.lock`))
+      return { moves: [], value: undefined }
+    })
+    await indexNode(deps, orgId, nodeId).catch((error: unknown) => {
+      deps.log.error({ err: error, orgId, nodeId }, 'a deleted node is still indexed')
+      throw new Refusal('outcome_unknown', 'The node is deleted, but not everywhere yet; read again')
+    })
   })
 }
 

@@ -188,6 +188,7 @@ function readOnlyStore(root: string): Store {
     process: 'doctor',
     takeOver: () => undefined,
     recovered: async () => {},
+    follow: async () => {},
     becameReadOnly: () => undefined,
   }
 }

@@ -10,6 +10,7 @@ import { deleteTombstones } from '../../../index/derived/nodes.ts'
 import type { Deps } from '../../deps.ts'
 import type { NodeAt } from '../at.ts'
 import { indexNode } from '../indexing/index-node.ts'
+import { announced } from '../indexing/recovered.ts'
 import { isId, ledgerRef, nodeRepo, orgRepo, trashFolder } from '../layout.ts'
 
 /** The reason why a node is not restored. `mistake`: the node exists, or has no copy or no organisation. `conflict`: another node has its id. */
@@ -29,8 +30,10 @@ export async function restoreNode(deps: Deps, { orgId, nodeId }: NodeAt): Promis
   if (holder !== undefined) return heldBy(holder)
   // Left by a deletion that was killed after its commit point.
   await rm(join(newest.path, `${ledgerRef}.lock`), { force: true })
-  await moveRepo(newest.path, repo.dir)
-  await indexNode(deps, orgId, nodeId)
+  await announced(deps, orgId, [nodeId], async () => {
+    await moveRepo(newest.path, repo.dir)
+    await indexNode(deps, orgId, nodeId)
+  })
   if (await findNode(deps.index.read, orgId, nodeId)) return undefined
   // Another organisation created a node of that id meanwhile.
   await moveRepo(repo.dir, newest.path)

@@ -18,6 +18,7 @@ import type { Actor, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { commitOrg, type OrgRecord } from '../format/org-format.ts'
 import { indexOrg } from '../indexing/index-node.ts'
+import { announced } from '../indexing/recovered.ts'
 import { main, orgFolder, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { changeOrg, orgIsGone, requireOwner } from './org-changes.ts'
@@ -71,11 +72,13 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: 
     join(making, orgRepository),
     async (draft) => new Map([[main, await commitOrg(draft, null, record, actor, now, 'create')]]),
   )
-  await moveRepo(making, orgFolder(deps.store, id)).catch(async (error: unknown) => {
-    await rm(making, { recursive: true, force: true })
-    throw error
+  await announced(deps, id, [], async () => {
+    await moveRepo(making, orgFolder(deps.store, id)).catch(async (error: unknown) => {
+      await rm(making, { recursive: true, force: true })
+      throw error
+    })
+    await indexOrg(deps, id)
   })
-  await indexOrg(deps, id)
   return readOrg(deps, actor, { orgId: id })
 }
 
@@ -135,8 +138,10 @@ export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<v
 /** Renames the organisation's folder into the trash; running commits find it gone. @throws Refusal org_not_found */
 export async function moveOrgToTrash(deps: Deps, { orgId }: OrgAt): Promise<void> {
   await makeFolder(trashFolder(deps.store))
-  await moveRepo(orgFolder(deps.store, orgId), trashedOrgFolder(deps.store, orgId, deps.now())).catch(orgIsGone)
-  await indexOrg(deps, orgId)
+  await announced(deps, orgId, [], async () => {
+    await moveRepo(orgFolder(deps.store, orgId), trashedOrgFolder(deps.store, orgId, deps.now())).catch(orgIsGone)
+    await indexOrg(deps, orgId)
+  })
 }
 
 /** The same where none is given. */

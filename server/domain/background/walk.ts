@@ -1,0 +1,78 @@
+/**
+ * A walk through all repositories in pieces, in the order of their paths. Where it is stands in the index, so that a service
+ * that is often started anew comes to the last ones too; an index that is made again begins at the first.
+ */
+import { beginning, findPlace, type Place, savePlace } from '../../../index/derived/cursors.ts'
+import type { Deps } from '../../deps.ts'
+import { listNodes, listOrgs } from '../indexing/stored-repositories.ts'
+
+/** Repositories of one step, from as many organisations as it takes. */
+export const repositoriesAtOnce = 100
+
+/** Some nodes of one organisation: those that have a repository or a row. */
+export interface Stretch {
+  readonly orgId: string
+  /** The walk comes to the organisation here, so its own repository is part of the stretch. */
+  readonly isFirst: boolean
+  readonly nodeIds: readonly string[]
+}
+
+export interface Walk {
+  /**
+   * Visits the next repositories. An organisation that is not `entered` (false) is passed over with its nodes.
+   *
+   * @returns whether the walk has come to its end, and begins anew with the next step
+   */
+  step(deps: Deps, visit: (stretch: Stretch) => Promise<boolean>): Promise<boolean>
+}
+
+/** The walk of a background job of that name. */
+export function newWalk(chore: string): Walk {
+  let place: Place | undefined
+  /** Organisations that are still to be visited, the last first; undefined: to be listed. */
+  let orgs: string[] | undefined
+  /** Nodes of the organisation that was entered, the last first. */
+  let nodes: string[] = []
+
+  async function step(deps: Deps, visit: (stretch: Stretch) => Promise<boolean>): Promise<boolean> {
+    try {
+      return await stepOn(deps, visit)
+    } catch (error) {
+      // The next step begins where this one began.
+      orgs = undefined
+      throw error
+    }
+  }
+
+  async function stepOn(deps: Deps, visit: (stretch: Stretch) => Promise<boolean>): Promise<boolean> {
+    const started = place ?? (await findPlace(deps.index.read, chore))
+    let at = started
+    if (orgs === undefined) {
+      orgs = (await listOrgs(deps)).filter((org) => org >= at.orgId).reverse()
+      nodes = []
+      if (orgs.at(-1) === at.orgId) {
+        orgs.pop()
+        nodes = (await listNodes(deps, at.orgId)).filter((node) => node > at.nodeId).reverse()
+      }
+    }
+    for (let left = repositoriesAtOnce; left > 0 && !deps.draining.aborted; ) {
+      const isFirst = nodes.length === 0
+      const orgId: string | undefined = isFirst ? orgs.pop() : at.orgId
+      if (orgId === undefined) {
+        orgs = undefined
+        at = beginning
+        break
+      }
+      if (isFirst) nodes = (await listNodes(deps, orgId)).reverse()
+      const nodeIds = nodes.splice(-Math.max(left - Number(isFirst), 1)).reverse()
+      if (!(await visit({ orgId, isFirst, nodeIds }))) nodes = []
+      at = { orgId, nodeId: nodeIds.at(-1) ?? '' }
+      left -= nodeIds.length + Number(isFirst)
+    }
+    if (at.orgId !== started.orgId || at.nodeId !== started.nodeId)
+      await deps.index.write((trx) => savePlace(trx, chore, at))
+    place = at
+    return orgs === undefined
+  }
+  return { step }
+}

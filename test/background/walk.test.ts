@@ -1,0 +1,120 @@
+/** The walk of a background job through all repositories, beside a list of them, over restarts and changes. */
+
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { v7 as newId } from 'uuid'
+import { newWalk, repositoriesAtOnce, type Walk } from '../../server/domain/background/walk.ts'
+import { randomFrom } from '../bench/repositories.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+
+/** An organisation may take one repository more than a step has left. */
+const atMost = repositoriesAtOnce + 1
+
+describe('the walk through all repositories', () => {
+  let grove: Grove
+  let stored: Set<string>
+  const random = randomFrom(29)
+
+  before(async () => {
+    grove = await startGrove({ sweeps: false })
+    stored = new Set()
+    for (const size of [0, 3, 250, 1, 99, 100, 101, 0, 40]) {
+      const org = newId()
+      await add(org)
+      for (let n = 0; n < size; n++) await add(`${org}/${newId()}.git`)
+    }
+  })
+  after(() => grove.close())
+
+  async function add(path: string): Promise<void> {
+    await mkdir(join(grove.dataDir, path, path.endsWith('.git') ? 'objects' : ''), { recursive: true })
+    stored.add(path)
+  }
+
+  async function remove(path: string): Promise<void> {
+    await rm(join(grove.dataDir, path), { recursive: true })
+    stored.delete(path)
+  }
+
+  /** What one step visits, and whether it was the last. */
+  async function stepOf(walk: Walk, enters = true): Promise<{ seen: string[]; isOver: boolean }> {
+    const seen: string[] = []
+    const isOver = await walk.step(grove.deps, async ({ orgId, isFirst, nodeIds }) => {
+      seen.push(...(isFirst ? [orgId] : []), ...nodeIds.map((id) => `${orgId}/${id}.git`))
+      return enters
+    })
+    expect(seen.length).to.be.at.most(atMost)
+    return { seen, isOver }
+  }
+
+  /** Steps until one is the last, each with a walk that `next` gives. */
+  async function pass(next: () => Walk, between: () => Promise<void> = async () => {}): Promise<string[]> {
+    const all: string[] = []
+    for (;;) {
+      const { seen, isOver } = await stepOf(next())
+      all.push(...seen)
+      if (isOver) return all
+      await between()
+    }
+  }
+
+  it('comes to each once, in order, a bounded number at a time, and begins anew', async () => {
+    const walk = newWalk('once')
+    for (let round = 0; round < 2; round++) expect(await pass(() => walk)).to.deep.equal([...stored].sort())
+  })
+
+  it('goes on where it was, whenever the service is started anew', async () => {
+    for (let round = 0; round < 5; round++) {
+      let walk = newWalk('restarted')
+      const next = () => {
+        if (random() < 0.5) walk = newWalk('restarted')
+        return walk
+      }
+      expect(await pass(next)).to.deep.equal([...stored].sort())
+    }
+  })
+
+  it('comes to all that are there throughout, whatever is made and deleted meanwhile', async () => {
+    for (let round = 0; round < 10; round++) {
+      const throughout = new Set(stored)
+      let walk = newWalk('changed')
+      const seen = await pass(
+        () => {
+          if (random() < 0.3) walk = newWalk('changed')
+          return walk
+        },
+        async () => {
+          const nodes = [...stored].filter((path) => path.includes('/'))
+          const gone = nodes[Math.floor(random() * nodes.length)] ?? ''
+          await remove(gone)
+          throughout.delete(gone)
+          await add(`${gone.split('/')[0]}/${newId()}.git`)
+        },
+      )
+      expect([...throughout].filter((path) => !seen.includes(path))).to.deep.equal([])
+      expect(new Set(seen).size).to.equal(seen.length)
+    }
+  })
+
+  it('passes over the nodes of what is not entered', async () => {
+    const walk = newWalk('not entered')
+    const seen: string[] = []
+    for (let isOver = false; !isOver; ) {
+      const step = await stepOf(walk, false)
+      seen.push(...step.seen.filter((path) => !path.includes('/')))
+      isOver = step.isOver
+    }
+    expect(seen).to.deep.equal([...stored].filter((path) => !path.includes('/')).sort())
+  })
+
+  it('begins where it began after a fault', async () => {
+    const walk = newWalk('fault')
+    const fault = new Error('of the disk')
+    const failed = walk.step(grove.deps, async () => {
+      throw fault
+    })
+    expect(await failed.catch((error: unknown) => error)).to.equal(fault)
+    expect(await pass(() => walk)).to.deep.equal([...stored].sort())
+  })
+})
