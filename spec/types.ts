@@ -3551,6 +3551,11 @@ export interface components {
              * @default false
              */
             is_draft: boolean;
+            /**
+             * @description Open nothing that could not be merged: 409 with the `merge_reason` as `code`.
+             * @default false
+             */
+            require_mergeable: boolean;
         };
         /** @description What to change of a pull request. */
         PullChange: {
@@ -7776,7 +7781,11 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `pull_request_exists`: one is open for this pair of branches; `number` names it. */
+            /**
+             * @description `pull_request_exists`: one is open for this pair of branches; `number` names it. With `require_mergeable` also
+             *     `no_commits_ahead`, `diverged`, `invalid_content` (with `merge_problems`), `draft`, and `head_moved`: a branch
+             *     moved meanwhile.
+             */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { components } from '../../spec/types.ts'
 import type { Deps } from '../deps.ts'
 import { answerOf } from '../domain/fault-meanings.ts'
+import type { PathProblem } from '../domain/format/path-problem.ts'
 import { ClientGone, Invalid, type Problem, RateLimited, Refusal, type RefusalCode } from '../errors.ts'
 import { countRefusal } from '../metrics/observers.ts'
 import { publicPath } from './base-url.ts'
@@ -176,12 +177,18 @@ export function tellRefusal(req: Request, error: unknown): ToldRefusal {
     return { status: 500, code: 'internal_error', message, problems: [] }
   }
   const { code, message, facts } = meaning
-  const { current_head, number } = facts
+  const { current_head, number, merge_problems } = facts
   return {
-    ...{ status: statusOf[code], code, message, problems: [] },
+    ...{ status: statusOf[code], code, message, problems: filesOf(merge_problems) },
     ...(typeof current_head === 'string' ? { currentHead: current_head } : {}),
     ...(typeof number === 'number' ? { number } : {}),
   }
+}
+
+/** Of `merge_problems`, which the spec describes. */
+function filesOf(problems: unknown): ToldRefusal['problems'] {
+  const found: readonly PathProblem[] = Array.isArray(problems) ? problems : []
+  return found.map(({ path, reason }) => ({ loc: ['file', path], msg: reason }))
 }
 
 /** Counts and logs what a request ends with, unless that is 422. */
@@ -197,7 +204,7 @@ interface ToldRefusal {
   readonly status: number
   readonly code: string
   readonly message: string
-  /** Of 422. */
+  /** Of 422, and of content that breaks a rule. */
   readonly problems: readonly Pick<Problem, 'loc' | 'msg'>[]
   readonly currentHead?: string
   readonly number?: number

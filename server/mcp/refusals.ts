@@ -7,10 +7,16 @@ import type { Session, Told } from './session.ts'
 export class ToolRefusal extends Error {
   readonly told: Told
 
-  constructor(status: number, code: string, message: string, problems: Told['problems'] = []) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    problems: Told['problems'] = [],
+    currentHead?: Told['currentHead'],
+  ) {
     super(message)
     this.name = 'ToolRefusal'
-    this.told = { status, code, message, problems }
+    this.told = { status, code, message, problems, currentHead }
   }
 }
 
@@ -25,6 +31,8 @@ const advice: Readonly<Record<string, string>> = {
   org_not_found: 'list_organisations has the ids',
   node_not_found: 'search and list_nodes have the ids',
   branch_not_found: 'without branch, main is read',
+  diverged: 'main has moved meanwhile: the same call again proposes on what it says now',
+  invalid_content: 'nothing was proposed',
   busy: 'call again in a few seconds',
   rate_limited: 'wait, then call again',
   draining: 'call again in a few seconds',

@@ -38,7 +38,7 @@ export function answerMessage(session: Session, request: Request, message: unkno
  * Source: github.com/anthropics/claude-code/issues/79944.
  */
 async function answerTo(session: Session, tool: Tool, asked: unknown) {
-  const { org_id: org, node_id, source: node = node_id } = asked as Readonly<Record<string, string | undefined>> // ids of each schema are texts
+  const { org_id: org, node_id: node } = asked as Readonly<Record<string, string | undefined>> // ids of each schema are texts
   session.calls(tool.name, { org, node })
   try {
     return { content: [{ type: 'text' as const, text: await tool.run(session, asked) }] }

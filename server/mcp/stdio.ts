@@ -56,7 +56,8 @@ function tell(error: unknown): Told {
     return { status: 500, code: 'internal_error', message: 'The call failed here', problems: [] }
   const { status, code, message, problem } = error
   const isInvalid = error instanceof Invalid
-  const problems = isInvalid ? error.fields : []
+  const files = (problem.merge_problems ?? []).map(({ path, reason }) => ({ loc: ['file', path], msg: reason }))
+  const problems = isInvalid ? error.fields : files
   const said = isInvalid ? 'The request is not valid' : message
   return { status, code, message: said, problems, currentHead: problem.current_head, number: problem.number }
 }

@@ -1311,6 +1311,11 @@ export interface components {
              * @default false
              */
             readonly is_draft?: boolean;
+            /**
+             * @description Open nothing that could not be merged: 409 with the `merge_reason` as `code`.
+             * @default false
+             */
+            readonly require_mergeable?: boolean;
         };
         /** @description What to change of a pull request. */
         readonly PullChange: {

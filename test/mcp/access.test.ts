@@ -29,7 +29,7 @@ const attempts: Readonly<Record<string, readonly [keyof operations, (world: Worl
     }),
   ],
   create_node: ['createNode', ({ org }) => ({ org_id: org, title: 'Dolphins', id: randomUUID() })],
-  connect: ['openPull', async (world) => ({ org_id: world.org, source: await makeNode(world), target: world.node })],
+  connect: ['openPull', async (world) => ({ org_id: world.org, node_id: await makeNode(world), target: world.node })],
 }
 
 /** What no tool does: a person does it, on a page. */

@@ -120,7 +120,7 @@ describe('hostile text', () => {
       model.refused('propose_change', { ...at, title: 'x', changes: [{ path: 'gone.md', content: null }] }),
       model.refused('create_node', { org_id, title: 'x', parents: ['00000000-0000-4000-8000-000000000000'] }),
       model.refused('create_node', { org_id, title: 'x', id: node_id }),
-      model.refused('connect', { org_id, source: node_id, target: node_id, type: 'x' }).catch(() => ''),
+      model.refused('connect', { org_id, node_id, target: node_id, type: 'x' }).catch(() => ''),
     ])
     for (const line of said) expect(line).to.not.include(evil)
   })

@@ -130,9 +130,9 @@ describe('/mcp refuses', () => {
         await made(ann.patch(`/orgs/${org_id}/nodes/${node_id}`, { title: 'Great whales' }))
         const now = (await made(ann.get(`/orgs/${org_id}/nodes/${node_id}`))).head
         const moved = await propose([{ path: 'content.md', content: 'New.\n' }], { expected_head: head })
-        expect(moved)
-          .to.match(new RegExp(`^409 head_moved: main is now at ${now}`))
-          .and.to.include('read the node again')
+        expect(moved).to.equal(
+          `409 head_moved: main is now at ${now}; read the node again and propose on what it says now`,
+        )
         expect(await branches()).to.equal(1)
       })
 
@@ -154,10 +154,11 @@ describe('/mcp refuses', () => {
         expect(await model.refused('read_node', { org_id, node_id, path: 'gone.md' })).to.match(/^404 file_not_found: /)
         expect(await model.refused('history', { org_id, node_id, branch: 'gone' })).to.match(/^404 branch_not_found: /)
         expect(await model.refused('diff', { org_id, node_id, head: 'gone' })).to.match(/^404 /)
-        const unconnected = await model.refused('connect', { org_id, source: node_id, target: nobodys })
+        const unconnected = await model.refused('connect', { org_id, node_id, target: nobodys })
         expect(unconnected).to.match(/^409 invalid_content: .*\nconnections\/[\da-f]{12}\.json: /)
         expect(await model.refused('read_node', { org_id, node_id, from: 1_000_000 })).to.match(/^422 invalid: from/)
         expect(await branches()).to.equal(1)
+        expect((await made(ann.get(`/orgs/${org_id}/nodes/${node_id}/pull-requests?status=all`))).total).to.equal(0)
       })
 
       it('input that is not what the tool takes', async () => {

@@ -129,7 +129,7 @@ describe('the tools of /mcp', () => {
         const created = await model.ask('create_node', input)
         const krill = /^Node (\S+) is created/.exec(created)?.[1] ?? ''
         expect(created).to.match(new RegExp(`Source: grove://${org_id}/${krill}@[0-9a-f]{40}`))
-        const proposed = await model.ask('connect', { org_id, source: blue, target: krill, type: 'feeds_on' })
+        const proposed = await model.ask('connect', { org_id, node_id: blue, target: krill, type: 'feeds_on' })
         expect(proposed).to.include(`/o/${org_id}/n/${blue}/proposals/1`)
         expect((await made(ann.get(`/orgs/${org_id}/nodes/${blue}`))).num_connections).to.equal(0)
         await made(ann.post(`/orgs/${org_id}/nodes/${blue}/pull-requests/1/merge`, {}))

@@ -100,6 +100,33 @@ describe('pull requests', () => {
       expect(await node.open('same')).to.include({ can_merge: false, merge_reason: 'no_commits_ahead' })
     })
 
+    it('opens nothing that could not merge where that is asked', async () => {
+      const { node } = await aProposal()
+      const asked = async (source_branch: string, more: object = {}) => {
+        const body = { source_branch, title: 'Now', require_mergeable: true, ...more }
+        const answer = await ann.post(`${node.at}/pull-requests`, body)
+        return [answer.status, answer.body.code, answer.body.merge_problems]
+      }
+      await node.branch('same')
+      expect(await asked('same')).to.deep.equal([409, 'no_commits_ahead', undefined])
+      const path = `connections/a.json`
+      await node.branch('lost')
+      await node.commit('lost', { [path]: JSON.stringify({ target: ann.org }) })
+      const reason = `there is no node ${ann.org} in this organisation`
+      expect(await asked('lost')).to.deep.equal([409, 'invalid_content', [{ path, reason }]])
+      expect(await asked('draft')).to.deep.equal([409, 'pull_request_exists', undefined])
+      await node.proposal('good')
+      expect(await asked('good', { is_draft: true })).to.deep.equal([409, 'draft', undefined])
+      expect((await asked('nope'))[0]).to.equal(422)
+      expect(await asked('good')).to.deep.equal([201, undefined, undefined])
+      expect((await node.pull(2)).can_merge).to.equal(true)
+      await node.commit('main', { 'main.txt': 'main' })
+      expect(await asked('same', { target_branch: 'good' })).to.deep.equal([409, 'no_commits_ahead', undefined])
+      await node.proposal('late')
+      await node.commit('main', { 'main.txt': 'again' })
+      expect(await asked('late')).to.deep.equal([409, 'diverged', undefined])
+    })
+
     it('refuses branches that are missing or the same', async () => {
       const node = await aNode()
       await node.branch('draft')

@@ -22,7 +22,7 @@ import { signature } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchRef, main } from '../layout.ts'
 import { openSlots } from '../slots.ts'
-import { sentence } from './merges.ts'
+import { sentence } from './pull-state.ts'
 import { type PullRequest, toPull } from './pull-views.ts'
 import { pullAfter, rowFor } from './pulls.ts'
 

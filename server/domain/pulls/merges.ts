@@ -19,7 +19,7 @@ import { type PullRecord, readPull } from '../ledger/ledger.ts'
 import { openPullsAt } from '../ledger/open-pulls.ts'
 import { toRow } from '../ledger/pull-ledger.ts'
 import { settleMoves, writeEvents } from '../ledger/settlement.ts'
-import { stateOf } from './pull-state.ts'
+import { requireMergeable, stateOf } from './pull-state.ts'
 import type { PullRequest } from './pull-views.ts'
 import { pullAfter, rowFor } from './pulls.ts'
 
@@ -117,22 +117,5 @@ async function mergeable(
       current_head: state.source,
     })
   }
-  const [reason] = state.reasons
-  if (reason !== 'mergeable' || !state.source || !state.target) {
-    const problems = state.problems.length > 0 ? { merge_problems: state.problems } : {}
-    throw new Refusal(reason === 'mergeable' ? 'source_branch_missing' : reason, sentence[reason], problems)
-  }
-  return { from: state.target, to: state.source }
+  return requireMergeable(state)
 }
-
-export const sentence = {
-  already_merged: 'The pull request is merged',
-  closed: 'The pull request is closed',
-  source_branch_missing: 'The source branch does not exist',
-  target_branch_missing: 'The target branch does not exist',
-  no_commits_ahead: 'The target already has every commit of the source',
-  diverged: 'The target has commits that the source lacks; update the branch first',
-  invalid_content: 'The content of the source breaks a rule of the target',
-  draft: 'The pull request is a draft',
-  mergeable: 'The pull request can be merged',
-} as const

@@ -5,7 +5,7 @@ import { readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { PullRow } from '../../../index/derived/pulls.ts'
 import type { Deps } from '../../deps.ts'
-import type { MergeRefusal } from '../../errors.ts'
+import { type MergeRefusal, Refusal } from '../../errors.ts'
 import type { NodeAccess } from '../access.ts'
 import { problemsOf } from '../branches/branch-moves.ts'
 import { findTree } from '../branches/commit-trees.ts'
@@ -77,3 +77,23 @@ export async function stateOf(deps: Pick<Deps, 'index'>, access: NodeAccess, pul
   const listed = problems.slice(0, maxProblems)
   return { source, target, ahead, behind, problems: listed, reasons: [first, ...rest], updatedAt }
 }
+
+/** The heads of a request that can merge. @throws Refusal with its merge_reason as code, and `merge_problems` */
+export function requireMergeable({ source, target, problems, reasons }: PullState): { from: Oid; to: Oid } {
+  const [reason] = reasons
+  if (reason === 'mergeable' && source && target) return { from: target, to: source }
+  const facts = problems.length > 0 ? { merge_problems: problems } : {}
+  throw new Refusal(reason === 'mergeable' ? 'source_branch_missing' : reason, sentence[reason], facts)
+}
+
+export const sentence = {
+  already_merged: 'The pull request is merged',
+  closed: 'The pull request is closed',
+  source_branch_missing: 'The source branch does not exist',
+  target_branch_missing: 'The target branch does not exist',
+  no_commits_ahead: 'The target already has every commit of the source',
+  diverged: 'The target has commits that the source lacks; update the branch first',
+  invalid_content: 'The content of the source breaks a rule of the target',
+  draft: 'The pull request is a draft',
+  mergeable: 'The pull request can be merged',
+} as const

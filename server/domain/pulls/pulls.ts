@@ -11,6 +11,7 @@ import { Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor, requireStill, reread } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { NodeAt, PullAt } from '../at.ts'
+import { headMoved } from '../branches/branch-moves.ts'
 import { readCommits } from '../branches/commit-views.ts'
 import { refuseLongText } from '../format/limits.ts'
 import { type Author, authorOf } from '../format/signatures.ts'
@@ -20,6 +21,7 @@ import { appendPull, type PullEvent, type PullRecord, readLastNumber, readPull }
 import { endedBy, frozen, withHeads } from '../ledger/pull-ledger.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { branchHeads, newTargetHead, refusePair } from './pull-pairs.ts'
+import { requireMergeable, stateOf } from './pull-state.ts'
 import { type PullRequest, toPull } from './pull-views.ts'
 
 export interface PullInput {
@@ -28,6 +30,8 @@ export interface PullInput {
   readonly title: string
   readonly description: string
   readonly is_draft: boolean
+  /** Opens nothing that could not be merged. */
+  readonly require_mergeable?: boolean
 }
 
 export interface PullPatch {
@@ -38,14 +42,20 @@ export interface PullPatch {
   readonly status?: 'open' | 'closed'
 }
 
-/** @throws Refusal pull_request_exists (with the number of the first); Invalid: branches that are missing or equal */
+/**
+ * @throws Refusal pull_request_exists (with the number of the first), and with require_mergeable its merge_reason, head_moved;
+ *   Invalid: branches that are missing or equal
+ */
 export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: PullInput): Promise<PullRequest> {
   const access = await nodeFor(deps, actor, at, 'editor')
   const { repo, history } = access
   refuseLongText(['body', 'description'], input.description)
+  const judged = input.require_mergeable ? await mergeableHeads(deps, access, input) : undefined
   const number = await changeLedger(deps, actor, access, async (ledger) => {
     const { source, target } = branchHeads(repo, input, ['source_branch', 'target_branch'])
     await refusePair(deps, access, ledger, input)
+    if (judged && (judged.to !== source || judged.from !== target))
+      throw headMoved('A branch has moved meanwhile; nothing was opened', judged.from === target ? source : target)
     const event = eventBy(deps, actor)
     const number = (await readLastNumber(repo, ledger)) + 1
     const fields = {
@@ -66,6 +76,15 @@ export async function openPull(deps: Deps, actor: Person, at: NodeAt, input: Pul
     return { moves: [{ repo, ref: ledgerRef, to: await appendPull(repo, ledger, 'open', record) }], value: number }
   })
   return pullAfter(deps, access, { ...at, number })
+}
+
+/** The heads of a request that could merge if it were open. @throws as branchHeads and requireMergeable */
+async function mergeableHeads(deps: Deps, access: NodeAccess, input: PullInput) {
+  branchHeads(access.repo, input, ['source_branch', 'target_branch'])
+  const { source_branch, target_branch } = input
+  const none = { source_commit: '', target_commit: '', ahead: 0, behind: 0, recorded_at: '' }
+  const facts = { ...none, source_branch, target_branch, status: 'open' as const, is_draft: input.is_draft ? 1 : 0 }
+  return requireMergeable(await stateOf(deps, access, facts))
 }
 
 /** Rows built concurrently: each may read two complete contents. */

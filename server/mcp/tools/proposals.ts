@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { OperationId } from '../../../spec/client/api.ts'
 import { ToolRefusal, told } from '../refusals.ts'
-import { proposalPage, type Session } from '../session.ts'
+import { proposalPage, type Session, type Told } from '../session.ts'
 import { anyNodeId, commitId, nodeId, orgId, tool } from '../tool.ts'
 
 const mostFiles = 100
@@ -69,7 +69,7 @@ export const connect = tool({
   operations,
   input: z.strictObject({
     org_id: orgId,
-    source: anyNodeId.describe('The node that the connection leaves'),
+    node_id: nodeId.describe('The node that the connection leaves; the proposal is one of this node'),
     target: anyNodeId.describe('The node that it leads to'),
     type: z
       .string()
@@ -78,12 +78,12 @@ export const connect = tool({
     label: z.string().max(500).default(''),
     description: z.string().max(20_000).default('').describe('Why, with sources'),
   }),
-  run: (session, { org_id, source, target, type, label, description }) => {
+  run: (session, { org_id, node_id, target, type, label, description }) => {
     const key = hashOf([target.toLowerCase(), type])
     const content = { target: target.toLowerCase(), type, ...(label === '' ? {} : { label }) }
     return propose(session, {
       org_id,
-      node_id: source,
+      node_id,
       title: `Connect to ${target.toLowerCase()} as ${type}`,
       description,
       changes: [{ path: `connections/${key}.json`, content: `${JSON.stringify(content, undefined, 2)}\n` }],
@@ -91,39 +91,64 @@ export const connect = tool({
   },
 })
 
-/**
- * A branch, a commit on it, a request. The branch's name follows from main's head and the change: the same call again goes on
- * where one has ended that was cut off, and a second of two at the same time finds what the first has made.
- */
+/** Calls at the same time that are refused alike: each that starts anew finds one fewer. */
+const mostTries = 50
+
+/** Another call, which is the same, has made the branch, was refused and has removed it. */
+class BranchIsGone extends Error {}
+
 async function propose(session: Session, proposal: Proposal): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt(session, proposal)
+    } catch (error) {
+      if (!(error instanceof BranchIsGone)) throw error
+      if (tries === mostTries) throw new ToolRefusal(503, 'busy', 'The same is being proposed many times')
+    }
+  }
+}
+
+/**
+ * A branch, a commit on it, a request. The branch's name follows from main's head and the change, and the commit stands on that
+ * head: the same call again goes on where one has ended that was cut off, and of several at the same time one makes what the
+ * others find.
+ */
+async function attempt(session: Session, proposal: Proposal): Promise<string> {
   const { api } = session
   const { org_id, node_id, title, description, changes, expected_head } = proposal
   const at = { org_id, node_id }
   const { head } = await api.getBranch({ path: { ...at, branch: 'main' } })
   if (expected_head !== undefined && expected_head !== head)
-    throw new ToolRefusal(
-      409,
-      'head_moved',
-      `main is now at ${head}, not at ${expected_head}; read the node again and propose on what it says now`,
-    )
+    throw new ToolRefusal(409, 'head_moved', 'main has moved', [], head)
   const name = `agent/${hashOf([head, title, description, changes])}`
-  const isNew = await unless(session, 'branch_exists', () =>
-    api.createBranch({ path: at, body: { name, from: head } }),
-  ).then((made) => made !== undefined)
-  if (!isNew) await requireNotClosed(session, proposal, name)
+  const made = await unless(session, 'branch_exists', () => api.createBranch({ path: at, body: { name, from: head } }))
+  if (made === undefined) await requireNotClosed(session, proposal, name)
   try {
     const message = description === '' ? title : `${title}\n\n${description}`
-    const commit = () =>
-      api.createCommit({ path: { ...at, branch: name }, body: { message, changes: written(changes) } })
-    await (isNew ? commit() : unless(session, 'no_changes', commit))
+    const body = { message, changes: written(changes), expected_head: head }
+    // Where the branch is beyond that head, the change is on it.
+    await unless(session, 'head_moved', () => api.createCommit({ path: { ...at, branch: name }, body }))
     return await open(session, proposal, name)
   } catch (error) {
+    if (made === undefined) throw isGone(told(session, error)) ? new BranchIsGone() : error
     // What was refused leaves nothing. What has failed may have happened: the same call finds it.
     const { status } = told(session, error)
-    if (isNew && status >= 400 && status < 500 && status !== 429)
-      await api.deleteBranch({ path: { ...at, branch: name } }).catch((failure: unknown) => session.ends(failure))
+    if (status >= 400 && status < 500 && status !== 429)
+      await removeUnused(session, proposal, name).catch((failure: unknown) => session.ends(failure))
     throw error
   }
+}
+
+function isGone({ code, problems }: Told): boolean {
+  return code === 'branch_not_found' || problems.some(({ loc }) => loc.at(-1) === 'source_branch')
+}
+
+/** Another call, which is the same, may have been let through meanwhile. */
+async function removeUnused({ api }: Session, { org_id, node_id }: Proposal, name: string): Promise<void> {
+  const at = { org_id, node_id }
+  const { pull_requests } = await api.listPulls({ path: at, query: { limit: 200 } })
+  if (pull_requests.every(({ source_branch }) => source_branch !== name))
+    await api.deleteBranch({ path: { ...at, branch: name } })
 }
 
 /** @throws ToolRefusal: a person has closed it */
@@ -143,17 +168,13 @@ async function open(
   const { api } = session
   const at = { org_id, node_id }
   const { pr } = await api
-    .openPull({ path: at, body: { source_branch: name, title, description } })
+    .openPull({ path: at, body: { source_branch: name, title, description, require_mergeable: true } })
     .catch((error: unknown) => {
       const { code, number } = told(session, error)
       if (code !== 'pull_request_exists' || number === undefined) throw error
       return api.getPull({ path: { ...at, number } })
     })
-  const { number, source_commit, can_merge, merge_reasons, merge_problems } = pr
-  if (merge_reasons.includes('invalid_content')) {
-    const problems = merge_problems.map(({ path, reason }) => ({ loc: ['file', path], msg: reason }))
-    throw new ToolRefusal(409, 'invalid_content', 'No merge would take what these files say', problems)
-  }
+  const { number, source_commit, can_merge, merge_reasons } = pr
   return [
     `Proposal ${number} of node ${node_id} is open: ${proposalPage(session, org_id, node_id, number)}`,
     `Branch ${name}, commit ${source_commit}; can_merge: ${can_merge}${can_merge ? '' : ` (${merge_reasons.join(', ')})`}.`,
