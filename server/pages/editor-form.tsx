@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { Invalid, Refusal } from '../errors.ts'
+import { asSentence, brokenField } from './broken-rules.ts'
 import { longestTitle } from './edits.ts'
 import { Icon } from './icons.tsx'
 import type { Visit } from './visit.ts'
@@ -109,15 +110,14 @@ export function mayWrite(role: string | undefined): boolean {
 /** What an operation has refused, as a sentence, and the status of the page that says it. @throws what is no refusal */
 export function problemOf(error: unknown): [says: string, status: number] {
   if (error instanceof Invalid) {
-    const [first] = error.problems
-    return [
-      first === undefined ? 'Something in it is not possible.' : `${first.loc.slice(1).join(' ')}: ${first.msg}.`,
-      422,
-    ]
+    const { field = '', says } = brokenField(error.problems)
+    return [`${labels[field] ?? ''}${says}`, 422]
   }
   if (!(error instanceof Refusal)) throw error
-  return [`${error.message}.`, statuses[error.code] ?? 409]
+  return [asSentence(error.message), statuses[error.code] ?? 409]
 }
+
+const labels: Readonly<Record<string, string>> = { title: 'Title: ', message: 'What has changed: ' }
 
 const statuses: Readonly<Partial<Record<Refusal['code'], number>>> = { forbidden: 403, too_large: 413, busy: 503 }
 

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { Invalid, Refusal } from '../errors.ts'
+import { asSentence, brokenField } from './broken-rules.ts'
 import { type Page, redirect, type Shown } from './visit.ts'
 
 /** Why a form was not taken. */
@@ -26,60 +27,68 @@ export async function taken(again: (trouble: Trouble) => Promise<Page>, act: () 
 
 /** @throws the error where the person cannot mend it */
 export async function shownAgain(error: unknown, again: (trouble: Trouble) => Promise<Page>): Promise<Page> {
-  if (error instanceof Invalid) {
-    const [first] = error.problems
-    const name = String(first?.loc.at(-1) ?? '')
-    const says = (first?.msg ?? 'The form is not complete').replace(/^Value error, /, '')
-    return { ...(await again({ field: name, says })), status: 422 }
-  }
-  const status = error instanceof Refusal ? statuses[error.code] : undefined
-  if (!(error instanceof Refusal) || status === undefined) throw error
-  return { ...(await again({ says: error.message })), status }
+  if (error instanceof Invalid) return { ...(await again(brokenField(error.problems))), status: 422 }
+  const known = error instanceof Refusal ? refusals[error.code] : undefined
+  if (!(error instanceof Refusal) || known === undefined) throw error
+  const { status, field } = known
+  return { ...(await again({ says: asSentence(error.message), ...(field && { field }) })), status }
 }
 
-/** Refusals that a person may mend, as REST answers them. */
-const statuses: Readonly<Partial<Record<Refusal['code'], number>>> = {
-  last_owner: 409,
-  too_many_members: 409,
-  too_many_tokens: 409,
-  account_not_found: 404,
-  member_not_found: 404,
-  org_not_found: 404,
-  node_not_found: 404,
-  token_not_found: 404,
-  invalid_credentials: 403,
+/** Refusals that a person may mend, with the status that REST answers, and the field that they are about. */
+const refusals: Readonly<Partial<Record<Refusal['code'], { readonly status: number; readonly field?: string }>>> = {
+  last_owner: { status: 409 },
+  too_many_members: { status: 409 },
+  too_many_tokens: { status: 409 },
+  account_not_found: { status: 404, field: 'email' },
+  member_not_found: { status: 404 },
+  org_not_found: { status: 404, field: 'org_id' },
+  node_not_found: { status: 404, field: 'node_id' },
+  token_not_found: { status: 404 },
+  invalid_credentials: { status: 403 },
+  invalid_token: { status: 403, field: 'reset_token' },
+  email_taken: { status: 409, field: 'email' },
+  signup_closed: { status: 403 },
+  invitation_not_found: { status: 403, field: 'invitation' },
+  account_disabled: { status: 403 },
+  rate_limited: { status: 429 },
+}
+
+/** Attributes that tie a control to its label and to what is wrong with it. */
+export interface Tied {
+  readonly id: string
+  readonly name: string
+  readonly 'aria-invalid'?: true
+  readonly 'aria-describedby'?: string
 }
 
 interface FieldProps {
   readonly label: string
   readonly name: string
-  readonly hint?: string
+  readonly hint?: string | undefined
   readonly trouble?: Trouble | undefined
-  readonly children: ComponentChildren
+  /** Sets it apart from a field of the same name in another form of the page. */
+  readonly of?: string
+  readonly children: (tied: Tied) => ComponentChildren
 }
 
-/** A control with its label and, after it, what is wrong with it. */
-export function Field({ label, name, hint, trouble, children }: FieldProps) {
+/** A label, its control and, after it, what is wrong with it. */
+export function Field({ label, name, hint, trouble, of, children }: FieldProps) {
+  const id = of === undefined ? name : `${of}-${name}`
   const isWrong = trouble?.field === name
+  const fault = { 'aria-invalid': true, 'aria-describedby': `${id}-wrong` } as const
   return (
-    // biome-ignore lint/a11y/noLabelWithoutControl: the control is among the children
-    <label>
-      <span>
+    <div class="field">
+      <label for={id}>
         {label} {hint && <small>{hint}</small>}
-      </span>
-      {children}
+      </label>
+      {children({ id, name, ...(isWrong ? fault : {}) })}
       {isWrong && (
-        <span class="wrong" id={`wrong-${name}`} role="alert">
+        <p class="wrong" id={`${id}-wrong`} role="alert">
           {trouble.says}
-        </span>
+        </p>
       )}
-    </label>
+    </div>
   )
-}
-
-/** Attributes of a control in whose field something is wrong. */
-export function wrong(name: string, trouble: Trouble | undefined) {
-  return trouble?.field === name ? { 'aria-invalid': true, 'aria-describedby': `wrong-${name}` } : {}
 }
 
 /** What is wrong with a form as a whole, or with a field that it does not show. */

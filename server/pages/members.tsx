@@ -3,7 +3,7 @@
 import { Refusal } from '../errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { counted, When } from './dates.tsx'
-import { Field, field, type Trouble, TroubleOf, taken, wrong } from './forms.tsx'
+import { Field, field, type Trouble, TroubleOf, taken } from './forms.tsx'
 import { readSettings, SettingsTabs } from './org-settings.tsx'
 import { type Page, param, type Shown, type Visit } from './visit.ts'
 
@@ -64,6 +64,7 @@ async function membersPage(visit: Visit, trouble?: Trouble): Promise<Page> {
   const isOwner = org.role === 'owner'
   const action = urls.settings(org.id, 'members')
   const isAdding = form.has('adding')
+  const added = isAdding ? trouble : undefined
   return {
     ...{ kind: 'page', place: { org, crumb: 'Settings' }, facts: { org, members, total, trouble } },
     head: { title: `Members · ${org.name}`, noIndex: true },
@@ -102,25 +103,28 @@ async function membersPage(visit: Visit, trouble?: Trouble): Promise<Page> {
             <form method="post" action={action} class="fields">
               <input type="hidden" name="act" value="put" />
               <input type="hidden" name="adding" value="1" />
-              <Field label="E-mail" hint="of a person who has signed up here" name="email" trouble={trouble}>
-                <input
-                  type="email"
-                  name="email"
-                  required
-                  autocomplete="off"
-                  maxLength={mostEmail}
-                  value={isAdding ? field(form, 'email') : ''}
-                  {...(isAdding ? wrong('email', trouble) : {})}
-                />
+              <Field label="E-mail" hint="of a person who has signed up here" name="email" trouble={added}>
+                {(tied) => (
+                  <input
+                    {...tied}
+                    type="email"
+                    required
+                    autocomplete="off"
+                    maxLength={mostEmail}
+                    value={isAdding ? field(form, 'email') : ''}
+                  />
+                )}
               </Field>
               <Field label="Role" name="role">
-                <select name="role">
-                  {roles.map(({ role, may }) => (
-                    <option value={role} selected={role === (isAdding ? form.get('role') : 'editor')}>
-                      {role}: {may}
-                    </option>
-                  ))}
-                </select>
+                {(tied) => (
+                  <select {...tied}>
+                    {roles.map(({ role, may }) => (
+                      <option value={role} selected={role === (isAdding ? form.get('role') : 'editor')}>
+                        {role}: {may}
+                      </option>
+                    ))}
+                  </select>
+                )}
               </Field>
               <button class="btn go" type="submit">
                 Add

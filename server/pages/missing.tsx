@@ -1,6 +1,7 @@
 /** What a page shows where it cannot be shown: an error of the operations that it asks. */
 
 import type { ShownError } from '../http/error-responses.ts'
+import { asSentence } from './broken-rules.ts'
 import { SignInForm } from './sign-in.tsx'
 import type { Page, Visit } from './visit.ts'
 
@@ -17,8 +18,8 @@ export function errorPage(visit: Visit, error: ShownError): Page {
   const page = { kind: 'page', status, place: {}, facts: error } as const
   if (status === 401) {
     const head = { title: 'Sign in · Grove', noIndex: true }
-    const problem = code === 'unauthenticated' ? undefined : detail
-    return { ...page, head, body: () => <SignInForm visit={visit} next={visit.here} problem={problem} /> }
+    const trouble = code === 'unauthenticated' ? undefined : { says: asSentence(detail) }
+    return { ...page, head, body: () => <SignInForm visit={visit} next={visit.here} trouble={trouble} /> }
   }
   const title = titles[status] ?? (status < 500 ? 'This cannot be done' : 'Something went wrong')
   return {

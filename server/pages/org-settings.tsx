@@ -2,7 +2,7 @@
 
 import { Refusal } from '../errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
-import { Field, field, Tabs, type Trouble, TroubleOf, taken, wrong } from './forms.tsx'
+import { Field, field, Tabs, type Trouble, TroubleOf, taken } from './forms.tsx'
 import type { Urls } from './urls.ts'
 import { type Page, param, type Shown, type Visit } from './visit.ts'
 
@@ -63,12 +63,14 @@ function Names({ name, description, trouble }: NamesProps) {
   return (
     <>
       <Field label="Name" name="name" trouble={trouble}>
-        <input name="name" required maxLength={most.name} value={name} autocomplete="off" {...wrong('name', trouble)} />
+        {(tied) => <input {...tied} required maxLength={most.name} value={name} autocomplete="off" />}
       </Field>
       <Field label="Description" hint="what it is about" name="description" trouble={trouble}>
-        <textarea name="description" rows={3} maxLength={most.description} {...wrong('description', trouble)}>
-          {description}
-        </textarea>
+        {(tied) => (
+          <textarea {...tied} rows={3} maxLength={most.description}>
+            {`\n${description}`}
+          </textarea>
+        )}
       </Field>
     </>
   )

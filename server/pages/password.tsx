@@ -2,14 +2,14 @@
 
 import { Invalid, Refusal } from '../errors.ts'
 import { When } from './dates.tsx'
-import { Field, field, Tabs, type Trouble, TroubleOf, taken, wrong } from './forms.tsx'
+import { Field, field, Tabs, type Trouble, TroubleOf, taken } from './forms.tsx'
 import type { Urls } from './urls.ts'
 import type { Page, Shown, Visit } from './visit.ts'
 
 /** Of a list. */
 const mostSessions = 50
 /** Characters. */
-const mostPassword = 256
+const password = { least: 8, most: 256 } as const
 
 export function showPassword(visit: Visit): Promise<Page> {
   return passwordPage(visit)
@@ -64,26 +64,8 @@ async function passwordPage({ api, urls, query }: Visit, trouble?: Trouble): Pro
         <TroubleOf trouble={trouble} fields={['old_password', 'new_password']} />
         <form method="post" action={action} class="fields">
           <input type="hidden" name="act" value="change" />
-          <Field label="Password until now" name="old_password" trouble={trouble}>
-            <input
-              type="password"
-              name="old_password"
-              required
-              autocomplete="current-password"
-              maxLength={mostPassword}
-              {...wrong('old_password', trouble)}
-            />
-          </Field>
-          <Field label="New password" hint="at least 8 characters" name="new_password" trouble={trouble}>
-            <input
-              type="password"
-              name="new_password"
-              required
-              autocomplete="new-password"
-              maxLength={mostPassword}
-              {...wrong('new_password', trouble)}
-            />
-          </Field>
+          <Password label="Password until now" name="old_password" autocomplete="current-password" trouble={trouble} />
+          <Password label="New password" name="new_password" autocomplete="new-password" trouble={trouble} />
           <button class="btn go" type="submit">
             Change the password
           </button>
@@ -118,6 +100,36 @@ async function passwordPage({ api, urls, query }: Visit, trouble?: Trouble): Pro
       </main>
     ),
   }
+}
+
+interface PasswordProps {
+  readonly label: string
+  readonly name: string
+  readonly autocomplete: 'current-password' | 'new-password'
+  readonly trouble?: Trouble | undefined
+}
+
+/** A new one has a least length. */
+export function Password({ label, name, autocomplete, trouble }: PasswordProps) {
+  const isNew = autocomplete === 'new-password'
+  return (
+    <Field
+      label={label}
+      hint={isNew ? `at least ${password.least} characters` : undefined}
+      name={name}
+      trouble={trouble}
+    >
+      {(tied) => (
+        <input
+          {...{ ...tied, autocomplete }}
+          {...(isNew ? { minLength: password.least } : {})}
+          type="password"
+          required
+          maxLength={password.most}
+        />
+      )}
+    </Field>
+  )
 }
 
 export function MeTabs({ urls, here }: { readonly urls: Urls; readonly here: 'tokens' | 'password' }) {

@@ -1,12 +1,13 @@
 /** The forms that open and end the session of a browser: sign in, sign up, a new password, sign out. They need no script. */
 
 import type { ComponentChildren } from 'preact'
-import { Invalid, Refusal } from '../errors.ts'
+import { Field, field, shownAgain, type Trouble, TroubleOf } from './forms.tsx'
+import { Password } from './password.tsx'
 import { ownPath } from './urls.ts'
 import { type Page, redirect, type Shown, type Visit } from './visit.ts'
 
 /** Characters of what a form's fields hold. */
-const most = { email: 254, password: 256, name: 200, token: 4096 } as const
+const most = { email: 254, name: 200, token: 4096 } as const
 
 export async function showSignIn(visit: Visit): Promise<Page> {
   return signInPage(visit)
@@ -16,7 +17,7 @@ export async function takeSignIn(visit: Visit): Promise<Shown> {
   const { api, form, urls } = visit
   return opened(
     visit,
-    (problem) => signInPage(visit, problem),
+    (trouble) => signInPage(visit, trouble),
     async () => {
       const body = { email: field(form, 'email'), password: field(form, 'password') }
       await visit.signIn((await api.logIn({ body })).accessToken)
@@ -35,7 +36,7 @@ export async function takeSignUp(visit: Visit): Promise<Shown> {
   const { signup } = await api.getAuthConfig({})
   return opened(
     visit,
-    (problem) => signUpPage(visit, signup, problem),
+    (trouble) => signUpPage(visit, signup, trouble),
     async () => {
       const optional = Object.fromEntries(['name', 'invitation'].map((name) => [name, field(form, name).trim()]))
       const given = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== ''))
@@ -54,9 +55,9 @@ export async function takeReset(visit: Visit): Promise<Shown> {
   const { api, form, urls } = visit
   return opened(
     visit,
-    (problem) => resetPage(visit, problem),
+    (trouble) => resetPage(visit, trouble),
     async () => {
-      const body = { reset_token: field(form, 'token').trim(), new_password: field(form, 'password') }
+      const body = { reset_token: field(form, 'reset_token').trim(), new_password: field(form, 'new_password') }
       await visit.signIn((await api.changePassword({ body })).accessToken)
       return urls.home()
     },
@@ -68,56 +69,34 @@ export async function takeSignOut(visit: Visit): Promise<Shown> {
   return redirect(303, visit.urls.home())
 }
 
-function field(form: URLSearchParams, name: string): string {
-  return form.get(name) ?? ''
-}
-
 /** The form again with what is wrong, or on to where it leads. */
-async function opened(visit: Visit, again: (problem: string) => Page, act: () => Promise<string>): Promise<Shown> {
-  if (!visit.canSignIn) return { ...again('Signing in needs HTTPS here'), status: 403 }
+async function opened(visit: Visit, again: (trouble: Trouble) => Page, act: () => Promise<string>): Promise<Shown> {
+  if (!visit.canSignIn) return { ...again({ says: 'Signing in needs HTTPS here.' }), status: 403 }
   try {
     return redirect(303, await act())
   } catch (error) {
-    if (error instanceof Invalid) return { ...again(sentenceOf(error)), status: 422 }
-    // What is not the person's to mend is an error as elsewhere.
-    if (!(error instanceof Refusal) || !mendable.has(error.code)) throw error
-    return { ...again(error.message), status: error.code === 'email_taken' ? 409 : 403 }
+    return shownAgain(error, (trouble) => Promise.resolve(again(trouble)))
   }
 }
 
-const mendable: ReadonlySet<string> = new Set([
-  'invalid_credentials',
-  'invalid_token',
-  'email_taken',
-  'signup_closed',
-  'invitation_not_found',
-  'account_disabled',
-  'rate_limited',
-])
-
-function sentenceOf({ problems }: Invalid): string {
-  const [first] = problems
-  return first === undefined ? 'The form is not complete' : `${String(first.loc.at(-1))}: ${first.msg}`
-}
-
-function signInPage(visit: Visit, problem?: string): Page {
+function signInPage(visit: Visit, trouble?: Trouble): Page {
   const next = ownPath(visit.urls, visit.form.get('next') ?? visit.query.get('next'))
-  return page('Sign in', { next, problem }, () => <SignInForm visit={visit} next={next} problem={problem} />)
+  return page('Sign in', { next, trouble }, () => <SignInForm visit={visit} next={next} trouble={trouble} />)
 }
 
 interface SignInProps {
   readonly visit: Visit
   readonly next: string
-  readonly problem?: string | undefined
+  readonly trouble?: Trouble | undefined
 }
 
-export function SignInForm({ visit: { urls, form }, next, problem }: SignInProps) {
+export function SignInForm({ visit: { urls, form }, next, trouble }: SignInProps) {
   return (
-    <Sheet title="Sign in" problem={problem}>
+    <Sheet title="Sign in" trouble={trouble} fields={['email', 'password']}>
       <form method="post" action={urls.signIn()} class="fields">
         <input type="hidden" name="next" value={next} />
-        <Email value={field(form, 'email')} />
-        <Password label="Password" autocomplete="current-password" />
+        <Email value={field(form, 'email')} trouble={trouble} />
+        <Password label="Password" name="password" autocomplete="current-password" trouble={trouble} />
         <button class="btn go" type="submit">
           Sign in
         </button>
@@ -130,33 +109,40 @@ export function SignInForm({ visit: { urls, form }, next, problem }: SignInProps
   )
 }
 
+const signUpFields = ['email', 'name', 'password', 'invitation']
+
 type Signup = 'open' | 'invite' | 'closed'
 
-function signUpPage({ urls, form, query }: Visit, signup: Signup, problem?: string): Page {
+function signUpPage({ urls, form, query }: Visit, signup: Signup, trouble?: Trouble): Page {
   const next = ownPath(urls, form.get('next') ?? query.get('next'))
-  return page('Sign up', { next, problem, signup }, () => (
-    <Sheet title="Sign up" problem={problem}>
+  return page('Sign up', { next, trouble, signup }, () => (
+    <Sheet title="Sign up" trouble={trouble} fields={signup === 'closed' ? [] : signUpFields}>
       {signup === 'closed' ? (
         <p>The operator makes the accounts here.</p>
       ) : (
         <form method="post" action={urls.signUp()} class="fields">
           <input type="hidden" name="next" value={next} />
-          <Email value={field(form, 'email')} />
-          <label>
-            Name <small>stands as the author of what you write</small>
-            <input name="name" autocomplete="name" maxLength={most.name} value={field(form, 'name')} />
-          </label>
-          <Password label="Password" autocomplete="new-password" />
-          <label>
-            Invitation {signup === 'open' && <small>if you have one</small>}
-            <input
-              name="invitation"
-              autocomplete="off"
-              required={signup === 'invite'}
-              maxLength={most.token}
-              value={field(form, 'invitation')}
-            />
-          </label>
+          <Email value={field(form, 'email')} trouble={trouble} />
+          <Field label="Name" hint="stands as the author of what you write" name="name" trouble={trouble}>
+            {(tied) => <input {...tied} autocomplete="name" maxLength={most.name} value={field(form, 'name')} />}
+          </Field>
+          <Password label="Password" name="password" autocomplete="new-password" trouble={trouble} />
+          <Field
+            label="Invitation"
+            hint={signup === 'open' ? 'if you have one' : undefined}
+            name="invitation"
+            trouble={trouble}
+          >
+            {(tied) => (
+              <input
+                {...tied}
+                autocomplete="off"
+                required={signup === 'invite'}
+                maxLength={most.token}
+                value={field(form, 'invitation')}
+              />
+            )}
+          </Field>
           <button class="btn go" type="submit">
             Sign up
           </button>
@@ -169,15 +155,16 @@ function signUpPage({ urls, form, query }: Visit, signup: Signup, problem?: stri
   ))
 }
 
-function resetPage({ urls, form }: Visit, problem?: string): Page {
-  return page('A new password', { problem }, () => (
-    <Sheet title="A new password" problem={problem}>
+function resetPage({ urls, form }: Visit, trouble?: Trouble): Page {
+  return page('A new password', { trouble }, () => (
+    <Sheet title="A new password" trouble={trouble} fields={['reset_token', 'new_password']}>
       <form method="post" action={urls.reset()} class="fields">
-        <label>
-          Token <small>from the operator; works once</small>
-          <input name="token" required autocomplete="off" maxLength={most.token} value={field(form, 'token')} />
-        </label>
-        <Password label="New password" autocomplete="new-password" />
+        <Field label="Token" hint="from the operator; works once" name="reset_token" trouble={trouble}>
+          {(tied) => (
+            <input {...tied} required autocomplete="off" maxLength={most.token} value={field(form, 'reset_token')} />
+          )}
+        </Field>
+        <Password label="New password" name="new_password" autocomplete="new-password" trouble={trouble} />
         <button class="btn go" type="submit">
           Set the password
         </button>
@@ -192,38 +179,26 @@ function page(title: string, facts: unknown, body: Page['body']): Page {
 
 interface SheetProps {
   readonly title: string
-  readonly problem?: string | undefined
+  readonly trouble?: Trouble | undefined
+  /** That say themselves what is wrong with them. */
+  readonly fields: readonly string[]
   readonly children: ComponentChildren
 }
 
-function Sheet({ title, problem, children }: SheetProps) {
+function Sheet({ title, trouble, fields, children }: SheetProps) {
   return (
     <main id="main" class="sheet">
       <h1>{title}</h1>
-      {problem && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <TroubleOf trouble={trouble} fields={fields} />
       {children}
     </main>
   )
 }
 
-function Email({ value }: { readonly value: string }) {
+function Email({ value, trouble }: { readonly value: string; readonly trouble?: Trouble | undefined }) {
   return (
-    <label>
-      E-mail
-      <input type="email" name="email" required autocomplete="username" maxLength={most.email} value={value} />
-    </label>
-  )
-}
-
-function Password({ label, autocomplete }: { readonly label: string; readonly autocomplete: string }) {
-  return (
-    <label>
-      {label}
-      <input type="password" name="password" required autocomplete={autocomplete} maxLength={most.password} />
-    </label>
+    <Field label="E-mail" name="email" trouble={trouble}>
+      {(tied) => <input {...tied} type="email" required autocomplete="username" maxLength={most.email} value={value} />}
+    </Field>
   )
 }

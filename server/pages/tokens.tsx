@@ -3,7 +3,7 @@
 import { Refusal } from '../errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { When } from './dates.tsx'
-import { Field, field, shownAgain, type Trouble, TroubleOf, taken, wrong } from './forms.tsx'
+import { Field, field, shownAgain, type Trouble, TroubleOf, taken } from './forms.tsx'
 import { MeTabs } from './password.tsx'
 import type { Page, Shown, Visit } from './visit.ts'
 
@@ -177,32 +177,29 @@ function TokenForm({ typed, orgs, action, trouble }: TokenFormProps) {
     <form method="post" action={action} class="fields">
       <input type="hidden" name="act" value="create" />
       <Field label="Name" hint="where it is used" name="name" trouble={trouble}>
-        <input
-          name="name"
-          required
-          maxLength={200}
-          value={field(typed, 'name')}
-          autocomplete="off"
-          {...wrong('name', trouble)}
-        />
+        {(tied) => <input {...tied} required maxLength={200} value={field(typed, 'name')} autocomplete="off" />}
       </Field>
       <Field label="It may" name="access">
-        <select name="access">
-          <option value="read">read</option>
-          <option value="write" selected={typed.get('access') === 'write'}>
-            read and change
-          </option>
-        </select>
+        {(tied) => (
+          <select {...tied}>
+            <option value="read">read</option>
+            <option value="write" selected={typed.get('access') === 'write'}>
+              read and change
+            </option>
+          </select>
+        )}
       </Field>
       <Field label="Organisation" name="org_id" trouble={trouble}>
-        <select name="org_id" {...wrong('org_id', trouble)}>
-          <option value="">all of mine</option>
-          {orgs.map(({ id, name }) => (
-            <option value={id} selected={id === typed.get('org_id')}>
-              {name}
-            </option>
-          ))}
-        </select>
+        {(tied) => (
+          <select {...tied}>
+            <option value="">all of mine</option>
+            {orgs.map(({ id, name }) => (
+              <option value={id} selected={id === typed.get('org_id')}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
       </Field>
       <Field
         label="Node"
@@ -210,25 +207,21 @@ function TokenForm({ typed, orgs, action, trouble }: TokenFormProps) {
         name="node_id"
         trouble={trouble}
       >
-        <input
-          name="node_id"
-          maxLength={64}
-          value={field(typed, 'node_id')}
-          autocomplete="off"
-          {...wrong('node_id', trouble)}
-        />
+        {(tied) => <input {...tied} maxLength={64} value={field(typed, 'node_id')} autocomplete="off" />}
       </Field>
       <Field label="Ends" name="days">
-        <select name="days">
-          {lifetimes.map((days) => (
-            <option value={days} selected={String(days) === (typed.get('days') ?? '90')}>
-              in {days} days
+        {(tied) => (
+          <select {...tied}>
+            {lifetimes.map((days) => (
+              <option value={days} selected={String(days) === (typed.get('days') ?? '90')}>
+                in {days} days
+              </option>
+            ))}
+            <option value="never" selected={typed.get('days') === 'never'}>
+              when it is revoked
             </option>
-          ))}
-          <option value="never" selected={typed.get('days') === 'never'}>
-            when it is revoked
-          </option>
-        </select>
+          </select>
+        )}
       </Field>
       <button class="btn go" type="submit">
         Create

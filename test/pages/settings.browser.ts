@@ -6,9 +6,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import type { Locator } from 'playwright-core'
 import { made } from '../support/cast.ts'
 import { client, password, signUp } from '../support/grove.ts'
 import { ann, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
+
+/** What the page says of a control that something is wrong with; its name does not say it. */
+async function toldOf(control: Locator): Promise<string | null> {
+  const id = await control.getAttribute('aria-describedby')
+  return control.page().locator(`.field > [id="${id}"]`).textContent()
+}
 
 describe('pages of settings', () => {
   useScene()
@@ -42,13 +49,15 @@ describe('pages of settings', () => {
     await page.getByLabel('Name').fill('   ')
     await page.getByLabel('Description').fill('All about the sea.')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    expect(await page.locator('label:has([name=name])').getByRole('alert').textContent()).to.include('1 character')
+    const name = page.getByRole('textbox', { name: 'Name', exact: true })
+    expect(await toldOf(name)).to.equal('This must not be empty.')
+    expect(await name.getAttribute('aria-invalid')).to.equal('true')
     expect(await page.getByLabel('Description').inputValue()).to.equal('All about the sea.')
-    await page.getByLabel('Name').fill('Atlas of the sea')
+    await name.fill('Atlas of the sea')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     expect(await page.getByText('Saved.').count()).to.equal(1)
-    const { name, description } = await made(ann.get(`/orgs/${org}`))
-    expect([name, description]).to.deep.equal(['Atlas of the sea', 'All about the sea.'])
+    const kept = await made(ann.get(`/orgs/${org}`))
+    expect([kept.name, kept.description]).to.deep.equal(['Atlas of the sea', 'All about the sea.'])
   })
 
   it('publish for anyone, and end it with the next request', async () => {
@@ -97,7 +106,7 @@ describe('pages of settings', () => {
     expect(await roles()).to.deep.equal(['Ann owner', 'Bob maintainer'])
     await page.getByText('Leave…').click()
     await page.getByRole('button', { name: 'Leave' }).click()
-    expect(await page.getByRole('alert').textContent()).to.equal('An organisation keeps at least one owner')
+    expect(await page.getByRole('alert').textContent()).to.equal('An organisation keeps at least one owner.')
     await page.getByText('Remove…').click()
     await page.getByRole('button', { name: 'Remove Bob' }).click()
     expect(await roles()).to.deep.equal(['Ann owner'])
@@ -150,7 +159,7 @@ describe('pages of settings', () => {
     await here.page.getByLabel('Password until now').fill('not this one')
     await here.page.getByLabel('New password').fill('staple the horse')
     await here.page.getByRole('button', { name: 'Change the password' }).click()
-    expect(await here.page.getByRole('alert').textContent()).to.equal('This is not your password')
+    expect(await here.page.getByRole('alert').textContent()).to.equal('This is not your password.')
     await here.page.getByLabel('Password until now').fill(password)
     await here.page.getByLabel('New password').fill('staple the horse')
     await here.page.getByRole('button', { name: 'Change the password' }).click()

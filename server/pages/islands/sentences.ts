@@ -1,6 +1,7 @@
 /** What went wrong while a text was sent, as a sentence. */
 
 import { GroveError, Invalid } from '../../../spec/client/client.ts'
+import { brokenField } from '../broken-rules.ts'
 
 export function sentenceOf(error: unknown, root: string): string | Node {
   if (!(error instanceof GroveError)) return `${error instanceof Error ? error.message : error}. Nothing is saved yet.`
@@ -12,8 +13,8 @@ export function sentenceOf(error: unknown, root: string): string | Node {
   if (status === 429 || status === 503) return `Not just now: ${message}. The text stays here; save again in a moment.`
   if (code === 'pull_request_required') return 'Changes are proposed here: use Propose. The text stays here.'
   if (error instanceof Invalid) {
-    const [first] = error.fields
-    return `${first ? `${first.loc.slice(1).join(' ')}: ${first.msg}` : message}. The text stays here.`
+    const { field, says } = brokenField(error.fields)
+    return `${field === 'title' ? 'Title: ' : ''}${says} The text stays here.`
   }
   return `${message}. The text stays here.`
 }
