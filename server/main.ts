@@ -1,6 +1,7 @@
 /**
- * Starts the service and stops it when the system asks. Run it as `npm start` does: 16 threads for syncs, and a heap whose
- * limit is below 2 GB, since V8 lets garbage grow to four times what lives where it may have more, to twice otherwise.
+ * Starts the service and stops it when the system asks. Run it as `npm start` does: 16 threads for syncs; a heap whose limit
+ * is below 2 GB, since V8 lets garbage grow to four times what lives where it may have more, to twice otherwise; one thread
+ * that helps V8, since more of them, collecting the garbage of the search, keep the event loop waiting on two cores.
  */
 
 import cluster from 'node:cluster'

@@ -120,7 +120,7 @@ export interface SpawnedGrove {
 /** What `npm start` runs, on any free port; resolves once it says that it listens. @throws Error with its output if it ends */
 export async function spawnGrove(dataDir: string, environment: Record<string, string> = {}): Promise<SpawnedGrove> {
   const child = endAfterFile(
-    spawn(process.execPath, [...endsWithParent, '--max-old-space-size=2000', 'dist/main.js'], {
+    spawn(process.execPath, [...endsWithParent, '--max-old-space-size=2000', '--v8-pool-size=1', 'dist/main.js'], {
       stdio: 'pipe',
       env: {
         ...process.env,
