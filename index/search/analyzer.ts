@@ -4,7 +4,7 @@ import { isUnspaced, piecesOf, type Span } from './scripts.ts'
 import { fold, isStopWord, type Language, stemOf } from './stems.ts'
 
 /** Names what the terms of a text are. Raise the number with any change of them; ICU brings dictionaries and letters. */
-export const ANALYZER_VERSION: string = `9-icu${process.versions.icu ?? ''}`
+export const ANALYZER_VERSION: string = `10-icu${process.versions.icu ?? ''}`
 
 /** A word as the index sees it. */
 interface Meaning {

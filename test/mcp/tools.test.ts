@@ -81,6 +81,13 @@ describe('the tools of /mcp', () => {
         expect(factsIn(answer, 'nodes around')[0]).to.include({ title: 'Blue whale', relation: 'child' })
       })
 
+      it('search, with what looks like a tag', async () => {
+        const text_content = 'Plankton drifts: `cat <file>`, then List<Thing> of <thing>.\n'
+        await made(ann.post(`/orgs/${org_id}/nodes`, { title: 'Generic', text_content }))
+        const [passage] = factsIn(await model.ask('search', { org_id, query: 'plankton', top_k: 1 }), 'passages')
+        expect(passage.text).to.equal('Plankton drifts: cat <file>, then List<Thing> of <thing>.')
+      })
+
       it('tell of titles where a search finds nothing', async () => {
         const answer = await model.ask('search', { org_id, query: 'Blue wahle' })
         const none = await model.ask('search', { org_id, query: 'wahle' })
