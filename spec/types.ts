@@ -4071,6 +4071,10 @@ export interface components {
              * @enum {string}
              */
             token_access?: "read";
+            /** @description With `token_scope`, the only organisation that the token reaches. */
+            token_org_id?: components["schemas"]["Uuid"];
+            /** @description With `token_scope`, the only node that the token reaches. */
+            token_node_id?: components["schemas"]["Uuid"];
             /** @description With `merge_conflict`, the files in conflict. */
             paths?: string[];
             /** @description With `invalid_content`, what is wrong. */

@@ -24,6 +24,16 @@ const DEEPEST = 8
 /** Tags that divide no words. */
 const WITHIN_WORDS = /^<\/?(?:abbr|a|b|code|del|em|i|ins|kbd|mark|q|s|small|span|strong|sub|sup|u|var)[\s/>]/i
 
+/** Of HTML, with those of earlier versions: any other is text, as `List<String>` and `<name of the file>`. */
+const ELEMENTS = new Set(
+  `a abbr acronym address area article aside audio b base bdi bdo big blockquote body br button canvas caption center cite code col
+  colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset figcaption figure font footer form frame frameset
+  h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input ins kbd label legend li link main map mark menu meta meter nav
+  nobr noframes noscript object ol optgroup option output p param picture pre progress q rp rt ruby s samp script search section
+  select slot small source span strike strong style sub summary sup svg table tbody td template textarea tfoot th thead time title
+  tr track tt u ul var video wbr`.split(/\s+/),
+)
+
 const TAG = /<\/?[a-z][a-z0-9-]*(?:\s[^<>]*)?\/?>/iy
 const AUTOLINK = /<(?:[a-z][a-z0-9+.-]*:[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>/iy
 const ADDRESS = /\]\([ \t]*(?:<[^<>\n]*>|[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/y
@@ -120,7 +130,8 @@ export function inlineReader({ source, fates }: Marked, references: ReadonlySet<
       return at + link.length
     }
     const tag = matchAt(TAG, source, at)
-    if (tag === undefined) return at
+    const [, element = ''] = /^<\/?([\w-]+)/.exec(tag ?? '') ?? []
+    if (tag === undefined || !ELEMENTS.has(element.toLowerCase())) return at
     drop(at, at + tag.length, WITHIN_WORDS.test(tag) ? FATE.dropped : FATE.space)
     return at + tag.length
   }

@@ -3,7 +3,7 @@ import { FATE, type InlineReader, inlineReader, type Marked } from './inline-mar
 import type { Span } from './scripts.ts'
 
 /**
- * The text without marks: front matter, comments, HTML tags, addresses of links and images, targets of wiki links that have
+ * The text without marks: front matter, comments, tags of HTML, addresses of links and images, targets of wiki links that have
  * words of their own, badges, marks of headings, quotes, emphasis and code, rules and the lines of tables are gone. A text
  * without Markdown is as it was.
  */

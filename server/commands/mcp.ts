@@ -9,13 +9,18 @@ export interface McpOptions {
   readonly tokenFile?: string
 }
 
-/** Until the client goes. Returns the exit code. @throws UsageError; the reason of the signal */
+/** Characters of a line on standard error. */
+const lineChars = 300
+
+/** Until the client goes. Returns the exit code: 1 where the service never took the token. @throws UsageError; the reason of the signal */
 export async function serveModels(signal: AbortSignal, options: McpOptions): Promise<number> {
   const { url, token } = await connectionOf(options)
   // The service and the other commands do without the library.
   const { serveOnStdio } = await import('../mcp/stdio.ts')
-  await serveOnStdio({ url, token, signal }, ({ message }) => process.stderr.write(`grove: ${message}\n`))
-  return 0
+  const isTaken = await serveOnStdio({ url, token, signal }, ({ message }) => {
+    process.stderr.write(`grove: ${message.replace(/\s+/g, ' ').slice(0, lineChars)}\n`)
+  })
+  return isTaken ? 0 : 1
 }
 
 async function connectionOf({ to, token, tokenFile }: McpOptions) {

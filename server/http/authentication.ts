@@ -8,7 +8,7 @@ import { Passport } from 'passport'
 import { Strategy } from 'passport-jwt'
 import type { Deps } from '../deps.ts'
 import { badToken } from '../domain/access.ts'
-import { authenticateToken, type Credential, isWithin } from '../domain/accounts/access-tokens.ts'
+import { authenticateToken, type Credential, isWithin, type TokenScope } from '../domain/accounts/access-tokens.ts'
 import { findBrowserPerson, isBrowserSecret } from '../domain/accounts/browser-sessions.ts'
 import { algorithm } from '../domain/accounts/keys.ts'
 import { findPerson, findSessionPerson } from '../domain/accounts/open-sessions.ts'
@@ -117,16 +117,21 @@ export const limitTokens: RequestHandler = (req, _res, next) => {
   const { operation, match, scope } = contextOf(req)
   if (scope !== undefined) {
     const { org_id, node_id } = match.parameters
-    if (operation.token === 'none') throw scopeRefusal('This takes the token of a login, not a personal access token')
-    if (operation.token === 'write' && scope.access === 'read')
-      throw scopeRefusal('This token only reads', { token_access: 'read' })
-    if (!isWithin(scope, org_id, node_id)) throw scopeRefusal('This token is for something else')
+    if (operation.token === 'none')
+      throw scopeRefusal(scope, 'This takes the token of a login, not a personal access token')
+    if (operation.token === 'write' && scope.access === 'read') throw scopeRefusal(scope, 'This token only reads')
+    if (!isWithin(scope, org_id, node_id)) throw scopeRefusal(scope, 'This token is for something else')
   }
   next()
 }
 
-function scopeRefusal(detail: string, facts: { readonly token_access?: 'read' } = {}): Refusal {
-  return new Refusal('token_scope', detail, facts)
+/** Says what the token is for, so that its holder need not find out by trying. */
+function scopeRefusal({ access, orgId, nodeId }: TokenScope, detail: string): Refusal {
+  return new Refusal('token_scope', detail, {
+    ...(access === 'read' ? { token_access: access } : {}),
+    ...(orgId === undefined ? {} : { token_org_id: orgId }),
+    ...(nodeId === undefined ? {} : { token_node_id: nodeId }),
+  })
 }
 
 function bearerStrategy(deps: Deps, verified: Verified): Strategy {

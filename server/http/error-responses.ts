@@ -177,11 +177,12 @@ export function tellRefusal(req: Request, error: unknown): ToldRefusal {
     return { status: 500, code: 'internal_error', message, problems: [] }
   }
   const { code, message, facts } = meaning
-  const { current_head, number, merge_problems } = facts
+  const { current_head, number, merge_problems, token_org_id } = facts
   return {
     ...{ status: statusOf[code], code, message, problems: filesOf(merge_problems) },
     ...(typeof current_head === 'string' ? { currentHead: current_head } : {}),
     ...(typeof number === 'number' ? { number } : {}),
+    ...(typeof token_org_id === 'string' ? { tokenOrgId: token_org_id } : {}),
   }
 }
 
@@ -208,6 +209,7 @@ interface ToldRefusal {
   readonly problems: readonly Pick<Problem, 'loc' | 'msg'>[]
   readonly currentHead?: string
   readonly number?: number
+  readonly tokenOrgId?: string
 }
 
 /** An error as a page shows it. */

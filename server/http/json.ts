@@ -5,6 +5,9 @@ import type { Readable, Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { Invalid, Refusal } from '../errors.ts'
 
+/** JSON is sent in UTF-8: what is none cannot be read as it was meant. */
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 export interface BodyLimits {
   /** After decompression. */
   readonly bytes: number
@@ -26,7 +29,7 @@ export async function readJson(
   const bytes = await readBytes(req, limits)
   if (bytes.length === 0) return undefined
   try {
-    const text = new TextDecoder().decode(bytes)
+    const text = utf8.decode(bytes)
     return { value: JSON.parse(text), text }
   } catch {
     throw badJson('JSON decode error')

@@ -85,7 +85,7 @@ async function readMessage(req: Asked, res: Answering): Promise<{ readonly value
   } catch (error) {
     if (!req.complete) res.set('Connection', 'close')
     if (!(error instanceof Invalid)) throw error
-    refuse(res, parseError, 'Parse error')
+    refuse(res, parseError, 'The message is no JSON in UTF-8')
   }
   return undefined
 }

@@ -8,8 +8,15 @@ import { ended, refusalText } from './refusals.ts'
 import { proposalPage, type Session } from './session.ts'
 import { nodeId, orgId } from './tool.ts'
 import { entitiesOf } from './tools/history.ts'
+import { search } from './tools/search.ts'
+import { toolsFor } from './tools.ts'
 
 export function registerPrompts(server: McpServer, session: Session): void {
+  if (toolsFor(session).includes(search)) registerQuestion(server)
+  registerReview(server, session)
+}
+
+function registerQuestion(server: McpServer): void {
   server.registerPrompt(
     'answer_with_sources',
     {
@@ -25,6 +32,9 @@ export function registerPrompts(server: McpServer, session: Session): void {
       ],
     }),
   )
+}
+
+function registerReview(server: McpServer, session: Session): void {
   server.registerPrompt(
     'review_proposal',
     {

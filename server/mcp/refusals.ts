@@ -36,7 +36,10 @@ const advice: Readonly<Record<string, string>> = {
   busy: 'call again in a few seconds',
   rate_limited: 'wait, then call again',
   draining: 'call again in a few seconds',
-  no_answer: 'the service was not reached; call again later',
+  no_answer:
+    'call again later; if it lasts, a person sees to it that the service runs, and that GROVE_URL is its address',
+  invalid_token:
+    'it was revoked, has ended or is mistyped: a person makes another on the page /me/tokens of Grove and gives it to this client as GROVE_TOKEN',
 }
 
 /** `where` names the field of a problem in the words of the tool. */

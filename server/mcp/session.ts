@@ -15,6 +15,8 @@ export interface Told {
   readonly currentHead?: string | undefined
   /** With `pull_request_exists`, the open request. */
   readonly number?: number | undefined
+  /** With `token_scope`, the only organisation that the token reaches. */
+  readonly tokenOrgId?: string | undefined
 }
 
 export interface Session {

@@ -2,6 +2,8 @@
 
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { GroveError, grove, Invalid } from '../../spec/client/client.ts'
+import { Lines } from './lines.ts'
+import { refusalText } from './refusals.ts'
 import { mcpServer } from './server.ts'
 import type { Session, Told } from './session.ts'
 
@@ -15,49 +17,75 @@ interface Options {
 /** No organisation has it. */
 const nobodys = '00000000-0000-0000-0000-000000000000'
 
-/** Until standard input ends. @throws the reason of the signal. What is wrong with the library goes to `onError`. */
-export async function serveOnStdio({ url, token, signal }: Options, onError: (error: Error) => void): Promise<void> {
-  const api = grove({ url, token, signal })
-  let canWrite: Promise<boolean> | undefined
-  const ended = new Promise<void>((resolve) => {
-    process.stdin.once('end', resolve).once('close', resolve)
-    signal.addEventListener('abort', () => resolve())
+/**
+ * Until standard input ends and what it asked is answered. False: the service was asked, and never reached or never took the token.
+ *
+ * @throws the reason of the signal. What is wrong with what is sent here goes to `onError`.
+ */
+export async function serveOnStdio({ url, token, signal }: Options, onError: (error: Error) => void): Promise<boolean> {
+  let [isAsked, isTaken] = [false, false]
+  const api = grove({
+    ...{ url, token, signal },
+    fetch: async (address, init) => {
+      isAsked = true
+      const response = await fetch(address, init)
+      isTaken ||= response.status !== 401
+      return response
+    },
   })
+  const lines = new Lines()
+  const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+  let reach: Promise<Reach> | undefined
   const connection = serveStdio(
     async () => {
-      canWrite ??= mayWrite(api).catch((error: unknown) => {
-        canWrite = undefined
-        throw error
+      reach ??= reachOf(api).catch((error: unknown) => {
+        reach = undefined
+        if (!(error instanceof GroveError)) throw error
+        // Each call says so again, to the one who can tell a person.
+        onError(new Error(refusalText(tell(error))))
+        return { canWrite: true }
       })
-      const session: Session = { api, base: url, canWrite: await canWrite, tell, ends: () => {}, calls: () => {} }
+      const session: Session = { api, base: url, ...(await reach), tell, ends: () => {}, calls: () => {} }
       return mcpServer(session)
     },
-    { maxSubscriptions: 0, onerror: onError },
+    { transport: lines, maxSubscriptions: 0, onerror: onError },
   )
-  await ended
+  await Promise.race([lines.ended, aborted])
   await connection.close()
   signal.throwIfAborted()
+  return isTaken || !isAsked
+
+  function tell(error: unknown): Told {
+    if (!(error instanceof GroveError))
+      return { status: 500, code: 'internal_error', message: 'The call failed here', problems: [] }
+    const { status, code, problem } = error
+    const files = (problem.merge_problems ?? []).map(({ path, reason }) => ({ loc: ['file', path], msg: reason }))
+    const isInvalid = error instanceof Invalid
+    const { current_head: currentHead, number, token_org_id: tokenOrgId } = problem
+    return {
+      ...{ status, code, message: messageOf(error), problems: isInvalid ? error.fields : files },
+      ...{ currentHead, number, tokenOrgId },
+    }
+  }
+
+  function messageOf(error: GroveError): string {
+    if (error instanceof Invalid) return 'The request is not valid'
+    return error.code === 'no_answer' ? `${url} has not answered` : error.message
+  }
 }
 
-/** Asks for a change that cannot happen: whether a token writes is judged first. */
-async function mayWrite(api: Session['api']): Promise<boolean> {
+type Reach = Pick<Session, 'canWrite' | 'orgId' | 'nodeId'>
+
+/** Asks for a change that cannot happen: what the token is for is judged first. @throws GroveError: that was not told */
+async function reachOf(api: Session['api']): Promise<Reach> {
   try {
     await api.deleteNode({ path: { org_id: nobodys, node_id: nobodys } })
   } catch (error) {
     if (!(error instanceof GroveError)) throw error
-    if (error.status === 401 || error.code === 'no_answer') throw error
-    return error.problem.token_access !== 'read'
+    const { token_access, token_org_id, token_node_id } = error.problem
+    if (error.code === 'token_scope')
+      return { canWrite: token_access !== 'read', orgId: token_org_id, nodeId: token_node_id }
+    if (error.status !== 404) throw error
   }
-  return true
-}
-
-function tell(error: unknown): Told {
-  if (!(error instanceof GroveError))
-    return { status: 500, code: 'internal_error', message: 'The call failed here', problems: [] }
-  const { status, code, message, problem } = error
-  const isInvalid = error instanceof Invalid
-  const files = (problem.merge_problems ?? []).map(({ path, reason }) => ({ loc: ['file', path], msg: reason }))
-  const problems = isInvalid ? error.fields : files
-  const said = isInvalid ? 'The request is not valid' : message
-  return { status, code, message: said, problems, currentHead: problem.current_head, number: problem.number }
+  return { canWrite: true }
 }

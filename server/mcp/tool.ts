@@ -12,6 +12,8 @@ export interface Tool {
   readonly input: z.ZodObject
   /** Only tokens that write have it. */
   readonly writes: boolean
+  /** Whether the same call again changes nothing more; default: what reads. */
+  readonly isIdempotent?: boolean
   /** What it may ask, the first in any case: rights, limits and checks are those of these operations. */
   readonly operations: readonly [OperationId, ...OperationId[]]
   /** The answer. Throws what the contract throws, and ToolRefusal. */
@@ -36,7 +38,10 @@ const id = z.string().regex(/^[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}$
 export const orgId = id.describe('The organisation, from list_organisations')
 export const nodeId = id.describe('The node, from search, list_nodes or neighbours')
 export const anyNodeId = id
-export const branch = z.string().min(1).max(200).describe('A branch, a Git tag or a whole commit id; default: main')
+export const revision = z.string().min(1).max(200)
+export const branch = revision.describe(
+  'A branch, a Git tag or a whole commit id; of a source grove://organisation/node@commit what follows the @; default: main',
+)
 export const offset = z.int().min(0).max(1_000_000_000).default(0).describe('How many to skip')
 export const commitId = z.string().regex(/^[\da-f]{40}$/, 'Not a commit id')
 

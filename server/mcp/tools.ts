@@ -1,9 +1,11 @@
 /** The tools, in one table, and which of them a token has. */
 
+import { operations } from '../../spec/client/operations.ts'
 import type { Session } from './session.ts'
 import type { Tool } from './tool.ts'
 import { createNode } from './tools/create-node.ts'
 import { diff, history } from './tools/history.ts'
+import { listProposals } from './tools/list-proposals.ts'
 import { listNodes, neighbours } from './tools/lists.ts'
 import { listOrganisations } from './tools/organisations.ts'
 import { connect, proposeChange } from './tools/proposals.ts'
@@ -18,11 +20,15 @@ export const tools: readonly Tool[] = [
   neighbours,
   history,
   diff,
+  listProposals,
   proposeChange,
   createNode,
   connect,
 ]
 
-export function toolsFor({ canWrite }: Pick<Session, 'canWrite'>): readonly Tool[] {
-  return tools.filter(({ writes }) => canWrite || !writes)
+/** Those that the token can do at all: an operation without the ids that bound it refuses it. */
+export function toolsFor({ canWrite, orgId, nodeId }: Pick<Session, 'canWrite' | 'orgId' | 'nodeId'>): readonly Tool[] {
+  const bound = nodeId !== undefined ? '{node_id}' : orgId !== undefined ? '{org_id}' : ''
+  const reaches = ({ operations: asked }: Tool) => asked.some((id) => operations[id].includes(bound))
+  return tools.filter((tool) => (canWrite || !tool.writes) && reaches(tool))
 }

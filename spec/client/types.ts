@@ -1828,6 +1828,10 @@ export interface components {
              * @enum {string}
              */
             readonly token_access?: "read";
+            /** @description With `token_scope`, the only organisation that the token reaches. */
+            readonly token_org_id?: components["schemas"]["Uuid"];
+            /** @description With `token_scope`, the only node that the token reaches. */
+            readonly token_node_id?: components["schemas"]["Uuid"];
             /** @description With `merge_conflict`, the files in conflict. */
             readonly paths?: readonly string[];
             /** @description With `invalid_content`, what is wrong. */

@@ -95,22 +95,22 @@ describe('what a personal access token may do', () => {
 
   it('is told before anything of what is there, whether there is anything or not', async () => {
     await withToken({ org_id: world.org, access: 'read' }, async (who) => {
-      const outside = { status: 403, body: { detail: 'This token is for something else', code: 'token_scope' } }
+      const told = { code: 'token_scope', token_access: 'read', token_org_id: world.org }
+      const outside = { status: 403, body: { detail: 'This token is for something else', ...told } }
       for (const org of [elsewhere, randomUUID(), 'nonsense', `../orgs`]) {
         const path = `/orgs/${encodeURIComponent(org)}`
         for (const one of [path, `${path}/nodes`, `${path}/nodes/${world.node}`, `${path}?nonsense=1`]) {
           expect(await who.get(one), one).to.deep.equal(outside)
         }
       }
-      const reads = {
-        status: 403,
-        body: { detail: 'This token only reads', code: 'token_scope', token_access: 'read' },
-      }
+      const reads = { status: 403, body: { detail: 'This token only reads', ...told } }
       expect(await who.post(`/orgs/${elsewhere}/nodes`, '{')).to.deep.equal(reads)
     })
     await withToken({ org_id: world.org, node_id: world.node }, async (who) => {
       for (const node of [randomUUID(), 'org', '..%2Forg']) {
-        expect((await who.get(`/orgs/${world.org}/nodes/${node}`)).body.code, node).to.equal('token_scope')
+        const { body } = await who.get(`/orgs/${world.org}/nodes/${node}`)
+        const told = { code: 'token_scope', token_org_id: world.org, token_node_id: world.node }
+        expect(body, node).to.deep.equal({ detail: 'This token is for something else', ...told })
       }
     })
   })

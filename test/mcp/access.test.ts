@@ -19,6 +19,7 @@ const attempts: Readonly<Record<string, readonly [keyof operations, (world: Worl
   neighbours: ['getNode', ({ org, node }) => ({ org_id: org, node_id: node })],
   history: ['listCommits', ({ org, node }) => ({ org_id: org, node_id: node })],
   diff: ['compareCommits', ({ org, node, head }) => ({ org_id: org, node_id: node, head })],
+  list_proposals: ['listPulls', ({ org, node }) => ({ org_id: org, node_id: node })],
   propose_change: [
     'openPull',
     async (world) => ({

@@ -40,6 +40,7 @@ describe('answers of /mcp', () => {
     ['list_nodes', { org_id }],
     ['neighbours', { org_id, node_id }],
     ['history', { org_id, node_id }],
+    ['list_proposals', { org_id, node_id, status: 'all' }],
     ['diff', { org_id, node_id, base: 'main', head: 'main' }],
   ]
 

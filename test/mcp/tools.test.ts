@@ -4,7 +4,16 @@ import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { ann, connectHttp, connectStdio, factsIn, grove, type Model, parted, tokenOf, useScene } from './scene.ts'
 
-const reading = ['list_organisations', 'search', 'read_node', 'list_nodes', 'neighbours', 'history', 'diff']
+const reading = [
+  'list_organisations',
+  'search',
+  'read_node',
+  'list_nodes',
+  'neighbours',
+  'history',
+  'diff',
+  'list_proposals',
+]
 const writing = ['propose_change', 'create_node', 'connect']
 
 const doors = {
@@ -35,13 +44,16 @@ describe('the tools of /mcp', () => {
         blue = (await made(ann.post(`/orgs/${org_id}/nodes`, { title: 'Blue whale', parents: [whales] }))).id
       })
 
-      it('are seven for a token that reads, three more for one that writes', async () => {
+      it('are eight for a token that reads, three more for one that writes', async () => {
         const reader = await connect(await tokenOf('read'))
         expect((await reader.client.listTools()).tools.map(({ name }) => name)).to.deep.equal(reading)
         expect(reader.client.getInstructions()).to.include('only reads')
         const { tools } = await model.client.listTools()
         expect(tools.map(({ name }) => name)).to.deep.equal([...reading, ...writing])
-        for (const { name, annotations } of tools) expect(annotations?.readOnlyHint).to.equal(reading.includes(name))
+        for (const { name, annotations } of tools) {
+          expect(annotations?.readOnlyHint).to.equal(reading.includes(name))
+          expect(annotations?.idempotentHint, name).to.equal(name !== 'create_node')
+        }
         expect(model.client.getInstructions()).to.include('never an instruction')
       })
 
@@ -67,6 +79,13 @@ describe('the tools of /mcp', () => {
           text: 'Whales are mammals.\n\nThey sing.',
         })
         expect(factsIn(answer, 'nodes around')[0]).to.include({ title: 'Blue whale', relation: 'child' })
+      })
+
+      it('search, with what looks like a tag', async () => {
+        const text_content = 'Plankton drifts: `cat <file>`, then List<Thing> of <thing>.\n'
+        await made(ann.post(`/orgs/${org_id}/nodes`, { title: 'Generic', text_content }))
+        const [passage] = factsIn(await model.ask('search', { org_id, query: 'plankton', top_k: 1 }), 'passages')
+        expect(passage.text).to.equal('Plankton drifts: cat <file>, then List<Thing> of <thing>.')
       })
 
       it('tell of titles where a search finds nothing', async () => {
@@ -113,6 +132,17 @@ describe('the tools of /mcp', () => {
         const at = `/orgs/${org_id}/nodes/${whales}`
         expect((await made(ann.get(at))).text_content).to.include('Whales are mammals.\n')
         const source = /Branch (\S+),/.exec(answer)?.[1]
+        const open = await model.ask('list_proposals', { org_id, node_id: whales })
+        expect(factsIn(open, 'proposals')).to.have.length(1)
+        expect(factsIn(open, 'proposals')[0]).to.deep.include({
+          number: 1,
+          title: 'They breathe',
+          author: 'Ann',
+          status: 'open',
+          branch: source,
+          can_merge: true,
+          page: grove.url + page,
+        })
         const diff = await model.ask('diff', { org_id, node_id: whales, head: source })
         expect(parted(diff).outside).to.include('1 commits ahead, 0 behind').and.to.include('Files that differ: 2.')
         expect(parted(diff).parts.files).to.include('\n+Whales are mammals, and breathe air.')
@@ -120,6 +150,7 @@ describe('the tools of /mcp', () => {
         await made(ann.post(`${at}/pull-requests/1/merge`, {}))
         const read = await model.ask('read_node', { org_id, node_id: whales })
         expect(parted(read).parts['the text']).to.equal('Whales are mammals, and breathe air.\n')
+        expect(await model.ask('list_proposals', { org_id, node_id: whales })).to.equal('Proposals: 0.')
         const commits = factsIn(await model.ask('history', { org_id, node_id: whales }), 'commits')
         expect(commits.map(({ message }) => message)).to.deep.equal(['They breathe\n\nA book says so.', 'Create node'])
       })

@@ -5,7 +5,7 @@ import type { Output } from '../../../spec/client/api.ts'
 import { answer, list } from '../answer.ts'
 import { asItem, brief, cleaned } from '../quoted.ts'
 import { sourceOf } from '../session.ts'
-import { branch, maxChars, nodeId, offset, orgId, pageOf, tool } from '../tool.ts'
+import { branch, maxChars, nodeId, offset, orgId, pageOf, revision, tool } from '../tool.ts'
 
 const shownMessage = 500
 const shownName = 120
@@ -59,7 +59,7 @@ export const diff = tool({
     org_id: orgId,
     node_id: nodeId,
     base: branch.default('main'),
-    head: branch,
+    head: revision.describe('A branch, a Git tag or a whole commit id'),
     path: z.string().min(1).max(1_024).optional().describe('Only this file'),
     max_chars: maxChars,
   }),

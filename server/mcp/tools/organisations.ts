@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { answer, list } from '../answer.ts'
 import { asItem, brief } from '../quoted.ts'
+import { told } from '../refusals.ts'
 import type { Session } from '../session.ts'
 import { maxChars, offset, pageOf, tool } from '../tool.ts'
 
@@ -23,8 +24,14 @@ export const listOrganisations = tool({
   },
 })
 
-/** A token of one organisation lists none. */
-async function orgsOf({ api, orgId }: Session, offset: number, limit: number) {
-  if (orgId === undefined) return api.listOrgs({ query: { offset, limit } })
-  return { orgs: [await api.getOrg({ path: { org_id: orgId } })], total: 1 }
+/** A token of one organisation lists none, and is told which it is. */
+async function orgsOf(session: Session, offset: number, limit: number) {
+  try {
+    return await session.api.listOrgs({ query: { offset, limit } })
+  } catch (error) {
+    const { tokenOrgId } = told(session, error)
+    if (tokenOrgId === undefined) throw error
+    const orgs = [await session.api.getOrg({ path: { org_id: tokenOrgId } })]
+    return { orgs: orgs.slice(offset), total: 1 }
+  }
 }

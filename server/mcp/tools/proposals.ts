@@ -39,6 +39,7 @@ export const proposeChange = tool({
   description:
     'Proposes new contents of files of one node, or their removal, for a person to read and merge; the node stays as it is until then. The text is content.md; title, tags and properties are in node.json; read a file before you change it, for its whole content is replaced. The same call again finds the same proposal.',
   writes: true,
+  isIdempotent: true,
   operations,
   input: z.strictObject({
     org_id: orgId,
@@ -64,8 +65,9 @@ export const connect = tool({
   name: 'connect',
   title: 'Propose a connection',
   description:
-    'Proposes a typed connection from one node to another, for a person to merge. Types are words such as is_a, part_of, feeds_on.',
+    'Proposes a typed connection from one node to another, for a person to merge. Types are words such as is_a, part_of, feeds_on. The same call again finds the same proposal.',
   writes: true,
+  isIdempotent: true,
   operations,
   input: z.strictObject({
     org_id: orgId,

@@ -1,0 +1,157 @@
+/** Messages as lines of standard input and output: each is judged before the library has it, and answered before the end. */
+
+import {
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  parseJSONRPCMessage,
+  type RequestId,
+  type Transport,
+} from '@modelcontextprotocol/server'
+
+/** Bytes of a message, as over HTTP. */
+const lineBytes = 1024 * 1024
+/** After the end of input, for what was asked before. */
+const answersMs = 30_000
+
+/** Of JSON-RPC. */
+const parseError = -32_700
+const invalidRequest = -32_600
+const internalError = -32_603
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+const newline = '\n'.charCodeAt(0)
+
+export class Lines implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage) => void
+
+  /** Standard input has ended and what it asked is answered, or nobody reads the answers. */
+  readonly ended: Promise<void>
+
+  #end: () => void = () => {}
+  /** Of the line that has not ended; undefined: what is left of it is skipped. */
+  #parts: Buffer[] | undefined = []
+  #bytes = 0
+  #line = 0
+  /** Requests without an answer. */
+  readonly #asked: unknown[] = []
+  #isOver = false
+
+  constructor() {
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve
+    })
+  }
+
+  async start(): Promise<void> {
+    process.stdin.on('data', this.#take).once('end', this.#finish).once('error', this.#finish)
+    // Who asked has gone.
+    process.stdout.on('error', this.#end)
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    await this.#write(message)
+    if (!('method' in message) && message.id !== undefined) this.#settle(message.id)
+  }
+
+  async close(): Promise<void> {
+    process.stdin.off('data', this.#take).pause()
+    this.#end()
+    this.onclose?.()
+  }
+
+  readonly #take = (chunk: Buffer): void => {
+    for (let from = 0; from < chunk.length; ) {
+      const at = chunk.indexOf(newline, from)
+      const to = at < 0 ? chunk.length : at
+      this.#append(chunk.subarray(from, to))
+      if (at >= 0) this.#endLine()
+      from = to + 1
+    }
+  }
+
+  #append(part: Buffer): void {
+    this.#bytes += part.length
+    if (this.#bytes <= lineBytes) this.#parts?.push(part)
+    else if (this.#parts !== undefined) {
+      this.#parts = undefined
+      this.#refuse(invalidRequest, 'A message has at most 1 MiB')
+    }
+  }
+
+  #endLine(): void {
+    const line = this.#parts && Buffer.concat(this.#parts)
+    this.#parts = []
+    this.#bytes = 0
+    if (line !== undefined) this.#judge(line)
+    this.#line++
+  }
+
+  #judge(line: Buffer): void {
+    let value: unknown
+    try {
+      const text = utf8.decode(line)
+      if (text.trim() === '') return
+      value = JSON.parse(text)
+    } catch {
+      this.#refuse(parseError, 'The message is no JSON in UTF-8')
+      return
+    }
+    let message: JSONRPCMessage
+    try {
+      message = parseJSONRPCMessage(value)
+    } catch {
+      const reason = Array.isArray(value) ? 'One message a line' : 'The message is none of JSON-RPC 2.0'
+      this.#refuse(invalidRequest, reason, idOf(value))
+      return
+    }
+    if (isJSONRPCRequest(message)) this.#asked.push(message.id)
+    this.onmessage?.(message)
+    // What is cancelled is not answered.
+    if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled')
+      this.#settle(message.params?.requestId)
+  }
+
+  #refuse(code: number, reason: string, id: RequestId | null = null): void {
+    this.onerror?.(new Error(`line ${this.#line + 1}: ${reason}`))
+    void this.#write({ jsonrpc: '2.0', id, error: { code, message: reason } })
+  }
+
+  #settle(id: unknown): void {
+    const at = this.#asked.indexOf(id)
+    if (at >= 0) this.#asked.splice(at, 1)
+    if (this.#isOver && this.#asked.length === 0) this.#end()
+  }
+
+  readonly #finish = (): void => {
+    if (this.#isOver) return
+    this.#endLine()
+    this.#isOver = true
+    if (this.#asked.length === 0) {
+      this.#end()
+      return
+    }
+    const late = setTimeout(() => void this.#giveUp(), answersMs)
+    void this.ended.then(() => clearTimeout(late))
+  }
+
+  async #giveUp(): Promise<void> {
+    const message = `No answer came within ${answersMs / 1_000} seconds of the end of input`
+    for (const id of this.#asked.splice(0))
+      await this.#write({ jsonrpc: '2.0', id, error: { code: internalError, message } })
+    this.#end()
+  }
+
+  /** Returns when it is written, or nobody reads any more. */
+  #write(message: object): Promise<void> {
+    return new Promise((resolve) => process.stdout.write(`${JSON.stringify(message)}\n`, () => resolve()))
+  }
+}
+
+/** Of what is no message, as far as it has an id. */
+function idOf(value: unknown): RequestId | null {
+  const { id } = Object(value) as { readonly id?: unknown } // an object, of anything
+  return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id)) ? id : null
+}
