@@ -2,6 +2,7 @@
  * What browsers load of the pages, into dist/assets/: style sheet, fonts and scripts, each with the hash of its content in its
  * name, text also compressed; and assets.json, which has the name of each as it is made now.
  */
+import { readFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
@@ -18,13 +19,20 @@ const entries = [
 ]
 const [style, icon, theme, page] = entries
 
+/** Packages of which a browser has what they are for, and one that alone is CommonJS, for which every script would load more. */
+const inBrowsers = {
+  events: resolve('server/pages/islands/emitter.ts'),
+  entities: './server/pages/islands/entities.ts',
+  'graphology-utils/is-graph': './server/pages/islands/is-graph.ts',
+}
+
 const common = {
   outdir: 'dist/assets',
   bundle: true,
   minify: true,
   target: ['chrome109', 'firefox115', 'safari16.4'],
   tsconfig: 'server/pages/islands/tsconfig.json',
-  alias: { events: resolve('server/pages/islands/emitter.ts') },
+  alias: inBrowsers,
   loader: { '.woff2': 'file', '.svg': 'copy' },
   entryNames: '[name].[hash]',
   chunkNames: '[name].[hash]',
@@ -35,15 +43,25 @@ const common = {
   write: false,
 }
 
-/** Packages of which a browser has what they are for. */
-const inBrowsers = { entities: './server/pages/islands/entities.ts' }
+/** Leaves out the names of colours that sigma knows: those of the map are numbers. */
+const withoutColourNames = {
+  name: 'without-colour-names',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]sigma[/\\]dist[/\\]colors-\w+\.esm\.js$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8')
+      const contents = source.replace(/var HTML_COLORS = \{[^{}]*\}/, 'var HTML_COLORS = {}')
+      if (contents === source) throw new Error(`${path} has no table of colours`)
+      return { contents }
+    })
+  },
+}
 
 /** @returns the path and the content of each file, what esbuild says of its inputs, and what scripts weigh */
 export async function buildAssets() {
   const builds = await Promise.all([
     build({ ...common, entryPoints: [style, icon] }),
     build({ ...common, entryPoints: [theme], format: 'iife' }),
-    build({ ...common, entryPoints: [page], format: 'esm', splitting: true, alias: inBrowsers }),
+    build({ ...common, entryPoints: [page], format: 'esm', splitting: true, plugins: [withoutColourNames] }),
   ])
   const outputs = builds.flatMap(({ outputFiles }) => outputFiles)
   const files = outputs.map(({ path, contents }) => [path, contents])

@@ -6,10 +6,11 @@ const limits = kibibytes({
   theme: 1,
   page: 1,
   'key-acts': 2,
+  cards: 2,
   search: 9,
   editor: 125,
   preview: 43,
-  map: 42,
+  map: 41,
   'map-edges': 2,
   'map-titles': 2,
 })

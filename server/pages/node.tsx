@@ -56,7 +56,7 @@ export async function showNode(visit: Visit): Promise<Shown> {
       return (
         <div class="cols">
           <TreeSide tree={tree} urls={urls} org={org.id} />
-          <main id="main">
+          <main id="main" data-cards>
             <article class="page">
               <Above visit={visit} org={org} path={tree.path} />
               <h1>{version.title}</h1>
@@ -242,9 +242,7 @@ function Below({ visit: { urls }, node, isEmpty }: { visit: Visit; node: Node; i
       <ul>
         {node.children.map(({ id, title, label }) => (
           <li>
-            <a href={urls.node(node.org_id, id)} data-card={id}>
-              {title}
-            </a>
+            <a href={urls.node(node.org_id, id)}>{title}</a>
             {label && <span class="why"> {label}</span>}
           </li>
         ))}

@@ -40,7 +40,7 @@ async function proposalPage(visit: Visit, problem?: string): Promise<Page> {
     ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, pr, changes, commits, impact, problem } },
     head: { title: `${pr.title} · ${node.title}`, noIndex: true },
     body: () => (
-      <main id="main" class="wide">
+      <main id="main" class="wide" data-cards>
         <NodePath visit={visit} at={at} between={[proposals]} />
         <div class="pr-head">
           <div>

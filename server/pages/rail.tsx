@@ -22,7 +22,7 @@ export function Rail({ visit: { urls }, node, neighbours: { from, to }, headings
   const { org_id, id } = node
   const shared = { urls, org: org_id }
   return (
-    <aside class="rail show" aria-label="About this page">
+    <aside class="rail show" aria-label="About this page" data-cards>
       {headings.length > 1 && (
         <section class="toc">
           <h2>On this page</h2>

@@ -3,6 +3,7 @@
 import type { Schemas } from '../../../spec/client/api.ts'
 import { slotOf } from './areas.ts'
 import { pathOf } from './asking.ts'
+import { beginning } from './beginning.ts'
 
 type Node = Schemas['NodeDetails']
 
@@ -68,7 +69,14 @@ export function showNode(peek: HTMLElement, node: Node, edges: readonly Edge[], 
   close.ariaLabel = 'Close'
   close.addEventListener('click', () => choose(''))
   const sum = make('p', 'sub', `${met.toLocaleString('en')} ${met === 1 ? 'edge meets' : 'edges meet'} here`)
-  peek.replaceChildren(close, make('h2', '', node.title), make('p', '', beginning(node.text_content)), list, sum, row)
+  peek.replaceChildren(
+    close,
+    make('h2', '', node.title),
+    make('p', '', beginning(node.text_content, most.text)),
+    list,
+    sum,
+    row,
+  )
   peek.hidden = false
 }
 
@@ -77,17 +85,4 @@ function make<K extends keyof HTMLElementTagNameMap>(name: K, look = '', text = 
   if (look !== '') made.className = look
   made.textContent = text
   return made
-}
-
-/** Without headings and the marks that stand most often. */
-function beginning(text: string): string {
-  const words = text
-    .slice(0, 4_000)
-    .replace(/^---\n[\s\S]*?\n---\n/, '')
-    .replace(/^(#|```|\|).*$/gm, '')
-    .replace(/!?\[\[([^\]|]*\|)?([^\]]*)\]\]|!?\[([^\]]*)\]\([^)]*\)/g, '$2$3')
-    .replace(/[*_`>]/g, '')
-    .replace(/\s+/g, ' ')
-    .trim()
-  return words.length > most.text ? `${words.slice(0, most.text).trimEnd()}…` : words
 }

@@ -127,6 +127,7 @@ function draw(main: HTMLElement, map: GraphMap, say: (text: string) => void): vo
     focus = places.get(id) ?? ''
     near = new Set()
     graph.clearEdges()
+    for (const box of main.querySelectorAll<HTMLInputElement>('details input')) box.checked = false
     peek.hidden = true
     paint()
     if (focus === '') return

@@ -1,4 +1,4 @@
-/** What every page does in a browser that runs scripts: keys, the colours, and the search once it is touched. */
+/** What every page does in a browser that runs scripts: keys, the colours, the search once it is touched, and cards of links to nodes. */
 
 import { listenForKeys } from './keys.ts'
 
@@ -13,3 +13,10 @@ for (const form of document.querySelectorAll<HTMLFormElement>('form[data-search]
 
 const map = document.querySelector<HTMLElement>('[data-map]')
 if (map) void import('./map.ts').then(({ showMap }) => showMap(map))
+
+for (const type of ['pointerover', 'focusin'])
+  document.addEventListener(type, (event) => {
+    // Elements alone get these events.
+    const link = (event.target as Element).closest<HTMLAnchorElement>('[data-cards] a[href*="/n/"]:not(.btn)')
+    if (link) void import('./cards.ts').then(({ cardOf }) => cardOf(link, event))
+  })

@@ -1,7 +1,7 @@
 /** Results while a search is typed: titles at once, texts after a pause. Arrows choose, Enter opens; without a choice the form is sent. */
 
-import type { Schemas } from '../../../spec/client/api.ts'
-import { ask, pathOf } from './asking.ts'
+import { grove } from '../../../spec/client/client.ts'
+import { pathOf } from './asking.ts'
 
 interface Hit {
   readonly id: string
@@ -14,6 +14,9 @@ interface Hit {
 const most = { titles: 6, texts: 5 } as const
 const pauseMs = 180
 
+const { root = '', org = '' } = document.body.dataset
+const api = grove({ url: root })
+const path = { org_id: org }
 let lists = 0
 
 export function suggestIn(form: HTMLFormElement): void {
@@ -107,15 +110,15 @@ function option({ id, title, snippet }: Hit, name: string): HTMLElement {
   return link
 }
 
+/** None where no answer comes: the form can still be sent. */
 async function suggest(words: string): Promise<Hit[]> {
-  const query = new URLSearchParams({ q: words.slice(0, 200), limit: String(most.titles) })
-  const told = await ask<Schemas['Suggestions']>(`suggest?${query}`)
-  return (told?.suggestions ?? []).map(({ node_id, title }) => ({ id: node_id, title, snippet: '' }))
+  const query = { q: words.slice(0, 200), limit: most.titles }
+  const { suggestions } = await api.suggestTitles({ path, query }).catch(() => ({ suggestions: [] }))
+  return suggestions.map(({ node_id, title }) => ({ id: node_id, title, snippet: '' }))
 }
 
 async function retrieve(words: string): Promise<Hit[]> {
-  const body = JSON.stringify({ query: words, top_k: most.texts })
-  const headers = { 'content-type': 'application/json' }
-  const told = await ask<Schemas['SearchAnswer']>('search/retrieve', { method: 'POST', body, headers })
-  return (told?.matches ?? []).map(({ node_id, title, snippet }) => ({ id: node_id, title, snippet }))
+  const body = { query: words, top_k: most.texts }
+  const { matches } = await api.searchNodes({ path, body }).catch(() => ({ matches: [] }))
+  return matches.map(({ node_id, title, snippet }) => ({ id: node_id, title, snippet }))
 }
