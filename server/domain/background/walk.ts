@@ -10,7 +10,7 @@ import { listNodes, listOrgs } from '../indexing/stored-repositories.ts'
 export const repositoriesAtOnce = 100
 
 /** Some nodes of one organisation: those that have a repository or a row. */
-export interface Stretch {
+interface Stretch {
   readonly orgId: string
   /** The walk comes to the organisation here, so its own repository is part of the stretch. */
   readonly isFirst: boolean
