@@ -107,8 +107,10 @@ program
   .command('backup')
   .description('copies accounts and repositories to a folder, checked; into the same folder again: only what changed')
   .argument('<dir>')
-  .action(async (dir: string) => {
-    process.exitCode = await backUpTo(call(), dir)
+  .option('-j, --jobs <n>', 'repositories copied at a time; otherwise 2')
+  .option('--full', 'looks at every mirror, also where the service has changed nothing')
+  .action(async (dir: string, options: { jobs?: string; full?: boolean }) => {
+    process.exitCode = await backUpTo(call(), dir, options)
   })
 
 program

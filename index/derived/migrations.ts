@@ -44,7 +44,19 @@ export const indexMigrations: Record<string, Migration> = {
       ])
     },
   },
+  '009_ref_moves': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, refMoves)
+    },
+  },
 }
+
+const refMoves = [
+  `create table ref_moves (
+    org_id text not null, node_id text not null, stamp integer not null, moves integer not null, moved_at integer not null,
+    look_at integer not null, primary key (org_id, node_id))`,
+  'create index ref_moves_to_look_at on ref_moves (look_at) where moves >= 50',
+]
 
 async function run(db: Kysely<unknown>, statements: readonly string[]): Promise<void> {
   for (const statement of statements)

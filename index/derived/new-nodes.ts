@@ -2,6 +2,7 @@
 import type { Insertable, Transaction } from 'kysely'
 import { toBytes } from './chains.ts'
 import { countUp } from './nodes.ts'
+import { countMoves } from './ref-moves.ts'
 import type { EdgeTable, IndexSchema, NodeTable } from './schema.ts'
 
 export interface NewNodeRows {
@@ -44,6 +45,7 @@ export async function insertNewNodes(
     (rows) => trx.insertInto('edge').values(rows).execute(),
   )
   await insertLogs(trx, orgId, nodes)
+  await countMoves(trx, orgId, ids)
 }
 
 /** A log of one entry for each, in a chain of its own, and the branch that ends there. */

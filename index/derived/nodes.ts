@@ -4,6 +4,7 @@ import type { Insertable, Kysely, Selectable, Transaction, Updateable } from 'ky
 import { layLog, type NewLogPart } from './chain-layout.ts'
 import { abandonLogs, trimChain } from './chain-removal.ts'
 import { logEndOf } from './chains.ts'
+import { countMoves, forgetMoves } from './ref-moves.ts'
 import type { EdgeTable, IndexSchema, NodeTable, PullTable } from './schema.ts'
 
 type NodeFields = Pick<
@@ -80,6 +81,7 @@ export async function replaceNodeRows(
   for (const pull of change.pulls) await upsertPull(trx, pull)
   const graphMoved = change.node ? await replaceMain(trx, change) : false
   const changed = change.node ? await touchOrg(trx, orgId, nodeId, graphMoved) : undefined
+  await countMoves(trx, orgId, [nodeId])
   return { version: (row?.version ?? 0) + 1, changed: changed ?? row?.changed ?? 0 }
 }
 
@@ -98,6 +100,7 @@ export async function deleteNodeRows(
     .executeTakeFirst()
   if (numDeletedRows === 0n) return false
   await abandonLogs(trx, id)
+  await forgetMoves(trx, org_id, id)
   const changed = await countUp(trx, org_id, true)
   await trx.insertInto('tombstone').values({ node_id: id, org_id, changed }).execute()
   return true

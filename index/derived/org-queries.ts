@@ -2,6 +2,7 @@
 import { CompiledQuery, type ExpressionBuilder, type Selectable, type Transaction } from 'kysely'
 import type { Slice } from '../slice.ts'
 import { compiledOnce } from '../sqlite/compiled.ts'
+import { forgetMoves, ownRepository } from './ref-moves.ts'
 import type { IndexDb, IndexSchema, MemberTable, OrgTable, Role } from './schema.ts'
 
 export type OrgRow = Selectable<OrgTable>
@@ -202,8 +203,10 @@ export function findOrgState(db: IndexDb, orgId: string): Promise<VersionRow | u
 /** Deletes the rows of its members and nodes too. */
 export async function deleteOrgRow(trx: Transaction<IndexSchema>, orgId: string): Promise<void> {
   await trx.deleteFrom('org').where('id', '=', orgId).execute()
+  await forgetMoves(trx, orgId, ownRepository)
 }
 
 export async function deleteAllOrgs(trx: Transaction<IndexSchema>): Promise<void> {
   await trx.deleteFrom('org').execute()
+  await trx.deleteFrom('ref_moves').execute()
 }

@@ -1,6 +1,7 @@
 /** The rows of one organisation and its members, replaced together. */
 import { randomUUID } from 'node:crypto'
 import type { Insertable, Transaction } from 'kysely'
+import { countMoves, ownRepository } from './ref-moves.ts'
 import type { IndexSchema, MemberTable, OrgTable } from './schema.ts'
 
 export interface MemberChanges {
@@ -33,6 +34,7 @@ export async function replaceOrgRows(
       .values({ ...org, epoch: randomUUID() })
       .execute()
   }
+  await countMoves(trx, org.id, [ownRepository])
   if (gone === null) await trx.deleteFrom('member').where('org_id', '=', org.id).execute()
   for (let at = 0; at < (gone?.length ?? 0); at += rowsAtOnce)
     await trx

@@ -159,7 +159,23 @@ interface CursorTable {
   node_id: string
 }
 
+/** What is told of a repository when its refs move (ref-moves.ts). */
+interface RefMovesTable {
+  org_id: string
+  /** Empty: the organisation's own repository. */
+  node_id: string
+  /** Another one after each move. */
+  stamp: number
+  /** Since maintenance has looked. */
+  moves: number
+  /** Seconds since 1970, as below. */
+  moved_at: number
+  /** When maintenance is to look, if the moves are many. */
+  look_at: number
+}
+
 export interface IndexSchema {
+  ref_moves: RefMovesTable
   cursor: CursorTable
   org: OrgTable
   member: MemberTable

@@ -3,11 +3,23 @@ import { resolve, sep } from 'node:path'
 import { isTaken } from '../../gitstore/presence.ts'
 import { postgresOf } from '../config.ts'
 import { backUp, findMistake } from '../domain/operator/backup.ts'
+import { readStamps } from '../domain/operator/mirror-checks.ts'
 import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
 
+interface BackupFlags {
+  readonly jobs?: string
+  readonly full?: boolean
+}
+
+/** Repositories copied at a time: each has a git on either side. */
+const maxJobs = 64
+
 /** Exit code 1 if something could not be copied, or a copy is not sound. */
-export async function backUpTo(call: Call, target: string): Promise<number> {
+export async function backUpTo(call: Call, target: string, { jobs = '2', full = false }: BackupFlags): Promise<number> {
   const { config, signal } = call
+  const atOnce = Number(jobs)
+  if (!(Number.isInteger(atOnce) && atOnce >= 1 && atOnce <= maxJobs))
+    throw new UsageError(`--jobs is a whole number from 1 to ${maxJobs}`)
   const dir = resolve(target)
   await requireFolder(config.dataDir)
   if (`${dir}${sep}`.startsWith(`${config.dataDir}${sep}`) || `${config.dataDir}${sep}`.startsWith(`${dir}${sep}`))
@@ -17,15 +29,16 @@ export async function backUpTo(call: Call, target: string): Promise<number> {
   const mistake = await findMistake(source, dir)
   if (mistake !== undefined) throw new UsageError(mistake)
   // Recovers dead processes' transactions. If even that fails, the rest is backed up all the same.
-  const sick = await withDeps(call, async () => undefined).catch((error: unknown) => error)
+  const opened = await withDeps(call, readStamps).catch((error: unknown) => error)
   signal.throwIfAborted()
+  const stamps = opened instanceof Map ? opened : new Map<string, number>()
   const progress = progressFor('Copying')
-  const done = await backUp(source, dir, new Date(), signal, progress.at)
+  const done = await backUp(source, dir, { atOnce, full, stamps }, new Date(), signal, progress.at)
   progress.end()
   say(`${done.repositories} repositories in ${dir}, ${done.fetched} of them changed since the last backup`)
   for (const path of done.gone) say(`kept, though it is deleted: ${path}`)
   const problems = [
-    ...(sick instanceof Error ? [{ path: config.dataDir, reason: sick.message }] : []),
+    ...(opened instanceof Error ? [{ path: config.dataDir, reason: opened.message }] : []),
     ...done.problems,
   ]
   return sayProblems(problems)

@@ -5,6 +5,8 @@ import { existsSync } from 'node:fs'
 import { chmod, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { countMoves } from '../../index/derived/ref-moves.ts'
+import { remoteUrl } from '../support/desk.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { folder, run, useDesk } from './desk.ts'
@@ -33,7 +35,7 @@ describe('a backup into the same folder', () => {
   after(() => grove.close())
 
   /** Backs up; the repositories that a git was started in. */
-  async function gitsOf(): Promise<string[]> {
+  async function gitsOf(...options: string[]): Promise<string[]> {
     await rm(join(bin, 'log'), { force: true })
     const env = {
       DATA_DIR: grove.dataDir,
@@ -41,7 +43,7 @@ describe('a backup into the same folder', () => {
       UV_THREADPOOL_SIZE: '16',
       PATH: `${bin}:${process.env.PATH}`,
     }
-    const { code, stdout, stderr } = await run(process.execPath, ['dist/cli.js', 'backup', backup], env)
+    const { code, stdout, stderr } = await run(process.execPath, ['dist/cli.js', 'backup', ...options, backup], env)
     if (code !== 0) throw new Error(`${stdout}${stderr}`)
     const log = existsSync(join(bin, 'log')) ? await readFile(join(bin, 'log'), 'utf8') : ''
     const found = log.matchAll(/[0-9a-f-]{36}\/(?:[0-9a-f-]{36}|org)\.git/g)
@@ -83,14 +85,52 @@ describe('a backup into the same folder', () => {
     expect(await gitsOf()).to.deep.equal([])
   })
 
-  it('heals a mirror of which a file was changed, removed or added', async () => {
+  it('has git look at what has got a tag, by a push or by another git in the data folder, then with --full', async () => {
+    const [one, other] = nodes as [TestNode, TestNode]
+    const url = remoteUrl(grove, one.org, one.id, ann.session.accessToken)
+    const pushed = await run('git', ['--git-dir', one.git.dir, 'push', url, 'main:refs/tags/v1'])
+    expect(pushed.code).to.equal(0)
+    expect(await gitsOf()).to.deep.equal([pathOf(one)])
+    other.git.say('tag', 'v2', 'main')
+    expect(await gitsOf()).to.deep.equal([])
+    expect(await gitsOf('--full', '--jobs', '3')).to.include.members(nodes.map(pathOf))
+    const tags = ['--git-dir', join(backup, pathOf(other)), 'tag', '--list']
+    expect(execFileSync('git', tags).toString()).to.equal('v2\n')
+    expect(await gitsOf()).to.deep.equal([])
+  })
+
+  it('takes a mirror again that is gone, and one that the index knows nothing of as before', async () => {
+    const [one, other] = nodes as [TestNode, TestNode]
+    await rm(join(backup, pathOf(one)), { recursive: true })
+    expect(await gitsOf()).to.deep.equal([pathOf(one)])
+    expectSound(one)
+    await grove.deps.index.write(async (trx) => {
+      await trx.deleteFrom('ref_moves').execute()
+    })
+    expect(await gitsOf()).to.deep.equal([])
+    await rm(await objectsOf(other))
+    expect(await gitsOf()).to.deep.equal([pathOf(other)])
+    expectSound(other)
+    const ids = nodes.map(({ id }) => id)
+    await grove.deps.index.write((trx) => countMoves(trx, one.org, ids))
+  })
+
+  it('refuses a number of jobs that is none', async () => {
+    for (const jobs of ['0', '65', '1.5', 'many']) {
+      const failed = await gitsOf('--jobs', jobs).catch((error: unknown) => String(error))
+      expect(failed).to.contain('--jobs is a whole number from 1 to 64')
+    }
+  })
+
+  it('heals with --full a mirror of which a file was changed, removed or added', async () => {
     const [one, other, third] = nodes as [TestNode, TestNode, TestNode]
     const file = await objectsOf(one)
     await chmod(file, 0o600)
     await writeFile(file, flipped(await readFile(file)))
     await rm(await objectsOf(other))
     await writeFile(join(backup, pathOf(third), 'refs/heads/more'), '')
-    expect(await gitsOf()).to.deep.equal(nodes.map(pathOf).sort())
+    expect(await gitsOf()).to.deep.equal([])
+    expect(await gitsOf('--full')).to.include.members(nodes.map(pathOf))
     for (const node of nodes) expectSound(node)
     expect(await gitsOf()).to.deep.equal([])
   })

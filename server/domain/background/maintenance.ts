@@ -5,12 +5,16 @@ import { isGitError } from '../../../gitstore/errors.ts'
 import { holding } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
+import { listToLookAt, lookedAt, ownRepository } from '../../../index/derived/ref-moves.ts'
 import type { Deps } from '../../deps.ts'
 import { nodeRepo, orgRepo } from '../layout.ts'
-import { newWalk } from './walk.ts'
+import { newWalk, repositoriesAtOnce } from './walk.ts'
 
-/** Milliseconds from the start to the first look, and between two walks through all repositories. */
-const pausesMs = { first: 5_000, other: 60_000 } as const
+/**
+ * Milliseconds from the start to the first look, between two looks at what was told, and between two walks through all
+ * repositories: the walk is for what other programs write, and for an index that was made again.
+ */
+const pausesMs = { first: 5_000, other: 60_000, walk: 6 * 60 * 60_000 } as const
 /** Milliseconds before a repository whose maintenance failed is tried again. */
 const retryAfterMs = 60 * 60_000
 /** A piece of the walk is followed by 20 times as long without it; what git does does not count. */
@@ -25,29 +29,49 @@ export async function maintainRepositories(deps: Deps): Promise<void> {
   const walk = newWalk('maintenance')
   const pause = (ms: number) => sleep(ms, undefined, { signal: deps.draining, ref: false }).catch(() => {})
   await pause(pausesMs.first)
-  let worked = 0
+  let [walkDueAt, walkedMs] = [0, 0]
   while (!deps.draining.aborted) {
     const began = performance.now()
     let gitMs = 0
-    const isOver = await walk
-      .step(deps, async ({ orgId, isFirst, nodeIds }) => {
-        const repos = nodeIds.map((id) => nodeRepo(deps.store, orgId, id))
-        gitMs += await maintainSome(deps, isFirst ? [...repos, orgRepo(deps.store, orgId)] : repos, failures)
-        return true
-      })
-      .catch((error: unknown) => {
-        deps.log.error({ err: error }, 'the maintenance failed; it continues in a minute')
-        return undefined
-      })
-    const ms = performance.now() - began
-    worked += ms
+    let isOver: boolean | undefined
+    try {
+      gitMs += await maintainTold(deps, failures)
+      if (began >= walkDueAt)
+        isOver = await walk.step(deps, async ({ orgId, isFirst, nodeIds }) => {
+          gitMs += await maintainSome(
+            deps,
+            reposOf(deps, orgId, isFirst ? [...nodeIds, ownRepository] : nodeIds),
+            failures,
+          )
+          return true
+        })
+    } catch (error) {
+      deps.log.error({ err: error }, 'the maintenance failed; it continues in a minute')
+    }
+    const now = performance.now()
+    walkedMs += now - began
     if (isOver) {
       deps.metrics.sweepSuccess.set({ chore: 'maintenance' }, deps.now().getTime() / 1000)
-      deps.metrics.sweepSeconds.set({ chore: 'maintenance' }, worked / 1000)
-      worked = 0
+      deps.metrics.sweepSeconds.set({ chore: 'maintenance' }, walkedMs / 1000)
+      walkDueAt = now + pausesMs.walk
+      walkedMs = 0
     }
-    await pause(Math.max(isOver === false ? 0 : pausesMs.other, restFactor * (ms - gitMs)))
+    await pause(Math.max(isOver === false ? 0 : pausesMs.other, restFactor * (now - began - gitMs)))
   }
+}
+
+/** Repositories whose refs have moved often, as those who moved them have told: the others are not looked at. */
+async function maintainTold(deps: Deps, failures: Map<string, Failure>): Promise<number> {
+  let gitMs = 0
+  for (const told of await listToLookAt(deps.index.read, repositoriesAtOnce)) {
+    gitMs += await maintainSome(deps, reposOf(deps, told.org_id, [told.node_id]), failures)
+    await deps.index.write((trx) => lookedAt(trx, told))
+  }
+  return gitMs
+}
+
+function reposOf({ store }: Deps, orgId: string, nodeIds: readonly string[]): Repo[] {
+  return nodeIds.map((id) => (id === ownRepository ? orgRepo(store, orgId) : nodeRepo(store, orgId, id)))
 }
 
 interface Failure {

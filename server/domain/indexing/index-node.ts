@@ -12,6 +12,7 @@ import { deleteNodeRows, findNodeState, replaceNodeRows, StaleWrite } from '../.
 import { deleteOrgRow, findOrgHead, isOrgRowWhole } from '../../../index/derived/org-queries.ts'
 import { replaceOrgRows } from '../../../index/derived/orgs.ts'
 import { listOpenPulls, listPullNumbers } from '../../../index/derived/pulls.ts'
+import { countMoves } from '../../../index/derived/ref-moves.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
@@ -35,7 +36,11 @@ export async function indexNode(deps: Deps, orgId: string, nodeId: string): Prom
   await countFailure(deps, 'node', async () => {
     for (let round = 0; round < rounds; round++) {
       const unfollowed = listUnfollowed(repo)
-      if (!(await indexOnce(deps, orgId, nodeId, repo))) continue
+      const outcome = await indexOnce(deps, orgId, nodeId, repo)
+      if (outcome === 'again') continue
+      // Tags have no rows.
+      if (outcome === 'agrees' && unfollowed.length > 0)
+        await deps.index.write((trx) => countMoves(trx, orgId, [nodeId]))
       markFollowed(repo, unfollowed)
       return
     }
@@ -78,19 +83,25 @@ export async function readBack<T>({ log }: Pick<Deps, 'log'>, read: () => Promis
 }
 
 /**
- * True if the rows match the refs read here. Reads rows, then the ledger, then heads, so that no request is judged by older
+ * Whether the rows matched the refs, were written, or are to be compared again. Reads rows, then the ledger, then heads, so that no request is judged by older
  * branches.
  */
-async function indexOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo): Promise<boolean> {
+async function indexOnce(
+  deps: Deps,
+  orgId: string,
+  nodeId: string,
+  repo: Repo,
+): Promise<'agrees' | 'written' | 'again'> {
   const row = await findNodeState(deps.index.read, nodeId)
-  if (row && row.org_id !== orgId) return true
-  if (!repoExists(repo)) return row ? deps.index.write((trx) => deleteNodeRows(trx, row)) : true
+  if (row && row.org_id !== orgId) return 'written'
+  if (!repoExists(repo))
+    return !row || (await deps.index.write((trx) => deleteNodeRows(trx, row))) ? 'written' : 'again'
   const indexed = row ? await indexedBranches(deps.index.read, row) : new Map<string, Oid>()
   const known = (await listOpenPulls(deps.index.read, nodeId)).map(fromRow)
   const ledger = readRef(repo, ledgerRef)
   if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
   const branches = listRefs(repo, branchRefs)
-  if (row?.ledger === ledger && agree(row, indexed, branches)) return true
+  if (row?.ledger === ledger && agree(row, indexed, branches)) return 'agrees'
   const stop = deps.metrics.followSeconds.startTimer({ kind: 'node' })
   const { records, gone } =
     row?.ledger === ledger
@@ -99,11 +110,11 @@ async function indexOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo):
   const moved = [...branches].filter(([ref, oid]) => indexed.get(ref) !== oid)
   const heads = moved.sort(([a], [b]) => Number(b === main) - Number(a === main)).map(([, oid]) => oid)
   const logs = await logsToLay(deps, nodeId, repo, [...new Set(heads)])
-  if (!logs) return false
+  if (!logs) return 'again'
   const node = { nodeId, repo, ledger, version: row?.version, history: historyOf(deps, nodeId, repo) }
   const open = stillOpen(known, records, gone)
   const headOf = (branch: string) => branches.get(branchRef(branch)) ?? null
-  if (await settleFound(deps, node, { open, moves: movesBetween(indexed, branches, open), headOf })) return false
+  if (await settleFound(deps, node, { open, moves: movesBetween(indexed, branches, open), headOf })) return 'again'
   const fields = await nodeFields(repo, row, ledger, branches.get(main) ?? null)
   const change = {
     row,
@@ -121,10 +132,10 @@ async function indexOnce(deps: Deps, orgId: string, nodeId: string, repo: Repo):
     const written = await deps.index.write((trx) => replaceNodeRows(trx, change))
     if (written) stop()
     if (written && row) keepBranches({ ...row, ...written }, branches)
-    return written !== undefined
+    return written ? 'written' : 'again'
   } catch (error) {
-    if (isDuplicate(error) || error instanceof StaleWrite) return false
-    if (await orgIsBehind(deps, orgId)) return false
+    if (isDuplicate(error) || error instanceof StaleWrite) return 'again'
+    if (await orgIsBehind(deps, orgId)) return 'again'
     throw error
   }
 }

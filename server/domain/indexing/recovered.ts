@@ -3,6 +3,7 @@ import { basename, dirname, relative } from 'node:path'
 import { isDamage } from '../../../gitstore/errors.ts'
 import { announcing } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
+import { countMoves, ownRepository } from '../../../index/derived/ref-moves.ts'
 import type { Deps } from '../../deps.ts'
 import { isId, orgRepository } from '../layout.ts'
 import { indexNode, indexOrg } from './index-node.ts'
@@ -42,9 +43,13 @@ export async function indexNamed(deps: Deps, { dir }: Repo): Promise<void> {
   else if (isId(nodeId)) await indexLeft(deps, orgId, nodeId)
 }
 
+/** Counts a move, since the dead process may have moved tags, which have no rows. */
 async function indexLeft(deps: Deps, orgId: string, nodeId?: string): Promise<void> {
-  await (nodeId === undefined ? indexOrg(deps, orgId) : indexNode(deps, orgId, nodeId)).catch((error: unknown) => {
+  try {
+    await (nodeId === undefined ? indexOrg(deps, orgId) : indexNode(deps, orgId, nodeId))
+  } catch (error) {
     if (!isDamage(error)) throw error
     deps.log.error({ err: error, orgId, nodeId }, 'what a dead process has changed cannot be read')
-  })
+  }
+  await deps.index.write((trx) => countMoves(trx, orgId, [nodeId ?? ownRepository]))
 }

@@ -22,13 +22,22 @@ import { sameBranches } from '../indexing/indexed-branches.ts'
 import { identityRef, listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { credentialsFile, indexFile } from '../layout.ts'
 import { hashOfFile, type Manifest, type MirrorEntry, writeManifest } from './manifest.ts'
-import { checkedMirrors, isUntouched } from './mirror-checks.ts'
+import { checkedMirrors, isStamped, isUntouched } from './mirror-checks.ts'
 
 /** A data folder. */
 export interface Source {
   readonly root: string
   /** The database that has its accounts; undefined: credentials.sqlite. */
   readonly postgres: PostgresAddress | undefined
+}
+
+export interface BackupOptions {
+  /** Repositories copied at a time. */
+  readonly atOnce: number
+  /** Has git look at every mirror. */
+  readonly full: boolean
+  /** By path: the stamps of the index, read before; empty where it cannot be read. */
+  readonly stamps: ReadonlyMap<string, number>
 }
 
 export interface BackedUp {
@@ -45,9 +54,6 @@ const privateMode = 0o700
 /** Milliseconds after which a partial copy counts as abandoned. */
 const abandonedAfterMs = 24 * 3600 * 1000
 
-/** Repositories copied concurrently. */
-const atOnce = 2
-
 /**
  * Copies a data folder to `dir`; both may be in use. Copies accounts first, so that each member of a copied
  * organisation has an account or gets one from `restore`. A repository that cannot be copied keeps its last mirror and does
@@ -58,6 +64,7 @@ const atOnce = 2
 export async function backUp(
   { root, postgres }: Source,
   dir: string,
+  { atOnce, full, stamps }: BackupOptions,
   now: Date,
   signal: AbortSignal,
   onProgress: (done: number, total: number) => void,
@@ -80,22 +87,24 @@ export async function backUp(
   await attempt(credentialsFile, () => copyCredentials({ root, postgres }, dir))
 
   const sources = await listStoredRepositories(root)
-  const checked = await checkedMirrors(dir)
+  const checked = full ? new Map<string, MirrorEntry>() : await checkedMirrors(dir)
+  const present = new Set((await listStoredRepositories(dir)).map(({ path }) => path))
   const entries = new Map<string, MirrorEntry>()
   const turn = pLimit(atOnce)
   let [done, fetched] = [0, 0]
   const take = async (stored: StoredRepository) => {
     const { path } = stored
-    const last = checked.get(path)
+    const last = present.has(path) ? checked.get(path) : undefined
+    const stamp = stamps.get(path)
     await attempt(path, async () => {
-      if (last && isUntouched(root, dir, last, now)) {
-        entries.set(path, last)
+      if (last && (isStamped(last, now, stamp) || isUntouched(root, dir, last, now))) {
+        entries.set(path, stamped(last, stamp))
         return
       }
       const taken = await takeRepository(root, dir, stored, ending)
       if (taken.fetched) fetched++
       if (taken.damage !== undefined) problems.push({ path, reason: taken.damage })
-      else entries.set(path, entryOf(dir, path, now))
+      else entries.set(path, stamped(entryOf(dir, path, now), stamp))
     })
     onProgress(++done, sources.length)
   }
@@ -167,6 +176,10 @@ function entryOf(dir: string, path: string, now: Date): MirrorEntry {
   const mirror: Repo = { dir: join(dir, path) }
   const checked = { at: now.toISOString(), state: stateOf(mirror.dir) }
   return { path, refs: Object.fromEntries(listRefs(mirror, 'refs/')), checked }
+}
+
+function stamped({ path, refs, checked }: MirrorEntry, stamp: number | undefined): MirrorEntry {
+  return { path, refs, ...(checked && { checked }), ...(stamp !== undefined && { stamp }) }
 }
 
 interface Taken {

@@ -20,6 +20,8 @@ const manifestSchema = z.object({
       refs: z.record(z.string(), z.string().refine(isOid)),
       /** When git last found the mirror sound, ISO 8601 in UTC, and its state at that time, as stateOf says it. */
       checked: z.object({ at: z.string(), state: z.string() }).optional(),
+      /** Of the index, before the repository was read: while it has the same, no ref has moved. */
+      stamp: z.number().optional(),
     }),
   ),
   /** Mirrors of repositories deleted before the backup; `restore` skips them. */

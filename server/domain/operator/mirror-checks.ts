@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { isAbsent } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import { stateOf } from '../../../gitstore/upkeep/state.ts'
+import { listStamps, ownRepository } from '../../../index/derived/ref-moves.ts'
+import type { Deps } from '../../deps.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
+import { orgRepository } from '../layout.ts'
 import { type MirrorEntry, readManifest } from './manifest.ts'
 
 const dayMs = 24 * 3600 * 1_000
@@ -12,10 +15,25 @@ const dayMs = 24 * 3600 * 1_000
 const shortestDays = 5
 const spreadDays = 2
 
+/** By path: the stamps of the index. */
+export async function readStamps({ index }: Pick<Deps, 'index'>): Promise<Map<string, number>> {
+  const rows = await listStamps(index.read)
+  const nameOf = (node: string) => (node === ownRepository ? orgRepository : `${node}.git`)
+  return new Map(rows.map(({ org_id, node_id, stamp }) => [join(org_id, nameOf(node_id)), stamp]))
+}
+
 /** By path: what the last backup into `dir` has found sound. Empty where there is none, or its manifest is damaged. */
 export async function checkedMirrors(dir: string): Promise<ReadonlyMap<string, MirrorEntry>> {
   const { manifest } = await readManifest(dir)
   return new Map((manifest?.repositories ?? []).filter(({ checked }) => checked).map((entry) => [entry.path, entry]))
+}
+
+/**
+ * Whether the service has moved no ref since the mirror was checked, and the mirror need not be looked at yet: by the stamp of the
+ * index (ref-moves.ts), without a look at either. What another program does to the files is seen when the mirror is due.
+ */
+export function isStamped({ path, checked, stamp }: MirrorEntry, now: Date, current: number | undefined): boolean {
+  return checked !== undefined && stamp !== undefined && stamp === current && !isDue(path, checked.at, now)
 }
 
 /** Whether the repository in `root` has the refs of its mirror in `dir`, which is as it was. @throws GitError ref_damaged */
