@@ -14,12 +14,12 @@ export function joinPage(base: string): string {
 <p>Grove is a content service. Somebody who uses it invites you, probably to an organisation: a group of people who write together.</p>
 <p>The invitation is in the address of this page: everything behind <code>#token=</code>, beginning with <code>grv_invite_</code>. Who has it may use it, until it expires or is used up. Keep it to yourself.</p>
 <h2>If you have no account</h2>
-<p>Sign up with the invitation:</p>
+<p><a href="${escaped(base)}/sign-up">Sign up</a>, with the invitation in the field of this name. Or without a browser:</p>
 <pre>curl -X POST ${escaped(base)}/auth/signup -H 'Content-Type: application/json' \\
   -d '{"email": "you@example.org", "password": "a long password", "name": "Your Name", "invitation": "grv_invite_…"}'</pre>
 <p><code>user.orgs</code> of the answer names the organisation that you have joined.</p>
 <h2>If you have an account</h2>
-<p>Sign in, and accept the invitation with your access token:</p>
+<p>Give the invitation to <a href="${escaped(base)}/me/invitation">this page</a>. Or with your access token:</p>
 <pre>curl -X POST ${escaped(base)}/auth/invitations/accept -H 'Content-Type: application/json' \\
   -H 'Authorization: Bearer ACCESS_TOKEN' -d '{"token": "grv_invite_…"}'</pre>
 <p>The answer names the organisation and your role in it.</p>

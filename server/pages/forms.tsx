@@ -38,6 +38,7 @@ export async function shownAgain(error: unknown, again: (trouble: Trouble) => Pr
 const refusals: Readonly<Partial<Record<Refusal['code'], { readonly status: number; readonly field?: string }>>> = {
   last_owner: { status: 409 },
   too_many_members: { status: 409 },
+  too_many_invitations: { status: 409 },
   too_many_tokens: { status: 409 },
   account_not_found: { status: 404, field: 'email' },
   member_not_found: { status: 404 },

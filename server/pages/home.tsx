@@ -60,9 +60,12 @@ async function mine({ api, urls, person }: Visit): Promise<Page> {
             <a class="btn" href={urls.newOrg()}>
               New organisation
             </a>
+            <a class="btn quiet" href={urls.join()}>
+              Use an invitation
+            </a>
           </div>
         </div>
-        {orgs.length === 0 && <p class="lede">Create an organisation, or ask the owner of one to add you.</p>}
+        {orgs.length === 0 && <p class="lede">Create an organisation, or ask the owner of one for an invitation.</p>}
         <ul class="orgs">
           {orgs.map((org) => (
             <li class="card">

@@ -3,24 +3,17 @@
 import { Refusal } from '../errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { counted, When } from './dates.tsx'
-import { Field, field, type Trouble, TroubleOf, taken } from './forms.tsx'
+import { Field, field, shownAgain, type Trouble, TroubleOf, taken } from './forms.tsx'
+import { createInvitation, Invitations, type MadeInvitation, readInvitations } from './invitations.tsx'
 import { readSettings, SettingsTabs } from './org-settings.tsx'
+import { RoleOptions, roleOf, roles } from './roles.tsx'
 import { type Page, param, type Shown, type Visit } from './visit.ts'
 
 type Member = AnswerOf<'listMembers'>['members'][number]
-type Role = Member['role']
-
 /** Members on a page. */
 const pageMembers = 100
 /** Characters. */
 const mostEmail = 254
-
-const roles: readonly { readonly role: Role; readonly may: string }[] = [
-  { role: 'reader', may: 'reads' },
-  { role: 'editor', may: 'changes and proposes' },
-  { role: 'maintainer', may: 'merges, too' },
-  { role: 'owner', may: 'decides on members and settings, too' },
-]
 
 export function showMembers(visit: Visit): Promise<Page> {
   return membersPage(visit)
@@ -30,49 +23,60 @@ export async function takeMembers(visit: Visit): Promise<Shown> {
   const { api, form, urls, person } = visit
   const email = field(form, 'email').trim()
   const path = { org_id: param(visit, 'org'), email }
-  return taken(
-    (trouble) => membersPage(visit, trouble),
-    async () => {
-      switch (form.get('act')) {
-        case 'put':
-          await api.putMember({ path, body: { role: roleOf(form) } })
-          break
-        case 'remove':
-          await api.removeMember({ path })
-          if (email === person?.email) return urls.home()
-          break
-        default:
-          throw new Refusal('bad_request', 'The members cannot do that')
-      }
-      return urls.settings(path.org_id, 'members')
-    },
-  )
+  const again = (trouble: Trouble) => membersPage(visit, { trouble })
+  if (form.get('act') === 'invite')
+    try {
+      return await membersPage(visit, { made: await createInvitation(visit, path.org_id) })
+    } catch (error) {
+      return shownAgain(error, again)
+    }
+  return taken(again, async () => {
+    switch (form.get('act')) {
+      case 'put':
+        await api.putMember({ path, body: { role: roleOf(form) } })
+        break
+      case 'remove':
+        await api.removeMember({ path })
+        if (email === person?.email) return urls.home()
+        break
+      case 'revoke':
+        await api.revokeInvitation({ path: { ...path, invitation_id: field(form, 'invitation') } })
+        break
+      default:
+        throw new Refusal('bad_request', 'The members cannot do that')
+    }
+    return urls.settings(path.org_id, 'members')
+  })
 }
 
-/** @throws Refusal bad_request */
-function roleOf(form: URLSearchParams): Role {
-  const found = roles.find(({ role }) => role === form.get('role'))
-  if (found === undefined) throw new Refusal('bad_request', 'There is no such role')
-  return found.role
+interface More {
+  readonly trouble?: Trouble
+  readonly made?: MadeInvitation
 }
 
-async function membersPage(visit: Visit, trouble?: Trouble): Promise<Page> {
+async function membersPage(visit: Visit, { trouble, made }: More = {}): Promise<Page> {
   const { api, urls, person, form, query } = visit
   const org = await readSettings(visit)
   const offset = pageOf(query) * pageMembers
   const { members, total } = await api.listMembers({ path: { org_id: org.id }, query: { limit: pageMembers, offset } })
   const isOwner = org.role === 'owner'
+  const invitations = isOwner ? await readInvitations(visit, org.id) : []
   const action = urls.settings(org.id, 'members')
   const isAdding = form.has('adding')
+  const isInviting = form.get('act') === 'invite'
   const added = isAdding ? trouble : undefined
   return {
-    ...{ kind: 'page', place: { org, crumb: 'Settings' }, facts: { org, members, total, trouble } },
+    ...{
+      kind: 'page',
+      place: { org, crumb: 'Settings' },
+      facts: { org, members, total, invitations, trouble, made: made?.id },
+    },
     head: { title: `Members · ${org.name}`, noIndex: true },
     body: () => (
       <main id="main" class="page settings">
         <h1>Members</h1>
         <SettingsTabs urls={urls} org={org.id} here="members" />
-        <TroubleOf trouble={trouble} fields={isAdding ? ['email'] : []} />
+        <TroubleOf trouble={trouble} fields={isAdding || isInviting ? ['email'] : []} />
         <p class="why">{counted(total, 'member')}</p>
         <ul class="rows">
           {members.map((member) => (
@@ -98,6 +102,9 @@ async function membersPage(visit: Visit, trouble?: Trouble): Promise<Page> {
           </p>
         )}
         {isOwner && (
+          <Invitations {...{ visit, action, made }} open={invitations} trouble={isInviting ? trouble : undefined} />
+        )}
+        {isOwner && (
           <section>
             <h2>Add a member</h2>
             <form method="post" action={action} class="fields">
@@ -118,11 +125,7 @@ async function membersPage(visit: Visit, trouble?: Trouble): Promise<Page> {
               <Field label="Role" name="role">
                 {(tied) => (
                   <select {...tied}>
-                    {roles.map(({ role, may }) => (
-                      <option value={role} selected={role === (isAdding ? form.get('role') : 'editor')}>
-                        {role}: {may}
-                      </option>
-                    ))}
+                    <RoleOptions chosen={isAdding ? form.get('role') : 'editor'} />
                   </select>
                 )}
               </Field>

@@ -1,6 +1,6 @@
 /** What an organisation is called, what it is about, and who may read it; and the page that makes a new one. */
 
-import { Refusal } from '../errors.ts'
+import { invalid, Refusal } from '../errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { Field, field, Tabs, type Trouble, TroubleOf, taken } from './forms.tsx'
 import type { Urls } from './urls.ts'
@@ -86,10 +86,20 @@ export async function takeGeneral(visit: Visit): Promise<Shown> {
   return taken(
     (trouble) => generalPage(visit, trouble),
     async () => {
+      if (form.get('act') === 'delete') return deleteOrg(visit, path)
       await api.updateOrg({ path, body: changeOf(form) })
       return `${urls.settings(path.org_id, 'general')}?saved`
     },
   )
+}
+
+/** @throws Invalid where the name is not repeated */
+async function deleteOrg({ api, form, urls }: Visit, path: { org_id: string }): Promise<string> {
+  const { name } = await api.getOrg({ path })
+  if (field(form, 'repeated').trim() !== name)
+    throw invalid(['body', 'repeated'], 'This is not its name: nothing is deleted')
+  await api.deleteOrg({ path })
+  return urls.home()
 }
 
 /** @throws Refusal bad_request */
@@ -132,7 +142,7 @@ async function generalPage(visit: Visit, trouble?: Trouble): Promise<Page> {
         <h1>Settings</h1>
         <SettingsTabs urls={urls} org={org.id} here="general" />
         {query.has('saved') && trouble === undefined && <p class="notice">Saved.</p>}
-        <TroubleOf trouble={trouble} fields={sent ? ['name', 'description'] : []} />
+        <TroubleOf trouble={trouble} fields={['repeated', ...(sent ? ['name', 'description'] : [])]} />
         {org.role === 'owner' ? (
           <>
             <form method="post" action={action} class="fields">
@@ -144,6 +154,7 @@ async function generalPage(visit: Visit, trouble?: Trouble): Promise<Page> {
             </form>
             <Publishing org={org} urls={urls} action={action} />
             <Rules org={org} action={action} />
+            <Deletion org={org} action={action} trouble={trouble} />
           </>
         ) : (
           <p>Owners change the name, who may read, and how texts are changed. Your role: {org.role}.</p>
@@ -210,6 +221,36 @@ function Rules({ org, action }: { readonly org: Org; readonly action: string }) 
           Save the rule
         </button>
       </form>
+    </section>
+  )
+}
+
+interface DeletionProps {
+  readonly org: Org
+  readonly action: string
+  readonly trouble: Trouble | undefined
+}
+
+function Deletion({ org, action, trouble }: DeletionProps) {
+  return (
+    <section>
+      <h2>Delete it</h2>
+      <details open={trouble?.field === 'repeated'}>
+        <summary class="btn">Delete…</summary>
+        <form method="post" action={action} class="fields">
+          <p>
+            From the next request on nobody reads it, members neither: its nodes, their history and proposals are gone
+            from here. The repositories lie in the trash of the service until its operator empties it, by custom after
+            30 days. Nobody but the operator can take them out of there.
+          </p>
+          <Field label="Its name, to be sure" hint={org.name} name="repeated" trouble={trouble}>
+            {(tied) => <input {...tied} required autocomplete="off" maxLength={most.name} />}
+          </Field>
+          <button type="submit" class="btn stop" name="act" value="delete">
+            Delete the organisation
+          </button>
+        </form>
+      </details>
     </section>
   )
 }

@@ -20,6 +20,7 @@ import { showFind } from './find.tsx'
 import { showGraph } from './graph.tsx'
 import { showCommit, showHistory } from './history.tsx'
 import { showHome } from './home.tsx'
+import { showJoin, takeJoin } from './invitations.tsx'
 import { showMembers, takeMembers } from './members.tsx'
 import { errorPage } from './missing.tsx'
 import { showNew, takeNew } from './new-node.tsx'
@@ -58,6 +59,7 @@ const routes: readonly Route[] = [
   { at: '/robots.txt', show: showRobots },
   { at: '/new', show: showNewOrg, take: takeNewOrg },
   { at: '/me/tokens', show: showTokens, take: takeTokens },
+  { at: '/me/invitation', show: showJoin, take: takeJoin },
   { at: '/me/password', show: showPassword, take: takePassword },
   { at: '/o/:org', show: showOrg },
   { at: '/o/:org/new', show: showNew, take: takeNew, formBytes: mostTextBytes },

@@ -27,6 +27,8 @@ export class Urls {
   readonly signUp = (next?: string) => `${this.root}/sign-up${next === undefined ? '' : `?next=${segment(next)}`}`
   readonly signOut = () => `${this.root}/sign-out`
   readonly reset = () => `${this.root}/reset`
+  /** With an invitation. */
+  readonly join = () => `${this.root}/me/invitation`
   readonly newOrg = () => `${this.root}/new`
   readonly me = (page: 'tokens' | 'password') => `${this.root}/me/${page}`
   readonly org = (org: string) => `${this.root}/o/${segment(org)}`

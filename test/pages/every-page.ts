@@ -63,6 +63,7 @@ export async function listPages(ann: PersonClient): Promise<ShownPage[]> {
     { name: 'proposal-open', path: `${at}/proposals/3` },
     { name: 'settings', path: `/o/${org}/settings/general` },
     { name: 'members', path: `/o/${org}/settings/members` },
+    { name: 'invitation', path: '/me/invitation' },
     { name: 'tokens', path: '/me/tokens' },
     { name: 'password', path: '/me/password' },
     { name: 'missing', path: '/o/none' },

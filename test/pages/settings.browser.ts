@@ -46,10 +46,10 @@ describe('pages of settings', () => {
   it('keep what was typed, and say beside the field what is wrong', async () => {
     const { page, open } = visitor
     await open(`/o/${org}/settings/general`)
-    await page.getByLabel('Name').fill('   ')
+    const name = page.getByRole('textbox', { name: 'Name', exact: true })
+    await name.fill('   ')
     await page.getByLabel('Description').fill('All about the sea.')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    const name = page.getByRole('textbox', { name: 'Name', exact: true })
     expect(await toldOf(name)).to.equal('This must not be empty.')
     expect(await name.getAttribute('aria-invalid')).to.equal('true')
     expect(await page.getByLabel('Description').inputValue()).to.equal('All about the sea.')
@@ -166,5 +166,53 @@ describe('pages of settings', () => {
     await here.page.getByText('The password is changed.').waitFor()
     expect(await here.open('/me/tokens')).to.deep.equal({ status: 200 })
     for (const one of [here, there]) await one.context.close()
+  })
+
+  it('invite a person by a link that is shown once, and take an invitation back', async () => {
+    const dora = await signUp(grove, 'Dora')
+    const invited = await newVisitor({ javaScriptEnabled: false })
+    await signIn(invited, dora)
+    const { page, open } = visitor
+    await open(`/o/${org}/settings/members`)
+    const invite = () => page.getByRole('button', { name: 'Make the invitation' }).click()
+    await page.locator('#invite-role').selectOption('reader')
+    await invite()
+    const link = (await page.locator('[data-invitation]').textContent()) ?? ''
+    expect(link).to.match(/#token=grv_invite_[\w-]{43}$/)
+    await open(`/o/${org}/settings/members`)
+    expect(await page.content()).not.to.include('#token=')
+    await invite()
+    const other = (await page.locator('[data-invitation]').textContent()) ?? ''
+    await page.getByRole('button', { name: 'Revoke' }).last().click()
+    await invited.open('/')
+    await invited.page.getByRole('link', { name: 'Use an invitation' }).click()
+    const typed = invited.page.getByLabel('Invitation')
+    for (const wrong of [other, 'none']) {
+      await typed.fill(wrong)
+      await invited.page.getByRole('button', { name: 'Join' }).click()
+      expect(await toldOf(typed)).to.match(/invitation/i)
+    }
+    await typed.fill(link)
+    await invited.page.getByRole('button', { name: 'Join' }).click()
+    await invited.page.waitForURL(`${grove.url}/o/${org}`)
+    expect((await made(dora.get(`/orgs/${org}`))).role).to.equal('reader')
+    await invited.context.close()
+  })
+
+  it('delete an organisation whose name is repeated, and say what becomes of it', async () => {
+    const { id } = await made(ann.post('/orgs', { name: 'Short-lived' }))
+    const { page, open } = visitor
+    await open(`/o/${id}/settings/general`)
+    await page.getByText('Delete…').click()
+    await page.getByText('lie in the trash').waitFor()
+    const repeated = page.getByLabel('Its name, to be sure')
+    await repeated.fill('Long-lived')
+    await page.getByRole('button', { name: 'Delete the organisation' }).click()
+    expect(await toldOf(repeated)).to.equal('This is not its name: nothing is deleted.')
+    expect((await ann.get(`/orgs/${id}`)).status).to.equal(200)
+    await repeated.fill('Short-lived')
+    await page.getByRole('button', { name: 'Delete the organisation' }).click()
+    await page.waitForURL(`${grove.url}/`)
+    expect((await ann.get(`/orgs/${id}`)).status).to.equal(404)
   })
 })
