@@ -20,7 +20,11 @@ describe('prose', () => {
     ['definitions of links', 'See [docs][1].\n\n[1]: https://x.org "Docs"\n', 'See docs.\n\n'],
     ['brackets of addresses', '<https://x.org/a> and <jane@x.org>', 'https://x.org/a and jane@x.org'],
     ['tags that divide words', 'one<br>two <p class="x">three</p>', 'one two  three '],
-    ['what is no tag of HTML', 'A List<String> of <thing>, see <your name>', 'A List<String> of <thing>, see <your name>'],
+    [
+      'what is no tag of HTML',
+      'A List<String> of <thing>, see <your name>',
+      'A List<String> of <thing>, see <your name>',
+    ],
     ['tags within words', 'H<sub>2</sub>O', 'H2O'],
     ['marks of headings', '## Two words ##\ntext', 'Two words\ntext'],
     ['lines under headings', 'Title\n=====\ntext', 'Title\ntext'],
