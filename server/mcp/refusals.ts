@@ -48,7 +48,10 @@ export function refusalText(told: Told, where: (loc: Told['problems'][number]['l
   const hint = advice[code]
   const head = code === 'head_moved' && currentHead !== undefined ? `main is now at ${currentHead}` : asReason(message)
   const first = `${status} ${code}: ${head}${hint ? `; ${hint}` : ''}`
-  const rest = problems.slice(0, shownProblems).map(({ loc, msg }) => `${asReason(where(loc))}: ${asReason(msg)}`)
+  const rest = problems.slice(0, shownProblems).map(({ loc, msg }) => {
+    const [field, reason] = [asReason(where(loc)), asReason(msg)]
+    return reason.startsWith(`${field}: `) ? reason : `${field}: ${reason}`
+  })
   const more = problems.length - rest.length
   return [first, ...rest, ...(more > 0 ? [`and ${more} more`] : [])].join('\n')
 }

@@ -74,9 +74,11 @@ describe('contents', () => {
       ])
     })
 
-    it('may leave nothing', async () => {
+    it('may leave nothing of a repository that came from elsewhere', async () => {
       const node = await aNode()
-      await post(node, [{ action: 'delete', path: 'node.json' }]).then(expecting(201))
+      const files = { 'node.json': null, 'a.txt': 'a' }
+      node.git.point('main', node.git.commit({ files, parents: [node.git.head()] }))
+      await post(node, [{ action: 'delete', path: 'a.txt' }]).then(expecting(201))
       expect(node.git.say('ls-tree', 'main')).to.equal('')
       expect((await ann.get(node.at)).body.title).to.equal('Whales')
     })
@@ -248,6 +250,7 @@ function foretell(
     if (content === null) after.delete(path)
     else after.set(path, content)
   }
+  if (files.has('node.json') && !after.has('node.json')) return { status: 422, after }
   const paths = [...after.keys()]
   if (paths.some((path) => paths.some((other) => other.startsWith(`${path}/`)))) return { status: 422, after }
   const same = after.size === files.size && paths.every((path) => after.get(path) === files.get(path))

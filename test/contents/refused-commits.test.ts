@@ -130,6 +130,34 @@ describe('contents', () => {
       expect(node.git.lines('ls-tree', '-r', '--name-only', 'main')).to.deep.equal(['docs', 'node.json', 'plain/a'])
     })
 
+    it('refuses to remove node.json from main, and NUL in content.md on any branch', async () => {
+      const node = await aNode()
+      await node.branch('draft')
+      const gone = [put('x'), { action: 'delete', path: 'node.json' }]
+      expect(await refused(node, gone)).to.deep.equal([422, [at(1), 'value_error']])
+      for (const branch of ['main', 'draft'])
+        expect(await refused(node, [put('x'), put('content.md', 'a\0b')], {}, branch)).to.deep.equal([
+          422,
+          [at(1), 'value_error'],
+        ])
+      await node.commit('draft', { 'node.json': null })
+      const { merge_reasons, merge_problems } = await node.open('draft')
+      const reason = 'is removed: title, tags and properties of the node are in it'
+      expect([merge_reasons, merge_problems]).to.deep.equal([['invalid_content'], [{ path: 'node.json', reason }]])
+      const merged = await ann.post(`${node.at}/pull-requests/1/merge`)
+      expect([merged.status, merged.body.code]).to.deep.equal([409, 'invalid_content'])
+      await node.commit('draft', { 'node.json': '{}' })
+      expect((await node.pull(1)).can_merge).to.equal(true)
+    })
+
+    it('takes changes of a text that has held NUL since before it was refused', async () => {
+      const node = await aNode()
+      const files = { 'content.md': 'a\0b' }
+      node.git.point('main', node.git.commit({ files, parents: [node.git.head()] }))
+      await node.commit('main', { x: 'x', 'content.md': 'a\0c' })
+      await node.commit('main', { 'content.md': 'ac' })
+    })
+
     it('refuses node files that cannot be read, on any branch', async () => {
       const node = await aNode()
       const target = await aNode()

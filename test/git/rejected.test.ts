@@ -46,6 +46,11 @@ describe('git: what a push cannot do', () => {
       script: `printf '{\\n  "title": "x",\\n}\\n' > node.json`,
       told: 'node.json: is not JSON: line 3: ',
     },
+    'a tree without node.json': {
+      script: 'git rm -q node.json',
+      told: 'node.json: is removed: title, tags and properties of the node are in it',
+    },
+    'content.md with NUL': { script: `printf 'a\\0b' > content.md`, told: 'content.md: holds a NUL character' },
     'node.json as a symbolic link': {
       script: 'ln -sf content.md node.json',
       told: 'node.json: must be a regular file',

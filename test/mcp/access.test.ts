@@ -2,36 +2,93 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import type { Tool } from '../../server/mcp/tool.ts'
 import { tools } from '../../server/mcp/tools.ts'
 import type { operations } from '../../spec/types.ts'
 import { table } from '../support/attempts.ts'
-import { type Caller, callers, castFor, makeNode, type World, worldOf } from '../support/cast.ts'
+import { type Caller, callers, castFor, made, makeNode, type World, worldOf } from '../support/cast.ts'
 import { type Client, type Grove, type PersonClient, startGrove } from '../support/grove.ts'
 import { expectedStatus, specOperations } from '../support/permissions.ts'
 
-/** By the name of the tool: the operation with the highest need of those that it asks, and what it is asked with. */
-const attempts: Readonly<Record<string, readonly [keyof operations, (world: World) => Promise<object> | object]>> = {
-  list_organisations: ['listOrgs', () => ({})],
-  search: ['searchNodes', ({ org }) => ({ org_id: org, query: 'whales', expand: 'deep' })],
-  read_node: ['getNode', ({ org, node }) => ({ org_id: org, node_id: node })],
-  list_nodes: ['listNodes', ({ org }) => ({ org_id: org })],
-  neighbours: ['getNode', ({ org, node }) => ({ org_id: org, node_id: node })],
-  history: ['listCommits', ({ org, node }) => ({ org_id: org, node_id: node })],
-  diff: ['compareCommits', ({ org, node, head }) => ({ org_id: org, node_id: node, head })],
-  list_proposals: ['listPulls', ({ org, node }) => ({ org_id: org, node_id: node })],
-  propose_change: [
-    'openPull',
-    async (world) => ({
-      org_id: world.org,
-      node_id: await makeNode(world),
-      title: 'Songs',
-      changes: [{ path: 'song.md', content: 'Whales sing.\n' }],
-    }),
-  ],
-  create_node: ['createNode', ({ org }) => ({ org_id: org, title: 'Dolphins', id: randomUUID() })],
-  connect: ['openPull', async (world) => ({ org_id: world.org, node_id: await makeNode(world), target: world.node })],
+/** A call, and the operations that it reaches, the one with the highest need first. */
+interface Row {
+  readonly asks: readonly [keyof operations, ...(keyof operations)[]]
+  readonly input: (world: World) => Promise<object> | object
+  /** Of who may; default: 200. */
+  readonly success?: number
 }
+
+const onNode = ({ org, node }: World) => ({ org_id: org, node_id: node })
+const change = async (world: World, content: string) => ({
+  org_id: world.org,
+  node_id: await makeNode(world),
+  title: 'Songs',
+  changes: [{ path: 'song.md', content }],
+})
+const connection = async (world: World) => ({ ...onNode(world), node_id: await makeNode(world), target: world.node })
+/** What the owner has proposed already. */
+const again = (tool: string, input: (world: World) => Promise<object>) => async (world: World) => {
+  const given = await input(world)
+  expect(await statusOf(world.grove, tokenOf(world.owner), 'tools/call', tool, given)).to.equal(200)
+  return given
+}
+
+/** By the name of the tool. */
+const attempts: Readonly<Record<string, readonly Row[]>> = {
+  list_organisations: [{ asks: ['listOrgs'], input: () => ({}) }],
+  search: [
+    { asks: ['searchNodes'], input: ({ org }) => ({ org_id: org, query: 'whales', expand: 'deep' }) },
+    { asks: ['searchNodes', 'suggestTitles'], input: ({ org }) => ({ org_id: org, query: 'xyzzy' }) },
+  ],
+  read_node: [
+    { asks: ['getNode', 'listLinks', 'listEntities'], input: onNode },
+    { asks: ['getNode', 'getFile'], input: (world) => ({ ...onNode(world), path: 'content.md', branch: 'main' }) },
+  ],
+  list_nodes: [{ asks: ['listNodes'], input: ({ org }) => ({ org_id: org }) }],
+  neighbours: [{ asks: ['getNode'], input: onNode }],
+  history: [{ asks: ['listCommits'], input: onNode }],
+  diff: [{ asks: ['compareCommits'], input: (world) => ({ ...onNode(world), head: world.head }) }],
+  list_proposals: [{ asks: ['listPulls'], input: onNode }],
+  propose_change: [
+    {
+      asks: ['openPull', 'getBranch', 'createBranch', 'createCommit'],
+      input: (world) => change(world, 'They sing.\n'),
+    },
+    {
+      asks: ['openPull', 'listPulls', 'getPull'],
+      input: again('propose_change', (world) => change(world, 'They sing again.\n')),
+    },
+    {
+      asks: ['createCommit', 'deleteBranch'],
+      input: async (world) => ({ ...(await change(world, '')), changes: [{ path: 'gone.md', content: null }] }),
+      success: 422,
+    },
+  ],
+  create_node: [{ asks: ['createNode'], input: ({ org }) => ({ org_id: org, title: 'Dolphins', id: randomUUID() }) }],
+  connect: [
+    { asks: ['openPull', 'getBranch', 'createBranch', 'createCommit'], input: connection },
+    { asks: ['openPull', 'listPulls', 'getPull'], input: again('connect', connection) },
+    {
+      asks: ['openPull', 'deleteBranch'],
+      input: async (world) => ({ ...(await connection(world)), target: randomUUID() }),
+      success: 409,
+    },
+  ],
+}
+
+/** What is no tool. */
+const others: readonly (Row & { readonly method: string; readonly name?: string })[] = [
+  {
+    method: 'prompts/get',
+    name: 'review_proposal',
+    asks: ['getPull', 'getPullDiff'],
+    input: (world) => ({ arguments: { ...onNode(world), number: '1' } }),
+  },
+  {
+    method: 'resources/read',
+    asks: ['getNode', 'listLinks', 'listEntities'],
+    input: ({ org, node }) => ({ uri: `grove://${org}/${node}` }),
+  },
+]
 
 /** What no tool does: a person does it, on a page. */
 const forbidden =
@@ -51,9 +108,21 @@ describe('the access table through /mcp', () => {
   it('has a row for each tool', () => {
     expect(Object.keys(attempts)).to.deep.equal(tools.map(({ name }) => name))
     for (const { name, operations: asked } of tools) {
-      const highest = attempts[name]?.[0]
-      expect(asked, name).to.include(highest)
+      const tried = attempts[name]?.flatMap(({ asks }) => asks) ?? []
+      // getOrg is for tokens of one organisation, which the next test has.
+      expect([...new Set(tried), ...(asked.includes('getOrg') ? ['getOrg'] : [])], name).to.have.members([...asked])
     }
+  })
+
+  it('lists the organisation of a token of it, for who may read it', async () => {
+    for (const world of worlds)
+      for (const caller of ['reader', 'editor', 'maintainer', 'owner'] as const) {
+        const person = world.people[caller]
+        const { token } = await made(person.post('/auth/tokens', { name: 'x', access: 'read', org_id: world.org }))
+        expect(await statusOf(grove, token, 'tools/call', 'list_organisations', {}), caller).to.equal(200)
+        const input = { org_id: worlds.find(({ org }) => org !== world.org)?.org }
+        expect(await statusOf(grove, token, 'tools/call', 'list_nodes', input), caller).to.equal(403)
+      }
   })
 
   it('has no tool that merges, deletes or manages, and none that writes for a token that reads', () => {
@@ -69,14 +138,20 @@ describe('the access table through /mcp', () => {
 
   for (const published of [false, true])
     describe(`under ${published ? 'a published' : 'an unpublished'} organisation`, () => {
-      for (const tool of tools) {
-        const [id, input] = attempts[tool.name] ?? ['getHealth', () => ({})]
-        const statuses = callers.map((caller) => [caller, expectedOf(id, caller, published)] as const)
-        it(`${tool.name} answers ${statuses.map(([caller, status]) => `${caller} ${status}`).join(', ')}`, async () => {
+      const rows = [
+        ...tools.flatMap(({ name }) => (attempts[name] ?? []).map((row) => ({ ...row, method: 'tools/call', name }))),
+        ...others,
+      ]
+      for (const { method, name, asks, input, success = 200 } of rows) {
+        const statuses = callers.map((caller) => [caller, expectedOf(asks[0], caller, published, success)] as const)
+        const said = statuses.map(([caller, status]) => `${caller} ${status}`).join(', ')
+        it(`${name ?? method}, for ${asks.join(', ')}, answers ${said}`, async () => {
           const world = worlds[published ? 1 : 0] as World // before() has made both
           const answered: [Caller, number][] = []
-          for (const caller of callers)
-            answered.push([caller, await statusOf(grove, tokenOf(world.people[caller]), tool, await input(world))])
+          for (const caller of callers) {
+            const token = tokenOf(world.people[caller])
+            answered.push([caller, await statusOf(grove, token, method, name, await input(world))])
+          }
           expect(answered).to.deep.equal(statuses)
         })
       }
@@ -84,39 +159,46 @@ describe('the access table through /mcp', () => {
 })
 
 /** As REST, but that it asks everyone for a token. */
-function expectedOf(id: keyof operations, caller: Caller, published: boolean): number {
-  return caller === 'anonymous' ? 401 : expectedStatus(table[id].need, caller, published, 200)
+function expectedOf(id: keyof operations, caller: Caller, published: boolean, success: number): number {
+  return caller === 'anonymous' ? 401 : expectedStatus(table[id].need, caller, published, success)
 }
 
 function tokenOf(person: Client): string | undefined {
   return 'session' in person ? (person as PersonClient).session.accessToken : undefined // none of the anonymous
 }
 
-/** Of the tool's refusal, 200 without one. */
-async function statusOf(grove: Grove, token: string | undefined, { name }: Tool, input: object): Promise<number> {
-  const meta = {
+/** Of the refusal, 200 without one. */
+async function statusOf(
+  { url }: { readonly url: string },
+  token: string | undefined,
+  method: string,
+  name: string | undefined,
+  input: object,
+): Promise<number> {
+  const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
     'io.modelcontextprotocol/clientCapabilities': {},
   }
-  const answer = await fetch(`${grove.url}/mcp`, {
+  const given = method === 'tools/call' ? { arguments: input } : input
+  const { uri } = given as { readonly uri?: string } // of resources
+  const answer = await fetch(`${url}/mcp`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
       'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'tools/call',
-      'mcp-name': name,
+      'mcp-method': method,
+      'mcp-name': name ?? uri ?? '',
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name, arguments: input, _meta: meta },
-    }),
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...(name ? { name } : {}), ...given, _meta } }),
   })
-  if (answer.status !== 200) return answer.status
-  const { result } = (await answer.json()) as { result: { isError?: boolean; content: readonly { text: string }[] } }
-  return result.isError === true ? Number(result.content[0]?.text.slice(0, 3)) : 200
+  if (answer.status === 401) return 401
+  const { result, error } = (await answer.json()) as {
+    readonly result?: { readonly isError?: boolean; readonly content?: readonly { readonly text: string }[] }
+    readonly error?: { readonly message: string }
+  }
+  if (error !== undefined) return /not found/i.test(error.message) ? 404 : Number(error.message.slice(0, 3))
+  return result?.isError === true ? Number(result.content?.[0]?.text.slice(0, 3)) : 200
 }

@@ -121,7 +121,9 @@ describe('nodes', () => {
       const node = await make({ title: 'Given', tags: ['sea'] })
       await node.commit('main', { 'node.json': '{"tags": ["land"]}' })
       expect(await read(node)).to.deep.include({ title: 'Given', tags: ['land'], properties: {} })
-      await node.commit('main', { 'node.json': null })
+      const elsewhere = node.git.commit({ files: { 'node.json': null }, parents: [node.git.head()] })
+      node.git.point('main', elsewhere)
+      await node.commit('main', { 'song.md': 'They sing.' })
       expect(await read(node)).to.deep.include({ title: 'Given', tags: [], properties: {} })
       await ann.patch(node.at, { properties: { a: 1 } }).then(expecting(200))
       expect(JSON.parse(node.git.say('show', 'main:node.json'))).to.deep.equal({

@@ -19,7 +19,7 @@ import { tryIndexNode } from '../indexing/index-node.ts'
 import { noteOf } from '../indexing/recovered.ts'
 import { branchRef, graphRef, main, orgRepo } from '../layout.ts'
 import { readTree } from './commit-trees.ts'
-import { contentProblems, graphProblems, newParents } from './edge-rules.ts'
+import { contentProblems, graphProblems, lossProblems, newParents } from './edge-rules.ts'
 
 export interface CommitRequest {
   readonly branch: BranchName
@@ -107,7 +107,7 @@ export async function holdingGraph<T>(
   return holding(deps.store, graph, noteOf(orgId, nodeIds), work)
 }
 
-/** Problems of the tree under the rules of the branch, which is at `before`: syntax anywhere, the graph on main. */
+/** Problems of the tree under the rules of the branch, which is at `before`: syntax anywhere, on main also what it may not lose, and the graph. */
 export async function problemsOf(
   { index }: Pick<Deps, 'index'>,
   { org, node }: Pick<NodeAccess, 'org' | 'node'>,
@@ -120,7 +120,8 @@ export async function problemsOf(
   const known = await readContent(repo, before)
   const problems = contentProblems(known, content)
   if (ref !== main) return problems
-  return [...problems, ...(await graphProblems(index.read, org.id, node.id, known, content))]
+  const lost = lossProblems(known, content)
+  return [...problems, ...lost, ...(await graphProblems(index.read, org.id, node.id, known, content))]
 }
 
 /** Whether moving main from one tree to another adds a parent edge. */

@@ -1,4 +1,4 @@
-/** The graph's rules, checked when main moves: a DAG within one organisation, no new dangling edge. */
+/** The rules of main, checked when it moves: node.json stays, and the graph is a DAG within one organisation, without new dangling edges. */
 import { newPace } from '../../../gitstore/pace.ts'
 import { isAncestor } from '../../../index/derived/edges.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
@@ -6,7 +6,7 @@ import type { IndexDb } from '../../../index/derived/schema.ts'
 import { excerpt } from '../format/excerpt.ts'
 import type { NodeContent } from '../format/node-format.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
-import { edgeFile } from '../format/paths.ts'
+import { edgeFile, nodeFile } from '../format/paths.ts'
 
 /** Problems reported per tree; more of them usually have one cause. */
 const maxProblems = 100
@@ -21,6 +21,16 @@ export function contentProblems(before: NodeContent, after: NodeContent): Conten
     .filter(({ path, reason, excess }) => excess === undefined || excess > (borne.get(`${path}\0${reason}`) ?? -1))
     .slice(0, maxProblems)
     .map(({ path, reason }) => ({ path, reason }))
+}
+
+/**
+ * What main may not lose. A repository that came from elsewhere may be without node.json, and has the title given at its
+ * creation; one that has it would lose title, tags and properties.
+ */
+export function lossProblems(before: NodeContent, after: NodeContent): ContentProblem[] {
+  const isLost = before.jsonBlob !== undefined && after.jsonBlob === undefined
+  if (!isLost || after.problems.some(({ path }) => path === nodeFile)) return []
+  return [{ path: nodeFile, reason: 'is removed: title, tags and properties of the node are in it' }]
 }
 
 /**
