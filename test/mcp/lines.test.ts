@@ -98,6 +98,7 @@ describe('the lines of `grove mcp`', () => {
         call(10, '__proto__'),
         call(11, 'constructor'),
         { jsonrpc: '2.0', id: 12, method: 'prompts/get', params: { name: '__proto__' } },
+        { jsonrpc: '2.0', id: 13, method: 'subscriptions/listen' },
       ],
       token,
     )
@@ -115,6 +116,7 @@ describe('the lines of `grove mcp`', () => {
       [10, -32602],
       [11, -32602],
       [12, -32602],
+      [13, -32601],
     ])
     expect(byId(answers, 10).error.message).to.equal('Tool __proto__ not found')
     expect(byId(answers, 12).error.message).to.equal('Prompt __proto__ not found')

@@ -95,12 +95,14 @@ describe('/mcp refuses', () => {
     })
 
     it('tools that are not there, or not for the token, as if they were not there', async () => {
-      const reader = await connectHttp(token)
-      const called = (name: string) => reader.client.callTool({ name, arguments: {} }).then(() => '', String)
-      const gone = await called('delete_node')
-      expect(gone).to.include('delete_node not found')
-      for (const name of ['create_node', '__proto__', 'constructor', 'toString'])
-        expect(await called(name)).to.equal(gone.replace('delete_node', name))
+      for (const connect of [connectHttp, connectStdio]) {
+        const reader = await connect(token)
+        const called = (name: string) => reader.client.callTool({ name, arguments: {} }).then(() => '', String)
+        const gone = await called('delete_node')
+        expect(gone).to.include('delete_node not found')
+        for (const name of ['create_node', '__proto__', 'constructor', 'toString'])
+          expect(await called(name)).to.equal(gone.replace('delete_node', name))
+      }
     })
   })
 

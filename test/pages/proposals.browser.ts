@@ -1,8 +1,9 @@
 /** Proposals as pages: what changes in the graph and in words, and the one act that helps each on, by forms. */
 
 import { expect } from 'chai'
+import { connectHttp, tokenOf } from '../mcp/scene.ts'
 import { made } from '../support/cast.ts'
-import { client, type PersonClient, signUp } from '../support/grove.ts'
+import { client, type PersonClient, password, signUp } from '../support/grove.ts'
 import { ann, expectSound, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
 
 const text = `# Whales
@@ -72,6 +73,27 @@ describe('pages of proposals', () => {
     await page.getByRole('heading', { name: 'Merged' }).waitFor()
     expect(await page.locator('.merge').textContent()).to.include('Merged by Ann.')
     expect((await made(ann.get(`/orgs/${org}/nodes/${node}`))).text_content).to.include('huge')
+    expect(faults).to.deep.equal([])
+  })
+
+  it('of a model open at the address that its answer has, where an owner signs in, reads and merges', async () => {
+    const node = await nodeWith()
+    const model = await connectHttp(await tokenOf('write', { org_id: org }, ann), '2026-07-28', grove)
+    const changes = [{ path: 'content.md', content: text.replace('krill', 'krill, not fish') }]
+    const answer = await model.ask('propose_change', { org_id: org, node_id: node, title: 'Krill alone', changes })
+    const address = /is open: (\S+)/.exec(answer)?.[1] ?? ''
+    expect(address).to.equal(`${grove.url}/o/${org}/n/${node}/proposals/1`)
+    const { page, faults } = await newVisitor()
+    await page.goto(address)
+    await page.getByLabel('E-mail').fill(ann.user.email)
+    await page.getByLabel('Password').fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Krill alone' }).waitFor()
+    expect(page.url()).to.equal(address)
+    expect(await page.locator('ins').allTextContents()).to.include(', not fish')
+    await page.getByRole('button', { name: 'Merge into main' }).click()
+    await page.getByRole('heading', { name: 'Merged' }).waitFor()
+    expect(await model.ask('read_node', { org_id: org, node_id: node })).to.include('krill, not fish')
     expect(faults).to.deep.equal([])
   })
 
