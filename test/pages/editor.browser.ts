@@ -45,6 +45,14 @@ describe('the editor', () => {
   })
   after(() => visitor.context.close())
 
+  it('takes what is typed after a click far below the text', async () => {
+    const { page, open } = visitor
+    await open(`/o/${org}/new`)
+    await page.locator('.cm-editor').click()
+    await page.keyboard.type('Here')
+    expect(await field(page).textContent()).to.equal('Here')
+  })
+
   it('serves who signs up, makes a node, links it, and finds it by its first letters: by keyboard alone', async () => {
     const newcomer = await newVisitor()
     const { page, open, faults } = newcomer

@@ -50,7 +50,8 @@ const look = EditorView.theme({
   '&': { color: 'var(--ink)', backgroundColor: 'transparent', minHeight: '22rem' },
   '&.cm-focused': { outline: 'none' },
   '.cm-scroller': { fontFamily: 'var(--serif)', fontSize: '1.09rem', lineHeight: '1.62', minHeight: '22rem' },
-  '.cm-content': { padding: '0.85rem 0', caretColor: 'var(--accent)' },
+  // All of the box, so that a click below the text is a click into it.
+  '.cm-content': { padding: '0.85rem 0', caretColor: 'var(--accent)', minHeight: '22rem' },
   '.cm-line': { padding: '0 1.1rem' },
   '.cm-tooltip': {
     border: '1px solid var(--line2)',

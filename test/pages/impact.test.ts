@@ -1,0 +1,64 @@
+/** What a proposal changes in the graph, on its page: all of it, and a word where it cannot be told. */
+
+import { expect } from 'chai'
+import { h } from 'preact'
+import { render } from 'preact-render-to-string'
+import { Refusal } from '../../server/errors.ts'
+import { ProposedImpact, readPullImpact } from '../../server/pages/pull-impact.tsx'
+import { Urls } from '../../server/pages/urls.ts'
+import type { Api } from '../../spec/client/api.ts'
+import { made } from '../support/cast.ts'
+import { ann, newVisitor, signIn, useScene } from './scene.ts'
+
+describe('the impact of a proposal', () => {
+  useScene()
+
+  it('is told whole: edges, what lies above and below, what leads nowhere, what the public sees', async () => {
+    const { id: org } = await made(ann.post('/orgs', { name: 'Atlas', published: true }))
+    const node = async (title: string) => (await made(ann.post(`/orgs/${org}/nodes`, { title }))).id as string
+    const [oceans, sea, land] = [await node('Oceans'), await node('Sea'), await node('Land')] as const
+    const [whales, orca] = [await node('Whales'), await node('Orca')] as const
+    const under = (child: string, parent: string) => made(ann.put(`/orgs/${org}/nodes/${child}/parents/${parent}`, {}))
+    await under(sea, oceans)
+    await under(whales, land)
+    await under(orca, whales)
+    const at = `/orgs/${org}/nodes/${whales}`
+    const none = '00000000-0000-4000-8000-000000000000'
+    const put = (path: string, value: object) => ({ action: 'put', path, content: JSON.stringify(value) })
+    await made(ann.post(`${at}/branches`, { name: 'draft' }))
+    const changes = [
+      put(`parents/${sea}.json`, { label: '' }),
+      { action: 'delete', path: `parents/${land}.json` },
+      put('connections/eats.json', { target: orca, type: 'meets', label: '' }),
+      put('connections/none.json', { target: none, type: 'meets', label: '' }),
+    ]
+    await made(ann.post(`${at}/tree/draft/commits`, { message: 'Move to the sea', changes }))
+    await made(ann.post(`${at}/pull-requests`, { source_branch: 'draft', title: 'To the sea' }))
+    const { context, page, open, faults } = await newVisitor({ javaScriptEnabled: false })
+    await signIn({ context, page, open, faults })
+    await open(`/o/${org}/n/${whales}/proposals/1`)
+    const told = (await page.locator('#graph').innerText()).replace(/\s+/g, ' ')
+    expect(told)
+      .to.include('Sea gains a child')
+      .and.include('Land loses a child')
+      .and.include('Orca gains a backlink')
+      .and.include('Whales comes to lie below Oceans, Sea.')
+      .and.include('Whales no longer lies below Land.')
+      .and.include('The path of 1 node below it changes, too.')
+      .and.include(`1 edge leads to no node: ${none}.`)
+      .and.include('2 edges of these will be public.')
+      .and.include('The public no longer sees 1 edge of these.')
+    expect(faults).to.deep.equal([])
+    await context.close()
+  })
+
+  it('is left out with a word where the service refuses it; a fault stays a fault', async () => {
+    const path = { org_id: 'o', node_id: 'n', number: 1 }
+    const failing = (error: Error) => ({ getPullImpact: () => Promise.reject(error) }) as Partial<Api> as Api // all it asks
+    const impact = await readPullImpact(failing(new Refusal('busy', 'The service is busy')), path)
+    const shown = { urls: new Urls('', ''), org: 'o', title: 'Whales', impact }
+    expect(render(h(ProposedImpact, shown))).to.include('What changes in the graph could not be told just now.')
+    const fault = new Error('A fault')
+    expect(await readPullImpact(failing(fault), path).catch((error) => error)).to.equal(fault)
+  })
+})
