@@ -8,6 +8,7 @@ import type { Database } from '../index/sqlite/database.ts'
 import type { Config } from './config.ts'
 import type { LimitSignIn } from './counters.ts'
 import type { Keys } from './domain/accounts/keys.ts'
+import type { PartialIndex } from './domain/indexing/partial-index.ts'
 import type { SearchThread } from './domain/search/search-thread.ts'
 import type { Metrics } from './metrics/metrics.ts'
 
@@ -20,6 +21,10 @@ export interface Deps {
   readonly credentials: Database<CredentialsSchema>
   /** Derived from the repositories. */
   readonly index: Database<IndexSchema>
+  /** In a request of one organisation, whose index may be whole before the others': what is asked of all of them. */
+  readonly wholeIndex?: Database<IndexSchema>
+  /** Absent in a command. */
+  readonly partialIndex?: PartialIndex
   readonly store: Store
   readonly keys: Keys
   readonly search: SearchThread

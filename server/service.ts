@@ -15,6 +15,7 @@ import { limitedSignIns, unlimitedSignIns } from './domain/accounts/sign-ins.ts'
 import { maintainRepositories } from './domain/background/maintenance.ts'
 import { fillIndex, sweep } from './domain/background/sweep.ts'
 import { reporter } from './domain/background/unreadable.ts'
+import { partialIndex } from './domain/indexing/partial-index.ts'
 import { newServer } from './http/connections.ts'
 import { createLog } from './http/log.ts'
 import { folderMetrics } from './metrics/metrics.ts'
@@ -66,7 +67,13 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   if (!sweeps) for (const name of folderMetrics) deps.metrics.registry.removeSingleMetric(name)
   const scrapeOwn = () => scrapeProcess(deps, worker, sweeps)
   const scrape = cluster.isWorker ? openWorkerScrapes(scrapeOwn) : scrapeOwn
-  const served: Deps = { ...deps, index: index.whole, limitSignIn, scrape }
+  const served: Deps = {
+    ...deps,
+    index: index.whole,
+    partialIndex: partialIndex(deps.store, index),
+    limitSignIn,
+    scrape,
+  }
   const server = newServer(
     createApp(served, { validateResponses, newCounter }),
     config.logRequests === 'off' ? undefined : log,

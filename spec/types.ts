@@ -8774,10 +8774,10 @@ export interface operations {
                      */
                     "application/json": {
                         /**
-                         * @description The service takes requests.
-                         * @constant
+                         * @description `indexing`: the service takes requests while its index is made again. An organisation answers 503 `busy` until it is indexed, and one that is asked for is indexed before the others.
+                         * @enum {string}
                          */
-                        status: "ready";
+                        status: "ready" | "indexing";
                     };
                 };
             };

@@ -49,6 +49,14 @@ export const indexMigrations: Record<string, Migration> = {
       await run(db, refMoves)
     },
   },
+  '010_whole_orgs': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await run(db, [
+        'create table whole_org (org_id text not null primary key)',
+        'create table asked_org (org_id text not null primary key)',
+      ])
+    },
+  },
 }
 
 const refMoves = [

@@ -174,7 +174,14 @@ interface RefMovesTable {
   look_at: number
 }
 
+interface OrgIdTable {
+  org_id: string
+}
+
 export interface IndexSchema {
+  /** While the index is made again: organisations with all of their nodes, and those that are asked for. */
+  whole_org: OrgIdTable
+  asked_org: OrgIdTable
   ref_moves: RefMovesTable
   cursor: CursorTable
   org: OrgTable

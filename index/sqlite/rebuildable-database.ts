@@ -10,6 +10,7 @@ import { withFileLock } from './file-lock.ts'
 export interface DerivedDatabase<S> extends Database<S> {
   /** The same database; each use throws DatabaseFault busy until it is filled. */
   readonly whole: Database<S>
+  isWhole(): boolean
   /**
    * Fills the database by `fill` where it is not filled, now and whenever the file is replaced; one process at a time.
    * Resolves when it is filled, `fill` has returned false, or `closing` is aborted.
@@ -179,6 +180,7 @@ export async function openDerivedDatabase<S>(
       write: async (work) => requireWhole().write(work),
       close: () => close(),
     },
+    isWhole: () => current.isWhole,
     keepWhole,
     close,
   }

@@ -3,9 +3,14 @@ import { probeOrgs } from '../../index/derived/org-queries.ts'
 import type { Deps } from '../deps.ts'
 import { Refusal } from '../errors.ts'
 
-/** @throws Refusal draining; errors of a database that cannot be read */
-export async function requireReady(deps: Deps): Promise<void> {
+/**
+ * `indexing`: the index is being made again, and organisations are served as each is in it.
+ *
+ * @throws Refusal draining; errors of a database that cannot be read
+ */
+export async function requireReady(deps: Deps): Promise<'ready' | 'indexing'> {
   if (deps.draining.aborted) throw new Refusal('draining', 'The service is about to stop')
   await findSigningKey(deps.credentials.read)
-  await probeOrgs(deps.index.read)
+  await probeOrgs((deps.partialIndex?.all ?? deps.index).read)
+  return (deps.partialIndex?.isWhole() ?? true) ? 'ready' : 'indexing'
 }

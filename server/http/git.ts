@@ -15,6 +15,7 @@ import type { FindCredential } from './authentication.ts'
 import { exchangesUntil } from './git-exchanges.ts'
 import { answerLfs, isLfsRequest } from './git-lfs.ts'
 import { newHold, takeSlot } from './git-slots.ts'
+import { ofOrg } from './operations.ts'
 import type { CountRequest } from './rate-limits.ts'
 import { note, noteCaller, noteIds, noteWait } from './request-notes.ts'
 
@@ -49,7 +50,7 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
     const credential = await credentialOf(req, findCredential)
     if (credential !== undefined) noteCaller(req, credential)
     await count(req, res, credential?.person.id)
-    const smartHttp = await openSmartHttp(deps, credential, route, service)
+    const smartHttp = await openSmartHttp(await ofOrg(deps, route.orgId), credential, route, service)
     const caller = {
       key: credential === undefined ? `address ${networkOf(req)}` : `person ${credential.person.id}`,
       isAnonymous: credential === undefined,

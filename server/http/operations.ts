@@ -119,7 +119,7 @@ interface Call {
   readonly type: string | undefined
 }
 
-export function callHandler(deps: Deps, handlers: Handlers, { req, res, type }: Call): unknown {
+export async function callHandler(deps: Deps, handlers: Handlers, { req, res, type }: Call): Promise<unknown> {
   const { operation, match, actor } = contextOf(req)
   // The validator has checked that the request has the types of the spec.
   const handler = handlers[operation.id] as (deps: Deps, actor: Actor, input: unknown) => unknown
@@ -128,7 +128,7 @@ export function callHandler(deps: Deps, handlers: Handlers, { req, res, type }: 
   const query = readBySchema(operation.querySchema, req.query)
   const base = baseUrl(deps.config.publicUrl, req)
   const client = { from: networkOf(req), ...userAgentOf(req) }
-  const asked: Deps = { ...deps, waited: (ms) => noteWait(req, ms) }
+  const asked: Deps = { ...(await ofOrg(deps, match.parameters.org_id)), waited: (ms) => noteWait(req, ms) }
   return handler(asked, actor, {
     path,
     query,
@@ -140,6 +140,12 @@ export function callHandler(deps: Deps, handlers: Handlers, { req, res, type }: 
       return disconnectSignal(req, res)
     },
   })
+}
+
+/** The dependencies of a request of this organisation, whose index may be whole before the others'. */
+export async function ofOrg(deps: Deps, orgId: string | undefined): Promise<Deps> {
+  if (orgId === undefined || deps.partialIndex === undefined || deps.partialIndex.isWhole()) return deps
+  return { ...deps, index: await deps.partialIndex.forOrg(orgId), wholeIndex: deps.index }
 }
 
 function userAgentOf({ headers }: Request): Pick<SignInFrom, 'userAgent'> {

@@ -18,8 +18,8 @@ export const operationRoutes: HandlersOf<
 > = {
   getHealth: () => ({ status: 'ok' }),
   getReadiness: async (deps) => {
-    await requireReady(deps)
-    return { status: 'ready' }
+    const status = await requireReady(deps)
+    return { status }
   },
   getMetrics: async ({ scrape }) => {
     if (scrape === undefined) throw new Refusal('not_found', 'Only a running service has metrics')

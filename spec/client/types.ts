@@ -4414,10 +4414,10 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         /**
-                         * @description The service takes requests.
-                         * @constant
+                         * @description `indexing`: the service takes requests while its index is made again. An organisation answers 503 `busy` until it is indexed, and one that is asked for is indexed before the others.
+                         * @enum {string}
                          */
-                        readonly status: "ready";
+                        readonly status: "ready" | "indexing";
                     };
                 };
             };

@@ -3,7 +3,6 @@
 import { execFile } from 'node:child_process'
 import { readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { holding, type Store } from '../../gitstore/refs/ref-transaction.ts'
 import { findDatabaseDamage } from '../../index/sqlite/backup.ts'
@@ -11,6 +10,7 @@ import { registerProcess, takeOver } from '../../index/sqlite/file-lock.ts'
 import { workingIn } from '../bench/processes.ts'
 import { expectSound, filesBelow, locksIn, repositoriesIn, transactionsIn } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
+import { untilReady } from '../support/grove.ts'
 import { settled } from './judge.ts'
 import type { World } from './world.ts'
 
@@ -98,7 +98,6 @@ export async function judgeRebuild(
   for (const name of await readdir(dataDir)) if (name.startsWith('index.sqlite')) await rm(join(dataDir, name))
   const fresh = await again()
   // On a slow machine the service listens before its index is made, and answers 503 until then.
-  for (let attempt = 0; attempt < 600 && (await fetch(`${fresh.url}/readyz`)).status === 503; attempt++)
-    await sleep(100)
+  await untilReady(fresh)
   compare('From an index made by the start', before, await everything(fresh))
 }

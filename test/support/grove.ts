@@ -186,7 +186,7 @@ async function listening(
 
 /** Until everything is in the index: one that is made anew for long answers 503 busy meanwhile. */
 export async function untilReady(grove: { readonly url: string }): Promise<void> {
-  await until(async () => (await client(grove).get('/readyz')).status === 200)
+  await until(async () => (await client(grove).get('/readyz')).body?.status === 'ready')
 }
 
 /** Longer than the service waits for any lock. */

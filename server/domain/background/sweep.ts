@@ -7,10 +7,12 @@ import { recoverAll } from '../../../gitstore/refs/ref-transaction.ts'
 import { isUnfinished } from '../../../gitstore/temporary-names.ts'
 import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'
 import { forgetLogs } from '../../../index/derived/chain-removal.ts'
+import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
 import type { Deps } from '../../deps.ts'
 import { takeOutDeleted } from '../accounts/deletion.ts'
 import { finishMemberships, forgetInvitations } from '../accounts/memberships.ts'
 import { updateMembersBehind } from '../accounts/profile.ts'
+import { askedFirst } from '../indexing/partial-index.ts'
 import {
   type IndexOne,
   indexAll,
@@ -143,8 +145,9 @@ export async function sweep(deps: Deps, report: Report): Promise<void> {
 /** Fills a new index; false if the service stops before it is complete. */
 export async function fillIndex(deps: Deps, report: Report): Promise<boolean> {
   const began = performance.now()
-  const { orgs, nodes, failed } = await indexAll(deps)
+  const { orgs, nodes, failed } = await indexAll(deps, undefined, askedFirst(deps.index))
   if (deps.draining.aborted) return false
+  await deps.index.write(forgetWholeOrgs)
   report(failed, true)
   const ms = Math.round(performance.now() - began)
   if (orgs > 0) deps.log.warn({ orgs, nodes, ms }, 'the index was rebuilt from the repositories')

@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { deleteAllLogs } from '../../../index/derived/chain-removal.ts'
 import { deleteAllOrgs, findOrgHead } from '../../../index/derived/org-queries.ts'
+import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
 import { declareFilled } from '../../../index/sqlite/rebuildable-database.ts'
 import type { Deps } from '../../deps.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { indexNode, indexOrg } from './index-node.ts'
 import { listMoved } from './moved-nodes.ts'
+import type { Queue } from './partial-index.ts'
 import { listNodes, listOrgs } from './stored-repositories.ts'
 
 export interface Reindexed {
@@ -38,6 +40,7 @@ export async function reindex(deps: Deps, onProgress?: (done: number, total: num
     await declareFilled(trx, false)
     await deleteAllOrgs(trx)
     await deleteAllLogs(trx)
+    await forgetWholeOrgs(trx)
   })
   const done = await indexAll(deps, onProgress)
   if (!deps.draining.aborted) await deps.index.write((trx) => declareFilled(trx, true))
@@ -46,29 +49,38 @@ export async function reindex(deps: Deps, onProgress?: (done: number, total: num
 
 /**
  * Indexes every repository that has moved, and deletes the rows of deleted ones. An unmoved repository costs about 0.1 ms;
- * the event loop is blocked for at most about 10 ms.
+ * the event loop is blocked for at most about 10 ms. Organisations come in the order of their ids, or in that of `queue`.
  */
 export async function indexAll(
   deps: Deps,
   onProgress: (done: number, total: number) => void = () => {},
+  queue?: Queue,
 ): Promise<Reindexed> {
   const failed: UnreadableRepository[] = []
   const orgs = await listOrgs(deps)
-  const nodesOf = new Map<string, readonly string[]>()
-  for (const org of orgs) {
-    if (deps.draining.aborted) break
-    if (await indexMovedOrg(deps, org, failed)) nodesOf.set(org, await listNodes(deps, org))
-  }
-  const total = [...nodesOf.values()].reduce((sum, nodes) => sum + nodes.length, 0)
+  /** Nodes that are still to be indexed; of an organisation that is not entered yet, all. */
+  const left = new Map<string, string[]>()
+  for (const org of orgs) left.set(org, await listNodes(deps, org))
+  const total = [...left.values()].reduce((sum, nodes) => sum + nodes.length, 0)
+  const entered = new Set<string>()
   let done = 0
-  for (const [org, nodes] of nodesOf) {
-    for (let at = 0; at < nodes.length && !deps.draining.aborted; at += batch) {
-      const some = nodes.slice(at, at + batch)
-      await indexMoved(deps, org, some, failed)
-      done += some.length
-      onProgress(done, total)
-      await nextTurn()
+  while (!deps.draining.aborted) {
+    const org = (await queue?.first()) ?? left.keys().next().value
+    if (org === undefined) break
+    // It was made since the list.
+    const nodes = left.get(org) ?? (await listNodes(deps, org))
+    left.set(org, nodes)
+    const isEntered = entered.has(org) || (await indexMovedOrg(deps, org, failed))
+    entered.add(org)
+    const some = nodes.splice(0, isEntered ? batch : nodes.length)
+    if (isEntered) await indexMoved(deps, org, some, failed)
+    done += some.length
+    onProgress(done, total)
+    if (nodes.length === 0 && !deps.draining.aborted) {
+      left.delete(org)
+      await queue?.done(org)
     }
+    await nextTurn()
   }
   return { orgs: orgs.length, nodes: total, failed }
 }

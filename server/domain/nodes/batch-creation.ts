@@ -106,7 +106,7 @@ async function publishAll(deps: Deps, orgId: string, staged: StagedRepos, rows: 
 
 /** Refuses an id that a node has, on disk or in the index, here or in another organisation, or in the trash of another. */
 export async function refuseTaken(deps: Deps, orgId: string, ids: readonly string[]): Promise<void> {
-  const orgs = await readOrgsOf(deps.index.read, ids)
+  const orgs = await readOrgsOf((deps.wholeIndex ?? deps.index).read, ids)
   for (const id of ids) {
     const owner = orgs.get(id)
     if (owner !== undefined && owner !== orgId) throw taken(id)
