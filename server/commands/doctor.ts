@@ -1,8 +1,10 @@
 /** `grove doctor`: checks repositories, databases and the index. */
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { postgresOf } from '../config.ts'
+import { counted } from '../counted.ts'
 import { examine, type Step } from '../domain/operator/doctor.ts'
 import type { Progress } from '../import/progress.ts'
 import { type Call, progressFor, requireFolder, say, things, withDeps } from './command.ts'
@@ -40,7 +42,7 @@ export async function checkHealth({ config, signal }: Call, options: { readonly 
         }),
       )
     } else {
-      say(`${config.dataDir}: ${orgs} organisations and ${nodes} nodes`)
+      say(`${config.dataDir}: ${counted(orgs, 'organisation')} and ${counted(nodes, 'node')}`)
       for (const [name, migration] of Object.entries(schemas)) say(`${name}: schema ${migration}`)
       say(faults.length === 0 ? 'Nothing is wrong' : `${things(faults.length)} wrong:`)
       for (const line of lines) say(line)

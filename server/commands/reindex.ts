@@ -1,4 +1,5 @@
 /** `grove reindex`: the index is made again from the repositories. */
+import { counted } from '../counted.ts'
 import { reindex } from '../domain/indexing/reindex.ts'
 import { type Call, progressFor, requireFolder, say, withDeps } from './command.ts'
 
@@ -10,7 +11,7 @@ export async function rebuildIndex(call: Call): Promise<number> {
     const done = await reindex(deps, progress.at)
     call.signal.throwIfAborted()
     progress.end()
-    say(`${done.orgs} organisations and ${done.nodes} nodes indexed`)
+    say(`${counted(done.orgs, 'organisation')} and ${counted(done.nodes, 'node')} indexed`)
     for (const { path, reason } of done.failed) say(`  not readable, left as it is: ${path}: ${reason}`)
     return done.failed.length > 0 ? 1 : 0
   })

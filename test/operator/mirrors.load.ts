@@ -16,7 +16,7 @@ describe('the operator', () => {
     it('gets every answer back, byte for byte, from mirrors that were made under load and nothing else', async () => {
       const dataDir = await folder()
       const copy = join(await folder(), 'copy')
-      const [mirror, last] = [await shell('mirror'), await shell('drill')]
+      const [mirror, last] = [await shell('server/commands/README.md', 'mirror'), await shell('README.md', 'drill')]
       expect(mirror.trimEnd().split('\n')).to.have.length.at.most(10)
       const first = await startGrove({ dataDir })
       let before: Record<string, string>
@@ -81,8 +81,8 @@ describe('the operator', () => {
   })
 })
 
-/** The README's, between `<!-- name -->` and the end of the block below it. */
-async function shell(name: 'mirror' | 'drill'): Promise<string> {
-  const readme = await readFile(resolve('README.md'), 'utf8')
+/** A README's, between `<!-- name -->` and the end of the block below it. */
+async function shell(file: string, name: 'mirror' | 'drill'): Promise<string> {
+  const readme = await readFile(resolve(file), 'utf8')
   return new RegExp(`<!-- ${name} -->\\s+\`\`\`sh\\n([\\s\\S]*?)\`\`\``).exec(readme)?.[1] ?? ''
 }

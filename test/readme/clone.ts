@@ -1,8 +1,8 @@
-/** The README, and a clean clone of this repository. */
+/** A clean clone of this repository. */
 
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -70,8 +70,6 @@ export function environment(): Record<string, string> {
   return { PATH, HOME, LC_ALL: 'C', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' }
 }
 
-export let readme: string
-
 export let clone: string
 
 export let service: Started
@@ -84,7 +82,6 @@ export async function startAgain(): Promise<void> {
 /** The clone is gone afterwards. */
 export function useClone(): void {
   before(async () => {
-    readme = await readFile('README.md', 'utf8')
     clone = await freshClone()
     service = await npmStart(clone)
   })

@@ -1,11 +1,11 @@
-/** The tour of the README, run as it stands there in a clean clone. */
+/** The tour of the README and what goes on from it in others, run as it stands there in a clean clone. */
 
 import { execFileSync } from 'node:child_process'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { client } from '../support/grove.ts'
-import { clone, environment, jq, readme, run, service, startAgain, useClone } from './clone.ts'
+import { clone, environment, jq, run, service, startAgain, useClone } from './clone.ts'
 
 const address = 'http://127.0.0.1:3000'
 
@@ -18,15 +18,15 @@ describe('the README', () => {
     let said: string[]
 
     before(async () => {
-      said = await tour(readme, clone, service.url)
+      said = await tour(clone, service.url)
     })
 
     it('signs up, and prepares two short hands', () => {
-      expect(said.slice(0, 2)).to.deep.equal(['', ''])
+      expect(said[0]).to.equal('')
     })
 
     it('makes a node, and another one below it', () => {
-      const [node, ...more] = jsonOf(said[2])
+      const [node, ...more] = jsonOf(said[1])
       expect(more).to.deep.equal([])
       expect(node.parents[0].id).to.match(new RegExp(`^${uuid}$`))
       expect({ ...node, parents: node.parents.map((parent: { title: string }) => parent.title) }).to.deep.equal({
@@ -37,13 +37,13 @@ describe('the README', () => {
     })
 
     it('clones a node, whose tree is its content', () => {
-      expect(said[3]).to.match(
+      expect(said[2]).to.match(
         /^Whales are marine mammals\.\n\{\n {2}"title": "Whales",\n[\s\S]*\n\}\n[0-9a-f]{7} Ann Create node\n$/,
       )
     })
 
     it('proposes a change and merges it', () => {
-      const [head, modified, pull, merged, history] = jsonOf(said[4])
+      const [head, modified, pull, merged, history] = jsonOf(said[3])
       expect(head).to.match(/^[0-9a-f]{40}$/)
       expect(modified.map((change: { entity_key: string }) => change.entity_key)).to.deep.equal(['content.md'])
       expect([pull, merged, history]).to.deep.equal([
@@ -53,30 +53,14 @@ describe('the README', () => {
       ])
     })
 
-    it('shows what it changed, who wrote it, and its bytes', () => {
-      const [, changed = '', patch = '', written = ''] =
-        /^(\{[\s\S]*?\n\}\n)(diff --git [\s\S]*?\n)(\{"summary"[\s\S]*)$/.exec(said[5] ?? '') ?? []
-      expect(jsonOf(changed)).to.deep.equal([{ entity_key: 'content.md', additions: 1, deletions: 0 }])
-      expect(patch).to.match(/^diff --git a\/content\.md b\/content\.md\n[\s\S]*\n\+Dolphins are toothed whales\.\n$/)
-      expect(written).to.equal(
-        '{"summary":"Create node","author":"Ann","pull_request":null}\n' +
-          '{"summary":"Dolphins too","author":"Ann","pull_request":1}\n' +
-          '2\nWhales are marine mammals.\nDolphins are toothed whales.\n',
+    it('shows git the same history, pushes, merges by a push, and is told why another push is refused', () => {
+      expect(said[4]).to.match(
+        /^[0-9a-f]{7} Dolphins too\n[0-9a-f]{7} Create node\ntrue\nremote: Pull request 2 is merged: And porpoises *\nremote: porpoises: node\.json: is not JSON: line 3: .*\nTo http.*\n ! \[remote rejected\] porpoises -> porpoises \(node\.json: is not JSON: line 3: .*\)\nerror: failed to push .*\n$/,
       )
     })
 
-    it('shows git the same history', () => {
-      expect(said[6]).to.match(/^[0-9a-f]{7} Dolphins too\n[0-9a-f]{7} Create node\n$/)
-    })
-
-    it('pushes, merges by a push, and is told why another push is refused', () => {
-      expect(said[7]).to.match(
-        /^true\nremote: Pull request 2 is merged: And porpoises *\nremote: porpoises: node\.json: is not JSON: line 3: .*\nTo http.*\n ! \[remote rejected\] porpoises -> porpoises \(node\.json: is not JSON: line 3: .*\)\nerror: failed to push .*\n$/,
-      )
-    })
-
-    it('searches, and takes in what is linked with the matches', () => {
-      const [type, { matches, nodes, connections }] = jsonOf(said[8])
+    it('searches, takes in what is linked with the matches, and publishes the graph', () => {
+      const [type, { matches, nodes, connections }, ...published] = jsonOf(said[5])
       expect(type).to.equal('is_a')
       expect(matches).to.have.length(1)
       expect(matches[0]).to.include({ title: 'Blue whale' })
@@ -87,32 +71,47 @@ describe('the README', () => {
         { title: 'Whales', relation: 'parent' },
       ])
       expect(connections).to.equal(2)
+      expect(published).to.deep.equal([true, { org_name: 'Ann', total_nodes: 2, total_edges: 2 }])
     })
 
-    it('answers with passages within a budget, and suggests titles', () => {
-      const [nodes, titles] = jsonOf(said[9])
+    it('makes the index again from Git alone', () => {
+      expect(said[6]).to.equal('1 organisation and 2 nodes indexed\n"merged"\n')
+    })
+
+    it('shows what it changed, who wrote it, and its bytes (spec/README.md)', () => {
+      const [, changed = '', patch = '', written = ''] =
+        /^(\{[\s\S]*?\n\}\n)(diff --git [\s\S]*?\n)(\{"summary"[\s\S]*)$/.exec(said[7] ?? '') ?? []
+      expect(jsonOf(changed)).to.deep.equal([{ entity_key: 'content.md', additions: 1, deletions: 0 }])
+      expect(patch).to.match(/^diff --git a\/content\.md b\/content\.md\n[\s\S]*\n\+Porpoises are toothed whales\.\n$/)
+      expect(written).to.equal(
+        '{"summary":"Create node","author":"Ann","pull_request":null}\n' +
+          '{"summary":"Dolphins too","author":"Ann","pull_request":1}\n' +
+          '{"summary":"Porpoises too","author":"Ann","pull_request":2}\n' +
+          '3\nWhales are marine mammals.\nDolphins are toothed whales.\nPorpoises are toothed whales.\n',
+      )
+    })
+
+    it('answers with passages within a budget, and suggests titles (spec/README.md)', () => {
+      const [nodes, titles] = jsonOf(said[8])
       expect(nodes.map(({ title }: { title: string }) => title)).to.deep.equal(['Blue whale', 'Whales'])
       expect(nodes[0].passages[0]).to.match(/^The largest animal known/)
       expect(titles).to.deep.equal(['Whales', 'Blue whale'])
     })
 
-    it('publishes the graph', () => {
-      expect(jsonOf(said[10])).to.deep.equal([true, { org_name: 'Ann', total_nodes: 2, total_edges: 2 }])
-    })
-
-    it('imports a folder, and finds nothing to do the second time', () => {
+    it('imports a folder, and finds nothing to do the second time (server/import/README.md)', () => {
       const summary = `notes \\(${uuid}\\): 4 nodes, 3 parent edges, 2 connections, 0 attachments\n`
-      expect(said[11]).to.match(
+      expect(said[9]).to.match(
         new RegExp(`^${summary}4 created, 0 updated, 0 unchanged\n${summary}0 created, 0 updated, 4 unchanged\n$`),
       )
     })
 
-    it('makes the index again from Git alone', () => {
-      expect(said[12]).to.equal('2 organisations and 6 nodes indexed\n"merged"\n')
+    it('makes the index of both organisations again', async () => {
+      const { stdout } = await run('npm', ['run', '-s', 'grove', '--', 'reindex'], { cwd: clone, env: environment() })
+      expect(stdout).to.equal('2 organisations and 6 nodes indexed\n')
     })
 
     it('has no further step', () => {
-      expect(said).to.have.length(13)
+      expect(said).to.have.length(10)
     })
 
     it('survives that index.sqlite is deleted: the next start makes it again', async () => {
@@ -132,10 +131,21 @@ describe('the README', () => {
   })
 })
 
+/** Where the tour begins and where it goes on: a file, and its section. */
+const sections: readonly (readonly [string, string])[] = [
+  ['README.md', 'A tour of ten minutes'],
+  ['spec/README.md', 'Reading what changed'],
+  ['server/import/README.md', 'Import: folders of Markdown'],
+]
+
 /** What each block of the tour prints, the tour run as one script; only the service's address is another. */
-async function tour(readme: string, folder: string, url: string): Promise<string[]> {
-  const section = readme.slice(readme.indexOf('## A tour'), readme.indexOf('\n## Git\n'))
-  const blocks = [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? '')
+async function tour(folder: string, url: string): Promise<string[]> {
+  const blocks: string[] = []
+  for (const [file, title] of sections) {
+    const [, section = ''] = (await readFile(join(folder, file), 'utf8')).split(new RegExp(`^##? ${title}$`, 'm'))
+    const [untilNext = ''] = section.split(/^## /m)
+    blocks.push(...[...untilNext.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? ''))
+  }
   const script = blocks.map((block) => `${block}printf '${endOfBlock.replace('\n', '\\n')}'\n`).join('')
   if (script.split(address).length !== 2) throw new Error(`the tour names ${address} once`)
   const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script.replace(address, url)], {

@@ -1,0 +1,64 @@
+/** Links of the pages of this repository lead to files and headings that are there; scripts that they name exist. */
+
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { expect } from 'chai'
+
+describe('the pages of this repository', () => {
+  let pages: Map<string, string>
+
+  before(async () => {
+    const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '*.md'])
+    const names = listed
+      .toString()
+      .split('\0')
+      .filter((name) => name !== '' && existsSync(name))
+    pages = new Map(await Promise.all(names.map(async (name) => [name, await readFile(name, 'utf8')] as const)))
+  })
+
+  it('link to files and headings that are there', () => {
+    const broken: string[] = []
+    for (const [name, text] of pages)
+      for (const [, address = ''] of withoutCode(text).matchAll(/\]\((?![a-z]+:)([^)]+)\)/g)) {
+        const [path = '', heading] = address.split('#')
+        const target = path === '' ? name : join(dirname(name), path)
+        const found = heading === undefined ? existsSync(target) : anchors(pages.get(target)).includes(heading)
+        if (!found) broken.push(`${name}: ${address}`)
+      }
+    expect(broken).to.deep.equal([])
+  })
+
+  it('are linked from the main page, or from one that it leads to', () => {
+    const reached = new Set(['README.md'])
+    for (const name of reached)
+      for (const [, path = ''] of withoutCode(pages.get(name) ?? '').matchAll(/\]\((?![a-z]+:)([^)#]+\.md)[^)]*\)/g))
+        reached.add(join(dirname(name), path))
+    const unlinked = [...pages.keys()].filter((name) => name.endsWith('README.md') && !reached.has(name))
+    expect(unlinked).to.deep.equal([])
+  })
+
+  it('name scripts of package.json', async () => {
+    const { scripts } = JSON.parse(await readFile('package.json', 'utf8'))
+    const missing: string[] = []
+    for (const [page, text] of pages)
+      for (const [, name = ''] of text.matchAll(/npm (?:run (?:-s )?)?(?!(?:ci|run|pack|i|install|root)\b)([\w:]+)/g))
+        if (page.endsWith('README.md') && !(name in scripts)) missing.push(`${page}: npm run ${name}`)
+    expect(missing).to.deep.equal([])
+  })
+})
+
+function withoutCode(markdown: string): string {
+  return markdown.replaceAll(/^```[\s\S]*?^```$/gm, '').replaceAll(/`[^`\n]*`/g, (code) => code.replace('](', ']'))
+}
+
+/** Of the headings of a page, as GitHub makes them. */
+function anchors(markdown = ''): string[] {
+  return [...markdown.replaceAll(/^```[\s\S]*?^```$/gm, '').matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
