@@ -123,7 +123,7 @@ module.exports = {
       'islands-run-in-browsers',
       'What browsers run knows the client, and of pages what an edit and a text are.',
       '^server/pages/islands/',
-      '^(server/(?!pages/(islands/|(edits|links|urls|rendering|markdown|callouts|wiki-rules)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
+      '^(server/(?!pages/(islands/|(broken-rules|edits|links|urls|rendering|markdown|callouts|wiki-rules)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
     ),
     never(
       'pages-stay-outside',

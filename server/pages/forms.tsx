@@ -55,7 +55,7 @@ const refusals: Readonly<Partial<Record<Refusal['code'], { readonly status: numb
 }
 
 /** Attributes that tie a control to its label and to what is wrong with it. */
-export interface Tied {
+interface Tied {
   readonly id: string
   readonly name: string
   readonly 'aria-invalid'?: true
