@@ -133,7 +133,7 @@ left: ${(await goneIn(backup))[0]} was deleted before the backup (manifest.json,
       expect((await carl.delete(`/orgs/${carl.org}`)).status).to.equal(204)
     })
 
-    it('names what it cannot copy, keeps the mirror of the last time, and heals a damaged mirror', async () => {
+    it('names with --full what it cannot copy, keeps the mirror of the last time, and heals a damaged mirror', async () => {
       const [victim, other] = [await newNode(grove, ann, { title: 'Victim' }), await newNode(grove, ann)]
       victim.git.loosen()
       await cli(dataDir, 'backup', backup)
@@ -144,7 +144,7 @@ left: ${(await goneIn(backup))[0]} was deleted before the backup (manifest.json,
       const healed = join(backup, other.org, `${other.id}.git`)
       for (const object of await objectsIn(healed)) await flipByte(object)
       try {
-        const { code, stdout } = await cli(dataDir, 'backup', backup)
+        const { code, stdout } = await cli(dataDir, 'backup', '--full', backup)
         expect(code).to.equal(1)
         expect(stdout).to.contain(`\n1 thing is wrong:\n  ${repo}: refs/heads/main does not hold an object id\n`)
       } finally {
