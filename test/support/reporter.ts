@@ -1,10 +1,11 @@
 /**
- * What mocha prints; and in the file that GROVE_TEST_RESULTS names, as JSON, its counts, which `.ci/run` prints, and the
- * milliseconds of each file's tests, the longest first.
+ * What mocha prints; and in the file that GROVE_TEST_RESULTS names, as JSON, its counts and what failed, which `.ci/run`
+ * prints again as its last lines, and the milliseconds of each file's tests, the longest first.
  */
 
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
+import { inspect } from 'node:util'
 import Mocha from 'mocha'
 
 export default class Reporter extends Mocha.reporters.Spec {
@@ -17,9 +18,13 @@ export default class Reporter extends Mocha.reporters.Spec {
       const name = relative('.', file ?? '')
       took.set(name, (took.get(name) ?? 0) + (duration ?? 0))
     })
+    const failures: string[] = []
+    runner.on('fail', (test, error: unknown) => {
+      failures.push(`${relative('.', test.file ?? '')}: ${test.fullTitle()}\n${inspect(error)}`)
+    })
     runner.once('end', () => {
       const files = Object.fromEntries([...took].sort(([, one], [, other]) => other - one))
-      writeFileSync(results, JSON.stringify({ stats: runner.stats, files }))
+      writeFileSync(results, JSON.stringify({ stats: runner.stats, failures, files }))
     })
   }
 }
