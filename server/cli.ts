@@ -1,287 +1,50 @@
-/** The command `grove`: reads the command line and calls one function. */
-import { Command, CommanderError } from 'commander'
-import manifest from '../package.json' with { type: 'json' }
-import {
-  addAccountFor,
-  changeAccount,
-  deleteAccount,
-  listAccounts,
-  type NewAccountOptions,
-  resetAccount,
-} from './commands/account.ts'
-import { backUpTo } from './commands/backup.ts'
-import { type Call, UsageError } from './commands/command.ts'
-import { checkConfiguration } from './commands/config.ts'
-import { moveToPostgres } from './commands/credentials.ts'
-import { checkHealth } from './commands/doctor.ts'
-import { exportTo } from './commands/export.ts'
-import { type ImportOptions, importFolder } from './commands/import.ts'
-import { type InviteOptions, invite } from './commands/invite.ts'
-import { rotate } from './commands/keys.ts'
-import { type McpOptions, serveModels } from './commands/mcp.ts'
-import { putMemberAt } from './commands/member.ts'
-import { type PurgeOptions, purgeTrash } from './commands/purge.ts'
-import { rebuildIndex } from './commands/reindex.ts'
-import { restoreFrom } from './commands/restore.ts'
-import { restoreNodeAt } from './commands/restore-node.ts'
-import { ConfigError, readConfig, readRemote } from './config.ts'
+/** The command `grove`: runs what the command line says, and tells a shell how it ended. */
+
+import { isMainThread } from 'node:worker_threads'
+import { CommanderError } from 'commander'
+import { UsageError } from './commands/command.ts'
+import { ConfigError } from './config.ts'
 import { Invalid, Refusal } from './errors.ts'
 import { explainFault } from './faults.ts'
-import { Interrupted, untilInterrupted } from './interruption.ts'
+import { Interrupted, type Interruption, untilInterrupted } from './interruption.ts'
+import { programOf } from './program.ts'
 
-/** The signal of the running command. */
-let signal: AbortSignal | undefined
+// In a thread, what loads this calls runCommand.
+if (isMainThread) void main()
 
-const program = new Command('grove')
-  .description('A Git-backed content service. Configured by the environment, as the service itself; see the README.')
-  .version(manifest.version, '--version')
-  .exitOverride()
-
-program
-  .command('serve')
-  .description('the service')
-  .action(async () => {
-    await import('./main.ts')
-  })
-
-program
-  .command('import')
-  .description('a folder of Markdown becomes an organisation, or is brought up to date in one')
-  .argument('<folder>')
-  .option('--as <email>', 'the account in whose name it is committed')
-  .option('--to <address>', 'a Grove elsewhere, such as https://grove.example.org; without it the data folder here')
-  .option('--token-file <file>', 'holds a personal access token of that Grove, of access write')
-  .option(
-    '--org <id>',
-    'the organisation; otherwise the own one of the folder, the one that --org chose last, or a new one',
-  )
-  .option('--name <name>', "the name of a new organisation; otherwise the folder's")
-  .option('--dry-run', 'says what would be changed, and changes nothing')
-  .option('--prune', 'removes nodes whose files are gone; restore-node takes each back')
-  .option('--base <path>', 'what begins links from the root of the site, such as /en/; otherwise looked for')
-  .option('--exclude <glob>', 'leaves out files, as a line of .groveignore does; may be repeated', collect)
-  .option('--watch', 'goes on, half a second after each change of the folder, until it is ended')
-  .action(async (folder: string, options: ImportOptions) => {
-    process.exitCode = await importFolder(call(), folder, options)
-  })
-
-program
-  .command('export')
-  .description(
-    'writes an organisation as a folder of Markdown, which import takes back; again into the same folder: what changed',
-  )
-  .argument('<org>', 'its id, or its name where no other organisation has it')
-  .argument('<dir>')
-  .action(async (org: string, dir: string) => {
-    process.exitCode = await exportTo(call(), org, dir)
-  })
-
-program
-  .command('mcp')
-  .description('a Grove elsewhere, for a model: speaks the Model Context Protocol on standard input and output')
-  .option('--to <address>', 'such as https://grove.example.org; otherwise GROVE_URL')
-  .option('--token-file <file>', 'holds a personal access token; otherwise GROVE_TOKEN is one')
-  .action(async (options: McpOptions) => {
-    signal = untilInterrupted()
-    process.exitCode = await serveModels(signal, { ...readRemote(), ...options })
-  })
-
-program
-  .command('reindex')
-  .description('makes the index again from the repositories; credentials are not touched')
-  .action(async () => {
-    process.exitCode = await rebuildIndex(call())
-  })
-
-program
-  .command('doctor')
-  .description(
-    'looks whether everything is sound: repositories, databases, the index against a rebuild; changes nothing',
-  )
-  .option('--json', 'the report as one line of JSON')
-  .action(async (options: { json?: boolean }) => {
-    process.exitCode = await checkHealth(call(), options)
-  })
-
-program
-  .command('backup')
-  .description('copies accounts and repositories to a folder, checked; into the same folder again: only what changed')
-  .argument('<dir>')
-  .option('-j, --jobs <n>', 'repositories copied at a time; otherwise 2')
-  .option('--full', 'looks at every mirror, also where the service has changed nothing')
-  .action(async (dir: string, options: { jobs?: string; full?: boolean }) => {
-    process.exitCode = await backUpTo(call(), dir, options)
-  })
-
-program
-  .command('restore')
-  .description('fills an empty data folder from a backup, or from any folder of mirrors that git made')
-  .argument('<dir>')
-  .action(async (dir: string) => {
-    process.exitCode = await restoreFrom(call(), dir)
-  })
-
-program
-  .command('credentials-to-postgres')
-  .description(
-    'moves accounts, sessions and keys from credentials.sqlite to the database of DATABASE_URL, which has none',
-  )
-  .action(async () => {
-    process.exitCode = await moveToPostgres(call())
-  })
-
-const account = program.command('account').description('the accounts of people; also beside a running service')
-
-account
-  .command('list')
-  .description('every account, with its state')
-  .option('--disabled', 'only those that are disabled')
-  .action(async (options: { disabled?: boolean }) => {
-    process.exitCode = await listAccounts(call(), options)
-  })
-
-account
-  .command('add')
-  .description('makes an account; prints a one-time token, with which the person sets a password')
-  .argument('<email>')
-  .option('--name <name>', "the author's name in commits; otherwise the part of the e-mail before the @")
-  .option('--admin', 'an administrator of the service')
-  .option('--hide-email', 'Git gets another address in place of the e-mail')
-  .action(async (email: string, options: NewAccountOptions) => {
-    process.exitCode = await addAccountFor(call(), email, options)
-  })
-
-account
-  .command('disable')
-  .description('ends what the account has open, at once, and lets nobody sign in to it; its memberships stay')
-  .argument('<email>')
-  .option('--reason <text>', 'for administrators to read')
-  .action(async (email: string, { reason }: { reason?: string }) => {
-    const change = { disabled: true, ...(reason === undefined ? {} : { disabled_reason: reason }) }
-    process.exitCode = await changeAccount(call(), email, change)
-  })
-
-account
-  .command('enable')
-  .description('lets the person sign in again')
-  .argument('<email>')
-  .action(async (email: string) => {
-    process.exitCode = await changeAccount(call(), email, { disabled: false })
-  })
-
-account
-  .command('delete')
-  .description('deletes the account and its memberships; what Git has of the person stays')
-  .argument('<email>')
-  .action(async (email: string) => {
-    process.exitCode = await deleteAccount(call(), email)
-  })
-
-account
-  .command('reset')
-  .description('prints a one-time token, with which the person sets a new password')
-  .argument('<email>')
-  .action(async (email: string) => {
-    process.exitCode = await resetAccount(call(), email)
-  })
-
-account
-  .command('admin')
-  .description('makes the account an administrator of the service, who manages accounts and reads no content')
-  .argument('<email>')
-  .option('--remove', 'makes it an ordinary account again')
-  .action(async (email: string, { remove = false }: { remove?: boolean }) => {
-    process.exitCode = await changeAccount(call(), email, { is_admin: !remove })
-  })
-
-program
-  .command('keys')
-  .description('the keys that sign tokens')
-  .command('rotate')
-  .description('makes a new key, which signs after ten minutes')
-  .option('--now', 'for a key that has leaked: the new one signs at once, and every access token ends')
-  .action(async (options: { now?: boolean }) => {
-    process.exitCode = await rotate(call(), options)
-  })
-
-program
-  .command('invite')
-  .description('makes an invitation, and prints its token: to an organisation, or only to sign up')
-  .option('--org <id>', 'the organisation that those who use it join')
-  .option('--role <role>', 'reader, editor, maintainer or owner')
-  .option('--email <email>', 'the only address that may use it')
-  .option('--uses <n>', 'how many people may use it, 1 to 1000', '1')
-  .option('--days <n>', 'how long it lasts, 1 to 30', '7')
-  .action(async (options: InviteOptions) => {
-    process.exitCode = await invite(call(), options)
-  })
-
-program
-  .command('member')
-  .description('members of organisations')
-  .command('add')
-  .description('adds a person who has an account to an organisation, or changes the role')
-  .argument('<org>', 'the id of the organisation')
-  .argument('<email>')
-  .argument('<role>', 'reader, editor, maintainer or owner')
-  .action(async (org: string, email: string, role: string) => {
-    process.exitCode = await putMemberAt(call(), org, email, role)
-  })
-
-program
-  .command('config')
-  .description('the configuration, as the environment sets it')
-  .command('check')
-  .description('what each variable is taken to be, and what of them and of the machine will cause trouble')
-  .action(async () => {
-    process.exitCode = await checkConfiguration(readConfig())
-  })
-
-program
-  .command('restore-node')
-  .description('brings a deleted node back from the trash')
-  .argument('<node>', '<org id>/<node id>')
-  .action(async (node: string) => {
-    process.exitCode = await restoreNodeAt(call(), node)
-  })
-
-program
-  .command('purge')
-  .description('removes for good what was deleted long ago')
-  .option('--older-than <days>', 'days since the deletion', '30')
-  .option('--force', 'even if these are fewer than 14')
-  .action(async (options: PurgeOptions) => {
-    process.exitCode = await purgeTrash(call(), options)
-  })
-
-/** The values of an option that may be repeated. */
-function collect(value: string, before: readonly string[] = []): string[] {
-  return [...before, value]
+async function main(): Promise<void> {
+  // A reader that closes the pipe, as in `grove import … | head`, must not end the command.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+  }
+  process.exitCode = await runCommand(process.argv.slice(2))
 }
 
-/** The context of every command except `serve`, which handles signals itself. */
-function call(): Call {
-  signal = untilInterrupted()
-  return { config: readConfig(), signal }
-}
-
-// A reader that closes the pipe, as in `grove import … | head`, must not end the command.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
+/** @param args the words after `grove`. Returns the exit code; undefined: of `serve`, which goes on. */
+export async function runCommand(args: readonly string[]): Promise<number | undefined> {
+  let interruption: Interruption | undefined
+  let code: number | undefined
+  const program = programOf({
+    signal: () => {
+      interruption ??= untilInterrupted()
+      return interruption.signal
+    },
+    ends: (said) => {
+      code = said
+    },
   })
-}
-
-void run()
-
-async function run(): Promise<void> {
   try {
-    await program.parseAsync()
+    await program.parseAsync(args, { from: 'user' })
+    return code
   } catch (thrown) {
     // After a signal, any error is a consequence of the interruption.
-    const error: unknown = signal?.aborted ? signal.reason : thrown
-    process.exitCode = exitCodeOf(error)
+    const error: unknown = interruption?.signal.aborted ? interruption.signal.reason : thrown
     if (!(error instanceof CommanderError)) process.stderr.write(`grove: ${explain(error)}\n`)
+    return exitCodeOf(error)
+  } finally {
+    interruption?.end()
   }
 }
 

@@ -4,8 +4,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { type Finished, runCommand } from '../support/command.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { endAfterFile, endsWithParent } from '../support/processes.ts'
+
+export type { Finished }
 
 type Files = Record<string, string | Buffer>
 
@@ -17,13 +20,6 @@ export const vault: Files = {
   'plants/thorn.md': '# Thorn\n\nPart of a [rose](rose.md), says the zoologist.\n',
   'pictures/rose.png': Buffer.from('89504e470d0a1a0a00ff', 'hex'),
   'zebra.md': '# Zebra\n\nEats none of it.\n',
-}
-
-export interface Finished {
-  /** Null: killed. */
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
 }
 
 export function finished(child: ChildProcess, said = { stdout: '', stderr: '' }): Promise<Finished> {
@@ -84,9 +80,10 @@ export function importAs(folder: string, ...more: string[]): Promise<Finished> {
 }
 
 export function run(...args: string[]): Promise<Finished> {
-  return start(args).done
+  return runCommand(args, environment())
 }
 
+/** In a process of its own. */
 export function start(args: string[], more: Record<string, string> = {}) {
   const child = endAfterFile(
     spawn(process.execPath, [...endsWithParent, 'dist/cli.js', ...args], { env: { ...environment(), ...more } }),

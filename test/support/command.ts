@@ -1,13 +1,15 @@
 /** `grove` as an operator runs it: its exit code, and what it says. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { resolve } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { databaseEnvironment } from './postgres.ts'
 
 export interface Finished {
   /** Null: ended by a signal. */
   readonly code: number | null
   readonly stdout: string
-  /** Without the progress. */
+  /** Of commands that are given a data folder, without the progress. */
   readonly stderr: string
 }
 
@@ -19,9 +21,33 @@ export interface Running {
 /** Milliseconds after which a command that hangs is killed, for its test to fail and nothing of it to stay. */
 const hangsAfterMs = 400_000
 
+const program = resolve('dist/cli.js')
+
 /** To its end. */
 export async function grove(dataDir: string, ...args: string[]): Promise<Finished> {
-  return startGroveCommand(dataDir, args, await databaseEnvironment(dataDir)).finished
+  const { stderr, ...finished } = await runCommand(args, environmentOf(dataDir, await databaseEnvironment(dataDir)))
+  return { ...finished, stderr: withoutProgress(stderr) }
+}
+
+/** Threads that wait for a command. */
+const idle: Worker[] = []
+
+/**
+ * To its end, in a thread that loads the program once for all commands of a process: a process of its own costs four times
+ * as much (test/README.md), and is for what is interrupted, killed or preloaded, and for what writes to the log.
+ */
+export async function runCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Finished> {
+  const thread = idle.pop() ?? startThread()
+  thread.postMessage({ args, env: { ...env } })
+  const [finished] = await once(thread, 'message')
+  idle.push(thread)
+  return finished
+}
+
+function startThread(): Worker {
+  const thread = new Worker(new URL('command-thread.cjs', import.meta.url), { workerData: { program }, execArgv: [] })
+  thread.unref()
+  return thread
 }
 
 export function startGroveCommand(
@@ -29,13 +55,17 @@ export function startGroveCommand(
   args: readonly string[],
   environment: Record<string, string> = {},
 ): Running {
-  const child = spawn(process.execPath, [resolve('dist/cli.js'), ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: hangsAfterMs,
     killSignal: 'SIGKILL',
-    env: { ...process.env, DATA_DIR: dataDir, LOG_LEVEL: 'warn', UV_THREADPOOL_SIZE: '16', ...environment },
+    env: environmentOf(dataDir, environment),
   })
   return { child, finished: outcomeOf(child) }
+}
+
+function environmentOf(dataDir: string, more: Record<string, string>): NodeJS.ProcessEnv {
+  return { ...process.env, DATA_DIR: dataDir, LOG_LEVEL: 'warn', UV_THREADPOOL_SIZE: '16', ...more }
 }
 
 export function outcomeOf(child: ChildProcess): Promise<Finished> {
@@ -46,7 +76,9 @@ export function outcomeOf(child: ChildProcess): Promise<Finished> {
   child.stderr?.on('data', (chunk) => {
     stderr += chunk
   })
-  return new Promise((done) =>
-    child.once('close', (code) => done({ code, stdout, stderr: stderr.replace(/^\w+ \d+ % \d+\/\d+\n/gm, '') })),
-  )
+  return new Promise((done) => child.once('close', (code) => done({ code, stdout, stderr: withoutProgress(stderr) })))
+}
+
+function withoutProgress(stderr: string): string {
+  return stderr.replace(/^\w+ \d+ % \d+\/\d+\n/gm, '')
 }

@@ -1,0 +1,272 @@
+/** The commands of `grove` with their options: each calls one function. */
+
+import { Command } from 'commander'
+import manifest from '../package.json' with { type: 'json' }
+import {
+  addAccountFor,
+  changeAccount,
+  deleteAccount,
+  listAccounts,
+  type NewAccountOptions,
+  resetAccount,
+} from './commands/account.ts'
+import { backUpTo } from './commands/backup.ts'
+import type { Call } from './commands/command.ts'
+import { checkConfiguration } from './commands/config.ts'
+import { moveToPostgres } from './commands/credentials.ts'
+import { checkHealth } from './commands/doctor.ts'
+import { exportTo } from './commands/export.ts'
+import { type ImportOptions, importFolder } from './commands/import.ts'
+import { type InviteOptions, invite } from './commands/invite.ts'
+import { rotate } from './commands/keys.ts'
+import { type McpOptions, serveModels } from './commands/mcp.ts'
+import { putMemberAt } from './commands/member.ts'
+import { type PurgeOptions, purgeTrash } from './commands/purge.ts'
+import { rebuildIndex } from './commands/reindex.ts'
+import { restoreFrom } from './commands/restore.ts'
+import { restoreNodeAt } from './commands/restore-node.ts'
+import { readConfig, readRemote } from './config.ts'
+
+/** One run of the program. */
+export interface Run {
+  /** Aborted when the command is interrupted. */
+  signal(): AbortSignal
+  /** Says the exit code. */
+  ends(code: number): void
+}
+
+export function programOf(run: Run): Command {
+  const { ends } = run
+  const program = new Command('grove')
+    .description('A Git-backed content service. Configured by the environment, as the service itself; see the README.')
+    .version(manifest.version, '--version')
+    .exitOverride()
+
+  program
+    .command('serve')
+    .description('the service')
+    .action(async () => {
+      await import('./main.ts')
+    })
+
+  program
+    .command('import')
+    .description('a folder of Markdown becomes an organisation, or is brought up to date in one')
+    .argument('<folder>')
+    .option('--as <email>', 'the account in whose name it is committed')
+    .option('--to <address>', 'a Grove elsewhere, such as https://grove.example.org; without it the data folder here')
+    .option('--token-file <file>', 'holds a personal access token of that Grove, of access write')
+    .option(
+      '--org <id>',
+      'the organisation; otherwise the own one of the folder, the one that --org chose last, or a new one',
+    )
+    .option('--name <name>', "the name of a new organisation; otherwise the folder's")
+    .option('--dry-run', 'says what would be changed, and changes nothing')
+    .option('--prune', 'removes nodes whose files are gone; restore-node takes each back')
+    .option('--base <path>', 'what begins links from the root of the site, such as /en/; otherwise looked for')
+    .option('--exclude <glob>', 'leaves out files, as a line of .groveignore does; may be repeated', collect)
+    .option('--watch', 'goes on, half a second after each change of the folder, until it is ended')
+    .action(async (folder: string, options: ImportOptions) => {
+      ends(await importFolder(callOf(run), folder, options))
+    })
+
+  program
+    .command('export')
+    .description(
+      'writes an organisation as a folder of Markdown, which import takes back; again into the same folder: what changed',
+    )
+    .argument('<org>', 'its id, or its name where no other organisation has it')
+    .argument('<dir>')
+    .action(async (org: string, dir: string) => {
+      ends(await exportTo(callOf(run), org, dir))
+    })
+
+  program
+    .command('mcp')
+    .description('a Grove elsewhere, for a model: speaks the Model Context Protocol on standard input and output')
+    .option('--to <address>', 'such as https://grove.example.org; otherwise GROVE_URL')
+    .option('--token-file <file>', 'holds a personal access token; otherwise GROVE_TOKEN is one')
+    .action(async (options: McpOptions) => {
+      ends(await serveModels(run.signal(), { ...readRemote(), ...options }))
+    })
+
+  program
+    .command('reindex')
+    .description('makes the index again from the repositories; credentials are not touched')
+    .action(async () => {
+      ends(await rebuildIndex(callOf(run)))
+    })
+
+  program
+    .command('doctor')
+    .description(
+      'looks whether everything is sound: repositories, databases, the index against a rebuild; changes nothing',
+    )
+    .option('--json', 'the report as one line of JSON')
+    .action(async (options: { json?: boolean }) => {
+      ends(await checkHealth(callOf(run), options))
+    })
+
+  program
+    .command('backup')
+    .description('copies accounts and repositories to a folder, checked; into the same folder again: only what changed')
+    .argument('<dir>')
+    .option('-j, --jobs <n>', 'repositories copied at a time; otherwise 2')
+    .option('--full', 'looks at every mirror, also where the service has changed nothing')
+    .action(async (dir: string, options: { jobs?: string; full?: boolean }) => {
+      ends(await backUpTo(callOf(run), dir, options))
+    })
+
+  program
+    .command('restore')
+    .description('fills an empty data folder from a backup, or from any folder of mirrors that git made')
+    .argument('<dir>')
+    .action(async (dir: string) => {
+      ends(await restoreFrom(callOf(run), dir))
+    })
+
+  program
+    .command('credentials-to-postgres')
+    .description(
+      'moves accounts, sessions and keys from credentials.sqlite to the database of DATABASE_URL, which has none',
+    )
+    .action(async () => {
+      ends(await moveToPostgres(callOf(run)))
+    })
+
+  const account = program.command('account').description('the accounts of people; also beside a running service')
+
+  account
+    .command('list')
+    .description('every account, with its state')
+    .option('--disabled', 'only those that are disabled')
+    .action(async (options: { disabled?: boolean }) => {
+      ends(await listAccounts(callOf(run), options))
+    })
+
+  account
+    .command('add')
+    .description('makes an account; prints a one-time token, with which the person sets a password')
+    .argument('<email>')
+    .option('--name <name>', "the author's name in commits; otherwise the part of the e-mail before the @")
+    .option('--admin', 'an administrator of the service')
+    .option('--hide-email', 'Git gets another address in place of the e-mail')
+    .action(async (email: string, options: NewAccountOptions) => {
+      ends(await addAccountFor(callOf(run), email, options))
+    })
+
+  account
+    .command('disable')
+    .description('ends what the account has open, at once, and lets nobody sign in to it; its memberships stay')
+    .argument('<email>')
+    .option('--reason <text>', 'for administrators to read')
+    .action(async (email: string, { reason }: { reason?: string }) => {
+      const change = { disabled: true, ...(reason === undefined ? {} : { disabled_reason: reason }) }
+      ends(await changeAccount(callOf(run), email, change))
+    })
+
+  account
+    .command('enable')
+    .description('lets the person sign in again')
+    .argument('<email>')
+    .action(async (email: string) => {
+      ends(await changeAccount(callOf(run), email, { disabled: false }))
+    })
+
+  account
+    .command('delete')
+    .description('deletes the account and its memberships; what Git has of the person stays')
+    .argument('<email>')
+    .action(async (email: string) => {
+      ends(await deleteAccount(callOf(run), email))
+    })
+
+  account
+    .command('reset')
+    .description('prints a one-time token, with which the person sets a new password')
+    .argument('<email>')
+    .action(async (email: string) => {
+      ends(await resetAccount(callOf(run), email))
+    })
+
+  account
+    .command('admin')
+    .description('makes the account an administrator of the service, who manages accounts and reads no content')
+    .argument('<email>')
+    .option('--remove', 'makes it an ordinary account again')
+    .action(async (email: string, { remove = false }: { remove?: boolean }) => {
+      ends(await changeAccount(callOf(run), email, { is_admin: !remove }))
+    })
+
+  program
+    .command('keys')
+    .description('the keys that sign tokens')
+    .command('rotate')
+    .description('makes a new key, which signs after ten minutes')
+    .option('--now', 'for a key that has leaked: the new one signs at once, and every access token ends')
+    .action(async (options: { now?: boolean }) => {
+      ends(await rotate(callOf(run), options))
+    })
+
+  program
+    .command('invite')
+    .description('makes an invitation, and prints its token: to an organisation, or only to sign up')
+    .option('--org <id>', 'the organisation that those who use it join')
+    .option('--role <role>', 'reader, editor, maintainer or owner')
+    .option('--email <email>', 'the only address that may use it')
+    .option('--uses <n>', 'how many people may use it, 1 to 1000', '1')
+    .option('--days <n>', 'how long it lasts, 1 to 30', '7')
+    .action(async (options: InviteOptions) => {
+      ends(await invite(callOf(run), options))
+    })
+
+  program
+    .command('member')
+    .description('members of organisations')
+    .command('add')
+    .description('adds a person who has an account to an organisation, or changes the role')
+    .argument('<org>', 'the id of the organisation')
+    .argument('<email>')
+    .argument('<role>', 'reader, editor, maintainer or owner')
+    .action(async (org: string, email: string, role: string) => {
+      ends(await putMemberAt(callOf(run), org, email, role))
+    })
+
+  program
+    .command('config')
+    .description('the configuration, as the environment sets it')
+    .command('check')
+    .description('what each variable is taken to be, and what of them and of the machine will cause trouble')
+    .action(async () => {
+      ends(await checkConfiguration(readConfig()))
+    })
+
+  program
+    .command('restore-node')
+    .description('brings a deleted node back from the trash')
+    .argument('<node>', '<org id>/<node id>')
+    .action(async (node: string) => {
+      ends(await restoreNodeAt(callOf(run), node))
+    })
+
+  program
+    .command('purge')
+    .description('removes for good what was deleted long ago')
+    .option('--older-than <days>', 'days since the deletion', '30')
+    .option('--force', 'even if these are fewer than 14')
+    .action(async (options: PurgeOptions) => {
+      ends(await purgeTrash(callOf(run), options))
+    })
+  return program
+}
+
+/** The values of an option that may be repeated. */
+function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value]
+}
+
+/** The context of every command except `serve`, which handles signals itself, and `mcp`, which has no data folder. */
+function callOf(run: Run): Call {
+  const signal = run.signal()
+  return { config: readConfig(), signal }
+}
