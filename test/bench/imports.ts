@@ -35,7 +35,7 @@ export async function benchImports(report: Report): Promise<void> {
     const rest = await overRest(scene, texts)
     const domain = await throughDomain(scene, texts)
     const git = gitOf(scene, texts)
-    benchFolder(report, scene, texts)
+    await benchFolder(report, scene, texts)
     report.rows('a file of 1 KiB, written', 'ms', [sync])
     report.say(`\n${notes} notes of ${noteBytes} bytes:\n`)
     report.say(sentenceOf('the domain, one call', domain))
