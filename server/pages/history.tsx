@@ -2,7 +2,7 @@
 
 import type { AnswerOf } from '../http/in-process.ts'
 import { counted, dayOf, When } from './dates.tsx'
-import { FileDiff, readFileChanges } from './diff.tsx'
+import { FileDiffs, readFileChanges } from './diff.tsx'
 import { Impact, readImpact } from './impact.tsx'
 import { NodePath, readAtNode } from './node-head.tsx'
 import type { Urls } from './urls.ts'
@@ -124,8 +124,10 @@ export async function showCommit(visit: Visit): Promise<Page> {
   ])
   const { org, node } = at
   const [, ...rest] = commit.message.split('\n')
+  // What a commit changes never does.
+  const { changes: _, ...fields } = commit
   return {
-    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, commit, edges } },
+    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, fields, edges } },
     head: { title: `${firstLine(commit.message)} · ${node.title}`, noIndex: true },
     body: () => (
       <main id="main" class="wide">
@@ -140,9 +142,7 @@ export async function showCommit(visit: Visit): Promise<Page> {
         </div>
         {rest.join('\n').trim() && <p class="message">{rest.join('\n').trim()}</p>}
         {edges.length > 0 && <Impact urls={urls} org={org.id} title={node.title} edges={edges} />}
-        {files.map((file) => (
-          <FileDiff file={file} />
-        ))}
+        <FileDiffs files={files} />
       </main>
     ),
   }
