@@ -1,0 +1,47 @@
+/** Who may be sent a large file, or an export, while others do not read theirs. */
+
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { expect } from 'chai'
+import { from, startBehindProxy } from '../support/behind-proxy.ts'
+import { type Grove, signUp } from '../support/grove.ts'
+import { expecting, newNode } from '../support/node.ts'
+import { connectTo } from '../support/raw.ts'
+
+describe('what takes long to send', () => {
+  let grove: Grove
+  const idle: Socket[] = []
+
+  before(async () => {
+    grove = await startBehindProxy()
+  })
+  after(async () => {
+    for (const socket of idle) socket.destroy()
+    await grove.close()
+  })
+
+  /** Resolves once the answer has begun, if it is no refusal. Nothing more of it is read. */
+  async function isServed(socket: Socket): Promise<void> {
+    await once(socket, 'readable')
+    if (String(socket.read(12)) !== 'HTTP/1.1 200') await new Promise(() => {})
+  }
+
+  it('is sent to anyone while one address asks for many and reads none: a large file, an export', async () => {
+    const ann = await signUp(grove, 'Ann')
+    await ann.patch(`/orgs/${ann.org}`, { published: true }).then(expecting(200))
+    const node = await newNode(grove, ann)
+    // More than the buffers of a connection take.
+    const content = Buffer.alloc(24 * 1_048_576)
+    node.git.point('main', node.git.commit({ files: { large: content }, parents: [node.git.head()] }))
+    for (const path of [`${node.at}/tree/main/raw/large`, `/orgs/${node.org}/export`]) {
+      const sockets = Array.from({ length: 12 }, () => connectTo(grove))
+      idle.push(...sockets)
+      for (const socket of sockets)
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: grove\r\nX-Forwarded-For: 10.7.0.1\r\n\r\n`)
+      await Promise.race(sockets.map(isServed))
+      const answer = await fetch(grove.url + path, { headers: from('10.7.0.2') })
+      expect(answer.status, path).to.equal(200)
+      expect((await answer.arrayBuffer()).byteLength, path).to.be.at.least(content.length)
+    }
+  })
+})
