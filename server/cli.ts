@@ -29,7 +29,7 @@ import { Invalid, Refusal } from './errors.ts'
 import { explainFault } from './faults.ts'
 import { Interrupted, untilInterrupted } from './interruption.ts'
 
-/** The signal of the running command. */
+/** Of the running command. */
 let signal: AbortSignal | undefined
 
 const program = new Command('grove')
@@ -273,7 +273,6 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 void run()
-
 async function run(): Promise<void> {
   try {
     await program.parseAsync()
