@@ -10,6 +10,8 @@ import { type Page, param, type Visit } from './visit.ts'
 
 /** Commits on a page. */
 const pageSize = 50
+/** UTF-16 units of a commit's message that are shown. */
+const longestMessage = 65_536
 const empty = { history: [], total: 0 }
 
 type Commit = AnswerOf<'listCommits'>['history'][number]
@@ -123,9 +125,10 @@ export async function showCommit(visit: Visit): Promise<Page> {
     readImpact(api, at.path, commit.changes),
   ])
   const { org, node } = at
-  const [, ...rest] = commit.message.split('\n')
   // What a commit changes never does.
-  const { changes: _, ...fields } = commit
+  const { changes: _, ...whole } = commit
+  const fields = { ...whole, message: commit.message.slice(0, longestMessage) }
+  const [, ...rest] = fields.message.split('\n')
   return {
     ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, fields, edges } },
     head: { title: `${firstLine(commit.message)} · ${node.title}`, noIndex: true },
