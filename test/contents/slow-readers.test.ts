@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { expect } from 'chai'
+import { runningGits } from '../../gitstore/native.ts'
 import { from, startBehindProxy } from '../support/behind-proxy.ts'
 import { type Grove, signUp } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
@@ -43,5 +44,26 @@ describe('what takes long to send', () => {
       expect(answer.status, path).to.equal(200)
       expect((await answer.arrayBuffer()).byteLength, path).to.be.at.least(content.length)
     }
+  })
+
+  it('takes no more gits at once for the last byte of a large file than for all of it', async () => {
+    const bob = await signUp(grove, 'Bob')
+    await bob.patch(`/orgs/${bob.org}`, { published: true }).then(expecting(200))
+    const node = await newNode(grove, bob)
+    const files = { large: Buffer.alloc(8_000_000) }
+    node.git.point('main', node.git.commit({ files, parents: [node.git.head()] }))
+    const ask = async () => {
+      const headers = { ...from('10.7.0.3'), range: 'bytes=-1' }
+      const answer = await fetch(`${grove.url}${node.at}/tree/main/raw/large`, { headers })
+      return `${answer.status} ${(await answer.arrayBuffer()).byteLength}`
+    }
+    expect(await ask()).to.equal('206 1')
+    const [before, gits] = [runningGits(), new Set<number>()]
+    const watch = setInterval(() => gits.add(runningGits() - before), 1)
+    const answers = await Promise.all(Array.from({ length: 30 }, ask))
+    clearInterval(watch)
+    expect(new Set(answers)).to.deep.equal(new Set(['206 1']))
+    // Two that send, and those that end just now.
+    expect(Math.max(...gits)).to.be.at.most(6)
   })
 })

@@ -1,7 +1,7 @@
 /** The bytes of a file at a revision, of any size, with their media type. */
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type ByteRange, blobSize, streamBlob } from '../../../gitstore/objects/blob-stream.ts'
+import { type ByteRange, blobSize, smallBytes, streamBlob } from '../../../gitstore/objects/blob-stream.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import { isOid, type Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
@@ -23,7 +23,7 @@ const inSlot = openSlots({ ...waits, running: 16, runningForOne: 6, waitingForOn
 /** The slots of anonymous readers, by their addresses. */
 const inShare = openSlots({ ...waits, running: 6, runningForOne: 2, waitingForOne: 32 })
 
-/** Bytes that the buffers of a connection take, however slow its client is: they need no slot. */
+/** Bytes that the buffers of a connection take, however slow its client is: of a small file, they need no slot. */
 const withoutSlot = 65_536
 
 export interface RawFile {
@@ -62,7 +62,7 @@ export async function readRaw(deps: Deps, actor: Actor, at: FileAt): Promise<Raw
     ...mediaTypeOf(name, await startOf(repo, oid, size)),
     send: (sink, range, { signal, from }) => {
       const send = () => sendParts(streamBlob(repo, oid, size, range, signal), sink, signal)
-      if (range.to - range.from <= withoutSlot) return send()
+      if (size <= smallBytes && range.to - range.from <= withoutSlot) return send()
       const sendInSlot = () => inSlot(key, signal, send)
       return actor.kind === 'anonymous' ? inShare(from, signal, sendInSlot) : sendInSlot()
     },
