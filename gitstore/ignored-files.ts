@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { GitError } from './errors.ts'
 import { runGit } from './native.ts'
 import { isTaken } from './presence.ts'
+import { head } from './repos.ts'
 
 /** For one git. */
 const timeoutMs = 120_000
@@ -53,7 +54,7 @@ export async function matchPatterns(
   const scratch = await mkdtemp(join(tmpdir(), 'grove-patterns-'))
   try {
     for (const name of ['git/objects', 'git/refs', 'work']) await mkdir(join(scratch, name), { recursive: true })
-    await writeFile(join(scratch, 'git/HEAD'), 'ref: refs/heads/main\n')
+    await writeFile(join(scratch, 'git/HEAD'), head)
     await writeFile(join(scratch, 'patterns'), patterns)
     const [work, file] = [join(scratch, 'work'), join(scratch, 'patterns')]
     // A path that begins with a colon would have a meaning of its own.

@@ -7,8 +7,10 @@ import { asStorageFault, codeOf, GitError } from './errors.ts'
 import type { Repo } from './repo.ts'
 import { isUnfinished } from './temporary-names.ts'
 
-/** What `HEAD` says, in every repository. */
-export const head = 'ref: refs/heads/main\n'
+/** Where branches are, and the one that HEAD names in every repository. */
+export const branchRefs = 'refs/heads/'
+export const main = `${branchRefs}main`
+export const head = `ref: ${main}\n`
 /** The same in every repository. */
 export const config = '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n'
 

@@ -1,9 +1,9 @@
 /** What in the configuration, and in the machine below it, will cause trouble: each a sentence. Nothing is asked over a network. */
 
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import { gitVersion } from '../gitstore/native.ts'
+import { isTaken } from '../gitstore/presence.ts'
 import { type Config, variableNames } from './config.ts'
 import { credentialsFile } from './domain/layout.ts'
 import { openFilesLimit } from './faults.ts'
@@ -22,10 +22,20 @@ export async function checkConfig(config: Config, variables: NodeJS.ProcessEnv =
     checkNames(variables),
     checkPublicUrl(config),
     checkProxy(config),
-    checkDatabase(config),
     checkFiles(),
+    await checkGit(),
+    await lookedAt(async () => [...checkDatabase(config), ...(await checkFolder(config.dataDir))]),
   ]
-  return [...checks.flat(), ...(await checkGit()), ...(await checkFolder(config.dataDir))]
+  return checks.flat()
+}
+
+/** A fault of the file system is a problem, too: a service that runs goes on. */
+async function lookedAt(check: () => Promise<string[]>): Promise<string[]> {
+  try {
+    return await check()
+  } catch (error) {
+    return [`DATA_DIR cannot be looked at: ${error instanceof Error ? error.message : error}`]
+  }
 }
 
 function checkNames(variables: NodeJS.ProcessEnv): string[] {
@@ -67,7 +77,7 @@ function checkDatabase({ databaseUrl, dataDir }: Config): string[] {
     found.push('DATABASE_URL: password hashes travel in the clear; add sslmode=verify-full')
   if (!isLocal && mode === 'require')
     found.push('DATABASE_URL: sslmode=require takes any certificate; use verify-full, with sslrootcert')
-  if (existsSync(join(dataDir, credentialsFile)))
+  if (isTaken(join(dataDir, credentialsFile)))
     found.push(`DATABASE_URL is set, but accounts are in ${credentialsFile}: grove credentials-to-postgres moves them`)
   return found
 }

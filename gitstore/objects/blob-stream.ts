@@ -7,8 +7,8 @@ import type { Oid, Repo } from '../repo.ts'
 import { catFileMemory } from './cat-file-process.ts'
 import { readBlob, readInfo } from './objects.ts'
 
-/** Bytes up to which a blob is read at once, and compared with its id before the first byte is passed on. */
-const smallBytes = 1_048_576
+/** Bytes up to which a blob is read at once, and compared with its id before the first byte is passed on. A larger one takes a git. */
+export const smallBytes = 1_048_576
 /** The longest time for one blob, whose reader may be slow. */
 const timeoutMs = 60 * 60_000
 const maxErrorCharacters = 4_096

@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline'
 import { GitError } from '../errors.ts'
 import { killGroup, runGitOrThrow, spawnGit, startFault } from '../native.ts'
 import type { Oid, Repo } from '../repo.ts'
+import { branchRefs } from '../repos.ts'
 import { type Fetch, withVisible } from './fetch-request.ts'
 
 const walkTimeoutMs = 60_000
@@ -39,7 +40,7 @@ export function withWholeNames(refs: ReadonlyMap<string, Oid>, request: Fetch): 
 /** As git's expand_ref, among these refs only. */
 function resolveDeepenNot(refs: ReadonlyMap<string, Oid>, { deepenNot }: Fetch): Set<string> {
   const resolved = [...deepenNot].map((name) => {
-    const found = ['', 'refs/', 'refs/tags/', 'refs/heads/'].map((place) => place + name).filter((ref) => refs.has(ref))
+    const found = ['', 'refs/', 'refs/tags/', branchRefs].map((place) => place + name).filter((ref) => refs.has(ref))
     const [ref] = found
     if (ref === undefined || found.length > 1)
       throw new GitError('not_offered', `deepen-not names no ref, or several: ${JSON.stringify(name.slice(0, 100))}`)

@@ -15,6 +15,7 @@ import { isThere } from '../presence.ts'
 import { refuseReadOnly } from '../refs/read-only.ts'
 import { readRef } from '../refs/refs.ts'
 import type { Oid, Repo } from '../repo.ts'
+import { main } from '../repos.ts'
 import { listPacks, maxPackBytes, noneIfAbsent, type Pack, packsToMerge } from './packs.ts'
 
 /** Age from which on loose objects are packed: longer than any request or push takes from its objects to its refs. */
@@ -39,8 +40,6 @@ const thresholds = { looseIn256th: 8, packs: 10, refs: 256 } as const
 /** Bytes of packs from which on a commit-graph pays, and the age at which it is written again. */
 const minGraphPackBytes = 1_048_576
 const maxGraphAgeMs = 60 * 60_000
-
-const main = 'refs/heads/main'
 
 export interface Needs {
   readonly objects: boolean

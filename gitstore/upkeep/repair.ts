@@ -3,6 +3,7 @@ import { linkSync, readFileSync, renameSync, statSync, unlinkSync } from 'node:f
 import { dirname, join, relative } from 'node:path'
 import { replaceFile, syncDirectory } from '../durable.ts'
 import { codeOf } from '../errors.ts'
+import { newPace } from '../pace.ts'
 import { isThere } from '../presence.ts'
 import { holding, type RefName } from '../refs/ref-transaction.ts'
 import type { Oid, Repo } from '../repo.ts'
@@ -11,17 +12,23 @@ import type { Store } from '../store.ts'
 import { temporaryObject } from '../temporary-names.ts'
 import { entriesOf } from './stale-files.ts'
 
+/** To look at a file costs as much as so many entries that are in memory. */
+const fileCost = 10
+
 /**
  * Removes loose objects of no bytes. No writer leaves an empty object under its final name, and an empty one hides the same
  * object in a pack. An object without another copy is reported as missing from then on.
  */
 export async function removeEmptyObjects({ dir }: Repo): Promise<Oid[]> {
   const removed: Oid[] = []
+  const pace = newPace()
   for (const fanOut of entriesOf(join(dir, 'objects'))) {
     if (!/^[0-9a-f]{2}$/.test(fanOut.name)) continue
     const before = removed.length
-    for (const { name, path } of entriesOf(fanOut.path))
+    for (const { name, path } of entriesOf(fanOut.path)) {
+      if (pace.isDue(fileCost)) await pace.turn()
       if (/^[0-9a-f]{38}$/.test(name) && sizeOf(path) === 0 && removeEmpty(path)) removed.push(fanOut.name + name)
+    }
     if (removed.length > before) await syncDirectory(fanOut.path)
   }
   return removed
@@ -47,15 +54,17 @@ function sizeOf(path: string): number | undefined {
 }
 
 /** Lists the full names of loose refs that are empty or hold only zeros, as blocks do that were never written. */
-export function listEmptyRefs(repo: Repo): string[] {
+export async function listEmptyRefs(repo: Repo): Promise<string[]> {
   const found: string[] = []
-  const look = (folder: string): void => {
+  const pace = newPace()
+  const look = async (folder: string): Promise<void> => {
     for (const { name, path, isFolder } of entriesOf(folder)) {
-      if (isFolder) look(path)
+      if (pace.isDue(fileCost)) await pace.turn()
+      if (isFolder) await look(path)
       else if (!name.startsWith('.') && !name.endsWith('.lock') && isBlank(path)) found.push(relative(repo.dir, path))
     }
   }
-  look(join(repo.dir, 'refs'))
+  await look(join(repo.dir, 'refs'))
   return found
 }
 

@@ -4,6 +4,7 @@ import { rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from '../errors.ts'
 import { longestGitMs } from '../native.ts'
+import { newPace, type Pace } from '../pace.ts'
 import { isThere } from '../presence.ts'
 import { isStaleLock, parseToken, readLock } from '../refs/ref-lock.ts'
 import type { Repo } from '../repo.ts'
@@ -29,16 +30,23 @@ export async function fileSystemTime(store: Store): Promise<number> {
  * @param run the store's folder of live processes
  * @param now of `fileSystemTime`
  */
-export function* listStaleFiles(run: string, { dir }: Repo, now: number): Iterable<string> {
-  yield* staleFilesIn(run, dir, now, false)
+export function listStaleFiles(run: string, { dir }: Repo, now: number): AsyncGenerator<string> {
+  return staleFilesIn(run, dir, now, false, newPace())
 }
 
-/** `inRefs`: names are those of branches and tags. */
-function* staleFilesIn(run: string, dir: string, now: number, inRefs: boolean): Iterable<string> {
+/** `inRefs`: names are those of branches and tags. A file is yielded in the turn of the event loop in which it was found stale. */
+async function* staleFilesIn(
+  run: string,
+  dir: string,
+  now: number,
+  inRefs: boolean,
+  pace: Pace,
+): AsyncGenerator<string> {
   for (const { path, name, isFolder } of entriesOf(dir)) {
+    if (pace.isDue(1)) await pace.turn()
     if (isTemporary(name, inRefs)) {
       if (isFolder ? now - lastWriteIn(path) > staleAfterMs : isOld(path, now)) yield path
-    } else if (isFolder) yield* staleFilesIn(run, path, now, inRefs || name === 'refs')
+    } else if (isFolder) yield* staleFilesIn(run, path, now, inRefs || name === 'refs', pace)
     else if (name.endsWith('.lock')) {
       const found = statSync(path, { throwIfNoEntry: false })
       if (found && isStaleLock(found, now) && !hasOwner(run, path)) yield path
@@ -49,7 +57,7 @@ function* staleFilesIn(run: string, dir: string, now: number, inRefs: boolean): 
 /** Removes the stale files and returns their paths. */
 export async function removeStaleFiles({ run }: Store, repo: Repo, now: number): Promise<string[]> {
   const removed: string[] = []
-  for (const path of listStaleFiles(run, repo, now)) {
+  for await (const path of listStaleFiles(run, repo, now)) {
     await rm(path, { recursive: true, force: true })
     removed.push(path)
   }

@@ -2,10 +2,13 @@
 import { type Kysely, sql } from 'kysely'
 import type { IndexSchema } from './schema.ts'
 
+/** Where branches are in a repository; their names here are without it. */
+export const branchRefs = 'refs/heads/'
+
 /** Full ref names to object ids. */
 export async function readIndexedBranches(db: Kysely<IndexSchema>, nodeId: string): Promise<Map<string, string>> {
   const rows = await db.selectFrom('branch').select(['name', 'head']).where('node_id', '=', nodeId).execute()
-  return new Map(rows.map(({ name, head }) => [`refs/heads/${name}`, head]))
+  return new Map(rows.map(({ name, head }) => [branchRefs + name, head]))
 }
 
 /** How many branches each of these nodes has; one without branches is not in it. */
@@ -31,12 +34,12 @@ export async function readBranchesOf(
   const found = new Map<string, Map<string, string>>()
   for (const { node_id, name, head } of rows) {
     const branches = found.get(node_id) ?? new Map<string, string>()
-    found.set(node_id, branches.set(`refs/heads/${name}`, head))
+    found.set(node_id, branches.set(branchRefs + name, head))
   }
   return found
 }
 
-/** The head of a branch as last indexed; `name` without `refs/heads/`. */
+/** The head of a branch as last indexed; `name` without `branchRefs`. */
 export async function findBranchHead(
   db: Kysely<IndexSchema>,
   nodeId: string,

@@ -3,23 +3,27 @@ import type { Transaction } from 'kysely'
 import type { IndexDb, IndexSchema } from './schema.ts'
 
 /** Ids of the organisation and of the node that were reached last; empty: at the beginning. */
-export interface Place {
+export interface Cursor {
   readonly orgId: string
   readonly nodeId: string
 }
 
-export const beginning: Place = { orgId: '', nodeId: '' }
+export const beginning: Cursor = { orgId: '', nodeId: '' }
 
-export async function findPlace(db: IndexDb, chore: string): Promise<Place> {
+export async function findCursor(db: IndexDb, chore: string): Promise<Cursor> {
   const row = await db.selectFrom('cursor').selectAll().where('chore', '=', chore).executeTakeFirst()
   return row === undefined ? beginning : { orgId: row.org_id, nodeId: row.node_id }
 }
 
-export async function savePlace(trx: Transaction<IndexSchema>, chore: string, { orgId, nodeId }: Place): Promise<void> {
-  const place = { org_id: orgId, node_id: nodeId }
+export async function saveCursor(
+  trx: Transaction<IndexSchema>,
+  chore: string,
+  { orgId, nodeId }: Cursor,
+): Promise<void> {
+  const row = { org_id: orgId, node_id: nodeId }
   await trx
     .insertInto('cursor')
-    .values({ chore, ...place })
-    .onConflict((conflict) => conflict.column('chore').doUpdateSet(place))
+    .values({ chore, ...row })
+    .onConflict((conflict) => conflict.column('chore').doUpdateSet(row))
     .execute()
 }

@@ -1,6 +1,7 @@
 /** The rows of one node, replaced together. */
 import { randomUUID } from 'node:crypto'
 import type { Insertable, Kysely, Selectable, Transaction, Updateable } from 'kysely'
+import { branchRefs } from './branches.ts'
 import { layLog, type NewLogPart } from './chain-layout.ts'
 import { abandonLogs, trimChain } from './chain-removal.ts'
 import { logEndOf } from './chains.ts'
@@ -247,5 +248,5 @@ export async function countUp(
 }
 
 function shortName(ref: string): string {
-  return ref.slice('refs/heads/'.length)
+  return ref.slice(branchRefs.length)
 }

@@ -1,3 +1,4 @@
+/** Whether the service can answer. */
 import { findSigningKey } from '../../index/credentials/signing-key.ts'
 import { probeOrgs } from '../../index/derived/org-queries.ts'
 import type { Deps } from '../deps.ts'

@@ -1,6 +1,7 @@
 /** The names of files in the data folder, and of the refs with a meaning. */
 import { join } from 'node:path'
 import type { Repo } from '../../gitstore/repo.ts'
+import { branchRefs, main } from '../../gitstore/repos.ts'
 import type { Store } from '../../gitstore/store.ts'
 
 /** The databases, below the data folder. */
@@ -27,9 +28,7 @@ export function importsFolder(root: string): string {
 /** The repository of an organisation itself, below its folder. */
 export const orgRepository = 'org.git'
 
-/** Where branches are. */
-export const branchRefs = 'refs/heads/'
-export const main = 'refs/heads/main'
+export { branchRefs, main }
 export const ledgerRef = 'refs/grove/ledger'
 /** Locked, never moved, while a parent edge is added on main: two commits must not close a cycle together. */
 export const graphRef = 'refs/grove/graph'

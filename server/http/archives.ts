@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Request, Response } from 'express'
 import { type Pack, pack } from 'tar-stream'
 import type { ExportedFile } from '../domain/nodes/exports.ts'
+import { networkOf } from './addresses.ts'
 import { readingSignal } from './client-clock.ts'
 import type { Archive } from './responses.ts'
 
@@ -36,7 +37,7 @@ export async function sendArchive(req: Request, res: Response, { content }: Arch
     }
   }
   try {
-    await content.send(write, gone)
+    await content.send(write, { signal: gone, from: networkOf(req) })
   } catch (error) {
     throw gone.aborted ? gone.reason : error
   }

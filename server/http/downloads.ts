@@ -2,6 +2,7 @@
 
 import type { Request, Response } from 'express'
 import { Refusal } from '../errors.ts'
+import { networkOf } from './addresses.ts'
 import { readingSignal } from './client-clock.ts'
 import type { Download } from './responses.ts'
 
@@ -44,7 +45,7 @@ export async function sendDownload(req: Request, res: Response, { file }: Downlo
   }
   const gone = readingSignal(req, res)
   try {
-    await file.send(res, { from, to }, gone)
+    await file.send(res, { from, to }, { signal: gone, from: networkOf(req) })
   } catch (error) {
     if (gone.aborted) throw gone.reason
     if (!res.headersSent) forget(res, [...Object.keys(headers), 'Content-Range', 'Content-Type', 'Content-Length'])

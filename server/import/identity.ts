@@ -34,7 +34,7 @@ export async function identify(
   const claimed = new Set<string>()
   const problems: PathProblem[] = []
   const written = await writtenIds(tree, documents, inventory)
-  problems.push(...written.problems)
+  for (const one of written.problems) problems.push(one)
   for (const [place, node] of written.nodes) claim(place, node)
 
   const imported = inventory.nodes.filter(({ path }) => path !== undefined)
@@ -54,7 +54,7 @@ export async function identify(
     take(await similarTexts(contents(goneFiles()), texts()))
     const moves = moveFolders({ nodes, known: imported, isGone })
     for (const [place, node] of moves.nodes) claim(place, node)
-    problems.push(...moves.problems)
+    for (const one of moves.problems) problems.push(one)
   }
 
   const ids = new Map<Place, string>()
@@ -109,7 +109,7 @@ export async function identify(
       if (place) claim(place, byPath.get(gone))
     }
     for (const path of renames.ambiguous) doubtful.add(path)
-    problems.push(...renames.problems)
+    for (const one of renames.problems) problems.push(one)
   }
 
   /** A note that has got a folder or another ending, a folder that has got an index, or the other way round. */

@@ -124,7 +124,7 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
   }
 
   const planned = [...nodes.values()]
-  problems.push(...lost)
+  for (const one of lost) problems.push(one)
   // Folders are listed in the order that the file system gives.
   problems.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))
   return {

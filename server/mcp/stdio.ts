@@ -2,6 +2,7 @@
 
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { GroveError, grove, Invalid } from '../../spec/client/client.ts'
+import { boundedAnswer } from './bounded-answer.ts'
 import { Lines } from './lines.ts'
 import { refusalText } from './refusals.ts'
 import { mcpServer } from './server.ts'
@@ -30,7 +31,7 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
       isAsked = true
       const response = await fetch(address, init)
       isTaken ||= response.status !== 401
-      return response
+      return boundedAnswer(response)
     },
   })
   const lines = new Lines()

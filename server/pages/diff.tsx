@@ -4,7 +4,7 @@ import type { Api } from '../../spec/client/api.ts'
 import { Refusal } from '../errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { Icon } from './icons.tsx'
-import { compareWords, type Fold, type Piece, type Row } from './words.ts'
+import { compareWords, type Fold, type Piece, type Row, type WordDiff } from './words.ts'
 
 export type Changes = AnswerOf<'getPullChanges'>
 
@@ -13,8 +13,10 @@ interface NodePath {
   readonly node_id: string
 }
 
-/** Files that are shown in words; characters of one of them on both sides. */
-const most = { files: 30, characters: 262_144 } as const
+/** Characters of a text that is shown in words. */
+const longestText = 262_144
+/** Of one page: files in words, characters of both sides of all of them, characters that are read to know that, and rows. */
+const most = { files: 30, characters: 524_288, read: 4_194_304, rows: 5_000 } as const
 
 export interface FileChange {
   readonly path: string
@@ -24,20 +26,34 @@ export interface FileChange {
   readonly after: string | undefined
 }
 
-/** The texts of files that differ; edges are told by impact.tsx. */
+/**
+ * The texts of files that differ; edges are told by impact.tsx. Read one after the other: a text may have 16 MiB before it is
+ * known to be too long.
+ */
 export async function readFileChanges(api: Api, path: NodePath, changes: Changes): Promise<FileChange[]> {
   const files = (['modified', 'added', 'removed'] as const).flatMap((kind) =>
     changes[kind].map(({ entity_key }) => ({ kind, path: entity_key ?? '' })),
   )
-  const told = files.filter((file) => !isEdge(file.path)).sort((a, b) => rank(a.path) - rank(b.path))
+  const told = files.filter((file) => !isEdge(file.path))
+  const ordered = [...first.flatMap((name) => told.filter((file) => file.path === name)), ...told.filter(isOther)]
   const { base_commit_id: base, target_commit_id: target } = changes
-  return Promise.all(
-    told.slice(0, most.files).map(async (file) => ({
-      ...file,
-      before: file.kind === 'added' || base === null ? '' : await readText(api, path, base, file.path),
-      after: file.kind === 'removed' ? '' : await readText(api, path, target, file.path),
-    })),
-  )
+  const left = { characters: most.characters as number, read: most.read as number }
+  const read = async (commit: string, file: string) => {
+    if (left.read <= 0) return undefined
+    const found = await findFile(api, path, commit, file)
+    left.read -= found?.content.length ?? 0
+    const text = textOf(found)
+    if (text === undefined || text.length > left.characters) return undefined
+    left.characters -= text.length
+    return text
+  }
+  const found: FileChange[] = []
+  for (const file of ordered.slice(0, most.files)) {
+    const before = file.kind === 'added' || base === null ? '' : await read(base, file.path)
+    const after = file.kind === 'removed' || before === undefined ? '' : await read(target, file.path)
+    found.push({ ...file, before, after })
+  }
+  return found
 }
 
 export function isEdge(path: string): boolean {
@@ -45,24 +61,60 @@ export function isEdge(path: string): boolean {
 }
 
 /** The text of the node first. */
-function rank(path: string): number {
-  return ['content.md', 'README.md', 'node.json'].indexOf(path) + 1 || 9
+const first: readonly string[] = ['content.md', 'README.md', 'node.json']
+
+function isOther({ path }: { readonly path: string }): boolean {
+  return !first.includes(path)
 }
 
 /** Undefined for what is no text, too long or not there. */
 export async function readText(api: Api, path: NodePath, commit: string, file: string): Promise<string | undefined> {
+  return textOf(await findFile(api, path, commit, file))
+}
+
+type File = AnswerOf<'getFile'>
+
+async function findFile(api: Api, path: NodePath, commit: string, file: string): Promise<File | undefined> {
   try {
-    const { content, encoding } = await api.getFile({ path: { ...path, branch: commit, path: file } })
-    return encoding === 'utf-8' && content.length <= most.characters ? content : undefined
+    return await api.getFile({ path: { ...path, branch: commit, path: file } })
   } catch (error) {
     if (error instanceof Refusal && (error.code === 'too_large' || error.code === 'file_not_found')) return undefined
     throw error
   }
 }
 
+function textOf(file: File | undefined): string | undefined {
+  return file?.encoding === 'utf-8' && file.content.length <= longestText ? file.content : undefined
+}
+
+/** The files of a page, in words as long as there is room. */
+export function FileDiffs({ files }: { readonly files: readonly FileChange[] }) {
+  let left: number = most.rows
+  return (
+    <>
+      {files.map((file) => {
+        const diff = left > 0 ? diffOf(file) : undefined
+        left -= diff?.rows ?? 0
+        return <Told file={file} diff={diff} />
+      })}
+    </>
+  )
+}
+
 export function FileDiff({ file }: { readonly file: FileChange }) {
-  const { path, kind, before, after } = file
-  const diff = before === undefined || after === undefined ? undefined : compareWords(before, after)
+  return <Told file={file} diff={diffOf(file)} />
+}
+
+function diffOf({ before, after }: FileChange): WordDiff | undefined {
+  return before === undefined || after === undefined ? undefined : compareWords(before, after)
+}
+
+interface ToldProps {
+  readonly file: Pick<FileChange, 'path' | 'kind'>
+  readonly diff: WordDiff | undefined
+}
+
+function Told({ file: { path, kind }, diff }: ToldProps) {
   return (
     <section class="card">
       <header>
@@ -86,16 +138,17 @@ export function FileDiff({ file }: { readonly file: FileChange }) {
   )
 }
 
-function Folded({ fold: { rows, heading } }: { readonly fold: Fold }) {
+function Folded({ fold: { rows, lines, heading } }: { readonly fold: Fold }) {
   return (
     <details>
       <summary class="gap">
         <Icon name="right" size={13} />
-        {rows.length} unchanged lines{heading && <span> · {heading}</span>}
+        {lines} unchanged lines{heading && <span> · {heading}</span>}
       </summary>
       {rows.map((row) => (
         <Line row={row} />
       ))}
+      {lines > rows.length && <p class="empty">and {lines - rows.length} more</p>}
     </details>
   )
 }

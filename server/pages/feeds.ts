@@ -3,8 +3,8 @@
 import { Refusal } from '../errors.ts'
 import { param, type Text, type Visit } from './visit.ts'
 
-/** Changes in the feed; nodes in the list, which may have 50,000; nodes asked for at once. */
-const most = { changes: 50, pages: 50_000, atOnce: 200 } as const
+/** Changes in the feed; nodes in all lists for crawlers, and in one of them, which one request asks for; nodes asked for at once. */
+const most = { changes: 50, listed: 50_000, part: 2_000, atOnce: 200 } as const
 
 export async function showFeed(visit: Visit): Promise<Text> {
   const { api, urls } = visit
@@ -30,23 +30,43 @@ export async function showFeed(visit: Visit): Promise<Text> {
   return { kind: 'text', type: 'application/atom+xml; charset=utf-8', text: `${lines.join('\n')}\n` }
 }
 
+/** The list of pages; of a large organisation, a list of such lists. */
 export async function showSitemap(visit: Visit): Promise<Text> {
-  const { api, urls } = visit
+  const { api, urls, query } = visit
   const { path, org } = await publishedOrg(visit)
-  const rows = [`<url><loc>${xml(urls.absolute(urls.org(org.id)))}</loc></url>`]
-  for (let offset = 0; offset < most.pages - 1; offset += most.atOnce) {
-    const { nodes, total } = await api.listNodes({ path, query: { limit: most.atOnce, offset } })
+  const { total } = await api.listNodes({ path, query: { limit: 1 } })
+  const end = Math.min(total, most.listed)
+  const parts = Math.max(1, Math.ceil(end / most.part))
+  const asked = query.get('part')
+  const part = Number(asked ?? 1)
+  if (asked !== null && !(/^[1-9]\d?$/.test(asked) && part <= parts))
+    throw new Refusal('not_found', 'No page has this address')
+  if (asked === null && parts > 1) {
+    const lists = Array.from({ length: parts }, (_, at) => `${urls.sitemap(org.id)}?part=${at + 1}`)
+    return listOf(
+      'sitemapindex',
+      lists.map((list) => `<sitemap><loc>${xml(urls.absolute(list))}</loc></sitemap>`),
+    )
+  }
+  const rows = part === 1 ? [`<url><loc>${xml(urls.absolute(urls.org(org.id)))}</loc></url>`] : []
+  const from = (part - 1) * most.part
+  for (let offset = from; offset < Math.min(end, from + most.part); offset += most.atOnce) {
+    const { nodes } = await api.listNodes({ path, query: { limit: most.atOnce, offset } })
     for (const { id, slug, updated_at } of nodes) {
       const href = xml(urls.absolute(urls.node(org.id, id, slug)))
       rows.push(`<url><loc>${href}</loc><lastmod>${updated_at}</lastmod></url>`)
     }
-    if (offset + most.atOnce >= total) break
   }
+  return listOf('urlset', rows)
+}
+
+/** Source: sitemaps.org, protocol 0.9. */
+function listOf(element: 'sitemapindex' | 'urlset', rows: readonly string[]): Text {
   const lines = [
     '<?xml version="1.0" encoding="utf-8"?>',
-    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
-    ...rows.slice(0, most.pages),
-    '</urlset>',
+    `<${element} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`,
+    ...rows,
+    `</${element}>`,
   ]
   return { kind: 'text', type: 'application/xml; charset=utf-8', text: `${lines.join('\n')}\n` }
 }

@@ -2,7 +2,7 @@
 
 import type { AnswerOf } from '../http/in-process.ts'
 import { counted, dayOf, When } from './dates.tsx'
-import { FileDiff, readFileChanges } from './diff.tsx'
+import { FileDiffs, readFileChanges } from './diff.tsx'
 import { Impact, readImpact } from './impact.tsx'
 import { NodePath, readAtNode } from './node-head.tsx'
 import type { Urls } from './urls.ts'
@@ -10,6 +10,8 @@ import { type Page, param, type Visit } from './visit.ts'
 
 /** Commits on a page. */
 const pageSize = 50
+/** UTF-16 units of a commit's message that are shown. */
+const longestMessage = 65_536
 const empty = { history: [], total: 0 }
 
 type Commit = AnswerOf<'listCommits'>['history'][number]
@@ -123,9 +125,12 @@ export async function showCommit(visit: Visit): Promise<Page> {
     readImpact(api, at.path, commit.changes),
   ])
   const { org, node } = at
-  const [, ...rest] = commit.message.split('\n')
+  // What a commit changes never does.
+  const { changes: _, ...whole } = commit
+  const fields = { ...whole, message: commit.message.slice(0, longestMessage) }
+  const [, ...rest] = fields.message.split('\n')
   return {
-    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, commit, edges } },
+    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, fields, edges } },
     head: { title: `${firstLine(commit.message)} · ${node.title}`, noIndex: true },
     body: () => (
       <main id="main" class="wide">
@@ -140,9 +145,7 @@ export async function showCommit(visit: Visit): Promise<Page> {
         </div>
         {rest.join('\n').trim() && <p class="message">{rest.join('\n').trim()}</p>}
         {edges.length > 0 && <Impact urls={urls} org={org.id} title={node.title} edges={edges} />}
-        {files.map((file) => (
-          <FileDiff file={file} />
-        ))}
+        <FileDiffs files={files} />
       </main>
     ),
   }

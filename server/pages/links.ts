@@ -9,7 +9,7 @@ import { blockId } from './wiki-rules.ts'
 type Link = Output<'listLinks'>['links'][number]
 
 /** The text that is shown. */
-export interface Place {
+export interface TextAt {
   readonly org: string
   readonly node: string
   /** At which files are read. */
@@ -23,7 +23,7 @@ const knownCharacters = 2_000
 /** Schemes that a browser may follow; no other runs or opens anything. */
 const followed = /^(https?:\/\/|mailto:|tel:|\/\/[\w.-])/i
 
-export function resolver(urls: Urls, at: Place, links: readonly Link[]): Resolve {
+export function resolver(urls: Urls, at: TextAt, links: readonly Link[]): Resolve {
   const known = new Map<string, Link>()
   for (const link of links) {
     const key = `${link.form === 'wikilink'} ${link.target}`
@@ -38,7 +38,7 @@ export function resolver(urls: Urls, at: Place, links: readonly Link[]): Resolve
 
 function targetOf(
   urls: Urls,
-  { org, node, revision }: Place,
+  { org, node, revision }: TextAt,
   { kind, node: led, file }: Link,
   target: string,
 ): Target | undefined {
@@ -57,7 +57,7 @@ function targetOf(
 }
 
 /** A link that leads nowhere yet leads to where its node is made. */
-function toMake(urls: Urls, { org, node }: Place, target: string): Target | undefined {
+function toMake(urls: Urls, { org, node }: TextAt, target: string): Target | undefined {
   const title = nameOf(target.split('#')[0] ?? '')
   if (title === '' || title.length > longestTitle) return undefined
   return { kind: 'missing', href: urls.newNode(org, { title, from: node }), name: target }

@@ -24,10 +24,10 @@ export function mergeTexts(start: string, theirs: string, yours: string): string
       if (!isSame(change, last)) return undefined
       continue
     }
-    merged.push(...lines.slice(last?.to ?? 0, change.from), ...change.lines)
+    merged.push(lines.slice(last?.to ?? 0, change.from).join(''), change.lines.join(''))
     last = change
   }
-  return [...merged, ...lines.slice(last?.to ?? 0)].join('')
+  return [...merged, lines.slice(last?.to ?? 0).join('')].join('')
 }
 
 /** Each with its end. */

@@ -9,7 +9,8 @@ import { type Page, param, redirect, type Shown, type Visit } from './visit.ts'
 
 type Org = AnswerOf<'getOrg'>
 
-interface Place {
+/** What a new node begins with. */
+interface Beginning {
   readonly org: Org
   readonly parent: { readonly id: string; readonly title: string } | undefined
   readonly from: { readonly id: string; readonly title: string } | undefined
@@ -17,12 +18,12 @@ interface Place {
 
 export async function showNew(visit: Visit): Promise<Page> {
   if (visit.person === undefined) throw new Refusal('unauthenticated', 'Sign in to make a node')
-  const place = await readPlace(visit, visit.query)
-  const { org } = place
+  const beginning = await readBeginning(visit, visit.query)
+  const { org } = beginning
   if (!mayWrite(org.role)) return refused(visit, org)
   const title = (visit.query.get('title') ?? '').trim().slice(0, most.title)
   const existing = title === '' ? undefined : await nodeNamed(visit.api, org.id, title)
-  return newPage(visit, place, { id: randomUUID(), existing, written: { title, text: '', message: '' } })
+  return newPage(visit, beginning, { id: randomUUID(), existing, written: { title, text: '', message: '' } })
 }
 
 export async function takeNew(visit: Visit): Promise<Shown> {
@@ -31,18 +32,18 @@ export async function takeNew(visit: Visit): Promise<Shown> {
   const written = { ...sent, text: withLineEnds(sent.text, false) }
   const id = form.get('id') ?? ''
   if (visit.person === undefined) return signedOutPage(visit, { id, written })
-  const place = await readPlace(visit, form)
-  const { org, parent, from } = place
+  const beginning = await readBeginning(visit, form)
+  const { org, parent, from } = beginning
   try {
     await createNode(api, org.id, { id, parent: parent?.id, from: from?.id, ...written, files: [] })
   } catch (error) {
     const [problem, status] = problemOf(error)
-    return newPage(visit, place, { id, written, problem, status })
+    return newPage(visit, beginning, { id, written, problem, status })
   }
   return redirect(303, urls.node(org.id, id))
 }
 
-async function readPlace(visit: Visit, fields: URLSearchParams): Promise<Place> {
+async function readBeginning(visit: Visit, fields: URLSearchParams): Promise<Beginning> {
   const { api } = visit
   const org_id = param(visit, 'org')
   const org = await api.getOrg({ path: { org_id } })
@@ -65,13 +66,18 @@ interface Making {
   readonly status?: number
 }
 
-function newPage(visit: Visit, place: Place, { id, written, existing, problem, status = 200 }: Making): Page {
+function newPage(visit: Visit, beginning: Beginning, { id, written, existing, problem, status = 200 }: Making): Page {
   const { urls, person } = visit
-  const { org, parent, from } = place
+  const { org, parent, from } = beginning
   const near = parent ?? from
   return {
     // A new id each time, so no browser has it yet.
-    ...{ kind: 'page', status, facts: { place, id, written, existing, problem }, place: { org, crumb: 'New node' } },
+    ...{
+      kind: 'page',
+      status,
+      facts: { beginning, id, written, existing, problem },
+      place: { org, crumb: 'New node' },
+    },
     head: { title: `New node · ${org.name}`, noIndex: true },
     body: () => (
       <main id="main" class="wide editing">

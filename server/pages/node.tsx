@@ -71,6 +71,12 @@ export async function showNode(visit: Visit): Promise<Shown> {
               />
               {revision !== 'main' && <AsItWas visit={visit} node={node} revision={revision} />}
               <div class="prose" dangerouslySetInnerHTML={{ __html: shown.html }} />
+              {version.wholeText !== undefined && (
+                <p class="why">
+                  The text is longer than a page:{' '}
+                  <a href={urls.raw(org.id, node.id, revision, version.wholeText)}>all of it</a>
+                </p>
+              )}
               <Below visit={visit} node={node} isEmpty={version.text.trim() === ''} />
             </article>
           </main>

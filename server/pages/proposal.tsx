@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { Refusal } from '../errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { counted, When } from './dates.tsx'
-import { FileDiff, readFileChanges } from './diff.tsx'
+import { FileDiffs, readFileChanges } from './diff.tsx'
 import { CommitList } from './history.tsx'
 import { Icon } from './icons.tsx'
 import { resolver } from './links.ts'
@@ -36,8 +36,10 @@ async function proposalPage(visit: Visit, problem?: string): Promise<Page> {
   const files = await readFileChanges(api, at.path, changes)
   const { org, node } = at
   const proposals = { title: 'Proposals', href: urls.proposals(org.id, node.id) }
+  // Between two commits, the same always differs.
+  const between = [changes.base_commit_id, changes.target_commit_id]
   return {
-    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, pr, changes, commits, impact, problem } },
+    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, pr, between, commits, impact, problem } },
     head: { title: `${pr.title} · ${node.title}`, noIndex: true },
     body: () => (
       <main id="main" class="wide" data-cards>
@@ -73,9 +75,7 @@ async function proposalPage(visit: Visit, problem?: string): Promise<Page> {
             </nav>
             <div id="changes" class="changes">
               <ProposedImpact urls={urls} org={org.id} title={node.title} impact={impact} />
-              {files.map((file) => (
-                <FileDiff file={file} />
-              ))}
+              <FileDiffs files={files} />
             </div>
             <section class="card" id="commits">
               <header>

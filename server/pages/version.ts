@@ -13,13 +13,16 @@ interface NodePath {
   readonly node_id: string
 }
 
-/** Files of a node that are named. */
-const mostFiles = 100
+/** Files of a node that are named; UTF-16 units of its text that are shown. */
+const most = { files: 100, text: 1_048_576 } as const
 
 /** The node at a revision. */
 export interface Version {
   readonly title: string
+  /** Its beginning, where it is longer than a page. */
   readonly text: string
+  /** The file that has all of it, where a page has not. */
+  readonly wholeText?: string
   readonly links: Links
   /** Paths. */
   readonly files: readonly string[]
@@ -35,8 +38,12 @@ export async function readVersion(api: Api, path: NodePath, node: Node, revision
     isMain ? node.text_content : readText(api, path, revision),
     isMain ? node.title : readTitle(api, path, revision, node.title),
   ])
-  const named = files.entities.map(({ entity_key }) => entity_key).filter((key) => !ours.test(key))
-  return { title, text, links: text.length > longestText ? [] : links, files: named.slice(0, mostFiles) }
+  const paths = files.entities.map(({ entity_key }) => entity_key)
+  const named = paths.filter((key) => !ours.test(key)).slice(0, most.files)
+  const version = { title, text, links: text.length > longestText ? [] : links, files: named }
+  if (text.length <= most.text) return version
+  const wholeText = paths.includes('content.md') || !paths.includes('README.md') ? 'content.md' : 'README.md'
+  return { ...version, wholeText, text: text.slice(0, most.text).replace(/[\ud800-\udbff]$/, '') }
 }
 
 /** What a page shows in other ways. */

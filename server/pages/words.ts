@@ -17,18 +17,23 @@ export interface Row {
 /** Lines that are the same, which are folded, with the heading that stands over the last of them. */
 export interface Fold {
   readonly kind: 'fold'
+  /** The first of them; of a long text, not all. */
   readonly rows: readonly Row[]
+  /** How many there are. */
+  readonly lines: number
   readonly heading: string
 }
 
 export interface WordDiff {
   readonly parts: readonly (Row | Fold)[]
+  /** Those in folds too. */
+  readonly rows: number
   readonly added: number
   readonly removed: number
 }
 
-/** Lines, or words of a line, that may differ; characters of a line within which words are compared; lines kept around a change. */
-const most = { edits: 600, line: 8_000, context: 1 } as const
+/** Lines, or words of a line, that may differ; characters of a line within which words are compared; lines kept around a change; rows in all folds. */
+const most = { edits: 600, line: 8_000, context: 1, folded: 500 } as const
 /** Words between two changes that make them one: people change phrases. */
 const joined = 2
 /** Of the words of two lines, as many must be the same for the one to have become the other. */
@@ -59,8 +64,10 @@ export function compareWords(before: string, after: string): WordDiff | undefine
   }
   const words = (kind: Row['kind']) =>
     rows.filter((row) => row.kind === kind).flatMap(({ pieces }) => pieces.filter(({ isChanged }) => isChanged))
+  const parts = folded(rows.filter(isTold))
   return {
-    parts: folded(rows.filter(isTold)),
+    parts,
+    rows: parts.reduce((sum, part) => sum + (part.kind === 'fold' ? part.rows.length : 1), 0),
     added: countWords(words('added')),
     removed: countWords(words('removed')),
   }
@@ -131,7 +138,7 @@ function countWords(pieces: readonly Piece[]): number {
 /** Without the lines that no change stands beside. */
 function folded(rows: readonly Row[]): (Row | Fold)[] {
   const parts: (Row | Fold)[] = []
-  let from = 0
+  let [from, left] = [0, most.folded as number]
   while (from < rows.length) {
     const row = rows[from]
     if (row?.kind !== 'same') {
@@ -139,16 +146,18 @@ function folded(rows: readonly Row[]): (Row | Fold)[] {
       from++
       continue
     }
-    const next = rows.findIndex(({ kind }, at) => at > from && kind !== 'same')
-    const to = next < 0 ? rows.length : next
+    let to = from + 1
+    while (rows[to]?.kind === 'same') to++
     const start = from === 0 ? from : from + most.context
-    const end = next < 0 ? to : to - most.context
+    const end = to === rows.length ? to : to - most.context
     if (end - start < 2) parts.push(...rows.slice(from, to))
     else {
       const hidden = rows.slice(start, end)
+      const shown = hidden.slice(0, left)
+      left -= shown.length
       parts.push(
         ...rows.slice(from, start),
-        { kind: 'fold', rows: hidden, heading: headingIn(hidden) },
+        { kind: 'fold', rows: shown, lines: hidden.length, heading: headingIn(hidden) },
         ...rows.slice(end, to),
       )
     }

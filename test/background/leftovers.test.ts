@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { listStaleFiles } from '../../gitstore/upkeep/stale-files.ts'
+import { allOf } from '../support/all-of.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
@@ -18,16 +19,17 @@ describe('what is left in a repository that nobody uses any more', () => {
   after(() => grove.close())
 
   /** As the service will list it tomorrow. */
-  const left = () => [...listStaleFiles(join(grove.dataDir, 'run'), { dir: node.git.dir }, Date.now() + 24 * 3_600_000)]
+  const left = () =>
+    allOf(listStaleFiles(join(grove.dataDir, 'run'), { dir: node.git.dir }, Date.now() + 24 * 3_600_000))
 
   it('is no branch and no tag, whatever they are called', async () => {
     for (const name of ['tmp_x', 'tmp-x/y', 'quarantine-1', 'incoming-mail', 'shallow_end', 'tmp_objdir-x/refs/tmp_y'])
       await node.branch(name)
     node.git.say('tag', 'tmp_1', 'main')
-    expect(left()).to.deep.equal([])
+    expect(await left()).to.deep.equal([])
   })
 
-  it('is what git and Grove write before it has its name', () => {
+  it('is what git and Grove write before it has its name', async () => {
     const made = ['tmp_x', 'objects/tmp_objdir-incoming-1/pack/x', 'objects/pack/tmp_pack_1', 'shallow_1'].map(
       (path) => {
         mkdirSync(dirname(join(node.git.dir, path)), { recursive: true })
@@ -36,6 +38,6 @@ describe('what is left in a repository that nobody uses any more', () => {
       },
     )
     const named = made.map((path) => join(node.git.dir, path.replace('/pack/x', '')))
-    expect(left()).to.have.members(named)
+    expect(await left()).to.have.members(named)
   })
 })

@@ -12,6 +12,7 @@ import { tokenText } from '../../gitstore/refs/ref-lock.ts'
 import { listStaleFiles } from '../../gitstore/upkeep/stale-files.ts'
 import { findOccupant } from '../../server/domain/operator/restore.ts'
 import { ensurePersonalOrg } from '../../server/domain/orgs/orgs.ts'
+import { allOf } from '../support/all-of.ts'
 import { failing } from '../support/failing.ts'
 import { gitIn } from '../support/git.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
@@ -68,7 +69,7 @@ describe('what cannot be looked at', () => {
     git.run(['init', '-q', '--bare', git.dir])
     const owner = { process: 'alive', transaction: '1', note: '', locks: [] }
     writeFileSync(join(git.dir, 'refs/heads/main.lock'), tokenText(owner))
-    const leftovers = async () => [...listStaleFiles(join(folder, 'run'), git, Date.now() + 3 * hours)]
+    const leftovers = () => allOf(listStaleFiles(join(folder, 'run'), git, Date.now() + 3 * hours))
     const home = join(folder, 'run', owner.process)
     expect(await codeOf(() => failing('stat', home, 'EIO', leftovers))).to.equal('storage_error')
     expect(await leftovers()).to.deep.equal([join(git.dir, 'refs/heads/main.lock')])

@@ -102,17 +102,37 @@ describe('the thread that draws graphs', () => {
       const draw = () => drawInThread(() => order).then(() => 'drawn', (error) => error.code ?? error.message)
       process.once('worker', (worker) => worker.terminate())
       console.log(JSON.stringify([await draw(), await draw()]))`
-    const { stdout } = await promisify(execFile)(process.execPath, [
-      '--import',
-      'tsx',
-      '--input-type=module',
-      '-e',
-      script,
-    ])
-    const [dead, next] = JSON.parse(stdout)
+    await expectReplaced(script)
+  })
+
+  it('is ended where it does not answer, and another takes its place', async () => {
+    const script = `
+      import { mock } from 'node:test'
+      import { setImmediate as nextTurn } from 'node:timers/promises'
+      import { Worker } from 'node:worker_threads'
+      import { drawInThread } from './server/domain/graph/graph-thread.ts'
+      const order = { file: 'nowhere.sqlite', orgId: 'none', known: undefined }
+      const draw = () => drawInThread(() => order).then(() => 'drawn', (error) => error.code ?? error.message)
+      const { postMessage } = Worker.prototype
+      Worker.prototype.postMessage = () => {}
+      mock.timers.enable({ apis: ['setTimeout'] })
+      const first = draw()
+      await nextTurn()
+      mock.timers.tick(300_000)
+      const silent = await first
+      mock.timers.reset()
+      Worker.prototype.postMessage = postMessage
+      console.log(JSON.stringify([silent, await draw()]))`
+    await expectReplaced(script)
+  })
+
+  /** `script` runs in a process of its own, and prints what became of two requests. */
+  async function expectReplaced(script: string): Promise<void> {
+    const options = ['--import', 'tsx', '--input-type=module', '-e', script]
+    const [dead, next] = JSON.parse((await promisify(execFile)(process.execPath, options)).stdout)
     expect(dead).to.match(/^The thread that draws graphs ended/)
     expect(next).to.equal('storage_error')
-  })
+  }
 })
 
 function arcsOf(pairs: readonly Pair[]): Uint32Array {

@@ -6,6 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { readConfig } from '../../server/config.ts'
+import { checkConfig } from '../../server/config-check.ts'
+import { failing } from '../support/failing.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/grove.ts'
 import { until } from '../support/until.ts'
 import { run } from './desk.ts'
@@ -130,6 +133,19 @@ describe('grove config check', () => {
     const found = await problems({ DATA_DIR: '/proc' })
     expect(found.filter((line) => line.startsWith('DATA_DIR cannot be written and synced: '))).to.have.length(1)
     expect(await problems({ DATA_DIR: join(folder, 'not', 'made', 'yet') })).to.deep.equal([])
+  })
+
+  it('names a data folder that cannot be looked at', async () => {
+    const config = readConfig({ DATA_DIR: folder })
+    const check = () => checkConfig(config, {})
+    for (const path of [folder, join(folder, 'run'), join(folder, 'credentials.sqlite')]) {
+      const found = await failing('stat', path, 'EIO', check)
+      expect(
+        found.filter((line) => line.startsWith('DATA_DIR cannot be looked at: EIO')),
+        path,
+      ).to.have.length(1)
+    }
+    expect((await check()).filter((line) => line.includes('looked at'))).to.deep.equal([])
   })
 
   it('names a clock that is behind', async () => {

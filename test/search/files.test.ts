@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { ANALYZER_VERSION } from '../../index/search/analyzer.ts'
 import { decodeSegments, encodeSegments, type Origin } from '../../index/search/segment-file.ts'
 import { removeUnusedSegments, writeSegments } from '../../server/domain/search/segment-files.ts'
+import { failing } from '../support/failing.ts'
 import { until } from '../support/until.ts'
 import { openOver } from './over-files.ts'
 import { randomOf } from './random.ts'
@@ -198,6 +199,15 @@ describe('files of segments', () => {
     })
 
     it('may lie in no folder at all', () => removeUnusedSegments(join(base, 'none'), async () => true))
+
+    it('are told where they cannot be listed', async () => {
+      const root = join(base, 'unlisted')
+      await mkdir(join(root, 'org'), { recursive: true })
+      const fault = await failing('readdir', join(root, 'org'), 'EIO', () =>
+        removeUnusedSegments(root, async () => true).catch((error: unknown) => error),
+      )
+      expect(fault).to.include({ code: 'storage_error' })
+    })
   })
 
   async function copy(name: string): Promise<string> {

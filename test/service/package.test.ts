@@ -129,6 +129,17 @@ describe('the package', () => {
     expect([...names].filter((name) => !free.includes(name))).to.deep.equal([])
   })
 
+  it('holds packages alone that `npm ci --omit=dev` installs: `npm start` builds it', async () => {
+    const { packages } = JSON.parse(await readFile('package-lock.json', 'utf8'))
+    const licences = await readFile('dist/LICENSES.txt', 'utf8')
+    const bundled = [...licences.matchAll(/^(\S+) \d+\.\d+\.\d+\S* \(.*\)$/gm)].map(([, name = '']) => name)
+    expect(bundled).to.include.members(['@codemirror/view', '@fontsource-variable/inter', 'express'])
+    // `debug` takes these if they are there.
+    const optional = ['has-flag', 'supports-color']
+    const wanted = ['esbuild', ...bundled].filter((name) => !optional.includes(name))
+    expect(wanted.filter((name) => packages[`node_modules/${name}`]?.dev)).to.deep.equal([])
+  })
+
   it('tells its version by the link that npm makes', async () => {
     const { version } = JSON.parse(await readFile('package.json', 'utf8'))
     expect(await outcomeOf(spawn(bin, ['--version'], { cwd: scratch }))).to.deep.equal({

@@ -27,7 +27,7 @@ export async function repairRepository(deps: Deps, now: number, orgId: string, n
   if (files.length > 0) logRepair({ files }, 'rewrote HEAD or config')
   const objects = await removeEmptyObjects(repo)
   if (objects.length > 0) logRepair({ objects }, 'removed empty objects, left by a crash')
-  for (const ref of listEmptyRefs(repo)) {
+  for (const ref of await listEmptyRefs(repo)) {
     const oid = await lastKnown(deps, ref, orgId, nodeId)
     if (oid === undefined || !(await findCommit(repo, oid))) continue
     if (await restoreRef(deps.store, { repo, ref }, oid))

@@ -2,7 +2,7 @@
  * A walk through all repositories in pieces, in the order of their paths. Where it is stands in the index, so that a service
  * that is often started anew comes to the last ones too; an index that is made again begins at the first.
  */
-import { beginning, findPlace, type Place, savePlace } from '../../../index/derived/cursors.ts'
+import { beginning, type Cursor, findCursor, saveCursor } from '../../../index/derived/cursors.ts'
 import type { Deps } from '../../deps.ts'
 import { listNodes, listOrgs } from '../indexing/stored-repositories.ts'
 
@@ -28,7 +28,7 @@ export interface Walk {
 
 /** The walk of a background job of that name. */
 export function newWalk(chore: string): Walk {
-  let place: Place | undefined
+  let cursor: Cursor | undefined
   /** Organisations that are still to be visited, the last first; undefined: to be listed. */
   let orgs: string[] | undefined
   /** Nodes of the organisation that was entered, the last first. */
@@ -45,7 +45,7 @@ export function newWalk(chore: string): Walk {
   }
 
   async function stepOn(deps: Deps, visit: (stretch: Stretch) => Promise<boolean>): Promise<boolean> {
-    const started = place ?? (await findPlace(deps.index.read, chore))
+    const started = cursor ?? (await findCursor(deps.index.read, chore))
     let at = started
     if (orgs === undefined) {
       orgs = (await listOrgs(deps)).filter((org) => org >= at.orgId).reverse()
@@ -70,8 +70,8 @@ export function newWalk(chore: string): Walk {
       left -= nodeIds.length + Number(isFirst)
     }
     if (at.orgId !== started.orgId || at.nodeId !== started.nodeId)
-      await deps.index.write((trx) => savePlace(trx, chore, at))
-    place = at
+      await deps.index.write((trx) => saveCursor(trx, chore, at))
+    cursor = at
     return orgs === undefined
   }
   return { step }

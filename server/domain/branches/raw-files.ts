@@ -1,7 +1,7 @@
 /** The bytes of a file at a revision, of any size, with their media type. */
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type ByteRange, blobSize, streamBlob } from '../../../gitstore/objects/blob-stream.ts'
+import { type ByteRange, blobSize, smallBytes, streamBlob } from '../../../gitstore/objects/blob-stream.ts'
 import { findEntry } from '../../../gitstore/objects/trees.ts'
 import { isOid, type Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
@@ -15,17 +15,15 @@ import { readTree } from './commit-trees.ts'
 import { mediaTypeOf } from './media-types.ts'
 import { revisionFor } from './revisions.ts'
 
-/** Files that are sent at once; a slow client holds its slot. */
-const inSlot = openSlots({
-  running: 16,
-  runningForOne: 6,
-  waiting: 128,
-  waitingForOne: 32,
-  waitTimeoutMs: 30_000,
-  refusal: 'Others read files just now; try again',
-})
+const waits = { waiting: 128, waitTimeoutMs: 30_000, refusal: 'Others read files just now; try again' } as const
 
-/** Bytes that the buffers of a connection take, however slow its client is: they need no slot. */
+/** Files that are sent at once; a slow client holds its slot. All anonymous readers together count as one person. */
+const inSlot = openSlots({ ...waits, running: 16, runningForOne: 6, waitingForOne: 32 })
+
+/** The slots of anonymous readers, by their addresses. */
+const inShare = openSlots({ ...waits, running: 6, runningForOne: 2, waitingForOne: 32 })
+
+/** Bytes that the buffers of a connection take, however slow its client is: of a small file, they need no slot. */
 const withoutSlot = 65_536
 
 export interface RawFile {
@@ -42,9 +40,10 @@ export interface RawFile {
   /**
    * Writes the range and ends `sink`.
    *
+   * @param by the signal that ends it, and the address of the reader
    * @throws Refusal busy, before the first byte; GitError as streamBlob; the signal's reason
    */
-  send(sink: Writable, range: ByteRange, signal: AbortSignal): Promise<void>
+  send(sink: Writable, range: ByteRange, by: { readonly signal: AbortSignal; readonly from: string }): Promise<void>
 }
 
 /** Of a symbolic link, the path to which it leads. @throws Refusal branch_not_found, file_not_found; GitError as readInfo */
@@ -61,9 +60,11 @@ export async function readRaw(deps: Deps, actor: Actor, at: FileAt): Promise<Raw
   return {
     ...{ name, oid, size, isImmutable: isOid(at.branch) },
     ...mediaTypeOf(name, await startOf(repo, oid, size)),
-    send: (sink, range, signal) => {
+    send: (sink, range, { signal, from }) => {
       const send = () => sendParts(streamBlob(repo, oid, size, range, signal), sink, signal)
-      return range.to - range.from <= withoutSlot ? send() : inSlot(key, signal, send)
+      if (size <= smallBytes && range.to - range.from <= withoutSlot) return send()
+      const sendInSlot = () => inSlot(key, signal, send)
+      return actor.kind === 'anonymous' ? inShare(from, signal, sendInSlot) : sendInSlot()
     },
   }
 }

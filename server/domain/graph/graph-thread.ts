@@ -44,6 +44,8 @@ export type Outcome =
   | { readonly kind: 'fault'; readonly code: DatabaseFault['code']; readonly message: string }
   | { readonly kind: 'error'; readonly message: string }
 
+/** Milliseconds for one order; 100,000 nodes take seconds. */
+const orderTimeoutMs = 300_000
 /** Milliseconds without an order after which the thread ends; starting it takes about 50 ms. */
 const idleTimeoutMs = 10_000
 
@@ -61,8 +63,8 @@ let idle: NodeJS.Timeout | undefined
  * The graph or map at some moment after `begin` was called; undefined if the organisation, or the node that the map is of, does
  * not exist then.
  *
- * @throws DatabaseFault busy, storage_error; Error if the thread died, perhaps for lack of memory: the next call starts
- *   another
+ * @throws DatabaseFault busy, storage_error; Error if the thread died, perhaps for lack of memory, or took five minutes: the
+ *   next call starts another
  */
 export function drawInThread(begin: () => Order): Promise<Drawn | undefined> {
   return turns(async () => {
@@ -84,6 +86,7 @@ async function ask(order: Order): Promise<Outcome> {
   const { signal } = answered
   // Keeps the process alive only while it works.
   worker.ref()
+  const overdue = setTimeout(() => void worker.terminate(), orderTimeoutMs)
   try {
     const answer = once(worker, 'message', { signal })
     const end = once(worker, 'exit', { signal }).then(([code]) => {
@@ -93,6 +96,7 @@ async function ask(order: Order): Promise<Outcome> {
     const [outcome] = await Promise.race([answer, end])
     return outcome
   } finally {
+    clearTimeout(overdue)
     answered.abort()
     worker.unref()
   }

@@ -7,30 +7,42 @@ import { slugOf } from '../format/slug.ts'
 import { openSlots } from '../slots.ts'
 import { type ExportedFile, exportFiles } from './exports.ts'
 
-/** Exports of this process; a slow client holds its slot. All anonymous readers together count as one person. */
-const inSlot = openSlots({
-  running: 2,
+const waits = {
   runningForOne: 1,
   waiting: 16,
   waitingForOne: 4,
   waitTimeoutMs: 30_000,
   refusal: 'Others export just now; try again',
-})
+} as const
+
+/** Exports of this process; a slow client holds its slot. An address without a person counts as one. */
+const inSlot = openSlots({ ...waits, running: 3 })
+/** Those of them that anonymous readers may hold. */
+const inShare = openSlots({ ...waits, running: 2 })
 
 export interface OrgExport {
   /** Of the organisation, readable. */
   readonly name: string
-  /** @throws Refusal busy, before `write` is called; what `write` throws; as exportFiles, where `write` reads the files */
-  send(write: (files: AsyncGenerator<ExportedFile>) => Promise<void>, signal: AbortSignal): Promise<void>
+  /**
+   * @param by the signal that ends it, and the address of the reader
+   * @throws Refusal busy, before `write` is called; what `write` throws; as exportFiles, where `write` reads the files
+   */
+  send(
+    write: (files: AsyncGenerator<ExportedFile>) => Promise<void>,
+    by: { readonly signal: AbortSignal; readonly from: string },
+  ): Promise<void>
 }
 
 /** @throws Refusal as orgFor */
 export async function openExport(deps: Deps, actor: Actor, at: OrgAt): Promise<OrgExport> {
   const { org } = await orgFor(deps, actor, at, 'public')
   const checkAccess = async () => void (await orgFor(deps, actor, at, 'public'))
-  const key = actor.kind === 'anonymous' ? 'public' : actor.id
   return {
     name: slugOf(org.name),
-    send: (write, signal) => inSlot(key, signal, () => write(exportFiles(deps, at, { signal, checkAccess }))),
+    send: (write, { signal, from }) => {
+      const send = () => write(exportFiles(deps, at, { signal, checkAccess }))
+      if (actor.kind !== 'anonymous') return inSlot(actor.id, signal, send)
+      return inShare(from, signal, () => inSlot(from, signal, send))
+    },
   }
 }

@@ -136,7 +136,7 @@ async function write(deps: Deps, actor: Person, at: OrgAt, writing: Writing): Pr
     try {
       const problems: PathProblem[] = []
       const statuses = await writeOnce(deps, actor, at, { ...writing, problems })
-      writing.problems.push(...problems)
+      for (const problem of problems) writing.problems.push(problem)
       return statuses
     } catch (error) {
       if (!(error instanceof Refusal) || error.code !== 'node_exists' || attempt === maxAttempts) throw error

@@ -41,7 +41,7 @@ export async function examineRepository(
   }
   const wrong = await damagesOf(repo, stored, signal)
   const findings = isTaken(repo.dir) ? wrong.map((reason) => fault('repository', stored.path, reason)) : []
-  for (const path of listStaleFiles(runFolder(root), repo, now.getTime())) {
+  for await (const path of listStaleFiles(runFolder(root), repo, now.getTime())) {
     const isLock = path.endsWith('.lock')
     const reason = isLock ? 'a stale lock' : 'an abandoned temporary file'
     findings.push({ kind: isLock ? 'fault' : 'note', subject: 'leftover', path: relative(root, path), reason })

@@ -1,5 +1,5 @@
 /** Segments on disk, so that a start does not read every text again. Whatever is missing or damaged is made from the rows. */
-import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises'
+import { readFile, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, replaceFile } from '../../../gitstore/durable.ts'
 import { codeOf } from '../../../gitstore/errors.ts'
@@ -108,7 +108,7 @@ async function markUsed(folder: string): Promise<void> {
   await utimes(folder, now, now).catch(() => {})
 }
 
-/** Removes folders of no organisation, folders unused for 30 days, and files unfinished for an hour. @throws system errors */
+/** Removes folders of no organisation, folders unused for 30 days, and files unfinished for an hour. @throws system errors; GitError storage_*, busy */
 export async function removeUnusedSegments(root: string, isOrg: (id: string) => Promise<boolean>): Promise<void> {
   for (const orgId of await namesIn(root)) {
     const folder = join(root, orgId)
@@ -116,7 +116,7 @@ export async function removeUnusedSegments(root: string, isOrg: (id: string) => 
       await rm(folder, { recursive: true, force: true })
       continue
     }
-    for (const name of await readdir(folder).catch(() => []))
+    for (const name of await namesIn(folder))
       if (isTemporary(name, false) && (await ageOf(join(folder, name))) > unfinishedMs)
         await rm(join(folder, name), { force: true })
   }

@@ -1,0 +1,82 @@
+/** Long texts, and what differs between them: a page has room for some, and never holds the rest. */
+
+import { expect } from 'chai'
+import { type Changes, readFileChanges } from '../../server/pages/diff.tsx'
+import { mergeTexts } from '../../server/pages/merging.ts'
+import { compareWords } from '../../server/pages/words.ts'
+import type { Api } from '../../spec/client/api.ts'
+import { client, type Grove, signUp, startGrove } from '../support/grove.ts'
+import { expecting, newNode } from '../support/node.ts'
+
+const html = { accept: 'text/html', 'sec-fetch-mode': 'navigate' }
+
+const lines = (count: number) => Array.from({ length: count }, (_, at) => `${at % 10}`)
+
+describe('a page of long texts', () => {
+  let grove: Grove
+  before(async () => {
+    grove = await startGrove()
+  })
+  after(() => grove.close())
+
+  it('has some lines of what differs, and says how many there are', async () => {
+    const ann = await signUp(grove, 'Ann')
+    await ann.patch(`/orgs/${ann.org}`, { published: true }).then(expecting(200))
+    const node = await newNode(grove, ann)
+    const names = Array.from({ length: 30 }, (_, at) => `${at}.md`)
+    const commit = (change: string) => {
+      const text = lines(100_000).with(500, change).join('\n')
+      const files = Object.fromEntries(names.map((name) => [name, text]))
+      node.git.point('main', node.git.commit({ files, parents: [node.git.head()] }))
+    }
+    commit('one')
+    commit('two')
+    const page = await client(grove).get(`/o/${node.org}/n/${node.id}/commits/${node.git.head()}`, html)
+    expect(page.status).to.equal(200)
+    expect(page.body.match(/<h2>\d+\.md<\/h2>/g)).to.have.length(30)
+    expect(page.body).to.include('99498 unchanged lines')
+    expect(page.body.match(/class="row/g)?.length).to.be.within(500, 5_000)
+  })
+
+  it('is read a page long, with the way to the whole text', async () => {
+    const bob = await signUp(grove, 'Bob')
+    await bob.patch(`/orgs/${bob.org}`, { published: true }).then(expecting(200))
+    const node = await newNode(grove, bob, { title: 'Long', text_content: '€'.repeat(1_048_577) })
+    const page = await client(grove).get(`/o/${node.org}/n/${node.id}/long`, html)
+    expect(/<pre class="long"[^>]*>(€*)<\/pre>/.exec(page.body)?.[1]).to.have.length(1_048_576)
+    const whole = /href="([^"]*)">all of it</.exec(page.body)?.[1] ?? ''
+    expect((await client(grove).get(whole)).headers['content-length']).to.equal(String(3 * 1_048_577))
+  })
+
+  it('folds 500 lines at most, and counts all', () => {
+    const diff = compareWords(lines(2_000).join('\n'), lines(2_000).with(1_000, 'other').join('\n'))
+    expect(diff?.rows).to.equal(500 + 4)
+    const folds = diff?.parts.flatMap((part) => (part.kind === 'fold' ? [[part.rows.length, part.lines]] : []))
+    expect(folds).to.deep.equal([
+      [500, 999],
+      [0, 998],
+    ])
+  })
+
+  it('merges texts of any number of lines', () => {
+    const start = `${lines(200_000).join('\n')}\n`
+    expect(mergeTexts(start, `before\n${start}`, `${start}after\n`)).to.equal(`before\n${start}after\n`)
+  })
+
+  it('reads no further once it has read 4 MiB', async () => {
+    const asked: string[] = []
+    const getFile = async ({ path }: { path: { path: string } }) => {
+      asked.push(path.path)
+      return { encoding: 'utf-8', content: 'a'.repeat(1_500_000) }
+    }
+    const modified = Array.from({ length: 100 }, (_, at) => ({ entity_key: `${at}` }))
+    const changes = { added: [], removed: [], modified, base_commit_id: 'a', target_commit_id: 'b' }
+    const found = await readFileChanges(
+      { getFile } as unknown as Api, // it asks for nothing else
+      { org_id: '', node_id: '' },
+      changes as unknown as Changes, // of which it reads no more
+    )
+    expect(asked).to.deep.equal(['0', '1', '2'])
+    expect(found.map(({ before }) => before)).to.deep.equal(Array(30).fill(undefined))
+  })
+})
