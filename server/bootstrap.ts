@@ -11,11 +11,12 @@ import { registerProcess, takeOver } from '../index/sqlite/file-lock.ts'
 import { type DerivedDatabase, openDerivedDatabase } from '../index/sqlite/rebuildable-database.ts'
 import type { Config } from './config.ts'
 import { openCredentials } from './credentials.ts'
-import { makeDataFolder } from './data-folder.ts'
+import { makeDataFolder, rememberCell } from './data-folder.ts'
 import type { Deps } from './deps.ts'
 import { openKeys } from './domain/accounts/keys.ts'
 import { unlimitedSignIns } from './domain/accounts/sign-ins.ts'
 import { checkUntilWritable } from './domain/background/read-only.ts'
+import { newCell } from './domain/cells/cell.ts'
 import { indexNamed, indexNoted } from './domain/indexing/recovered.ts'
 import { indexFile, runFolder, searchFolder } from './domain/layout.ts'
 import { openSearchThread } from './domain/search/search-thread.ts'
@@ -50,6 +51,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     const root = config.dataDir
     const run = runFolder(root)
     await makeDataFolder(root)
+    await rememberCell(config)
     const alive = await registerProcess(run)
     closing.push(() => alive.close(), endCatFiles)
     // Synced, so that a lock that survives a power cut names a folder that survives it.
@@ -99,6 +101,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       metrics,
       limitSignIn: unlimitedSignIns,
       draining,
+      ...(config.cell === undefined ? {} : { cell: newCell(config.cell) }),
     }
     await recoverAll(store, (error) => {
       log.error(

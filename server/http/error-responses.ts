@@ -89,6 +89,7 @@ const statusOf = {
   draining: 503,
   outcome_unknown: 503,
   search_unavailable: 503,
+  moving: 503,
 } satisfies Readonly<Record<RefusalCode, number>> & Readonly<Record<DocumentedCode, number>>
 
 /** Seconds after which it makes sense to try again. */
@@ -98,6 +99,7 @@ const retryAfter: Partial<Record<RefusalCode, number>> = {
   storage_error: 30,
   repo_damaged: 60,
   draining: 5,
+  moving: 2,
 }
 
 /** Finds the operation that is asked for: 404 for unknown paths, 405 for methods that a path does not have. */
