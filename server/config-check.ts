@@ -23,6 +23,7 @@ export async function checkConfig(config: Config, variables: NodeJS.ProcessEnv =
     checkPublicUrl(config),
     checkProxy(config),
     checkDatabase(config),
+    checkCell(config),
     checkFiles(),
   ]
   return [...checks.flat(), ...(await checkGit()), ...(await checkFolder(config.dataDir))]
@@ -70,6 +71,12 @@ function checkDatabase({ databaseUrl, dataDir }: Config): string[] {
   if (existsSync(join(dataDir, credentialsFile)))
     found.push(`DATABASE_URL is set, but accounts are in ${credentialsFile}: grove credentials-to-postgres moves them`)
   return found
+}
+
+/** The other cells are not asked. */
+function checkCell({ cell, host }: Config): string[] {
+  if (cell === undefined || isLoopback(new URL(cell.url).hostname) || !isLoopback(host)) return []
+  return ['CELL_URL: HOST listens on this machine alone, where no other cell reaches it']
 }
 
 function isLoopback(host: string): boolean {

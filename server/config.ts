@@ -98,7 +98,7 @@ const environment = z.object({
     .optional(),
   CELL_URL: z
     .url({ protocol: /^https?$/ })
-    .refine(isPlain, 'is an address without a query, a fragment or a user, such as http://10.0.0.1:3000')
+    .refine(isOrigin, 'is an address without a path, a query or a user, such as http://10.0.0.1:3000')
     .optional(),
 })
 
@@ -107,6 +107,11 @@ function isPlain(address: string): boolean {
   if (!URL.canParse(address)) return false
   const { username, password } = new URL(address)
   return username === '' && password === '' && !/[?#]/.test(address)
+}
+
+/** The service itself, not what a proxy makes of its paths. */
+function isOrigin(address: string): boolean {
+  return isPlain(address) && new URL(address).pathname === '/'
 }
 
 function isPostgres(address: string): boolean {

@@ -204,6 +204,8 @@ export const credentialsMigrations: Record<string, Migration> = {
           org_id ${text} not null references org_card (org_id) on delete cascade,
           user_id ${text} not null,
           role ${text} not null,
+          email ${text} not null,
+          name ${text} not null,
           primary key (org_id, user_id)
         ) ${keyed}`.execute(db)
       await sql`create index org_member_user on org_member (user_id)`.execute(db)

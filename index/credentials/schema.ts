@@ -209,8 +209,8 @@ export interface OrgCard {
   name: string
   description: string
   vault_id: string | null
-  published: 0 | 1
-  require_pull_requests: 0 | 1
+  published: number
+  require_pull_requests: number
   created_at: string
   updated_at: string
 }
@@ -220,6 +220,9 @@ export interface OrgMember {
   org_id: string
   user_id: string
   role: Role
+  /** As the member file has it: it may be behind the account. */
+  email: string
+  name: string
 }
 
 /** A connection or a transaction. */

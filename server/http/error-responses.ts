@@ -246,9 +246,11 @@ function showError(res: Response, page: ErrorPage, meaning: Refusal | undefined,
   page({ status, code, detail: message, request_id })
 }
 
+const passing: readonly RefusalCode[] = ['busy', 'draining', 'moving']
+
 /** Where it is only not the moment, what is refused says enough. */
 function logFault(log: Logger, err: unknown, meaning: Refusal | undefined, request_id: string): void {
-  if (meaning?.code !== 'busy' && meaning?.code !== 'draining') log.error({ err, request_id }, 'a request failed')
+  if (meaning === undefined || !passing.includes(meaning.code)) log.error({ err, request_id }, 'a request failed')
   else log.warn({ code: meaning.code, reason: meaning.message, request_id }, 'a request was refused')
 }
 
