@@ -1,15 +1,9 @@
 /** The command `grove`: reads the command line and calls one function. */
 import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
-import {
-  addAccountFor,
-  changeAccount,
-  deleteAccount,
-  listAccounts,
-  type NewAccountOptions,
-  resetAccount,
-} from './commands/account.ts'
+import { addAccountCommands } from './commands/account-arguments.ts'
 import { backUpTo } from './commands/backup.ts'
+import { type CellOptions, tellCells } from './commands/cells.ts'
 import { type Call, UsageError } from './commands/command.ts'
 import { checkConfiguration } from './commands/config.ts'
 import { moveToPostgres } from './commands/credentials.ts'
@@ -130,69 +124,18 @@ program
     process.exitCode = await moveToPostgres(call())
   })
 
-const account = program.command('account').description('the accounts of people; also beside a running service')
-
-account
-  .command('list')
-  .description('every account, with its state')
-  .option('--disabled', 'only those that are disabled')
-  .action(async (options: { disabled?: boolean }) => {
-    process.exitCode = await listAccounts(call(), options)
+program
+  .command('cells')
+  .description('the services on the database of DATABASE_URL, or whether one of them takes new organisations')
+  .argument('[cell]', 'the name of one of them')
+  .option('--open', 'it takes new organisations')
+  .option('--close', 'it takes none')
+  .option('--weight <n>', 'its share of them beside the others, 0 to 1000')
+  .action(async (name: string | undefined, options: CellOptions) => {
+    process.exitCode = await tellCells(call(), name, options)
   })
 
-account
-  .command('add')
-  .description('makes an account; prints a one-time token, with which the person sets a password')
-  .argument('<email>')
-  .option('--name <name>', "the author's name in commits; otherwise the part of the e-mail before the @")
-  .option('--admin', 'an administrator of the service')
-  .option('--hide-email', 'Git gets another address in place of the e-mail')
-  .action(async (email: string, options: NewAccountOptions) => {
-    process.exitCode = await addAccountFor(call(), email, options)
-  })
-
-account
-  .command('disable')
-  .description('ends what the account has open, at once, and lets nobody sign in to it; its memberships stay')
-  .argument('<email>')
-  .option('--reason <text>', 'for administrators to read')
-  .action(async (email: string, { reason }: { reason?: string }) => {
-    const change = { disabled: true, ...(reason === undefined ? {} : { disabled_reason: reason }) }
-    process.exitCode = await changeAccount(call(), email, change)
-  })
-
-account
-  .command('enable')
-  .description('lets the person sign in again')
-  .argument('<email>')
-  .action(async (email: string) => {
-    process.exitCode = await changeAccount(call(), email, { disabled: false })
-  })
-
-account
-  .command('delete')
-  .description('deletes the account and its memberships; what Git has of the person stays')
-  .argument('<email>')
-  .action(async (email: string) => {
-    process.exitCode = await deleteAccount(call(), email)
-  })
-
-account
-  .command('reset')
-  .description('prints a one-time token, with which the person sets a new password')
-  .argument('<email>')
-  .action(async (email: string) => {
-    process.exitCode = await resetAccount(call(), email)
-  })
-
-account
-  .command('admin')
-  .description('makes the account an administrator of the service, who manages accounts and reads no content')
-  .argument('<email>')
-  .option('--remove', 'makes it an ordinary account again')
-  .action(async (email: string, { remove = false }: { remove?: boolean }) => {
-    process.exitCode = await changeAccount(call(), email, { is_admin: !remove })
-  })
+addAccountCommands(program, call)
 
 program
   .command('keys')

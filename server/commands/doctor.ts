@@ -16,7 +16,7 @@ export async function checkHealth({ config, signal }: Call, options: { readonly 
   try {
     const { databaseUrl: _, cell: __, ...own } = config
     const scratch = { ...own, dataDir: folder, logLevel: 'silent' as const }
-    const source = { root: config.dataDir, postgres: postgresOf(config) }
+    const source = { root: config.dataDir, postgres: postgresOf(config), cell: config.cell?.name }
     const { orgs, nodes, schemas, findings } = await withDeps({ config: scratch, signal }, async (deps) => {
       const progress = new Map<Step, Progress>()
       const done = await examine(source, deps, (step, at, total) => {
