@@ -141,9 +141,9 @@ describe('a cell that was stopped, while another serves a copy of its folder', (
     })
   }
 
-  it('acknowledges nothing after it wakes', async () => {
+  it('acknowledges no write after it wakes, and none that the other has not', async () => {
     const node = await newNode(first, ann)
-    const answers: number[] = []
+    const answers: { readonly status: number; readonly id: string }[] = []
     let stopped = false
     const writers = Array.from({ length: 8 }, async (_, writer) => {
       for (let n = 0; !stopped; n++) {
@@ -152,10 +152,10 @@ describe('a cell that was stopped, while another serves a copy of its folder', (
           writer % 2 === 0
             ? ann.post(`${node.at}/tree/main/commits`, { message: 'More', changes })
             : ann.post(`/orgs/${ann.org}/nodes`, { title: `${writer} ${n}` })
-        answers.push(await write.then(({ status }) => status))
+        answers.push(await write.then(({ status, body }) => ({ status, id: body.id })))
       }
     })
-    await until(() => answers.filter((status) => status === 201).length > 30)
+    await until(() => answers.filter(({ status }) => status === 201).length > 30)
     process.kill(first.pid, 'SIGSTOP')
     // It starts once the lease of the first has ended.
     const [from = '', to = ''] = folders
@@ -170,9 +170,14 @@ describe('a cell that was stopped, while another serves a copy of its folder', (
     stopped = true
     await Promise.all(writers)
     const after = answers.slice(asleep)
-    expect(after.filter((status) => status < 300)).to.deep.equal([])
-    // Those that had moved a ref before they were stopped, and what came later.
-    expect(new Set(after)).to.include(503)
+    // One may have been stopped between the last look at the lease and its answer: it was on the disk.
+    expect(after.filter(({ status }) => status === 201).length).to.be.at.most(1)
+    expect(new Set(after.map(({ status }) => status))).to.include(503)
+    const { nodes } = (await twin.get(`/orgs/${ann.org}/nodes?limit=200`).then(expecting(200))).body
+    const { history } = (await twin.get(`${node.at}/tree/main/commits?limit=200`).then(expecting(200))).body
+    const kept = new Set([...nodes, ...history].map(({ id }: { id: string }) => id))
+    const lost = answers.filter(({ status, id }) => status === 201 && !kept.has(id))
+    expect(lost, 'acknowledged, and not with the other').to.deep.equal([])
     await ann.get(node.at).then(expecting(200))
     await twin.post(`/orgs/${ann.org}/nodes`, { title: 'Goes on' }).then(expecting(201))
     expect(first.output().stderr).to.include('has taken the lease of this cell')
