@@ -133,3 +133,17 @@ export function listOrgsElsewhere(db: CredentialsDb, cell: string, userId: strin
     .orderBy('org_card.org_id')
     .execute()
 }
+
+/** People without an account who are members in that cell, which may have been away when the account was deleted. */
+export async function listDeletedMembers(db: CredentialsDb, cell: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('deleted_account')
+    .innerJoin('org_member', 'org_member.user_id', 'deleted_account.id')
+    .innerJoin('place', 'place.org_id', 'org_member.org_id')
+    .select('user_id')
+    .distinct()
+    .where('place.cell', '=', cell)
+    .where('place.state', '!=', 'gone')
+    .execute()
+  return rows.map(({ user_id }) => user_id)
+}

@@ -148,6 +148,10 @@ describe('the list of one’s organisations', () => {
     const { body } = await bobHere.delete('/auth/me', {}, { password }).then(expecting(200))
     expect(idsOf(body.left)).to.include.members([ann.org, id])
     expect(idsOf(body.trashed)).to.deep.equal([bob.org])
+    // A cell that was away for days finds it too.
+    await here.deps.credentials.write((trx) =>
+      trx.updateTable('deleted_account').set({ deleted_at: '2000-01-01T00:00:00.000Z' }).execute(),
+    )
     await takeOutDeleted(there.deps)
     const { members } = (await annThere.get(`/orgs/${id}/members`).then(expecting(200))).body
     expect(members).to.have.length(1)

@@ -1,7 +1,7 @@
 /** The deletion of an account: its memberships first, then the account with all that opens it. */
 
 import { deleteAccount, insertDeletedAccount, listDeletedSince } from '../../../index/credentials/accounts.ts'
-import { listOrgsElsewhere } from '../../../index/credentials/org-cards.ts'
+import { listDeletedMembers, listOrgsElsewhere } from '../../../index/credentials/org-cards.ts'
 import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
@@ -74,8 +74,10 @@ const lookedForMs = 24 * 3600 * 1000
 
 /** Ends memberships that requests have committed beside, or after, the deletion of their account. */
 export async function takeOutDeleted(deps: Deps): Promise<void> {
+  const { cell, credentials } = deps
   const since = new Date(deps.now().getTime() - lookedForMs).toISOString()
-  for (const id of await listDeletedSince(deps.credentials.read, since)) {
+  const missed = cell === undefined ? [] : await listDeletedMembers(credentials.read, cell.name)
+  for (const id of new Set([...(await listDeletedSince(credentials.read, since)), ...missed])) {
     if (deps.draining.aborted) return
     await takeOut(deps, id)
   }
