@@ -19,6 +19,7 @@ const http = 'node_modules/(express|passport|express-openapi-validator)'
 const ladder = [
   ['format'],
   ['vault'],
+  ['cells'],
   ['ledger'],
   ['indexing'],
   ['access.ts'],

@@ -21,6 +21,14 @@ export interface StoreObserver {
   waitedForLock(seconds: number): void
 }
 
+/** Of repositories that another machine may get: whether this process may still write. Both throw what the caller gets. */
+export interface Fence {
+  /** Before any lock of a transaction. */
+  before(): void
+  /** After the last sync of what a transaction has moved: what is not acknowledged now may be lost. */
+  after(): void
+}
+
 export interface Store {
   /** The data folder, absolute; every repository lies below it. */
   readonly root: string
@@ -36,5 +44,7 @@ export interface Store {
   follow(repo: Repo): Promise<void>
   /** Called when a sync has failed in a repository, which becomes read-only (refs/read-only.ts). */
   becameReadOnly(repo: Repo): void
+  /** Absent: no other machine can get them. */
+  readonly fence?: Fence
   readonly observer?: StoreObserver
 }

@@ -7,15 +7,17 @@ import { endCatFiles } from '../gitstore/objects/cat-file.ts'
 import { recoverAll, type Store } from '../gitstore/refs/ref-transaction.ts'
 import { indexMigrations } from '../index/derived/migrations.ts'
 import type { IndexSchema } from '../index/derived/schema.ts'
-import { registerProcess, takeOver } from '../index/sqlite/file-lock.ts'
+import { type LiveProcess, registerProcess, takeOver } from '../index/sqlite/file-lock.ts'
 import { type DerivedDatabase, openDerivedDatabase } from '../index/sqlite/rebuildable-database.ts'
 import type { Config } from './config.ts'
 import { openCredentials } from './credentials.ts'
-import { makeDataFolder } from './data-folder.ts'
+import { makeDataFolder, rememberCell } from './data-folder.ts'
 import type { Deps } from './deps.ts'
 import { openKeys } from './domain/accounts/keys.ts'
 import { unlimitedSignIns } from './domain/accounts/sign-ins.ts'
 import { checkUntilWritable } from './domain/background/read-only.ts'
+import { type Cell, newCell } from './domain/cells/cell.ts'
+import { openLease } from './domain/cells/lease.ts'
 import { indexNamed, indexNoted } from './domain/indexing/recovered.ts'
 import { indexFile, runFolder, searchFolder } from './domain/layout.ts'
 import { openSearchThread } from './domain/search/search-thread.ts'
@@ -29,6 +31,8 @@ export interface OpenOptions {
   readonly draining?: AbortSignal
   /** The number of this process among those that share the port. */
   readonly worker?: number
+  /** A cell that cannot write is not opened; otherwise it only reads. */
+  readonly writes?: boolean
 }
 
 export interface Opened {
@@ -50,6 +54,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     const root = config.dataDir
     const run = runFolder(root)
     await makeDataFolder(root)
+    await rememberCell(config)
     const alive = await registerProcess(run)
     closing.push(() => alive.close(), endCatFiles)
     // Synced, so that a lock that survives a power cut names a folder that survives it.
@@ -59,6 +64,8 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     const observer = databaseObserver(metrics, 'credentials')
     const credentials = await openCredentials(config, { log, draining, observer })
     closing.push(() => credentials.close())
+    const cell = await openCell(config, { credentials, alive, ...options })
+    if (cell) closing.push(() => cell.lease.close())
     const index = await openDerivedDatabase<IndexSchema>(join(root, indexFile), indexMigrations, {
       lockPrefix: join(run, 'index'),
       closing: draining,
@@ -76,6 +83,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       follow: (repo) => indexNamed(deps, repo),
       becameReadOnly: (repo) => void checkUntilWritable(deps, repo),
       observer: storeObserver(metrics),
+      ...(cell === undefined ? {} : { fence: cell.lease }),
     }
     const keys = await openKeys(credentials, config.publicUrl, now())
     const search = openSearchThread(
@@ -99,6 +107,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       metrics,
       limitSignIn: unlimitedSignIns,
       draining,
+      ...(cell === undefined ? {} : { cell }),
     }
     await recoverAll(store, (error) => {
       log.error(
@@ -111,4 +120,24 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
     await close()
     throw error
   }
+}
+
+/** Undefined where the service is the only one of its database. @throws DatabaseFault, busy where another has its name */
+async function openCell(
+  config: Config,
+  options: OpenOptions & Pick<Deps, 'credentials'> & { readonly alive: LiveProcess },
+): Promise<Cell | undefined> {
+  if (config.cell === undefined) return undefined
+  const { credentials, alive, log, draining = new AbortController().signal, writes = false } = options
+  const lease = await openLease({
+    ...config.cell,
+    credentials,
+    log,
+    draining,
+    run: runFolder(config.dataDir),
+    process: alive.id,
+    leave: alive.close,
+    isNeeded: writes,
+  })
+  return newCell(config.cell, lease)
 }

@@ -3,7 +3,7 @@
 import { isMainThread } from 'node:worker_threads'
 import { CommanderError } from 'commander'
 import { UsageError } from './commands/command.ts'
-import { ConfigError } from './config.ts'
+import { ConfigError, readConfig } from './config.ts'
 import { Invalid, Refusal } from './errors.ts'
 import { explainFault } from './faults.ts'
 import { Interrupted, type Interruption, untilInterrupted } from './interruption.ts'
@@ -26,11 +26,13 @@ async function main(): Promise<void> {
 export async function runCommand(args: readonly string[]): Promise<number | undefined> {
   let interruption: Interruption | undefined
   let code: number | undefined
+  const signal = () => {
+    interruption ??= untilInterrupted()
+    return interruption.signal
+  }
   const program = programOf({
-    signal: () => {
-      interruption ??= untilInterrupted()
-      return interruption.signal
-    },
+    call: () => ({ signal: signal(), config: readConfig() }),
+    signal,
     ends: (said) => {
       code = said
     },

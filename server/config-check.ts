@@ -22,6 +22,7 @@ export async function checkConfig(config: Config, variables: NodeJS.ProcessEnv =
     checkNames(variables),
     checkPublicUrl(config),
     checkProxy(config),
+    checkCell(config),
     checkFiles(),
     await checkGit(),
     await lookedAt(async () => [...checkDatabase(config), ...(await checkFolder(config.dataDir))]),
@@ -80,6 +81,12 @@ function checkDatabase({ databaseUrl, dataDir }: Config): string[] {
   if (isTaken(join(dataDir, credentialsFile)))
     found.push(`DATABASE_URL is set, but accounts are in ${credentialsFile}: grove credentials-to-postgres moves them`)
   return found
+}
+
+/** The other cells are not asked. */
+function checkCell({ cell, host }: Config): string[] {
+  if (cell === undefined || isLoopback(new URL(cell.url).hostname) || !isLoopback(host)) return []
+  return ['CELL_URL: HOST listens on this machine alone, where no other cell reaches it']
 }
 
 function isLoopback(host: string): boolean {

@@ -34,8 +34,17 @@ export interface Config {
   readonly databaseUrl?: string
   /** Connections of each process to it. */
   readonly databasePool?: number
+  /** Which of several services on one database this is; absent: the only one. */
+  readonly cell?: CellConfig
   /** The cost of new password hashes, for tests. No environment variable sets it. */
   readonly passwordCost?: PasswordCost
+}
+
+interface CellConfig {
+  /** Of its data folder among all cells. */
+  readonly name: string
+  /** Where the other cells reach it, without a slash at its end. */
+  readonly url: string
 }
 
 /** argon2id with one lane. */
@@ -83,6 +92,14 @@ const environment = z.object({
     .refine(hasKnownMode, 'sslmode is disable, require, verify-ca or verify-full')
     .optional(),
   DATABASE_POOL: z.coerce.number().int().min(1).max(1_000).default(defaultPool),
+  CELL: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'has up to 63 of a-z, 0-9 and -, no - at its beginning')
+    .optional(),
+  CELL_URL: z
+    .url({ protocol: /^https?$/ })
+    .refine(isOrigin, 'is an address without a path, a query or a user, such as http://10.0.0.1:3000')
+    .optional(),
 })
 
 /** A base URL; paths are appended. */
@@ -90,6 +107,11 @@ function isPlain(address: string): boolean {
   if (!URL.canParse(address)) return false
   const { username, password } = new URL(address)
   return username === '' && password === '' && !/[?#]/.test(address)
+}
+
+/** The service itself, not what a proxy makes of its paths. */
+function isOrigin(address: string): boolean {
+  return isPlain(address) && new URL(address).pathname === '/'
 }
 
 function isPostgres(address: string): boolean {
@@ -153,7 +175,17 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     searchMemory: data.SEARCH_MEMORY * 1_048_576,
     ...(data.DATABASE_URL === undefined ? {} : { databaseUrl: data.DATABASE_URL }),
     databasePool: data.DATABASE_POOL,
+    ...cellOf(data),
   }
+}
+
+/** @throws ConfigError */
+function cellOf({ CELL: name, CELL_URL: url, DATABASE_URL: database }: ReturnType<typeof parse>) {
+  if (name === undefined && url === undefined) return {}
+  if (name === undefined) throw new ConfigError('CELL_URL: means nothing without CELL, the name of this cell')
+  if (database === undefined) throw new ConfigError('CELL: needs DATABASE_URL, the database of all cells')
+  if (url === undefined) throw new ConfigError('CELL: needs CELL_URL, where the other cells reach this one')
+  return { cell: { name, url: url.replace(/\/+$/, '') } }
 }
 
 /** The database that has accounts; undefined: credentials.sqlite has them. */

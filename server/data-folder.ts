@@ -1,9 +1,11 @@
 /** Creates the folder that `DATA_DIR` names if it is missing; explains why it cannot be used. */
-import { stat } from 'node:fs/promises'
-import { makeFolder } from '../gitstore/durable.ts'
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeFolder, replaceFile } from '../gitstore/durable.ts'
 import { codeOf } from '../gitstore/errors.ts'
-import { ConfigError } from './config.ts'
-import { runFolder } from './domain/layout.ts'
+import { isAbsent } from '../gitstore/presence.ts'
+import { type Config, ConfigError } from './config.ts'
+import { cellFile, runFolder } from './domain/layout.ts'
 
 /** @throws ConfigError: it cannot be created, is not a folder, or is not writable */
 export async function makeDataFolder(root: string): Promise<void> {
@@ -17,6 +19,23 @@ export async function makeDataFolder(root: string): Promise<void> {
       throw reason === undefined ? error : new ConfigError(`DATA_DIR: ${path} ${reason}`)
     }
   }
+}
+
+/** The first start with `CELL` gives the folder its name. @throws ConfigError: the folder is another cell, or one at all */
+export async function rememberCell({ dataDir, cell }: Config): Promise<void> {
+  const file = join(dataDir, cellFile)
+  const known = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (isAbsent(error)) return undefined
+    throw error
+  })
+  if (known === undefined && cell !== undefined) await replaceFile(file, `${cell.name}\n`)
+  if (known === undefined || known.trim() === cell?.name) return
+  const name = known.trim()
+  throw new ConfigError(
+    cell === undefined
+      ? `CELL is unset, but ${dataDir} is the cell ${name}`
+      : `CELL is ${cell.name}, but ${dataDir} is the cell ${name}`,
+  )
 }
 
 function reasonOf(code: unknown): string | undefined {

@@ -8,6 +8,7 @@ import type { Database } from '../index/sqlite/database.ts'
 import type { Config } from './config.ts'
 import type { LimitSignIn } from './counters.ts'
 import type { Keys } from './domain/accounts/keys.ts'
+import type { Cell } from './domain/cells/cell.ts'
 import type { PartialIndex } from './domain/indexing/partial-index.ts'
 import type { SearchThread } from './domain/search/search-thread.ts'
 import type { Metrics } from './metrics/metrics.ts'
@@ -29,6 +30,8 @@ export interface Deps {
   readonly keys: Keys
   readonly search: SearchThread
   readonly metrics: Metrics
+  /** This service among others on one database; absent: the only one. */
+  readonly cell?: Cell
   /** Limits failed sign-ins. */
   readonly limitSignIn: LimitSignIn
   /** Aborted when the service stops accepting requests. */

@@ -69,6 +69,7 @@ export type RefusalCode =
   | 'draining'
   | 'outcome_unknown'
   | 'search_unavailable'
+  | 'moving'
 
 /** Why a pull request cannot merge; the 409 of a merge has the first reason. */
 export type MergeRefusal =

@@ -2,16 +2,10 @@
 
 import { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
-import {
-  addAccountFor,
-  changeAccount,
-  deleteAccount,
-  listAccounts,
-  type NewAccountOptions,
-  resetAccount,
-} from './commands/account.ts'
+import { addAccountCommands } from './commands/account-arguments.ts'
 import { backUpTo } from './commands/backup.ts'
-import type { Call } from './commands/command.ts'
+import { type CellOptions, tellCells } from './commands/cells.ts'
+import type { Run } from './commands/command.ts'
 import { checkConfiguration } from './commands/config.ts'
 import { moveToPostgres } from './commands/credentials.ts'
 import { checkHealth } from './commands/doctor.ts'
@@ -26,14 +20,6 @@ import { rebuildIndex } from './commands/reindex.ts'
 import { restoreFrom } from './commands/restore.ts'
 import { restoreNodeAt } from './commands/restore-node.ts'
 import { readConfig, readRemote } from './config.ts'
-
-/** One run of the program. */
-export interface Run {
-  /** Aborted when the command is interrupted. */
-  signal(): AbortSignal
-  /** Says the exit code. */
-  ends(code: number): void
-}
 
 export function programOf(run: Run): Command {
   const { ends } = run
@@ -67,7 +53,7 @@ export function programOf(run: Run): Command {
     .option('--exclude <glob>', 'leaves out files, as a line of .groveignore does; may be repeated', collect)
     .option('--watch', 'goes on, half a second after each change of the folder, until it is ended')
     .action(async (folder: string, options: ImportOptions) => {
-      ends(await importFolder(callOf(run), folder, options))
+      ends(await importFolder(run.call(), folder, options))
     })
 
   program
@@ -78,7 +64,7 @@ export function programOf(run: Run): Command {
     .argument('<org>', 'its id, or its name where no other organisation has it')
     .argument('<dir>')
     .action(async (org: string, dir: string) => {
-      ends(await exportTo(callOf(run), org, dir))
+      ends(await exportTo(run.call(), org, dir))
     })
 
   program
@@ -94,7 +80,7 @@ export function programOf(run: Run): Command {
     .command('reindex')
     .description('makes the index again from the repositories; credentials are not touched')
     .action(async () => {
-      ends(await rebuildIndex(callOf(run)))
+      ends(await rebuildIndex(run.call()))
     })
 
   program
@@ -104,7 +90,7 @@ export function programOf(run: Run): Command {
     )
     .option('--json', 'the report as one line of JSON')
     .action(async (options: { json?: boolean }) => {
-      ends(await checkHealth(callOf(run), options))
+      ends(await checkHealth(run.call(), options))
     })
 
   program
@@ -114,7 +100,7 @@ export function programOf(run: Run): Command {
     .option('-j, --jobs <n>', 'repositories copied at a time; otherwise 2')
     .option('--full', 'looks at every mirror, also where the service has changed nothing')
     .action(async (dir: string, options: { jobs?: string; full?: boolean }) => {
-      ends(await backUpTo(callOf(run), dir, options))
+      ends(await backUpTo(run.call(), dir, options))
     })
 
   program
@@ -122,7 +108,7 @@ export function programOf(run: Run): Command {
     .description('fills an empty data folder from a backup, or from any folder of mirrors that git made')
     .argument('<dir>')
     .action(async (dir: string) => {
-      ends(await restoreFrom(callOf(run), dir))
+      ends(await restoreFrom(run.call(), dir))
     })
 
   program
@@ -131,72 +117,21 @@ export function programOf(run: Run): Command {
       'moves accounts, sessions and keys from credentials.sqlite to the database of DATABASE_URL, which has none',
     )
     .action(async () => {
-      ends(await moveToPostgres(callOf(run)))
+      ends(await moveToPostgres(run.call()))
     })
 
-  const account = program.command('account').description('the accounts of people; also beside a running service')
-
-  account
-    .command('list')
-    .description('every account, with its state')
-    .option('--disabled', 'only those that are disabled')
-    .action(async (options: { disabled?: boolean }) => {
-      ends(await listAccounts(callOf(run), options))
+  program
+    .command('cells')
+    .description('the services on the database of DATABASE_URL, or whether one of them takes new organisations')
+    .argument('[cell]', 'the name of one of them')
+    .option('--open', 'it takes new organisations')
+    .option('--close', 'it takes none')
+    .option('--weight <n>', 'its share of them beside the others, 0 to 1000')
+    .action(async (name: string | undefined, options: CellOptions) => {
+      ends(await tellCells(run.call(), name, options))
     })
 
-  account
-    .command('add')
-    .description('makes an account; prints a one-time token, with which the person sets a password')
-    .argument('<email>')
-    .option('--name <name>', "the author's name in commits; otherwise the part of the e-mail before the @")
-    .option('--admin', 'an administrator of the service')
-    .option('--hide-email', 'Git gets another address in place of the e-mail')
-    .action(async (email: string, options: NewAccountOptions) => {
-      ends(await addAccountFor(callOf(run), email, options))
-    })
-
-  account
-    .command('disable')
-    .description('ends what the account has open, at once, and lets nobody sign in to it; its memberships stay')
-    .argument('<email>')
-    .option('--reason <text>', 'for administrators to read')
-    .action(async (email: string, { reason }: { reason?: string }) => {
-      const change = { disabled: true, ...(reason === undefined ? {} : { disabled_reason: reason }) }
-      ends(await changeAccount(callOf(run), email, change))
-    })
-
-  account
-    .command('enable')
-    .description('lets the person sign in again')
-    .argument('<email>')
-    .action(async (email: string) => {
-      ends(await changeAccount(callOf(run), email, { disabled: false }))
-    })
-
-  account
-    .command('delete')
-    .description('deletes the account and its memberships; what Git has of the person stays')
-    .argument('<email>')
-    .action(async (email: string) => {
-      ends(await deleteAccount(callOf(run), email))
-    })
-
-  account
-    .command('reset')
-    .description('prints a one-time token, with which the person sets a new password')
-    .argument('<email>')
-    .action(async (email: string) => {
-      ends(await resetAccount(callOf(run), email))
-    })
-
-  account
-    .command('admin')
-    .description('makes the account an administrator of the service, who manages accounts and reads no content')
-    .argument('<email>')
-    .option('--remove', 'makes it an ordinary account again')
-    .action(async (email: string, { remove = false }: { remove?: boolean }) => {
-      ends(await changeAccount(callOf(run), email, { is_admin: !remove }))
-    })
+  addAccountCommands(program, run)
 
   program
     .command('keys')
@@ -205,7 +140,7 @@ export function programOf(run: Run): Command {
     .description('makes a new key, which signs after ten minutes')
     .option('--now', 'for a key that has leaked: the new one signs at once, and every access token ends')
     .action(async (options: { now?: boolean }) => {
-      ends(await rotate(callOf(run), options))
+      ends(await rotate(run.call(), options))
     })
 
   program
@@ -217,7 +152,7 @@ export function programOf(run: Run): Command {
     .option('--uses <n>', 'how many people may use it, 1 to 1000', '1')
     .option('--days <n>', 'how long it lasts, 1 to 30', '7')
     .action(async (options: InviteOptions) => {
-      ends(await invite(callOf(run), options))
+      ends(await invite(run.call(), options))
     })
 
   program
@@ -229,7 +164,7 @@ export function programOf(run: Run): Command {
     .argument('<email>')
     .argument('<role>', 'reader, editor, maintainer or owner')
     .action(async (org: string, email: string, role: string) => {
-      ends(await putMemberAt(callOf(run), org, email, role))
+      ends(await putMemberAt(run.call(), org, email, role))
     })
 
   program
@@ -246,7 +181,7 @@ export function programOf(run: Run): Command {
     .description('brings a deleted node back from the trash')
     .argument('<node>', '<org id>/<node id>')
     .action(async (node: string) => {
-      ends(await restoreNodeAt(callOf(run), node))
+      ends(await restoreNodeAt(run.call(), node))
     })
 
   program
@@ -255,7 +190,7 @@ export function programOf(run: Run): Command {
     .option('--older-than <days>', 'days since the deletion', '30')
     .option('--force', 'even if these are fewer than 14')
     .action(async (options: PurgeOptions) => {
-      ends(await purgeTrash(callOf(run), options))
+      ends(await purgeTrash(run.call(), options))
     })
   return program
 }
@@ -263,10 +198,4 @@ export function programOf(run: Run): Command {
 /** The values of an option that may be repeated. */
 function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value]
-}
-
-/** The context of every command except `serve`, which handles signals itself, and `mcp`, which has no data folder. */
-function callOf(run: Run): Call {
-  const signal = run.signal()
-  return { config: readConfig(), signal }
 }

@@ -13,6 +13,7 @@ import { counters } from './counters.ts'
 import type { Deps } from './deps.ts'
 import { limitedSignIns, unlimitedSignIns } from './domain/accounts/sign-ins.ts'
 import { maintainRepositories } from './domain/background/maintenance.ts'
+import { settlePlaces } from './domain/background/places.ts'
 import { fillIndex, sweep } from './domain/background/sweep.ts'
 import { reporter } from './domain/background/unreadable.ts'
 import { partialIndex } from './domain/indexing/partial-index.ts'
@@ -58,7 +59,8 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const draining = new AbortController()
   const worker = workerNumber()
   const signal = draining.signal
-  const opened = await openDeps(config, { log, draining: signal, worker, ...(now === undefined ? {} : { now }) })
+  const clock = now === undefined ? {} : { now }
+  const opened = await openDeps(config, { log, draining: signal, worker, writes: true, ...clock })
   const { deps, index } = opened
   const newCounter = config.rateLimit ? counters(sharedLimits) : undefined
   const limit = newCounter === undefined ? unlimitedSignIns : limitedSignIns(newCounter)
@@ -74,6 +76,11 @@ export async function startService(config: Config, overrides: Overrides = {}): P
     limitSignIn,
     scrape,
   }
+  if (sweeps)
+    await settlePlaces(deps).catch(async (error: unknown) => {
+      await opened.close()
+      throw error
+    })
   const server = newServer(
     createApp(served, { validateResponses, newCounter }),
     config.logRequests === 'off' ? undefined : log,

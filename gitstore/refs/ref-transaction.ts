@@ -84,6 +84,7 @@ export async function transact<T>(
     )
     // After the lock is released: a writer that builds on the ref syncs the same folder later.
     if (unsynced) await timed(store, 'sync', () => withFaults(store, [unsynced], () => syncRefFolders([unsynced])))
+    if (unsynced) store.fence?.after()
     store.observer?.ended(moves.length > 0 ? 'moved' : 'nothing')
     return value
   } catch (error) {
@@ -149,11 +150,12 @@ async function withLocks<T>(
   work: (folder: string, locked: readonly string[]) => Promise<T>,
   leave: (folder: string) => void = removeFolder,
 ): Promise<T> {
+  store.fence?.before()
   const wanted = new Map<string, WantedLock>()
   for (const name of names) if (!wanted.has(lockPath(name))) wanted.set(lockPath(name), name)
   const sorted = [...wanted].sort(([a], [b]) => (a < b ? -1 : 1))
   const paths = sorted.map(([path]) => path)
-  return queued(paths, () =>
+  const result = await queued(paths, () =>
     withFaults(store, names, async () => {
       const transaction = String(++transactions)
       const folder = join(store.run, store.process, transaction)
@@ -178,6 +180,8 @@ async function withLocks<T>(
       }
     }),
   )
+  store.fence?.after()
+  return result
 }
 
 /** Rethrows the fault of a lock with the ref that needs the lock. */

@@ -10,6 +10,8 @@ function wordsOf(db: Kysely<unknown>) {
     strict: word('strict', ''),
     /** For short rows that are found by their key. */
     keyed: word('strict, without rowid', ''),
+    /** Of 1970 in 64 bits. */
+    milliseconds: word('integer', 'bigint'),
     /** The id in a private JWK. */
     kid: word("json_extract(jwk, '$.kid')", "jwk::json ->> 'kid'"),
   }
@@ -160,6 +162,53 @@ export const credentialsMigrations: Record<string, Migration> = {
       const { text } = wordsOf(db)
       await sql`alter table session add column cookie_hash ${text}`.execute(db)
       await sql`create unique index session_cookie on session (cookie_hash) where cookie_hash is not null`.execute(db)
+    },
+  },
+  // On SQLite too, where nothing asks them: a backup is a credentials.sqlite, and which organisations are gone must be in it.
+  '007_cells': {
+    async up(db) {
+      const { text, keyed, milliseconds } = wordsOf(db)
+      await sql`
+        create table cell (
+          name ${text} primary key,
+          url ${text} not null,
+          epoch integer not null check (epoch >= 0),
+          until ${milliseconds} not null,
+          open integer not null check (open in (0, 1)),
+          weight integer not null check (weight >= 0)
+        ) ${keyed}`.execute(db)
+      await sql`
+        create table place (
+          org_id ${text} primary key,
+          cell ${text} not null references cell (name),
+          epoch integer not null check (epoch >= 0),
+          state ${text} not null check (state in ('making', 'here', 'moving', 'gone')),
+          target ${text} references cell (name),
+          since ${milliseconds} not null
+        ) ${keyed}`.execute(db)
+      await sql`create index place_cell on place (cell, state, org_id)`.execute(db)
+      await sql`
+        create table org_card (
+          org_id ${text} primary key,
+          head ${text} not null,
+          name ${text} not null,
+          description ${text} not null,
+          vault_id ${text},
+          published integer not null check (published in (0, 1)),
+          require_pull_requests integer not null check (require_pull_requests in (0, 1)),
+          created_at ${text} not null,
+          updated_at ${text} not null
+        ) ${keyed}`.execute(db)
+      await sql`
+        create table org_member (
+          org_id ${text} not null references org_card (org_id) on delete cascade,
+          user_id ${text} not null,
+          role ${text} not null,
+          email ${text} not null,
+          name ${text} not null,
+          primary key (org_id, user_id)
+        ) ${keyed}`.execute(db)
+      await sql`create index org_member_user on org_member (user_id)`.execute(db)
     },
   },
 }

@@ -15,6 +15,10 @@ const keys: Readonly<Record<keyof CredentialsSchema, readonly string[]>> = {
   deleted_account: ['id'],
   invitation: ['id'],
   pending_membership: ['account_id', 'org_id'],
+  cell: ['name'],
+  place: ['org_id'],
+  org_card: ['org_id'],
+  org_member: ['org_id', 'user_id'],
 }
 
 const tables = Object.entries(keys)

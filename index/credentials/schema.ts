@@ -1,4 +1,4 @@
-/** The tables of `credentials.sqlite`, which cannot be rebuilt. Times are ISO 8601 in UTC, hashes are SHA-256 in hexadecimal. */
+/** The tables of credentials, which cannot be rebuilt, and of the directory of cells. Times are ISO 8601 in UTC, hashes are SHA-256 in hexadecimal. */
 import type { Generated, Insertable, Kysely, Selectable } from 'kysely'
 import type { Role } from '../derived/schema.ts'
 
@@ -14,6 +14,10 @@ export interface CredentialsSchema {
   deleted_account: DeletedAccount
   invitation: Invitation
   pending_membership: PendingMembership
+  cell: CellRow
+  place: PlaceRow
+  org_card: OrgCard
+  org_member: OrgMember
 }
 
 interface AccountTable {
@@ -166,6 +170,59 @@ export interface PendingMembership {
   /** As `created_by` of the invitation. */
   invited_by: string | null
   created_at: string
+}
+
+/** A service with a data folder of its own, one of several on one database. */
+export interface CellRow {
+  name: string
+  /** Where the others reach it. */
+  url: string
+  /** Which of those that had its name has the lease; grows by one with each. */
+  epoch: number
+  /** When the lease ends: milliseconds since 1970 by the clock of the database. */
+  until: number
+  /** 1: takes new organisations. */
+  open: 0 | 1
+  /** Its share of the new organisations among the cells that take some. */
+  weight: number
+}
+
+/** Which cell has the folder of an organisation. */
+export interface PlaceRow {
+  org_id: string
+  cell: string
+  /** How often it has moved. */
+  epoch: number
+  /** `making`: claimed, before the folder is there. `gone`: deleted for ever; the row stays. */
+  state: 'making' | 'here' | 'moving' | 'gone'
+  /** The cell that it moves to. */
+  target: string | null
+  /** When the state began: milliseconds since 1970 by the clock of the database. */
+  since: number
+}
+
+/** An organisation as lists of one's organisations show it; follows org.git as the index does. */
+export interface OrgCard {
+  org_id: string
+  /** The commit of org.git that it was read from. */
+  head: string
+  name: string
+  description: string
+  vault_id: string | null
+  published: number
+  require_pull_requests: number
+  created_at: string
+  updated_at: string
+}
+
+/** Who is in an organisation; rights are judged by the index of its cell. */
+export interface OrgMember {
+  org_id: string
+  user_id: string
+  role: Role
+  /** As the member file has it: it may be behind the account. */
+  email: string
+  name: string
 }
 
 /** A connection or a transaction. */

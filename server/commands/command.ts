@@ -18,6 +18,16 @@ export interface Call {
   readonly signal: AbortSignal
 }
 
+/** One run of the program. */
+export interface Run {
+  /** The context of every command except `serve`, which handles signals itself, and `mcp`, which has no data folder. */
+  call(): Call
+  /** Aborted when the command is interrupted. */
+  signal(): AbortSignal
+  /** Says the exit code. */
+  ends(code: number): void
+}
+
 /** An error that the caller can correct: the message goes to standard error, the exit code is 2. */
 export class UsageError extends Error {
   constructor(message: string) {

@@ -14,9 +14,9 @@ export async function checkHealth({ config, signal }: Call, options: { readonly 
   await requireFolder(config.dataDir)
   const folder = await mkdtemp(join(tmpdir(), 'grove-doctor-'))
   try {
-    const { databaseUrl: _, ...own } = config
+    const { databaseUrl: _, cell: __, ...own } = config
     const scratch = { ...own, dataDir: folder, logLevel: 'silent' as const }
-    const source = { root: config.dataDir, postgres: postgresOf(config) }
+    const source = { root: config.dataDir, postgres: postgresOf(config), cell: config.cell?.name }
     const { orgs, nodes, schemas, findings } = await withDeps({ config: scratch, signal }, async (deps) => {
       const progress = new Map<Step, Progress>()
       const done = await examine(source, deps, (step, at, total) => {

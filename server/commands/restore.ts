@@ -20,7 +20,9 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
   const staged = await stage(root, dir, call.signal, copying.at)
   copying.end()
   const problems: PathProblem[] = [...staged.problems]
-  const hasCredentials = await putIntoPlace({ root, postgres: postgresOf(call.config) }, dir, staged, problems)
+  const { cell } = call.config
+  const target = { root, postgres: postgresOf(call.config), isCell: cell !== undefined }
+  const hasCredentials = await putIntoPlace(target, dir, staged, problems)
   return withDeps(call, async (deps) => {
     const indexing = progressFor('Indexing')
     const { failed } = await indexAll(deps, indexing.at)
@@ -29,7 +31,8 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
     call.signal.throwIfAborted()
     const accounts = await createAccounts(deps, problems)
     say(`${counted(staged.orgs.length, 'organisation')} and ${counted(staged.nodes, 'node')} restored from ${dir}`)
-    if (hasCredentials) say('Accounts, passwords and sessions are those of the backup')
+    if (hasCredentials && cell !== undefined) say('Accounts that the database has stay as they are')
+    else if (hasCredentials) say('Accounts, passwords and sessions are those of the backup')
     if (accounts.length > 0)
       say('These people set a new password by POST /auth/password with this reset_token, within 7 days:')
     for (const { email, resetToken } of accounts) say(`${email} ${resetToken}`)
@@ -38,7 +41,10 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
   })
 }
 
+/** A cell takes back its organisations; the accounts are those of all cells. */
 async function findAccounts(call: Call): Promise<string | undefined> {
   const has = postgresOf(call.config) ? 'the database of DATABASE_URL has accounts' : 'it has accounts'
-  return withDeps(call, async ({ credentials }) => ((await hasAccounts(credentials.read)) ? has : undefined))
+  return withDeps(call, async ({ cell, credentials }) =>
+    cell === undefined && (await hasAccounts(credentials.read)) ? has : undefined,
+  )
 }

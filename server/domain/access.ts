@@ -152,12 +152,18 @@ async function findIndexed(deps: Deps, org: OrgRow, nodeId: string, need: Need):
     await indexNode(deps, orgId, nodeId)
   } catch (error) {
     const reads = need === 'public' || need === 'reader'
-    if (row === undefined || !reads || !(isStorageFault(error) || isDatabaseStorageFault(error))) throw error
+    const isPassing = isStorageFault(error) || isDatabaseStorageFault(error) || isReadOnly(error)
+    if (row === undefined || !reads || !isPassing) throw error
     deps.log.warn({ err: error, orgId, nodeId }, 'a node cannot be indexed; its last indexed state is read')
     return row
   }
   row = await findNode(deps.index.read, orgId, nodeId)
   return row
+}
+
+/** A cell without its lease settles no requests. */
+function isReadOnly(error: unknown): boolean {
+  return error instanceof Refusal && error.code === 'storage_readonly'
 }
 
 /**

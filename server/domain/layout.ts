@@ -10,6 +10,9 @@ export const credentialsFile = 'credentials.sqlite'
 /** As it was when `credentials-to-postgres` had moved its rows. */
 export const movedCredentialsFile = 'credentials.sqlite.moved'
 
+/** The name of the cell that the data folder is, below it. */
+export const cellFile = 'cell'
+
 /** A folder for each live process, below the data folder. */
 export function runFolder(root: string): string {
   return join(root, 'run')

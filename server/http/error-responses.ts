@@ -89,6 +89,7 @@ const statusOf = {
   draining: 503,
   outcome_unknown: 503,
   search_unavailable: 503,
+  moving: 503,
 } satisfies Readonly<Record<RefusalCode, number>> & Readonly<Record<DocumentedCode, number>>
 
 /** Seconds after which it makes sense to try again. */
@@ -98,6 +99,7 @@ const retryAfter: Partial<Record<RefusalCode, number>> = {
   storage_error: 30,
   repo_damaged: 60,
   draining: 5,
+  moving: 2,
 }
 
 /** Finds the operation that is asked for: 404 for unknown paths, 405 for methods that a path does not have. */
@@ -244,9 +246,11 @@ function showError(res: Response, page: ErrorPage, meaning: Refusal | undefined,
   page({ status, code, detail: message, request_id })
 }
 
+const passing: readonly RefusalCode[] = ['busy', 'draining', 'moving']
+
 /** Where it is only not the moment, what is refused says enough. */
 function logFault(log: Logger, err: unknown, meaning: Refusal | undefined, request_id: string): void {
-  if (meaning?.code !== 'busy' && meaning?.code !== 'draining') log.error({ err, request_id }, 'a request failed')
+  if (meaning === undefined || !passing.includes(meaning.code)) log.error({ err, request_id }, 'a request failed')
   else log.warn({ code: meaning.code, reason: meaning.message, request_id }, 'a request was refused')
 }
 

@@ -20,7 +20,7 @@ import { noteWait } from './request-notes.ts'
 import { Archive, Bytes, Download, Gzipped, type Headers, WithHeaders } from './responses.ts'
 import { memberOf, type Schema, typesOf } from './schemas.ts'
 import { readBySchema } from './sent-values.ts'
-import type { OperationId } from './spec.ts'
+import type { Operation, OperationId, PathMatch } from './spec.ts'
 
 /** Anonymous if authorization is `none` or `metrics`, either if it is `optional`, else a person. */
 type ActorOf<K extends OperationId> = (typeof rights)[K]['authorization'] extends 'none' | 'metrics'
@@ -129,7 +129,9 @@ export async function callHandler(deps: Deps, handlers: Handlers, { req, res, ty
   const base = baseUrl(deps.config.publicUrl, req)
   const client = { from: networkOf(req), ...userAgentOf(req) }
   const asked: Deps = { ...(await ofOrg(deps, match.parameters.org_id)), waited: (ms) => noteWait(req, ms) }
-  return handler(asked, actor, {
+  const lease = changesOrg(operation, match) ? deps.cell?.lease : undefined
+  lease?.before()
+  const answer = await handler(asked, actor, {
     path,
     query,
     body,
@@ -140,6 +142,14 @@ export async function callHandler(deps: Deps, handlers: Handlers, { req, res, ty
       return disconnectSignal(req, res)
     },
   })
+  // The process may have been stopped since its last transaction.
+  lease?.after()
+  return answer
+}
+
+/** What a cell without its lease does not do: a search is asked by POST, and accounts are no cell's. */
+function changesOrg({ id, method, token }: Operation, { parameters }: PathMatch): boolean {
+  return method !== 'GET' && token !== 'read' && (parameters.org_id !== undefined || id === 'createOrg')
 }
 
 /** The dependencies of a request of this organisation, whose index may be whole before the others'. */

@@ -74,6 +74,28 @@ describe('grove config check', () => {
     }
   })
 
+  it('names what a cell lacks, and an address at which nothing listens', async () => {
+    const database = { DATABASE_URL: 'postgres://localhost/grove' }
+    const cell = { CELL: 'a', CELL_URL: 'http://10.0.0.1:3000/' }
+    expect(await problems({ ...database, ...cell, HOST: '10.0.0.1' })).to.deep.equal([])
+    expect(await problems({ ...database, ...cell })).to.deep.equal([
+      'CELL_URL: HOST listens on this machine alone, where no other cell reaches it',
+    ])
+    for (const [given, said] of [
+      [cell, 'CELL: needs DATABASE_URL, the database of all cells'],
+      [{ ...database, CELL: 'a' }, 'CELL: needs CELL_URL, where the other cells reach this one'],
+      [{ ...database, CELL_URL: cell.CELL_URL }, 'CELL_URL: means nothing without CELL, the name of this cell'],
+      [{ ...cell, CELL: 'A b' }, 'CELL: has up to 63 of a-z, 0-9 and -, no - at its beginning'],
+      [
+        { ...cell, CELL_URL: 'http://a/b' },
+        'CELL_URL: is an address without a path, a query or a user, such as http://10.0.0.1:3000',
+      ],
+    ] as const) {
+      const { code, stderr } = await check(given)
+      expect([code, stderr]).to.deep.equal([2, `grove: ${said}\n`])
+    }
+  })
+
   it('is 2 for a value that cannot be used, and names the variable', async () => {
     const { code, stdout, stderr } = await check({ WORKERS: 'many', LOG_REQUESTS: 'some' })
     expect([code, stdout]).to.deep.equal([2, ''])

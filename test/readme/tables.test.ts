@@ -58,6 +58,8 @@ describe('the README', () => {
         String(searchMemory / 1_048_576),
         '',
         String(databasePool),
+        '',
+        '',
       ]
       expect(rows(readme, 'Configuration').map(([name, value]) => [name, value])).to.deep.equal(
         variables.map((name, at) => [`\`${name}\``, defaults[at]]),

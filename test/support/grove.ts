@@ -39,6 +39,8 @@ export interface GroveOptions {
   readonly signup?: Config['signup']
   /** True: credentials are in PostgreSQL, in a database of this data folder; a text: in the one of that address. */
   readonly postgres?: boolean | string
+  /** One of several services on one database: `postgres` must name it. */
+  readonly cell?: Config['cell']
   /** True: passwords cost what they cost in production, 40 ms each. */
   readonly slowPasswords?: boolean
 }
@@ -60,6 +62,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     slowPasswords = false,
     signup = 'open',
     postgres = process.env.GROVE_TEST_DATABASE_URL !== undefined,
+    cell,
   } = options
   const databaseUrl = postgres === true ? await databaseFor(dataDir) : postgres
   const level = logLevel ?? 'error'
@@ -79,6 +82,7 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
       ...(metricsToken === undefined ? {} : { metricsToken }),
       ...(slowPasswords ? {} : { passwordCost }),
       ...(databaseUrl === false ? {} : { databaseUrl }),
+      ...(cell === undefined ? {} : { cell }),
     },
     {
       log: pino({ level }, logLevel === undefined ? pino.destination({ dest: 2, sync: true }) : memory),

@@ -1,6 +1,7 @@
 /** The deletion of an account: its memberships first, then the account with all that opens it. */
 
 import { deleteAccount, insertDeletedAccount, listDeletedSince } from '../../../index/credentials/accounts.ts'
+import { listDeletedMembers, listOrgsElsewhere } from '../../../index/credentials/org-cards.ts'
 import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
@@ -43,7 +44,10 @@ export async function deleteMe(deps: Deps, actor: Person, { password, from }: Pa
  */
 export async function removeAccount(deps: Deps, by: Person | Operator, id: string): Promise<Deletion> {
   const orgs = await listOrgsWithOthers(deps.index.read, id)
-  const ownerless = orgs.filter(
+  // Their cells end these memberships within a minute of the deletion.
+  const elsewhere = deps.cell === undefined ? [] : await listOrgsElsewhere(deps.credentials.read, deps.cell.name, id)
+  const all = [...orgs, ...elsewhere]
+  const ownerless = all.filter(
     ({ role, others, other_owners }) => role === 'owner' && others !== 0 && other_owners === 0,
   )
   if (ownerless.length > 0) throw lastOwner(ownerless.map(nameOf))
@@ -58,7 +62,11 @@ export async function removeAccount(deps: Deps, by: Person | Operator, id: strin
   // What other requests of the person have committed meanwhile.
   await takeOut(deps, id)
   deps.log.info({ account: id, by: idOf(by) }, 'an account was deleted')
-  return { message: whatRemains, left: left.map(nameOf), trashed: trashed.map(nameOf) }
+  return {
+    message: whatRemains,
+    left: all.filter(({ others }) => others !== 0).map(nameOf),
+    trashed: all.filter(({ others }) => others === 0).map(nameOf),
+  }
 }
 
 /** Milliseconds for which an account that is gone is looked for in organisations: no request takes so long. */
@@ -66,8 +74,10 @@ const lookedForMs = 24 * 3600 * 1000
 
 /** Ends memberships that requests have committed beside, or after, the deletion of their account. */
 export async function takeOutDeleted(deps: Deps): Promise<void> {
+  const { cell, credentials } = deps
   const since = new Date(deps.now().getTime() - lookedForMs).toISOString()
-  for (const id of await listDeletedSince(deps.credentials.read, since)) {
+  const missed = cell === undefined ? [] : await listDeletedMembers(credentials.read, cell.name)
+  for (const id of new Set([...(await listDeletedSince(credentials.read, since)), ...missed])) {
     if (deps.draining.aborted) return
     await takeOut(deps, id)
   }

@@ -1,17 +1,19 @@
 /** What an invitation lets a person do: sign up, join its organisation. */
 import { emailKey, findAccountById, findActiveProfile } from '../../../index/credentials/accounts.ts'
 import { findInvitation, useInvitation } from '../../../index/credentials/invitations.ts'
+import { findCard } from '../../../index/credentials/org-cards.ts'
 import {
   deletePendingMembership,
   findPendingMembership,
   insertPendingMembership,
 } from '../../../index/credentials/pending-memberships.ts'
-import type { CredentialsDb, Invitation, PendingMembership } from '../../../index/credentials/schema.ts'
+import type { CredentialsDb, Invitation, OrgInvitation, PendingMembership } from '../../../index/credentials/schema.ts'
 import { findRole } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { findOrg, includesRole } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { isElsewhere } from '../cells/places.ts'
 import { withRoleAtLeast } from '../orgs/members.ts'
 import { changeOrg } from '../orgs/org-changes.ts'
 import { type JoinedOrg, joinedOrg, mayInvite } from './memberships.ts'
@@ -64,6 +66,7 @@ export async function acceptInvitation(deps: Deps, actor: Person, { token }: { t
   if (!invitation?.org_id || !invitation.role || !account || !isFor(invitation, account.email))
     throw invitationNotFound()
   const { org_id: orgId, role, created_by } = invitation
+  if (await isElsewhere(deps, orgId)) return joinElsewhere(deps, actor, { ...invitation, org_id: orgId, role })
   const now = deps.now()
   let joined: JoinedOrg | undefined
   let pending: PendingMembership | undefined
@@ -88,6 +91,34 @@ export async function acceptInvitation(deps: Deps, actor: Person, { token }: { t
   return joined
 }
 
+/**
+ * The use is taken, and the cell that has the organisation commits the membership within a minute. Judged by the directory,
+ * which may be behind; that cell looks again.
+ */
+async function joinElsewhere(
+  { credentials: { read, write }, ...deps }: Deps,
+  actor: Person,
+  invitation: OrgInvitation & { org_id: string },
+): Promise<JoinedOrg> {
+  const { org_id: id, role, created_by } = invitation
+  const card = await findCard(read, id, actor.id)
+  if (card === undefined) throw invitationNotFound()
+  const left = await findPendingMembership(read, actor.id, id)
+  for (const known of [card.role, left?.role])
+    if (known && includesRole(known, role)) return { id, name: card.name, role: known }
+  if (created_by !== null && !(await isOwnerElsewhere(read, id, created_by))) throw invitationNotFound()
+  await write(async (trx) => {
+    if (left) await deletePendingMembership(trx, left)
+    await takeInvitation(trx, invitation, actor.id, deps.now().toISOString(), invitationNotFound)
+  })
+  return { id, name: card.name, role }
+}
+
+async function isOwnerElsewhere(read: CredentialsDb, orgId: string, userId: string): Promise<boolean> {
+  const isActive = (await findActiveProfile(read, userId)) !== undefined
+  return isActive && (await findCard(read, orgId, userId))?.role === 'owner'
+}
+
 function orgIsGone(error: unknown): never {
   throw error instanceof Refusal && error.code === 'org_not_found' ? invitationNotFound() : error
 }
@@ -99,6 +130,8 @@ function isFor({ email_key }: Invitation, email: string): boolean {
 async function isGood(deps: Deps, { uses_left, expires_at, org_id, created_by }: Invitation): Promise<boolean> {
   if (uses_left === 0 || expires_at <= deps.now().toISOString()) return false
   if (org_id === null) return true
+  if (await isElsewhere(deps, org_id))
+    return created_by === null || isOwnerElsewhere(deps.credentials.read, org_id, created_by)
   if (!(await findOrg(deps, org_id))) return false
   if (created_by === null) return true
   const isActive = (await findActiveProfile(deps.credentials.read, created_by)) !== undefined

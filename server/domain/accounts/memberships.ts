@@ -12,6 +12,7 @@ import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import type { Person } from '../actor.ts'
+import { isElsewhere } from '../cells/places.ts'
 import type { OrgRecord } from '../format/org-format.ts'
 import { withRoleAtLeast } from '../orgs/members.ts'
 import { changeOrg, isOwner } from '../orgs/org-changes.ts'
@@ -30,7 +31,8 @@ const passLimit = 1_000
 /**
  * Commits the membership to org.git and deletes its row; drops it if the inviter is no longer an owner or is disabled.
  * Under the lock of org.git it acts only if the row is still there: an owner's change of the member withdraws it, and another
- * process may have finished it. Returns the membership as org.git has it then; undefined: the person is no member.
+ * process may have finished it. Returns the membership as org.git has it then; undefined: the person is no member. The row of
+ * an organisation in another cell stays, for that cell to commit.
  *
  * @throws Refusal org_not_found, too_many_members: the row is dropped; anything else leaves the row, and a repetition helps
  */
@@ -40,6 +42,7 @@ export async function finishMembership(
   pending: PendingMembership,
 ): Promise<JoinedOrg | undefined> {
   const { account_id, org_id: orgId } = pending
+  if (await isElsewhere(deps, orgId)) return undefined
   let joined: JoinedOrg | undefined
   const refused = await changeOrg(deps, person, { orgId }, 'join', async (record) => {
     const row = await findPendingMembership(deps.credentials.read, account_id, orgId)

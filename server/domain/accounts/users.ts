@@ -4,6 +4,7 @@ import type { Profile } from '../../../index/credentials/accounts.ts'
 import type { Deps } from '../../deps.ts'
 import { findOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
+import { isElsewhere } from '../cells/places.ts'
 import { emailInGit } from '../format/hidden-emails.ts'
 
 export interface User {
@@ -21,13 +22,13 @@ export interface User {
 
 export async function userOf(deps: Deps, profile: Profile): Promise<User> {
   const { id, email, name, created_at, org_id, hide_email, is_admin } = profile
-  const org = await findOrg(deps, org_id)
+  const hasOrg = (await findOrg(deps, org_id)) !== undefined || (await isElsewhere(deps, org_id))
   return {
     id,
     email,
     name,
     created_at,
-    ...(org ? { org_id } : {}),
+    ...(hasOrg ? { org_id } : {}),
     ...(hide_email === 1 ? { hide_email: true } : {}),
     ...(is_admin === 1 ? { is_admin: true } : {}),
   }

@@ -7,6 +7,7 @@ import type { Repo } from '../../../gitstore/repo.ts'
 import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
 import { listToLookAt, lookedAt, ownRepository } from '../../../index/derived/ref-moves.ts'
 import type { Deps } from '../../deps.ts'
+import { mayWrite } from '../cells/cell.ts'
 import { nodeRepo, orgRepo } from '../layout.ts'
 import { newWalk, repositoriesAtOnce } from './walk.ts'
 
@@ -35,8 +36,8 @@ export async function maintainRepositories(deps: Deps): Promise<void> {
     let gitMs = 0
     let isOver: boolean | undefined
     try {
-      gitMs += await maintainTold(deps, failures)
-      if (began >= walkDueAt)
+      if (mayWrite(deps)) gitMs += await maintainTold(deps, failures)
+      if (mayWrite(deps) && began >= walkDueAt)
         isOver = await walk.step(deps, async ({ orgId, isFirst, nodeIds }) => {
           gitMs += await maintainSome(
             deps,

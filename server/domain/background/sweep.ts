@@ -12,6 +12,7 @@ import type { Deps } from '../../deps.ts'
 import { takeOutDeleted } from '../accounts/deletion.ts'
 import { finishMemberships, forgetInvitations } from '../accounts/memberships.ts'
 import { updateMembersBehind } from '../accounts/profile.ts'
+import { mayWrite } from '../cells/cell.ts'
 import { askedFirst } from '../indexing/partial-index.ts'
 import {
   type IndexOne,
@@ -23,6 +24,7 @@ import {
 } from '../indexing/reindex.ts'
 import { isId, orgFolder, searchFolder } from '../layout.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
+import { settlePlaces } from './places.ts'
 import { repairRepository } from './repair.ts'
 import type { Report } from './unreadable.ts'
 import { newWalk, type Walk } from './walk.ts'
@@ -41,8 +43,15 @@ interface Job {
 
 const minuteMs = 60_000
 
+const places: Job = {
+  chore: 'places',
+  everyMs: 5 * minuteMs,
+  work: settlePlaces,
+  failed: 'the directory of cells could not be compared with the folders',
+}
+
 /** In this order; all begin at the start, those that walk through all repositories where they were. */
-function jobsOf(report: Report): readonly Job[] {
+function jobsOf(report: Report, isCell: boolean): readonly Job[] {
   const [unfinished, repair, index] = [newWalk('unfinished'), newWalk('repair'), newWalk('index')]
   return [
     {
@@ -69,6 +78,7 @@ function jobsOf(report: Report): readonly Job[] {
       work: (deps) => indexNext(deps, index, report),
       failed: 'the repositories could not be indexed',
     },
+    ...(isCell ? [places] : []),
     {
       chore: 'members',
       everyMs: minuteMs,
@@ -109,18 +119,21 @@ function jobsOf(report: Report): readonly Job[] {
   ]
 }
 
+/** Milliseconds between two looks whether a cell has its lease again. */
+const leaseLookMs = 1_000
+
 /** A piece of a job is followed by 20 times as long without it: 100,000 repositories take a quarter of an hour. */
 const restFactor = 20
 
 /** Runs a piece of each job when it is due, until `deps.draining`. */
 export async function sweep(deps: Deps, report: Report): Promise<void> {
-  const jobs = jobsOf(report)
+  const jobs = jobsOf(report, deps.cell !== undefined)
   const dueAt = new Map<Job, number>()
   const workedMs = new Map<Job, number>()
   while (!deps.draining.aborted) {
     for (const job of jobs) {
       const began = performance.now()
-      if (deps.draining.aborted || began < (dueAt.get(job) ?? 0)) continue
+      if (deps.draining.aborted || began < (dueAt.get(job) ?? 0) || !mayWrite(deps)) continue
       const outcome = await job.work(deps).then(
         (isOver) => (isOver === false ? 'more' : 'over'),
         (error: unknown) => {
@@ -137,7 +150,7 @@ export async function sweep(deps: Deps, report: Report): Promise<void> {
       }
       dueAt.set(job, now + Math.max(outcome === 'more' ? 0 : job.everyMs, restFactor * (now - began)))
     }
-    const next = Math.min(...dueAt.values()) - performance.now()
+    const next = mayWrite(deps) ? Math.min(...dueAt.values()) - performance.now() : leaseLookMs
     await sleep(Math.max(next, 1), undefined, { signal: deps.draining, ref: false }).catch(() => {})
   }
 }

@@ -26,6 +26,7 @@ import { settleFound } from '../ledger/settlement.ts'
 import { historyOf, logsToLay } from './history.ts'
 import { agree, indexedBranches, keepBranches } from './indexed-branches.ts'
 import { nodeFields } from './node-rows.ts'
+import { followCard } from './org-cards.ts'
 
 /** Rounds of compare-and-swap before giving up; each lost round means that another process made progress. */
 const rounds = 50
@@ -147,12 +148,20 @@ async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
   return true
 }
 
-/** Brings the rows of an organisation and its members up to org.git. */
-export async function indexOrg(deps: Deps, orgId: string): Promise<void> {
+/**
+ * Brings the rows of an organisation and its members up to org.git, then, in a cell, its card in the directory. A card that
+ * cannot be written is no failure, unless it must be: the sweep writes it.
+ */
+export async function indexOrg(deps: Deps, orgId: string, how?: 'with its card'): Promise<void> {
   if (!isId(orgId)) return
   const repo = orgRepo(deps.store, orgId)
   const unfollowed = listUnfollowed(repo)
   await countFailure(deps, 'org', () => followOrg(deps, orgId))
+  if (deps.cell !== undefined)
+    await followCard(deps, orgId).catch((error: unknown) => {
+      if (how !== undefined) throw error
+      deps.log.warn({ err: error, orgId }, 'the card of an organisation could not be written; the sweep retries')
+    })
   markFollowed(repo, unfollowed)
 }
 

@@ -17,6 +17,7 @@ import { indexAll, indexOne } from '../indexing/reindex.ts'
 import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { credentialsFile, indexFile, orgRepository } from '../layout.ts'
 import type { Source } from './backup.ts'
+import { examinePlaces } from './place-findings.ts'
 import { examineRepository, type Finding, fault } from './repository-findings.ts'
 
 export interface Examination {
@@ -45,7 +46,7 @@ const atOnce = 2
  * @throws system errors; the reason of `scratch.draining`
  */
 export async function examine(
-  { root, postgres }: Source,
+  { root, postgres, cell }: Source & { readonly cell: string | undefined },
   scratch: Deps,
   onProgress: (step: Step, done: number, total: number) => void,
 ): Promise<Examination> {
@@ -65,6 +66,7 @@ export async function examine(
   const credentials = postgres ? await examinePostgres(postgres) : await examineFile(root)
   const where = postgres ? postgresName : credentialsFile
   if (credentials.fault !== undefined) findings.push(fault('database', where, credentials.fault))
+  else if (postgres && cell !== undefined) findings.push(...(await examinePlaces(postgres, cell, root)))
   if (!isTaken(index)) {
     findings.push({ ...fault('database', indexFile, 'is missing; the next start makes it again'), kind: 'note' })
   } else {

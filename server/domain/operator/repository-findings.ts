@@ -18,7 +18,7 @@ import { readNodeRecord } from '../ledger/ledger.ts'
 export interface Finding extends PathProblem {
   /** A note disappears by itself or does no harm. */
   readonly kind: 'fault' | 'note'
-  readonly subject: 'repository' | 'database' | 'index' | 'graph' | 'leftover'
+  readonly subject: 'repository' | 'database' | 'index' | 'graph' | 'leftover' | 'directory'
 }
 
 export function fault(subject: Finding['subject'], path: string, reason: string): Finding {

@@ -34,7 +34,7 @@ export async function changeOrg(
     const to = await commitOrg(draft, head, after, author, deps.now(), message)
     return { moves: [{ repo, ref: main, to }], value: undefined, save: draft.save }
   }).catch(orgIsGone)
-  await indexOrg(deps, orgId).catch((error: unknown) => {
+  await indexOrg(deps, orgId, 'with its card').catch((error: unknown) => {
     deps.log.error({ err: error, orgId }, 'an organisation could not be indexed')
     throw new Refusal('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')
   })

@@ -2,12 +2,13 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as newId } from 'uuid'
-import { makeFolder } from '../../../gitstore/durable.ts'
+import { allDone, makeFolder } from '../../../gitstore/durable.ts'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { createRepo } from '../../../gitstore/new-repos.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
 import { moveRepo } from '../../../gitstore/repos.ts'
 import { unfinishedName } from '../../../gitstore/temporary-names.ts'
+import { listCardsOf } from '../../../index/credentials/org-cards.ts'
 import type { OrgRow } from '../../../index/derived/org-queries.ts'
 import { listOrgsOf } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
@@ -16,6 +17,7 @@ import { invalid } from '../../errors.ts'
 import { findOrg, orgFor, requireStill } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
+import { claimPlace, keepPlace, leavePlace, requireOpen } from '../cells/claims.ts'
 import { commitOrg, type OrgRecord } from '../format/org-format.ts'
 import { indexOrg } from '../indexing/index-node.ts'
 import { announced } from '../indexing/recovered.ts'
@@ -47,11 +49,15 @@ export interface OrgInput {
 }
 
 /**
- * The folder's rename is the commit point. A crash before it leaves nothing; after it, indexing catches up.
+ * The folder's rename is the commit point. A crash before it leaves nothing but a claim; after it, indexing catches up.
  *
- * @throws GitError repo_exists if a given id is already used
+ * @param given the id of a personal organisation, which a cell that takes no new ones makes too
+ * @throws GitError repo_exists if a given id is already used, in any cell; Refusal moving
  */
-export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: string = newId()): Promise<Org> {
+export async function createOrg(deps: Deps, actor: Person, input: OrgInput, given?: string): Promise<Org> {
+  const id = given ?? newId()
+  if (given === undefined) await requireOpen(deps)
+  await claimPlace(deps, id)
   const now = deps.now()
   const created_at = now.toISOString()
   const making = join(deps.store.root, unfinishedName())
@@ -77,12 +83,13 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, id: 
       await rm(making, { recursive: true, force: true })
       throw error
     })
+    await keepPlace(deps, id)
     await indexOrg(deps, id)
   })
   return readOrg(deps, actor, { orgId: id })
 }
 
-/** Creates the personal organisation if a crash interrupted the sign-up. A deleted one is not created again. */
+/** Creates the personal organisation if a crash interrupted the sign-up. A deleted one, or one of another cell, is not created again. */
 export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
   if (await findOrg(deps, orgId)) return
   const trash = await namesIn(trashFolder(deps.store))
@@ -93,9 +100,11 @@ export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string
   })
 }
 
-/** The caller's organisations, the oldest first. */
+/** The caller's organisations, in all cells, the oldest first. */
 export async function listOrgs(deps: Deps, actor: Person, page: Page) {
-  const { rows, total } = await listOrgsOf(deps.index.read, actor.id, page)
+  const { rows, total } = await (deps.cell === undefined
+    ? listOrgsOf(deps.index.read, actor.id, page)
+    : listCardsOf(deps.credentials.read, actor.id, page))
   return { orgs: rows.map((row) => toOrg(row, row.role)), ...pageOf(page, total) }
 }
 
@@ -135,14 +144,17 @@ export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<v
   await moveOrgToTrash(deps, at)
 }
 
-/** Renames the organisation's folder into the trash; running commits find it gone. @throws Refusal org_not_found */
+/** Renames the organisation's folder into the trash; running commits find it gone. @throws Refusal org_not_found, outcome_unknown */
 export async function moveOrgToTrash(deps: Deps, { orgId }: OrgAt): Promise<void> {
   await makeFolder(trashFolder(deps.store))
   await announced(deps, orgId, [], async () => {
     await moveRepo(orgFolder(deps.store, orgId), trashedOrgFolder(deps.store, orgId, deps.now())).catch(orgIsGone)
-    await indexOrg(deps, orgId)
+    await allDone([leavePlace(deps, orgId), indexOrg(deps, orgId)])
   })
 }
+
+/** What the index and a card have of it. */
+type OrgColumns = Omit<OrgRow, 'head' | 'epoch' | 'version' | 'graph_version'>
 
 /** The same where none is given. */
 function withDescription(org: OrgRecord['org'], description: string | undefined): OrgRecord['org'] {
@@ -152,7 +164,7 @@ function withDescription(org: OrgRecord['org'], description: string | undefined)
   return rest
 }
 
-function toOrg(row: OrgRow, role: Role | null): Org {
+function toOrg(row: OrgColumns, role: Role | null): Org {
   const { id, name, description, vault_id, published, require_pull_requests, created_at, updated_at } = row
   return {
     id,

@@ -86,6 +86,12 @@ export async function receivePush(
     }
   }
   await tryIndexNode(deps, at.orgId, at.nodeId)
+  try {
+    // The process may have been stopped since its last transaction.
+    deps.store.fence?.after()
+  } catch (error) {
+    for (const { ref } of named) if (!refused.has(ref)) refused.set(ref, explain(deps, error).reason)
+  }
   return { refused, lines: [...lines, ...advice(deps, repo, commands, refused)], reasons: [...reasons] }
 }
 

@@ -1,0 +1,149 @@
+/** Organisations and their members as lists of one's organisations show them. They follow org.git; each function is one statement. */
+import type { Slice } from '../slice.ts'
+import type { CredentialsDb, OrgCard, OrgMember } from './schema.ts'
+
+/** The commit that the card was read from. */
+export async function findCardHead(db: CredentialsDb, orgId: string): Promise<string | undefined> {
+  return (await db.selectFrom('org_card').select('head').where('org_id', '=', orgId).executeTakeFirst())?.head
+}
+
+export async function putCard(trx: CredentialsDb, { org_id, ...card }: OrgCard): Promise<void> {
+  await trx
+    .insertInto('org_card')
+    .values({ org_id, ...card })
+    .onConflict((conflict) => conflict.column('org_id').doUpdateSet(card))
+    .execute()
+}
+
+/** With its members. */
+export async function deleteCard(trx: CredentialsDb, orgId: string): Promise<void> {
+  await trx.deleteFrom('org_card').where('org_id', '=', orgId).execute()
+}
+
+export async function putCardMembers(trx: CredentialsDb, members: readonly OrgMember[]): Promise<void> {
+  await trx
+    .insertInto('org_member')
+    .values(members)
+    .onConflict((conflict) =>
+      conflict.columns(['org_id', 'user_id']).doUpdateSet((of) => ({
+        role: of.ref('excluded.role'),
+        email: of.ref('excluded.email'),
+        name: of.ref('excluded.name'),
+      })),
+    )
+    .execute()
+}
+
+/** @param userIds undefined: all of them */
+export async function deleteCardMembers(
+  trx: CredentialsDb,
+  orgId: string,
+  userIds: readonly string[] | undefined,
+): Promise<void> {
+  const all = trx.deleteFrom('org_member').where('org_id', '=', orgId)
+  await (userIds === undefined ? all : all.where('user_id', 'in', userIds)).execute()
+}
+
+/** The organisations of a member in all cells, the oldest first, with the role. */
+export async function listCardsOf(db: CredentialsDb, userId: string, { limit, offset }: Slice) {
+  const mine = db
+    .selectFrom('org_member')
+    .innerJoin('org_card', 'org_card.org_id', 'org_member.org_id')
+    .innerJoin('place', 'place.org_id', 'org_member.org_id')
+    .where('org_member.user_id', '=', userId)
+    .where('place.state', '!=', 'gone')
+  const rows = await mine
+    .select([
+      'org_card.org_id as id',
+      'org_card.name',
+      'org_card.description',
+      'org_card.vault_id',
+      'org_card.published',
+      'org_card.require_pull_requests',
+      'org_card.created_at',
+      'org_card.updated_at',
+      'org_member.role',
+    ])
+    .orderBy('org_card.created_at')
+    .orderBy('org_card.org_id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  const { total } = await mine.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { rows, total }
+}
+
+/** An organisation's name, and the role of a person in it; null: none. */
+export function findCard(
+  db: CredentialsDb,
+  orgId: string,
+  userId: string,
+): Promise<{ name: string; role: OrgMember['role'] | null } | undefined> {
+  return db
+    .selectFrom('org_card')
+    .leftJoin('org_member', (join) =>
+      join.onRef('org_member.org_id', '=', 'org_card.org_id').on('org_member.user_id', '=', userId),
+    )
+    .select(['org_card.name', 'org_member.role'])
+    .where('org_card.org_id', '=', orgId)
+    .executeTakeFirst()
+}
+
+/** Whether the member file of some organisation, in any cell, has another address or name of that person. */
+export async function isMemberBehind(
+  db: CredentialsDb,
+  { id, email, name }: { readonly id: string; readonly email: string; readonly name: string },
+): Promise<boolean> {
+  const behind = await db
+    .selectFrom('org_member')
+    .innerJoin('place', 'place.org_id', 'org_member.org_id')
+    .select('org_member.org_id')
+    .where('user_id', '=', id)
+    .where('place.state', '!=', 'gone')
+    .where((of) => of.or([of('email', '!=', email), of('name', '!=', name)]))
+    .limit(1)
+    .executeTakeFirst()
+  return behind !== undefined
+}
+
+/** The organisations of a member in cells other than that one, with how many others there are, and owners among these. */
+export function listOrgsElsewhere(db: CredentialsDb, cell: string, userId: string) {
+  return db
+    .selectFrom('org_member')
+    .innerJoin('org_card', 'org_card.org_id', 'org_member.org_id')
+    .innerJoin('place', 'place.org_id', 'org_member.org_id')
+    .where('org_member.user_id', '=', userId)
+    .where('place.cell', '!=', cell)
+    .where('place.state', '!=', 'gone')
+    .select((of) => {
+      const others = of
+        .selectFrom('org_member as other')
+        .whereRef('other.org_id', '=', 'org_member.org_id')
+        .where('other.user_id', '!=', userId)
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+      return [
+        'org_card.org_id as id',
+        'org_card.name',
+        'org_member.role',
+        others.as('others'),
+        others.where('other.role', '=', 'owner').as('other_owners'),
+      ]
+    })
+    .orderBy('org_card.created_at')
+    .orderBy('org_card.org_id')
+    .execute()
+}
+
+/** People without an account who are members in that cell, which may have been away when the account was deleted. */
+export async function listDeletedMembers(db: CredentialsDb, cell: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('deleted_account')
+    .innerJoin('org_member', 'org_member.user_id', 'deleted_account.id')
+    .innerJoin('place', 'place.org_id', 'org_member.org_id')
+    .select('user_id')
+    .distinct()
+    .where('place.cell', '=', cell)
+    .where('place.state', '!=', 'gone')
+    .execute()
+  return rows.map(({ user_id }) => user_id)
+}

@@ -1,0 +1,114 @@
+/** Compares the directory of cells with the folders: what a crash has left between them, and folders of other cells. */
+import { join } from 'node:path'
+import { isGitError } from '../../../gitstore/errors.ts'
+import { isThere, namesIn } from '../../../gitstore/presence.ts'
+import { moveRepo } from '../../../gitstore/repos.ts'
+import {
+  type AgedPlace,
+  changePlaceState,
+  deletePlace,
+  insertPlaces,
+  listPlaces,
+  listPlacesOf,
+} from '../../../index/credentials/places.ts'
+import type { PlaceRow } from '../../../index/credentials/schema.ts'
+import type { Deps } from '../../deps.ts'
+import type { Cell } from '../cells/cell.ts'
+import { indexOrg } from '../indexing/index-node.ts'
+import { isId, orgFolder, trashFolder } from '../layout.ts'
+
+/** Organisations of one statement. */
+const placesAtOnce = 500
+/** Milliseconds after which a claim without a folder is removed. */
+const claimMs = 60 * 60_000
+
+/**
+ * A folder without a place is claimed; one whose place is another cell gets another name, under which nothing serves it; claims
+ * that have a folder, and organisations in the trash, are told of. Does nothing where there are no cells.
+ */
+export async function settlePlaces(deps: Deps): Promise<void> {
+  const { cell, store, draining } = deps
+  if (cell === undefined) return
+  const folders = (await namesIn(store.root)).filter(isId)
+  for (let at = 0; at < folders.length && !draining.aborted; at += placesAtOnce)
+    await settleFolders(deps, cell, folders.slice(at, at + placesAtOnce))
+  const trashed = await listTrashedOrgs(deps)
+  const gone = [...trashed]
+  for (let at = 0; at < gone.length && !draining.aborted; at += placesAtOnce)
+    await claimMissing(deps, cell, gone.slice(at, at + placesAtOnce), 'gone')
+  for (const state of ['making', 'here'] as const)
+    for await (const place of placesOf(deps, cell, state)) await settlePlace(deps, place, trashed)
+}
+
+async function settleFolders(deps: Deps, cell: Cell, orgIds: readonly string[]): Promise<void> {
+  const { credentials, store } = deps
+  for (const place of await claimMissing(deps, cell, orgIds, 'here')) {
+    const isHere = isThere(orgFolder(store, place.org_id))
+    if (!isHere) continue
+    if (place.cell !== cell.name) await setAside(deps, place)
+    // Found again after its deletion: the operator has taken it out of the trash.
+    else if (place.state === 'making' || place.state === 'gone')
+      await credentials.write((trx) => changePlaceState(trx, place, 'here'))
+  }
+}
+
+/** The places of these organisations, after those without one got one of this cell. */
+async function claimMissing(
+  { credentials }: Deps,
+  { name }: Cell,
+  orgIds: readonly string[],
+  state: 'here' | 'gone',
+): Promise<PlaceRow[]> {
+  const known = await listPlaces(credentials.read, orgIds)
+  const missing = orgIds.filter((id) => !known.some(({ org_id }) => org_id === id))
+  if (missing.length === 0) return known
+  await credentials.write((trx) => insertPlaces(trx, name, missing, state))
+  return listPlaces(credentials.read, orgIds)
+}
+
+/** An old backup, or a mistake: the organisation is served by the other cell. */
+async function setAside(deps: Deps, { org_id: orgId, cell }: PlaceRow): Promise<void> {
+  const { log, now, store } = deps
+  const aside = join(store.root, `foreign-${orgId}`)
+  const path = await moveRepo(orgFolder(store, orgId), aside).then(
+    () => aside,
+    async (error: unknown) => {
+      if (!isGitError(error, 'repo_exists')) throw error
+      await moveRepo(orgFolder(store, orgId), `${aside}.${now().getTime()}`)
+      return `${aside}.${now().getTime()}`
+    },
+  )
+  await indexOrg(deps, orgId)
+  log.error({ orgId, path, cell }, 'an organisation of another cell lay here: its folder was renamed and is not served')
+}
+
+async function settlePlace(
+  { credentials, log, store }: Deps,
+  place: AgedPlace,
+  trashed: ReadonlySet<string>,
+): Promise<void> {
+  const { org_id: orgId, state, age } = place
+  if (isThere(orgFolder(store, orgId))) return
+  if (state === 'making') {
+    if (age > claimMs) await credentials.write((trx) => deletePlace(trx, place))
+  } else if (trashed.has(orgId)) await credentials.write((trx) => changePlaceState(trx, place, 'gone'))
+  // Otherwise it was deleted since the list.
+  else if (!(await listTrashedOrgs({ store })).has(orgId))
+    log.error({ orgId }, 'an organisation of this cell has no folder here')
+}
+
+/** Organisations that were deleted here, also those that were purged and must not be made again. */
+async function listTrashedOrgs({ store }: Pick<Deps, 'store'>): Promise<Set<string>> {
+  const names = (await namesIn(trashFolder(store))).filter((name) => name.includes('.'))
+  const ids = names.map((name) => name.slice(0, name.indexOf('.'))).filter(isId)
+  return new Set(ids.filter((id) => !isThere(orgFolder(store, id))))
+}
+
+async function* placesOf({ credentials, draining }: Deps, { name }: Cell, state: 'making' | 'here') {
+  for (let beyond = ''; !draining.aborted; ) {
+    const places = await listPlacesOf(credentials.read, { cell: name, state, beyond, limit: placesAtOnce })
+    yield* places
+    beyond = places.at(-1)?.org_id ?? ''
+    if (places.length < placesAtOnce) return
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * The lease of a cell: of all data folders and machines that have its name, one alone writes. The disk fences; this guards
+ * against mistakes. The processes on one data folder share a lease, since the locks of its files keep them apart.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { isAbsent } from '../../../gitstore/presence.ts'
+import type { Fence } from '../../../gitstore/store.ts'
+import { endLease, findCell, insertCell, renewLease, takeLease } from '../../../index/credentials/cells.ts'
+import type { CredentialsSchema } from '../../../index/credentials/schema.ts'
+import { type Database, DatabaseFault } from '../../../index/sqlite/database.ts'
+import { Refusal } from '../../errors.ts'
+import { listLiveProcesses } from '../live-processes.ts'
+
+/** Milliseconds. */
+const leaseMs = 10_000
+const renewEveryMs = 3_000
+/** Between two looks of a start that waits for the lease of another. */
+const lookEveryMs = 500
+
+/** Of a process's folder below `run`: the epoch of its lease. */
+const leaseFile = 'lease'
+
+export interface Lease extends Fence {
+  /** Whether this process may write at this moment. */
+  isHeld(): boolean
+  /** Where no other process shares the lease, the next one need not wait for its end. */
+  close(): Promise<void>
+}
+
+interface LeaseOptions {
+  readonly name: string
+  readonly url: string
+  readonly credentials: Database<CredentialsSchema>
+  /** `<data folder>/run`. */
+  readonly run: string
+  /** This process's folder below it. */
+  readonly process: string
+  /** Releases the lock of that folder. */
+  leave(): void
+  readonly log: Logger
+  readonly draining: AbortSignal
+  /** True: without a lease this throws; false: the process only reads. */
+  readonly isNeeded: boolean
+}
+
+/**
+ * Takes the lease, once that of another has ended, or shares the one of this data folder; renews it until `close`.
+ *
+ * @throws DatabaseFault: busy where another renews it; storage_*
+ */
+export async function openLease(options: LeaseOptions): Promise<Lease> {
+  const { credentials, name, url } = options
+  await credentials.write((trx) => insertCell(trx, { name, url }))
+  return newLease(options, await obtain(options))
+}
+
+/** A lease, and the moment before it was asked for. */
+interface Obtained {
+  readonly epoch: number
+  readonly since: Moment
+}
+
+async function obtain(options: LeaseOptions): Promise<Obtained | undefined> {
+  const { credentials, name, url, draining, isNeeded } = options
+  let first: { readonly epoch: number; readonly until: number } | undefined
+  for (;;) {
+    const since = now()
+    const beside = await epochBeside(options)
+    const shares =
+      beside !== undefined && (await credentials.write((trx) => renewLease(trx, { name, epoch: beside }, leaseMs)))
+    const epoch = shares ? beside : await credentials.write((trx) => takeLease(trx, { name, url }, leaseMs))
+    if (epoch !== undefined) {
+      await writeFile(join(options.run, options.process, leaseFile), `${epoch}\n`)
+      return { epoch, since }
+    }
+    if (!isNeeded) return undefined
+    const found = await findCell(credentials.read, name)
+    if (draining.aborted) throw new DatabaseFault('busy', 'The service is about to stop')
+    if (found !== undefined) {
+      first ??= found
+      if (found.epoch !== first.epoch || found.until > first.until) throw heldByAnother(name, found.url)
+    }
+    const wait = Math.min(Math.max(found?.left ?? 0, 0) + 1, lookEveryMs)
+    await sleep(wait, undefined, { signal: draining }).catch(() => {})
+  }
+}
+
+function heldByAnother(name: string, url: string): DatabaseFault {
+  return new DatabaseFault(
+    'busy',
+    `The cell ${name} is served at ${url} from another data folder or machine, which renews its lease: stop that one, or give this folder another CELL`,
+  )
+}
+
+/** The lease of another live process of this data folder. A copy of the folder has the file, and no live process. */
+async function epochBeside({ run, process }: LeaseOptions): Promise<number | undefined> {
+  for (const id of await listLiveProcesses(run, process)) {
+    const text = await readFile(join(run, id, leaseFile), 'utf8').catch((error: unknown) => {
+      if (isAbsent(error)) return undefined
+      throw error
+    })
+    if (text !== undefined && /^\d+\n$/.test(text)) return Number(text)
+  }
+  return undefined
+}
+
+/** A suspended machine stops the monotonic clock, and the wall clock may be set back. */
+interface Moment {
+  readonly wall: number
+  readonly monotonic: number
+}
+
+function now(): Moment {
+  return { wall: Date.now(), monotonic: performance.now() }
+}
+
+/** Milliseconds, by the clock that counts more. */
+function elapsed({ wall, monotonic }: Moment): number {
+  const at = now()
+  return Math.max(at.wall - wall, at.monotonic - monotonic)
+}
+
+function newLease(
+  { name, credentials, run, process, leave, log }: LeaseOptions,
+  obtained: Obtained | undefined,
+): Lease {
+  let renewed = obtained?.since
+  let isTaken = obtained === undefined
+  let running: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  const isHeld = () => !isTaken && renewed !== undefined && elapsed(renewed) < leaseMs
+
+  const renew = async (epoch: number) => {
+    const asked = now()
+    const wasHeld = isHeld()
+    try {
+      if (await credentials.write((trx) => renewLease(trx, { name, epoch }, leaseMs))) {
+        renewed = asked
+        if (!wasHeld && isHeld()) log.warn({ cell: name, epoch }, 'the cell has its lease again, and writes')
+        return
+      }
+      isTaken = true
+      clearInterval(timer)
+      log.error(
+        { cell: name, epoch },
+        'another data folder or machine has taken the lease of this cell, which only reads now',
+      )
+    } catch (error) {
+      log.error({ err: error, cell: name, epoch }, 'the lease of this cell could not be renewed; it is retried')
+    }
+  }
+
+  if (obtained !== undefined) {
+    const { epoch } = obtained
+    timer = setInterval(() => {
+      running ??= renew(epoch).finally(() => {
+        running = undefined
+      })
+    }, renewEveryMs).unref()
+  }
+
+  return {
+    isHeld,
+    before: () => {
+      if (!isHeld()) throw new Refusal('storage_readonly', sentence(isTaken))
+    },
+    after: () => {
+      if (isHeld()) return
+      throw new Refusal(
+        'outcome_unknown',
+        'The lease of this cell ended during the change, which may be lost; read again before you repeat it',
+      )
+    },
+    close: async () => {
+      clearInterval(timer)
+      await running
+      leave()
+      if (obtained === undefined || isTaken || (await listLiveProcesses(run, process)).length > 0) return
+      const { epoch } = obtained
+      await credentials.write((trx) => endLease(trx, { name, epoch })).catch(() => {})
+    },
+  }
+}
+
+function sentence(isTaken: boolean): string {
+  return isTaken
+    ? 'Another service has taken the place of this one, which only reads'
+    : 'The database of accounts does not answer; until it does, this cell only reads'
+}

@@ -1,0 +1,49 @@
+/** Where organisations are: the directory of all cells. */
+import { randomInt } from 'node:crypto'
+import { isThere } from '../../../gitstore/presence.ts'
+import { listCells } from '../../../index/credentials/cells.ts'
+import { type FoundPlace, findPlaceRow } from '../../../index/credentials/places.ts'
+import type { CellRow } from '../../../index/credentials/schema.ts'
+import type { Deps } from '../../deps.ts'
+import { orgFolder } from '../layout.ts'
+
+/**
+ * The cell that has the organisation, as it was known at most 5 s ago; undefined where none has it, or there are no cells.
+ * A cell that has the folder of the organisation knows better, and does not ask.
+ *
+ * @public
+ * @throws DatabaseFault
+ */
+export async function findPlace(
+  { cell, credentials }: Pick<Deps, 'cell' | 'credentials'>,
+  orgId: string,
+): Promise<FoundPlace | undefined> {
+  if (cell === undefined) return undefined
+  const known = cell.places.get(orgId)
+  if (known !== undefined) return known
+  const found = await findPlaceRow(credentials.read, orgId)
+  // What is being made or moved is somewhere else in a moment; of what is here, the folder is asked first.
+  const stays = found?.state === 'here' || found?.state === 'gone'
+  if (stays && found.cell !== cell.name) cell.places.set(orgId, found)
+  return found
+}
+
+/** Whether another cell has the organisation. */
+export async function isElsewhere(deps: Pick<Deps, 'cell' | 'credentials' | 'store'>, orgId: string): Promise<boolean> {
+  if (deps.cell === undefined || isThere(orgFolder(deps.store, orgId))) return false
+  const place = await findPlace(deps, orgId)
+  return place !== undefined && place.cell !== deps.cell.name && place.state !== 'gone'
+}
+
+/** A cell that takes a new organisation, by weight among those that do; undefined: none does. */
+export async function chooseCell({ credentials }: Pick<Deps, 'credentials'>): Promise<CellRow | undefined> {
+  const open = (await listCells(credentials.read)).filter(
+    ({ open, weight, left }) => open === 1 && weight > 0 && left > 0,
+  )
+  const total = open.reduce((sum, { weight }) => sum + weight, 0)
+  let at = total === 0 ? 0 : randomInt(total)
+  return open.find(({ weight }) => {
+    at -= weight
+    return at < 0
+  })
+}

@@ -1,0 +1,80 @@
+/** The card of an organisation in the directory of cells, which follows org.git as the index does. */
+import { GitError } from '../../../gitstore/errors.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import { repoExists } from '../../../gitstore/repos.ts'
+import {
+  deleteCard,
+  deleteCardMembers,
+  findCardHead,
+  putCard,
+  putCardMembers,
+} from '../../../index/credentials/org-cards.ts'
+import { holdPlace } from '../../../index/credentials/places.ts'
+import type { CredentialsDb } from '../../../index/credentials/schema.ts'
+import type { Deps } from '../../deps.ts'
+import { readOrgRecord } from '../format/org-format.ts'
+import { main, orgRepo } from '../layout.ts'
+
+/** Each lost round means that another process wrote it. */
+const rounds = 50
+/** Members of one statement. */
+const membersAtOnce = 500
+
+/**
+ * Writes what has changed in org.git since the card, in one transaction. Of an organisation that another cell has, nothing.
+ *
+ * @throws DatabaseFault; GitError as readOrgRecord, busy
+ */
+export async function followCard(deps: Deps, orgId: string): Promise<void> {
+  const { cell, credentials, store } = deps
+  if (cell === undefined) return
+  const repo = orgRepo(store, orgId)
+  for (let round = 0; round < rounds; round++) {
+    const before = (await findCardHead(credentials.read, orgId)) ?? null
+    const head = repoExists(repo) ? readRef(repo, main) : null
+    if (before === head) return
+    const record = head === null ? undefined : await readOrgRecord(repo, head, before)
+    const isOurs = await credentials.write(async (trx) => {
+      if ((await holdPlace(trx, orgId))?.cell !== cell.name) return false
+      // Another process has written it meanwhile.
+      if (((await findCardHead(trx, orgId)) ?? null) !== before) return true
+      if (head === null || record === undefined) await deleteCard(trx, orgId)
+      else await writeCard(trx, orgId, head, record)
+      return true
+    })
+    if (!isOurs) return
+  }
+  throw new GitError('busy', 'The organisation changes faster than its card can be written; nothing is lost')
+}
+
+type OrgRecord = Awaited<ReturnType<typeof readOrgRecord>>
+
+async function writeCard(trx: CredentialsDb, orgId: string, head: string, { org, members }: OrgRecord): Promise<void> {
+  const { id: _, ...card } = org
+  await putCard(trx, { ...card, org_id: orgId, head, name: asText(org.name), description: asText(org.description) })
+  const { put, gone } = members
+  if (gone === null) await deleteCardMembers(trx, orgId, undefined)
+  for (const some of slices(gone ?? [])) await deleteCardMembers(trx, orgId, some)
+  for (const some of slices(put))
+    await putCardMembers(
+      trx,
+      some.map(({ user_id, role, email, name }) => ({
+        org_id: orgId,
+        user_id,
+        role,
+        email: asText(email),
+        name: asText(name),
+      })),
+    )
+}
+
+function slices<T>(all: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(all.length / membersAtOnce) }, (_, at) =>
+    all.slice(at * membersAtOnce, (at + 1) * membersAtOnce),
+  )
+}
+
+/** PostgreSQL takes no NUL, which another git may have committed. */
+function asText(text: string): string {
+  return text.replaceAll('\0', '\uFFFD')
+}

@@ -1,0 +1,165 @@
+/** Lists of one's organisations in all cells, which follow Git. */
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { listCardsOf } from '../../index/credentials/org-cards.ts'
+import { listOrgsOf } from '../../index/derived/org-queries.ts'
+import { takeOutDeleted } from '../../server/domain/accounts/deletion.ts'
+import { finishMemberships } from '../../server/domain/accounts/memberships.ts'
+import { updateMembersBehind } from '../../server/domain/accounts/profile.ts'
+import { indexOrg } from '../../server/domain/indexing/index-node.ts'
+import { type PersonClient, password, signUp } from '../support/grove.ts'
+import { expecting } from '../support/node.ts'
+import { here, listedAt, signIn, there, useCells } from './scene.ts'
+
+const all = { limit: 200, offset: 0 }
+
+describe('the list of one’s organisations', () => {
+  let ann: PersonClient
+  let bob: PersonClient
+  let annThere: PersonClient
+  let bobThere: PersonClient
+
+  // What the background jobs do is done here, when it is meant to be.
+  useCells({ sweeps: false, logLevel: 'error' })
+  before(async () => {
+    ann = await signUp(here, 'Ann')
+    bob = await signUp(there, 'Bob')
+    annThere = await signIn(there, ann)
+    bobThere = bob
+  })
+
+  const put = (org: string, who: PersonClient, role: string) =>
+    ann.put(`/orgs/${org}/members/${who.user.email}`, { role })
+  const remove = (org: string, who: PersonClient, by = ann) => by.delete(`/orgs/${org}/members/${who.user.email}`)
+  const idsOf = (orgs: { id: string }[]) => orgs.map(({ id }) => id)
+
+  it('is the same at each cell, and the same as the index of the cell', async () => {
+    const { id } = (await ann.post('/orgs', { name: 'Atlas', description: 'Maps' }).then(expecting(201))).body
+    await put(id, bob, 'editor').then(expecting(200))
+    const seen = await listedAt(bobThere)
+    expect(seen.find((org: { id: string }) => org.id === id)).to.include({
+      name: 'Atlas',
+      description: 'Maps',
+      role: 'editor',
+      published: false,
+    })
+    expect(await listedAt(annThere)).to.deep.equal(await listedAt(ann))
+  })
+
+  it('follows whatever changes, by the index as oracle', async () => {
+    const change = fc.oneof(
+      fc.record({ name: fc.constantFrom('Atlas', 'Ökologie', 'zebra', 'Äpfel') }),
+      fc.record({ published: fc.boolean(), description: fc.constantFrom('', 'Maps', 'Größe') }),
+      fc.record({ role: fc.constantFrom('reader', 'editor', 'maintainer', 'owner') }),
+      fc.constant({ gone: true }),
+    )
+    const orgs: string[] = []
+    for (const name of ['One', 'Two']) orgs.push((await ann.post('/orgs', { name }).then(expecting(201))).body.id)
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...orgs), change, async (org, what) => {
+        if ('gone' in what) await remove(org, bob)
+        else if ('role' in what) await put(org, bob, what.role).then(expecting(200))
+        else await ann.patch(`/orgs/${org}`, what).then(expecting(200))
+        for (const { user } of [ann, bob]) {
+          const { rows } = await listOrgsOf(here.deps.index.read, user.id, all)
+          const cards = (await listCardsOf(there.deps.credentials.read, user.id, all)).rows
+          const known = cards.filter(({ id }) => rows.some((row) => row.id === id))
+          expect(known).to.deep.equal(
+            rows.map(({ head: _, epoch: __, version: ___, graph_version: ____, ...row }) => row),
+          )
+          expect(cards.length - known.length, 'of the other cell').to.equal(user.id === bob.user.id ? 1 : 0)
+        }
+      }),
+      { numRuns: 25, seed: 15 },
+    )
+  })
+
+  it('that cannot be written answers 503 to who leaves, is removed or unpublishes; then it is', async () => {
+    const { id } = (await ann.post('/orgs', { name: 'Rest', published: true }).then(expecting(201))).body
+    await put(id, bob, 'owner').then(expecting(200))
+    const rename = (from: string, to: string) =>
+      here.deps.credentials.write((trx) => trx.schema.alterTable(from).renameTo(to).execute())
+    await rename('org_card', 'org_card_away')
+    for (const ask of [() => remove(id, bob), () => ann.patch(`/orgs/${id}`, { published: false })]) {
+      const { status, body } = await ask()
+      expect([status, body.code]).to.deep.equal([503, 'outcome_unknown'])
+    }
+    await rename('org_card_away', 'org_card')
+    expect(idsOf(await listedAt(bobThere)), 'before the sweep').to.include(id)
+    await indexOrg(here.deps, id)
+    expect(idsOf(await listedAt(bobThere))).to.not.include(id)
+    expect((await listedAt(annThere)).find((org: { id: string }) => org.id === id).published).to.equal(false)
+  })
+
+  it('has no organisation that was deleted', async () => {
+    const { id } = (await ann.post('/orgs', { name: 'Short' }).then(expecting(201))).body
+    expect(idsOf(await listedAt(annThere))).to.include(id)
+    await ann.delete(`/orgs/${id}`).then(expecting(204))
+    expect(idsOf(await listedAt(annThere))).to.not.include(id)
+  })
+
+  it('gets an organisation by an invitation that was taken at another cell', async () => {
+    const made = await ann.post(`/orgs/${ann.org}/invitations`, { role: 'editor', uses: 2 }).then(expecting(201))
+    const { token } = made.body
+    const joined = { id: ann.org, name: 'Ann', role: 'editor' }
+    for (let again = 0; again < 2; again++)
+      expect((await bobThere.post('/auth/invitations/accept', { token }).then(expecting(200))).body).to.deep.include(
+        joined,
+      )
+    const email = 'ivy@example.org'
+    await signUpWith(there.url, { email, name: 'Ivy', password, invitation: token })
+    await finishMemberships(there.deps)
+    await finishMemberships(here.deps)
+    const { members } = (await ann.get(`/orgs/${ann.org}/members`).then(expecting(200))).body
+    expect(members.map(({ name, role }: { name: string; role: string }) => [name, role])).to.deep.equal([
+      ['Ann', 'owner'],
+      ['Bob', 'editor'],
+      ['Ivy', 'editor'],
+    ])
+    expect(idsOf(await listedAt(bobThere))).to.include(ann.org)
+  })
+
+  it('does not keep a name that was changed at another cell', async () => {
+    await bobThere.patch('/auth/me', { name: 'Robert' }).then(expecting(200))
+    // Each cell sees to its own; the last of them finishes.
+    await updateMembersBehind(there.deps)
+    await updateMembersBehind(here.deps)
+    const { members } = (await ann.get(`/orgs/${ann.org}/members`).then(expecting(200))).body
+    expect(members.map(({ name }: { name: string }) => name)).to.include('Robert')
+    const account = await here.deps.credentials.read
+      .selectFrom('account')
+      .select('members_behind')
+      .where('id', '=', bob.user.id)
+      .executeTakeFirstOrThrow()
+    expect(account.members_behind).to.equal(0)
+  })
+
+  it('lets nobody go who is the last owner of one in another cell, and takes out who goes', async () => {
+    const { id } = (await bobThere.post('/orgs', { name: 'Bridge' }).then(expecting(201))).body
+    await bobThere.put(`/orgs/${id}/members/${ann.user.email}`, { role: 'reader' }).then(expecting(200))
+    const bobHere = await signIn(here, bob)
+    const refused = await bobHere.delete('/auth/me', {}, { password })
+    expect([refused.status, refused.body.code, refused.body.orgs]).to.deep.equal([
+      409,
+      'last_owner',
+      [{ id, name: 'Bridge' }],
+    ])
+    await bobThere.put(`/orgs/${id}/members/${ann.user.email}`, { role: 'owner' }).then(expecting(200))
+    const { body } = await bobHere.delete('/auth/me', {}, { password }).then(expecting(200))
+    expect(idsOf(body.left)).to.include.members([ann.org, id])
+    expect(idsOf(body.trashed)).to.deep.equal([bob.org])
+    // A cell that was away for days finds it too.
+    await here.deps.credentials.write((trx) =>
+      trx.updateTable('deleted_account').set({ deleted_at: '2000-01-01T00:00:00.000Z' }).execute(),
+    )
+    await takeOutDeleted(there.deps)
+    const { members } = (await annThere.get(`/orgs/${id}/members`).then(expecting(200))).body
+    expect(members).to.have.length(1)
+  })
+})
+
+async function signUpWith(url: string, body: object): Promise<void> {
+  const headers = { 'content-type': 'application/json' }
+  const { status } = await fetch(`${url}/auth/signup`, { method: 'POST', headers, body: JSON.stringify(body) })
+  expect(status).to.equal(201)
+}

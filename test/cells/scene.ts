@@ -1,0 +1,77 @@
+/** Two cells on one database, in this process; and what lies in their folders and in the directory. */
+import { readdir, rm } from 'node:fs/promises'
+import { v7 as newId } from 'uuid'
+import { insertAccount } from '../../index/credentials/accounts.ts'
+import { listPlaces } from '../../index/credentials/places.ts'
+import type { PlaceRow } from '../../index/credentials/schema.ts'
+import type { Person } from '../../server/domain/actor.ts'
+import { isId } from '../../server/domain/layout.ts'
+import {
+  client,
+  type Grove,
+  type GroveOptions,
+  newDataDir,
+  type PersonClient,
+  password,
+  startGrove,
+} from '../support/grove.ts'
+import { expecting } from '../support/node.ts'
+import { databaseFor } from '../support/postgres.ts'
+
+export let here: Grove
+export let there: Grove
+/** The database of both. */
+export let database: string
+
+/** Nothing in these tests asks at the address of a cell. */
+export function cellNamed(name: string) {
+  return { name, url: `http://${name}.example:3000` }
+}
+
+export function startCell(name: string, options: GroveOptions = {}): Promise<Grove> {
+  return startGrove({ cell: cellNamed(name), postgres: database, ...options })
+}
+
+/** Cells `here` and `there`. */
+export function useCells(options: GroveOptions = {}): void {
+  const folders: string[] = []
+  before(async () => {
+    folders.push(await newDataDir(), await newDataDir())
+    database = await databaseFor(folders.join())
+    here = await startCell('here', { ...options, dataDir: folders[0] ?? '' })
+    there = await startCell('there', { ...options, dataDir: folders[1] ?? '' })
+  })
+  after(async () => {
+    await here?.close()
+    await there?.close()
+    for (const folder of folders) await rm(folder, { recursive: true })
+  })
+}
+
+/** The same person at another cell. */
+export async function signIn(grove: Grove, { user }: PersonClient): Promise<PersonClient> {
+  const { body } = await client(grove).post('/auth/login', { email: user.email, password }).then(expecting(200))
+  return { ...client(grove, body.accessToken), user: body.user, org: body.user.org_id, session: body }
+}
+
+export async function orgsIn({ dataDir }: { readonly dataDir: string }): Promise<string[]> {
+  return (await readdir(dataDir)).filter(isId)
+}
+
+export async function placeOf(orgId: string): Promise<PlaceRow | undefined> {
+  return (await listPlaces(here.deps.credentials.read, [orgId]))[0]
+}
+
+/** The organisations of a person as a cell lists them. */
+export async function listedAt(person: PersonClient) {
+  return (await person.get('/orgs?limit=200').then(expecting(200))).body.orgs
+}
+
+/** Somebody whose personal organisation is not made yet. */
+export async function newcomer(name: string): Promise<{ readonly person: Person; readonly org: string }> {
+  const [id, org] = [newId(), newId()]
+  const email = `${id}@example.org`
+  const account = { id, email, name, password_hash: 'none', created_at: new Date().toISOString(), org_id: org }
+  await here.deps.credentials.write((trx) => insertAccount(trx, { ...account, hide_email: 0 }))
+  return { person: { kind: 'person', id, email, name, isAdmin: false }, org }
+}
