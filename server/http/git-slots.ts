@@ -2,6 +2,7 @@
 
 import { availableParallelism } from 'node:os'
 import { Refusal } from '../errors.ts'
+import { type Caller, newRation } from './rations.ts'
 
 /** Gits of this process. They are niced, so that REST goes before them. */
 const running = Math.max(4, 2 * availableParallelism())
@@ -10,45 +11,6 @@ const waiting = 256
 /** Bytes held by unanswered requests, without the packs of pushes. */
 const heldBytes = 32 * 2 ** 20
 const waitTimeoutMs = 300_000
-
-export interface Caller {
-  /** A person, or the address of an anonymous caller. */
-  readonly key: string
-  readonly isAnonymous: boolean
-  /** Whether they read what is public: all of these together leave half to members. */
-  readonly isPublic: boolean
-  readonly repository: string
-}
-
-interface Ration {
-  fits(caller: Caller, amount?: number): boolean
-  take(caller: Caller, amount?: number): void
-  give(caller: Caller, amount?: number): void
-}
-
-/** Shares of `total`: a person and the public at most half, an anonymous address a quarter, a repository all but one. */
-function newRation(total: number): Ration {
-  const taken = new Map<string, number>()
-  const part = (by: number) => Math.max(1, Math.floor(total / by))
-  const sharesOf = ({ key, isAnonymous, isPublic, repository }: Caller): [string, number][] => [
-    ['all', total],
-    [`caller ${key}`, part(isAnonymous ? 4 : 2)],
-    [`repository ${repository}`, total - 1],
-    ...(isPublic ? ([['public', part(2)]] as [string, number][]) : []),
-  ]
-  const add = (caller: Caller, amount: number) => {
-    for (const [name] of sharesOf(caller)) {
-      const now = (taken.get(name) ?? 0) + amount
-      if (now > 0) taken.set(name, now)
-      else taken.delete(name)
-    }
-  }
-  return {
-    fits: (caller, amount = 1) => sharesOf(caller).every(([name, most]) => (taken.get(name) ?? 0) + amount <= most),
-    take: (caller, amount = 1) => add(caller, amount),
-    give: (caller, amount = 1) => add(caller, -amount),
-  }
-}
 
 const slots = newRation(running)
 const queueRation = newRation(waiting)

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { pipeline, Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request, Response } from 'express'
+import { holdAnswer } from './held-answers.ts'
 
 /** Characters of JSON, approximately, that are serialised at once: 10 ms. */
 const piecesAboveCharacters = 1_048_576
@@ -27,9 +28,22 @@ export function isLarge(body: unknown, characters = piecesAboveCharacters): bool
   return exceeds(body)
 }
 
-/** The same response as `res.json`. Serialises everything first: a slow client then holds the bytes and not `body`. */
-export async function sendPieces(req: Request, res: Response, status: number, body: unknown): Promise<void> {
+/**
+ * The same response as `res.json`. Serialises everything first: a slow client then holds the bytes and not `body`.
+ *
+ * @param person undefined: an anonymous reader
+ * @throws Refusal as holdAnswer
+ */
+export async function sendPieces(
+  req: Request,
+  res: Response,
+  status: number,
+  body: unknown,
+  person: string | undefined,
+): Promise<void> {
   const { pieces, length, etag } = await jsonInPieces(body)
+  const isWanted = req.method !== 'HEAD' && req.get('If-None-Match') !== etag
+  if (isWanted) holdAnswer(req, res, length, person)
   res.status(status).set('ETag', etag)
   if (req.fresh) {
     res.status(304).end()

@@ -15,6 +15,7 @@ import { contextOf } from './context.ts'
 import { disconnectSignal } from './disconnect.ts'
 import { sendDownload } from './downloads.ts'
 import { sendGzipped } from './gzipped.ts'
+import { holdAnswer } from './held-answers.ts'
 import { isLarge, sendPieces } from './json-pieces.ts'
 import { noteWait } from './request-notes.ts'
 import { Archive, Bytes, Download, Gzipped, type Headers, WithHeaders } from './responses.ts'
@@ -190,6 +191,7 @@ async function send(req: Request, res: Response, status: number, answer: unknown
   } else if (answer instanceof Archive) {
     await sendArchive(req, res, answer)
   } else if (answer instanceof Bytes) {
+    if (req.method !== 'HEAD') holdAnswer(req, res, answer.content.length, personOf(req))
     res.status(status).set(answer.headers).send(answer.content)
   } else if (answer instanceof WithHeaders) {
     setHeaders(res, answer.headers)
@@ -197,6 +199,12 @@ async function send(req: Request, res: Response, status: number, answer: unknown
   } else {
     await sendBody(req, res, status, answer)
   }
+}
+
+/** Undefined: an anonymous reader. */
+function personOf(req: Request): string | undefined {
+  const { actor } = contextOf(req)
+  return actor.kind === 'person' ? actor.id : undefined
 }
 
 function setHeaders(res: Response, { Location, ...headers }: Headers): void {
@@ -210,7 +218,7 @@ async function sendBody(req: Request, res: Response, status: number, body: unkno
     return
   }
   linkNext(req, res, body)
-  if (isLarge(body)) await sendPieces(req, res, status, body)
+  if (isLarge(body)) await sendPieces(req, res, status, body, personOf(req))
   else res.status(status).json(body)
 }
 

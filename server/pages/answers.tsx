@@ -5,9 +5,10 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Request, Response } from 'express'
 import { render } from 'preact-render-to-string'
+import { holdAnswer } from '../http/held-answers.ts'
 import { assetsVersion } from './assets.ts'
 import { Frame } from './frame.tsx'
-import type { Page, Shown, Visit } from './visit.ts'
+import type { Page, Shown, Text, Visit } from './visit.ts'
 
 /** Nothing inline, nothing from elsewhere. */
 const policy =
@@ -30,7 +31,7 @@ export function setPageHeaders(res: Response): void {
 
 export async function sendShown(req: Request, res: Response, visit: Visit, shown: Shown): Promise<void> {
   if (shown.kind === 'redirect') res.redirect(shown.status, shown.to)
-  else if (shown.kind === 'text') await sendText(req, res, shown.type, shown.text)
+  else if (shown.kind === 'text') await sendText(req, res, visit, shown)
   else await sendPage(req, res, visit, shown)
 }
 
@@ -46,7 +47,7 @@ async function sendPage(req: Request, res: Response, visit: Visit, page: Page): 
     }
   }
   const html = pageHtml(visit, page)
-  await sendText(req, res.status(status), 'text/html; charset=utf-8', html)
+  await sendText(req, res.status(status), visit, { type: 'text/html; charset=utf-8', text: html })
 }
 
 export function pageHtml(visit: Visit, { head, place, body }: Page): string {
@@ -64,16 +65,34 @@ function tagOf({ person, here, canSignIn }: Visit, { head, place, facts }: Page)
   return `W/"${createHash('sha256').update(all).digest('base64url')}"`
 }
 
-async function sendText(req: Request, res: Response, type: string, text: string): Promise<void> {
+/** @throws Refusal as holdAnswer, without the headers of what was to be sent */
+async function sendText(
+  req: Request,
+  res: Response,
+  { person }: Visit,
+  { type, text }: Pick<Text, 'type' | 'text'>,
+): Promise<void> {
   res.set('Content-Type', type)
   res.vary('Accept-Encoding')
   const bytes = Buffer.from(text)
   if (bytes.length < compressedFrom || req.acceptsEncodings('gzip', 'identity') !== 'gzip') {
+    hold(req, res, bytes.length, person?.id)
     res.set('Content-Length', String(bytes.length))
     res.end(req.method === 'HEAD' ? undefined : bytes)
     return
   }
   const zipped = await promisify(gzip)(bytes)
+  hold(req, res, zipped.length, person?.id)
   res.set({ 'Content-Encoding': 'gzip', 'Content-Length': String(zipped.length) })
   res.end(req.method === 'HEAD' ? undefined : zipped)
+}
+
+function hold(req: Request, res: Response, length: number, person: string | undefined): void {
+  if (req.method === 'HEAD') return
+  try {
+    holdAnswer(req, res, length, person)
+  } catch (error) {
+    for (const name of ['ETag', 'Content-Type']) res.removeHeader(name)
+    throw error
+  }
 }
