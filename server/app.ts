@@ -10,6 +10,7 @@ import { browserCookies } from './http/browser-cookies.ts'
 import { docsFiles } from './http/docs.ts'
 import { answerErrors, findOperation } from './http/error-responses.ts'
 import { requireExact } from './http/exact-json.ts'
+import { passOn } from './http/forwarding.ts'
 import { gitOverHttp } from './http/git.ts'
 import { compressed, crossOrigin, securityHeaders } from './http/headers.ts'
 import { requireMetricsToken } from './http/metrics-token.ts'
@@ -74,6 +75,7 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
       closeWhileDraining(deps),
       securityHeaders(deps.config.publicUrl),
       requireHttp,
+      passOn(deps),
       gitOverHttp(deps, findCredential, countRequest),
       mcpOverHttp({ ...inProcess, findCredential, countRequest }),
       openDoor(cookies, deps.config.publicUrl),

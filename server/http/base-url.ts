@@ -11,13 +11,21 @@ function isHost(text: string): boolean {
   return host.test(text) || bracketed.test(text)
 }
 
+/** Of requests that another cell has passed on: as that one was reached. */
+const known = new WeakMap<Request, string>()
+
+export function setBaseUrl(req: Request, base: string): void {
+  known.set(req, base)
+}
+
 /**
  * The base URL as the caller reaches it, without a slash at its end: `publicUrl`, else the request's, as reported by trusted
  * proxies (TRUST_PROXY). A response to a forged Host contains that host; it goes to that caller only, since shared caches
  * may not store it.
  */
 export function baseUrl(publicUrl: string | undefined, req: Request): string {
-  if (publicUrl !== undefined) return publicUrl
+  const stated = publicUrl ?? known.get(req)
+  if (stated !== undefined) return stated
   const protocol = forwarded(req, 'x-forwarded-proto')?.toLowerCase() === 'https' ? 'https' : 'http'
   const asked = forwarded(req, 'x-forwarded-host') ?? req.headers.host ?? ''
   if (isHost(asked)) return `${protocol}://${asked}`

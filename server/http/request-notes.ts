@@ -6,11 +6,13 @@ import { isId } from '../domain/layout.ts'
 
 /** Ids, codes and times; never an e-mail address, the text of a query or the name of a file. */
 export interface RequestNotes {
-  /** The operation of the spec, or `info-refs`, `git-upload-pack`, `git-receive-pack`, `git-lfs`; `page`, `asset`; `mcp`, `mcp-` and a tool. */
+  /** The operation of the spec, or `info-refs`, `git-upload-pack`, `git-receive-pack`, `git-lfs`; `page`, `asset`; `mcp`, `mcp-` and a tool; `forwarded` to another cell. */
   readonly op?: string
   /** Ids of the organisation and the node in the path. */
   readonly org?: string
   readonly node?: string
+  /** The cell to which it was passed on. */
+  readonly cell?: string
   /** The id of the account. */
   readonly actor?: string
   /** The id of the personal access token. Not `token`, which the log hides. */

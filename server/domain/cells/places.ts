@@ -11,7 +11,6 @@ import { orgFolder } from '../layout.ts'
  * The cell that has the organisation, as it was known at most 5 s ago; undefined where none has it, or there are no cells.
  * A cell that has the folder of the organisation knows better, and does not ask.
  *
- * @public
  * @throws DatabaseFault
  */
 export async function findPlace(

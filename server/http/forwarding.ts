@@ -1,0 +1,146 @@
+/** Passes a request on to the cell that has its organisation: one hop, streamed both ways, before anybody is asked who it is. */
+
+import { Agent, type ClientRequest, type IncomingMessage, request as startRequest } from 'node:http'
+import { pipeline } from 'node:stream'
+import type { Request, RequestHandler, Response } from 'express'
+import { isThere } from '../../gitstore/presence.ts'
+import type { FoundPlace } from '../../index/credentials/places.ts'
+import type { Deps } from '../deps.ts'
+import { findPlace } from '../domain/cells/places.ts'
+import { canonicalId, isId, orgFolder } from '../domain/layout.ts'
+import { ClientGone, Refusal } from '../errors.ts'
+import { acceptForwarded, forwardedHeader, isForwarded, signForwarded } from './forwarded.ts'
+import { chain } from './middleware-chain.ts'
+import { note } from './request-notes.ts'
+import { requestId } from './requests.ts'
+
+/** Milliseconds until another cell must have taken a connection. */
+const connectMs = 5_000
+/** Milliseconds without a byte in either direction: of git, which may compute for long, and of the rest. As in deploy/nginx.conf. */
+const silentMs = { git: 3_600_000, other: 75_000 }
+/** Of one connection, not of the request. Source: RFC 9110, 7.6.1. */
+const hopByHop =
+  /^(connection|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|expect|grove-forwarded)$/i
+
+const agent = new Agent({ keepAlive: true })
+
+/** Steps before all that need the organisation; none without cells. */
+export function passOn(deps: Deps): RequestHandler {
+  const { cell } = deps
+  if (cell === undefined) return (_req, _res, next) => next()
+  return chain([acceptForwarded(deps, cell), toItsCell(deps, cell.name)])
+}
+
+/** @throws Refusal moving: the organisation is on its way to another cell, or back */
+function toItsCell(deps: Deps, own: string): RequestHandler {
+  return async (req, res, next) => {
+    const orgId = organisationOf(req)
+    if (orgId === undefined || isThere(orgFolder(deps.store, orgId))) return next()
+    const place = await findPlace(deps, orgId)
+    if (place === undefined || place.state === 'gone') return next()
+    if (place.state === 'moving' || (isForwarded(req) && place.cell !== own))
+      throw new Refusal('moving', 'The organisation is on its way between two cells; nothing is lost, try again')
+    if (place.cell === own) return next()
+    note(req, { op: 'forwarded', org: orgId, cell: place.cell })
+    await pass(req, res, place, await signForwarded(deps, place.cell, req))
+  }
+}
+
+/** Of the address of an operation, a page or a repository; the other ones are of no organisation, and any cell answers them. */
+function organisationOf(req: Request): string | undefined {
+  const [, found = ''] = /^\/(?:orgs|public\/orgs|o|git)\/([^/?]+)/.exec(req.originalUrl) ?? []
+  const id = canonicalId(found)
+  return isId(id) ? id : undefined
+}
+
+/** Ends when the answer has, or the client has gone. @throws Refusal busy, outcome_unknown; ClientGone */
+function pass(req: Request, res: Response, { url }: FoundPlace, forwarded: string): Promise<void> {
+  const target = new URL(url)
+  const silent = req.originalUrl.startsWith('/git/') ? silentMs.git : silentMs.other
+  const ours = ['Host', target.host, 'X-Request-Id', requestId(req), forwardedHeader, forwarded]
+  const isChunked = req.headers['transfer-encoding'] !== undefined
+  const asked = startRequest({
+    agent,
+    host: target.hostname.replace(/^\[|\]$/g, ''),
+    port: target.port,
+    method: req.method,
+    path: `${target.pathname.replace(/\/$/, '')}${req.originalUrl}`,
+    headers: [...headersOf(req.rawHeaders, ['host', 'x-request-id']), ...ours],
+  })
+  // Otherwise Node sends a request that has no body as one of an empty body.
+  asked.useChunkedEncodingByDefault = isChunked
+  asked.setTimeout(silent, () => asked.destroy(new Error('It is silent')))
+  return new Promise((done, fail) => {
+    const clock = setTimeout(() => asked.destroy(new Error('It takes no connection')), connectMs)
+    const sent = { isConnected: false }
+    asked.once('socket', (socket) => {
+      const connected = () => {
+        clearTimeout(clock)
+        sent.isConnected = true
+      }
+      if (socket.connecting) socket.once('connect', connected)
+      else connected()
+    })
+    asked.once('error', (error) => {
+      clearTimeout(clock)
+      if (res.headersSent) res.destroy()
+      else if (res.destroyed) fail(new ClientGone())
+      else fail(unanswered(req, sent.isConnected, error))
+    })
+    asked.once('response', (answer) => relay(answer, res, done, fail))
+    res.once('close', () => {
+      clearTimeout(clock)
+      asked.destroy()
+      done()
+    })
+    send(req, asked)
+  })
+}
+
+/** The client's error alone ends the request: a cell that answers before it has read all is heard to its end. */
+function send(req: Request, asked: ClientRequest): void {
+  req.pipe(asked)
+  req.once('error', () => asked.destroy())
+}
+
+function relay(answer: IncomingMessage, res: Response, done: () => void, fail: (error: unknown) => void): void {
+  if (res.headersSent || res.destroyed) {
+    answer.destroy()
+    return
+  }
+  for (const name of res.getHeaderNames()) res.removeHeader(name)
+  const { statusCode = 502, statusMessage, rawHeaders } = answer
+  res.writeHead(statusCode, statusMessage, headersOf(rawHeaders, []))
+  pipeline(answer, res, (error) => (error && !res.destroyed ? fail(error) : done()))
+}
+
+/** Name, value, name, value, without those of the connection. */
+function headersOf(raw: readonly string[], without: readonly string[]): string[] {
+  const named = (raw.find((_, at) => at % 2 === 1 && raw[at - 1]?.toLowerCase() === 'connection') ?? '')
+    .toLowerCase()
+    .split(/\s*,\s*/)
+  const kept: string[] = []
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const [name = '', value = ''] = [raw[at], raw[at + 1]]
+    const lower = name.toLowerCase()
+    if (!hopByHop.test(name) && !named.includes(lower) && !without.includes(lower)) kept.push(name, value)
+  }
+  return kept
+}
+
+function unanswered({ method }: Request, isConnected: boolean, cause: unknown): Refusal {
+  const isSafe = ['GET', 'HEAD', 'OPTIONS'].includes(method)
+  if (!isConnected || isSafe)
+    return new Refusal(
+      'busy',
+      'The cell that has the organisation does not answer; nothing has been done, try again',
+      {},
+      { cause },
+    )
+  return new Refusal(
+    'outcome_unknown',
+    'The cell that has the organisation has not answered; the change may have been made, read again',
+    {},
+    { cause },
+  )
+}
