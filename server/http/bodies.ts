@@ -5,6 +5,7 @@ import { depthLimit, isTooDeep } from '../domain/format/limits.ts'
 import { Invalid, Refusal } from '../errors.ts'
 import { contextOf } from './context.ts'
 import { keepText } from './exact-json.ts'
+import { holdBody } from './held-bytes.ts'
 import { badJson, readJson } from './json.ts'
 
 /** The largest body arrives in time at 150 KB/s. */
@@ -21,7 +22,9 @@ export const readBody: RequestHandler = async (req, res, next) => {
   if (hasBody(req)) requireJson(req.headers['content-type'])
   // One spelling: the validator caches a compiled schema per content type for ever.
   req.headers['content-type'] = 'application/json'
-  const read = await readJson(req, limits).catch((error: unknown) => {
+  const { actor } = contextOf(req)
+  const hold = holdBody(req, res, actor.kind === 'person' ? actor.id : undefined)
+  const read = await readJson(req, { ...limits, hold }).catch((error: unknown) => {
     // The rest of the body is not read.
     if (!req.complete) res.set('Connection', 'close')
     throw error

@@ -13,13 +13,15 @@ export interface BodyLimits {
   readonly bytes: number
   /** For the whole body, from now on. */
   readonly ms: number
+  /** Called with the bytes so far; what it throws ends the reading. */
+  readonly hold: (size: number) => void
 }
 
 /**
  * The JSON, parsed and as it was sent; undefined for an empty body. A refused body is not read further; the caller decides whether the connection
  * ends.
  *
- * @throws Refusal too_large, request_timeout, unsupported_media_type; Invalid json_invalid
+ * @throws Refusal too_large, request_timeout, unsupported_media_type; Invalid json_invalid; what `hold` throws
  */
 export async function readJson(
   req: IncomingMessage,
@@ -40,7 +42,7 @@ export function badJson(msg: string): Invalid {
   return new Invalid([{ loc: ['body'], msg, type: 'json_invalid' }])
 }
 
-/** The body, decompressed. @throws Refusal too_large, request_timeout, unsupported_media_type; Invalid json_invalid */
+/** The body, decompressed. @throws as readJson */
 export function readBytes(req: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
   const inflater = inflaterFor(req.headers['content-encoding'])
   const source: Readable = inflater === undefined ? req : req.pipe(inflater)
@@ -51,15 +53,20 @@ export function readBytes(req: IncomingMessage, limits: BodyLimits): Promise<Buf
     const overdue = setTimeout(() => end(new Refusal('request_timeout', late)), limits.ms)
     const take = (part: Buffer) => {
       size += part.length
-      if (size > limits.bytes) end(tooLarge(limits))
-      else parts.push(part)
+      try {
+        if (size > limits.bytes) throw tooLarge(limits)
+        limits.hold(size)
+        parts.push(part)
+      } catch (error) {
+        end(error)
+      }
     }
     const whole = () => end()
     const broken = () => end(badJson('The body is not compressed as its headers say'))
     const gone = () => {
       if (!req.complete) end(badJson('The body is not what its headers say'))
     }
-    const end = (refusal?: Refusal | Invalid) => {
+    const end = (refusal?: unknown) => {
       clearTimeout(overdue)
       source.off('data', take).off('end', whole)
       req.off('close', gone)

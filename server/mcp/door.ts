@@ -8,6 +8,7 @@ import { baseUrl } from '../http/base-url.ts'
 import { requireJson } from '../http/bodies.ts'
 import { disconnectSignal } from '../http/disconnect.ts'
 import { recordRefusal, tellRefusal } from '../http/error-responses.ts'
+import { holdBody } from '../http/held-bytes.ts'
 import { type Credential, inProcess, type Answering as Parts } from '../http/in-process.ts'
 import { readJson } from '../http/json.ts'
 import type { CountRequest } from '../http/rate-limits.ts'
@@ -41,7 +42,7 @@ export function mcpOverHttp(parts: McpParts): RequestHandler {
     }
     const { person } = await caller(parts, req)
     await parts.countRequest(req, res, person.id)
-    const message = await readMessage(req, res)
+    const message = await readMessage(req, res, person.id)
     if (message === undefined) return
     // What the caller was allowed may have ended while the body arrived.
     const session = sessionOf(parts, req, res, await caller(parts, req))
@@ -74,10 +75,14 @@ async function caller({ findCredential }: McpParts, req: Asked): Promise<NonNull
 }
 
 /** Undefined where the answer says that it is none. @throws Refusal too_large, request_timeout, unsupported_media_type */
-async function readMessage(req: Asked, res: Answering): Promise<{ readonly value: unknown } | undefined> {
+async function readMessage(
+  req: Asked,
+  res: Answering,
+  person: string,
+): Promise<{ readonly value: unknown } | undefined> {
   requireJson(req.headers['content-type'])
   try {
-    const read = await readJson(req, limits)
+    const read = await readJson(req, { ...limits, hold: holdBody(req, res, person) })
     if (read === undefined || isTooDeep(read.value)) refuse(res, parseError, 'Not a message')
     // Of several in one request, each would count as none to the rate limit.
     else if (Array.isArray(read.value)) refuse(res, invalidRequest, 'One message a request')

@@ -131,7 +131,7 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   }
   const isOurs = isFromPage(req, deps.config.publicUrl)
   if (!isRead && !isOurs) throw new Refusal('forbidden', 'This form was not sent by a page of this service')
-  const form = isRead ? undefined : await readForm(req, found?.route.formBytes)
+  const form = isRead ? undefined : await readForm(req, res, found?.route.formBytes)
   // What a form is answered with may hold a secret.
   if (!isRead) res.set('Cache-Control', 'no-store')
   const credential = await credentialOf(parts, req, res, isOurs || isNavigation(req))

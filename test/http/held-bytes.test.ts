@@ -1,15 +1,16 @@
-/** Large answers that nobody reads: of one address so many, and others get theirs. */
+/** Large answers that nobody reads, and large bodies that do not end: of one address so many, and others are served. */
 
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { from, startBehindProxy } from '../support/behind-proxy.ts'
-import { type Grove, signUp } from '../support/grove.ts'
+import { client, type Grove, signUp } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { connectTo } from '../support/raw.ts'
 import { until } from '../support/until.ts'
 
-describe('large answers that are not read', () => {
+describe('what is held in memory', () => {
   let grove: Grove
   let idle: Socket[] = []
 
@@ -21,7 +22,7 @@ describe('large answers that are not read', () => {
     await grove.close()
   })
 
-  it('are three of one address, and none once it has gone; another address gets its own', async () => {
+  it('is three answers of one address that reads none, and none once it has gone; another address gets its own', async () => {
     const ann = await signUp(grove, 'Ann')
     await ann.patch(`/orgs/${ann.org}`, { published: true }).then(expecting(200))
     const node = await newNode(grove, ann)
@@ -45,5 +46,35 @@ describe('large answers that are not read', () => {
     expect(await ask('10.8.0.2')).to.equal('200 true')
     for (const socket of idle) socket.destroy()
     await until(async () => (await ask('10.8.0.1')) === '200 true')
+  })
+
+  it('is 96 MiB of bodies of one address that do not end, compressed as they may be; another address is served', async () => {
+    const body = gzipSync(Buffer.alloc(15 * 1_048_576, ' '))
+    const head = [
+      'POST /auth/login HTTP/1.1',
+      'Host: grove',
+      'Content-Type: application/json',
+      'Content-Encoding: gzip',
+      'X-Forwarded-For: 10.8.1.1',
+      `Content-Length: ${body.length + 1}`,
+    ]
+    const statuses: string[] = []
+    const sending = Array.from({ length: 8 }, () => {
+      const socket = connectTo(grove)
+      socket.write(`${head.join('\r\n')}\r\n\r\n`)
+      socket.write(body)
+      void once(socket, 'readable').then(() => statuses.push(String(socket.read(12)).slice(-3)))
+      return socket
+    })
+    idle.push(...sending)
+    await until(async () => statuses.length === 2)
+    expect(statuses).to.deep.equal(['503', '503'])
+    const large = { email: 'ann@example.org', password: 'x'.repeat(1_000_000) }
+    const login = async (address: string, sent: object) =>
+      (await client(grove).post('/auth/login', sent, from(address))).status
+    expect([await login('10.8.1.2', large), statuses.length]).to.deep.equal([422, 2])
+    expect(await login('10.8.1.1', { email: 'ann@example.org', password: 'wrong guess' })).to.equal(401)
+    for (const socket of sending) socket.destroy()
+    await until(async () => (await login('10.8.1.1', { ...large, password: 'x'.repeat(10_000_000) })) === 422)
   })
 })
