@@ -1,0 +1,168 @@
+/** A request to a cell that lacks the organisation: the answer is that of the cell that has it. */
+
+import { createHash } from 'node:crypto'
+import { expect } from 'chai'
+import type { Request } from 'express'
+import { signForwarded } from '../../server/http/forwarded.ts'
+import { type Desk, newDesk } from '../support/desk.ts'
+import type { PersonClient } from '../support/grove.ts'
+import { client, signUp } from '../support/grove.ts'
+import { started } from '../support/half-sent.ts'
+import { expecting } from '../support/node.ts'
+import { until } from '../support/until.ts'
+import { here, signIn, there, useCells } from './scene.ts'
+
+/** Of a test's own connection: nobody listens there. */
+const nowhere = 'http://127.0.0.1:9'
+
+describe('a request to another cell', () => {
+  useCells()
+  let ann: PersonClient
+  let away: PersonClient
+  let node: string
+  let desk: Desk
+
+  before(async () => {
+    await setUrl('here', here.url)
+    await setUrl('there', there.url)
+    ann = await signUp(here, 'Ann')
+    away = await signIn(there, ann)
+    node = (await away.post(`/orgs/${ann.org}/nodes`, { title: 'Krill', text_content: 'Small.' }).then(expecting(201)))
+      .body.id
+    desk = await newDesk()
+  })
+  after(() => desk?.remove())
+
+  it('is answered as its own cell answers: what is read, refused, not modified, and what is a page', async () => {
+    await ann.patch(`/orgs/${ann.org}`, { published: true }).then(expecting(200))
+    const at = `/orgs/${ann.org}`
+    const paths = [
+      at,
+      `${at}/nodes/${node}`,
+      `${at}/nodes?limit=2`,
+      `${at}/tree`,
+      `${at}/suggest?q=kri`,
+      `${at}/nowhere`,
+    ]
+    for (const path of [
+      ...paths,
+      `${at}/nodes/${node}/tree/main/raw/content.md`,
+      `/public${at}/graph`,
+      `/o/${ann.org}`,
+    ]) {
+      const [one, other] = [await ann.get(path), await away.get(path)]
+      expect([other.status, addressed(other.body)], path).to.deep.equal([one.status, one.body])
+      expect(told(other.headers), path).to.deep.equal(told(one.headers))
+    }
+    const { etag = '' } = (await away.get(`${at}/nodes/${node}`)).headers
+    expect((await away.get(`${at}/nodes/${node}`, { 'if-none-match': etag })).status).to.equal(304)
+    const broken = await away.post(`${at}/nodes`, '{"title":', { 'content-type': 'application/json' })
+    expect(broken.status).to.equal(422)
+    expect((await client(there).get(`${at}/members`)).status).to.equal(401)
+    const found = await away.post(`${at}/search/retrieve`, { query: 'krill' }).then(expecting(200))
+    expect(found.body.matches[0].node_id).to.equal(node)
+  })
+
+  it('names what the client reached, and keeps the id of the request', async () => {
+    const urls = await away.get(`/orgs/${ann.org}/clone-urls`, { 'x-request-id': 'mine' }).then(expecting(200))
+    expect(JSON.stringify(urls.body)).to.include(there.url).and.not.include(here.url)
+    expect(urls.headers['x-request-id']).to.equal('mine')
+    const made = await away.post(`/orgs/${ann.org}/nodes`, { title: 'Whale' }).then(expecting(201))
+    expect(new URL(made.headers.location ?? '', there.url).pathname).to.equal(`/orgs/${ann.org}/nodes/${made.body.id}`)
+  })
+
+  it('of git clones and pushes: large bodies, both ways', async () => {
+    // Git sends no token where it is not asked for one, and sees main alone.
+    await ann.patch(`/orgs/${ann.org}`, { published: false }).then(expecting(200))
+    const { token } = (await ann.post('/auth/tokens', { name: 'git', access: 'write' }).then(expecting(201))).body
+    const url = `${there.url.replace('://', `://ann:${token}@`)}/git/${ann.org}/${node}.git`
+    await desk.done(`git clone -q '${url}' a; cd a; git switch -qc draft
+      head -c 20000000 /dev/urandom > large; git add large; git commit -qm Large; git push -q origin draft
+      cd ..; git clone -qb draft '${url}' b; cmp a/large b/large`)
+    const [bytes, other] = await Promise.all(
+      [here, there].map(({ url }) =>
+        fetch(`${url}/orgs/${ann.org}/nodes/${node}/tree/draft/raw/large`, {
+          headers: { authorization: `Bearer ${token}` },
+        }).then((answer) => answer.arrayBuffer()),
+      ),
+    )
+    expect(digest(other)).to.equal(digest(bytes))
+  })
+
+  it('that says falsely whom it is passed on for is refused, and none is passed on twice', async () => {
+    const asked = `/orgs/${ann.org}`
+    const header = (text: string) => ({ 'grove-forwarded': text })
+    const config = { ...here.deps.config, publicUrl: 'https://grove.example' }
+    const req = { ip: '203.0.113.7' } as Request // what is read of it
+    const sign = (name: string, now = new Date()) => signForwarded({ ...here.deps, config, now: () => now }, name, req)
+    const token = ann.session.accessToken
+    const early = new Date(Date.now() - 3_600_000)
+    for (const text of ['x', token, await sign('there'), await sign('here', early), 'a.b.c'])
+      expect((await ann.get(asked, header(text))).body.code, text).to.equal('forbidden')
+    await ann.get(asked, header(await sign('here'))).then(expecting(200))
+    const twice = await away.get(asked, header(await sign('there')))
+    expect([twice.status, twice.body.code, twice.headers['retry-after']]).to.deep.equal([503, 'moving', '2'])
+  })
+
+  it('to a cell that is away is 503 at once, and says that nothing was done', async () => {
+    await setUrl('here', nowhere)
+    there.deps.cell?.places.clear()
+    try {
+      for (const answer of [
+        await away.get(`/orgs/${ann.org}`),
+        await away.post(`/orgs/${ann.org}/nodes`, { title: 'Lost' }),
+      ])
+        expect([answer.status, answer.body.code]).to.deep.equal([503, 'busy'])
+      expect((await away.get('/auth/me')).status).to.equal(200)
+    } finally {
+      await setUrl('here', here.url)
+      there.deps.cell?.places.clear()
+    }
+    await away.get(`/orgs/${ann.org}`).then(expecting(200))
+  })
+
+  it('whose client goes away ends at both', async () => {
+    const before = await inFlight()
+    const half = await started({
+      url: there.url,
+      method: 'POST',
+      path: `/orgs/${ann.org}/nodes`,
+      half: '{"title":',
+      headers: { authorization: `Bearer ${away.session.accessToken}`, 'content-length': '100' },
+    })
+    await until(async () => (await inFlight()).every((count, at) => count > (before[at] ?? 0)))
+    half.on('error', () => {}).destroy()
+    await until(async () => (await inFlight()).every((count, at) => count === before[at]))
+  })
+})
+
+/** As the other cell would name itself. */
+function addressed(body: unknown): unknown {
+  return body === undefined ? undefined : JSON.parse(JSON.stringify(body).replaceAll(there.url, here.url))
+}
+
+/** Headers but those that differ from answer to answer, or with the length of an address. */
+function told(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const differ = ['date', 'x-request-id', 'etag', 'content-length', 'ratelimit-remaining']
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !differ.includes(name)))
+}
+
+function digest(bytes: ArrayBuffer | undefined): string {
+  return createHash('sha256')
+    .update(new Uint8Array(bytes ?? new ArrayBuffer(0)))
+    .digest('hex')
+}
+
+/** Where the others reach a cell: known once it listens. */
+async function setUrl(name: string, url: string): Promise<void> {
+  await here.deps.credentials.write((trx) => trx.updateTable('cell').set({ url }).where('name', '=', name).execute())
+}
+
+function inFlight(): Promise<number[]> {
+  return Promise.all(
+    [here, there].map(async ({ deps }) => {
+      const { values } = await deps.metrics.requestsInFlight.get()
+      return values[0]?.value ?? 0
+    }),
+  )
+}
