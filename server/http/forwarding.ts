@@ -4,11 +4,11 @@ import { Agent, type ClientRequest, type IncomingMessage, request as startReques
 import { pipeline } from 'node:stream'
 import type { Request, RequestHandler, Response } from 'express'
 import { isThere } from '../../gitstore/presence.ts'
-import type { FoundPlace } from '../../index/credentials/places.ts'
 import type { Deps } from '../deps.ts'
-import { findPlace } from '../domain/cells/places.ts'
+import { chooseOther, findPlace } from '../domain/cells/places.ts'
 import { canonicalId, isId, orgFolder } from '../domain/layout.ts'
 import { ClientGone, Refusal } from '../errors.ts'
+import { unanswered } from './elsewhere.ts'
 import { acceptForwarded, forwardedHeader, isForwarded, signForwarded } from './forwarded.ts'
 import { chain } from './middleware-chain.ts'
 import { note } from './request-notes.ts'
@@ -34,6 +34,10 @@ export function passOn(deps: Deps): RequestHandler {
 /** @throws Refusal moving: the organisation is on its way to another cell, or back */
 function toItsCell(deps: Deps, own: string): RequestHandler {
   return async (req, res, next) => {
+    if (isNewOrganisation(req) && !isForwarded(req)) {
+      const other = await chooseOther(deps, own)
+      if (other !== undefined) return pass(req, res, other.url, await signForwarded(deps, other.name, req))
+    }
     const orgId = organisationOf(req)
     if (orgId === undefined || isThere(orgFolder(deps.store, orgId))) return next()
     const place = await findPlace(deps, orgId)
@@ -42,7 +46,7 @@ function toItsCell(deps: Deps, own: string): RequestHandler {
       throw new Refusal('moving', 'The organisation is on its way between two cells; nothing is lost, try again')
     if (place.cell === own) return next()
     note(req, { op: 'forwarded', org: orgId, cell: place.cell })
-    await pass(req, res, place, await signForwarded(deps, place.cell, req))
+    await pass(req, res, place.url, await signForwarded(deps, place.cell, req))
   }
 }
 
@@ -53,8 +57,12 @@ function organisationOf(req: Request): string | undefined {
   return isId(id) ? id : undefined
 }
 
+function isNewOrganisation({ method, originalUrl }: Request): boolean {
+  return method === 'POST' && /^\/orgs\/?(\?|$)/.test(originalUrl)
+}
+
 /** Ends when the answer has, or the client has gone. @throws Refusal busy, outcome_unknown; ClientGone */
-function pass(req: Request, res: Response, { url }: FoundPlace, forwarded: string): Promise<void> {
+function pass(req: Request, res: Response, url: string, forwarded: string): Promise<void> {
   const target = new URL(url)
   const silent = req.originalUrl.startsWith('/git/') ? silentMs.git : silentMs.other
   const ours = ['Host', target.host, 'X-Request-Id', requestId(req), forwardedHeader, forwarded]
@@ -85,7 +93,7 @@ function pass(req: Request, res: Response, { url }: FoundPlace, forwarded: strin
       clearTimeout(clock)
       if (res.headersSent) res.destroy()
       else if (res.destroyed) fail(new ClientGone())
-      else fail(unanswered(req, sent.isConnected, error))
+      else fail(unanswered(req.method, error, sent.isConnected))
     })
     asked.once('response', (answer) => relay(answer, res, done, fail))
     res.once('close', () => {
@@ -126,21 +134,4 @@ function headersOf(raw: readonly string[], without: readonly string[]): string[]
     if (!hopByHop.test(name) && !named.includes(lower) && !without.includes(lower)) kept.push(name, value)
   }
   return kept
-}
-
-function unanswered({ method }: Request, isConnected: boolean, cause: unknown): Refusal {
-  const isSafe = ['GET', 'HEAD', 'OPTIONS'].includes(method)
-  if (!isConnected || isSafe)
-    return new Refusal(
-      'busy',
-      'The cell that has the organisation does not answer; nothing has been done, try again',
-      {},
-      { cause },
-    )
-  return new Refusal(
-    'outcome_unknown',
-    'The cell that has the organisation has not answered; the change may have been made, read again',
-    {},
-    { cause },
-  )
 }

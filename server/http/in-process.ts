@@ -1,11 +1,12 @@
 /** The contract answered by the handlers themselves: what a page or a tool asks for has the rights, the limits and the checks of REST. */
 
-import type { Request, RequestHandler, Response } from 'express'
+import type { Response as ExpressResponse, Request, RequestHandler } from 'express'
 import type { Api, OperationId, Output } from '../../spec/client/api.ts'
 import { streams } from '../../spec/client/operations.ts'
 import type { Deps } from '../deps.ts'
 import { authenticateAs, type FindCredential, limitTokens } from './authentication.ts'
 import { setOperation } from './context.ts'
+import { askElsewhere } from './elsewhere.ts'
 import { chain } from './middleware-chain.ts'
 import { callHandler, type Handlers } from './operations.ts'
 import { plainAnswer } from './responses.ts'
@@ -34,7 +35,7 @@ export interface Answering {
 
 interface Asking {
   readonly req: Request
-  readonly res: Response
+  readonly res: ExpressResponse
   readonly credential: Credential
 }
 
@@ -42,6 +43,10 @@ export function inProcess({ deps, handlers, checks }: Answering, { req, res, cre
   const check = chain([limitTokens, ...checks])
   const call = async (id: OperationId, input: Given = {}): Promise<unknown> => {
     const asked = asRequest(req, id, input)
+    const { org_id: orgId } = parametersOf(input)
+    const { method, originalUrl } = asked
+    const told = await askElsewhere(deps, req, orgId, { method, url: withQuery(originalUrl, input), body: input.body })
+    if (told !== undefined) return isStream(id) ? told : readAnswer(told)
     authenticateAs(asked, credential)
     await new Promise<void>((done, fail) => check(asked, res, (error?: unknown) => (error ? fail(error) : done())))
     const answer = await plainAnswer(await callHandler(deps, handlers, { req: asked, res, type: 'application/json' }))
@@ -57,12 +62,32 @@ function isStream(id: OperationId): boolean {
   return streams.some((one) => one === id)
 }
 
-/** The caller's request as it would be if it asked for the operation. */
-function asRequest(req: Request, id: OperationId, { path = {}, query = {}, body }: Given): Request {
-  const operation = operationOf(id)
-  const parameters = Object.fromEntries(Object.entries(path).map(([name, value]) => [name, String(value)]))
+/** Of another cell; as its own handler's answer would be. */
+async function readAnswer(answer: Response): Promise<unknown> {
+  const text = await answer.text()
+  if (text === '') return undefined
+  return answer.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : text
+}
+
+function parametersOf({ path = {} }: Given): Record<string, string> {
+  return Object.fromEntries(Object.entries(path).map(([name, value]) => [name, String(value)]))
+}
+
+function queryOf({ query = {} }: Given): Record<string, string> {
   const asked = Object.entries(query).filter(([, value]) => value !== undefined)
-  const texts = Object.fromEntries(asked.map(([name, value]) => [name, String(value)]))
+  return Object.fromEntries(asked.map(([name, value]) => [name, String(value)]))
+}
+
+function withQuery(path: string, given: Given): string {
+  const query = new URLSearchParams(queryOf(given)).toString()
+  return query === '' ? path : `${path}?${query}`
+}
+
+/** The caller's request as it would be if it asked for the operation. */
+function asRequest(req: Request, id: OperationId, given: Given): Request {
+  const { body } = given
+  const operation = operationOf(id)
+  const [parameters, texts] = [parametersOf(given), queryOf(given)]
   const sent = operation.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? ''))
   const { authorization: _, cookie: __, 'content-length': ___, ...headers } = req.headers
   const values = {

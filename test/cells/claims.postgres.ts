@@ -99,10 +99,9 @@ describe('an organisation', () => {
     expect(await placeOf(fay.org)).to.include({ state: 'gone' })
   })
 
-  it('is not made where the operator has closed the cell', async () => {
+  it('is not made where the operator has closed the cell, and all others', async () => {
     const gus = await signUp(there, 'Gus')
-    const set = (open: 0 | 1) =>
-      here.deps.credentials.write((trx) => trx.updateTable('cell').set({ open }).where('name', '=', 'there').execute())
+    const set = (open: 0 | 1) => here.deps.credentials.write((trx) => trx.updateTable('cell').set({ open }).execute())
     await set(0)
     const refused = await gus.post('/orgs', { name: 'Atlas' })
     expect([refused.status, refused.body.code, refused.headers['retry-after']]).to.deep.equal([503, 'moving', '2'])

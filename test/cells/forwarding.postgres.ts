@@ -4,13 +4,14 @@ import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import type { Request } from 'express'
 import { signForwarded } from '../../server/http/forwarded.ts'
+import { connectHttp, tokenOf } from '../mcp/scene.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
 import type { PersonClient } from '../support/grove.ts'
 import { client, signUp } from '../support/grove.ts'
 import { started } from '../support/half-sent.ts'
 import { expecting } from '../support/node.ts'
 import { until } from '../support/until.ts'
-import { here, signIn, there, useCells } from './scene.ts'
+import { here, placeOf, signIn, there, useCells } from './scene.ts'
 
 /** Of a test's own connection: nobody listens there. */
 const nowhere = 'http://127.0.0.1:9'
@@ -102,6 +103,35 @@ describe('a request to another cell', () => {
     await ann.get(asked, header(await sign('here'))).then(expecting(200))
     const twice = await away.get(asked, header(await sign('there')))
     expect([twice.status, twice.body.code, twice.headers['retry-after']]).to.deep.equal([503, 'moving', '2'])
+  })
+
+  it('of a model is answered by the cell of the organisation: what is read, proposed and refused', async () => {
+    const model = await connectHttp(await tokenOf('write', {}, ann), '2026-07-28', there)
+    expect(await model.ask('read_node', { org_id: ann.org, node_id: node })).to.include('Small.')
+    expect(await model.ask('search', { org_id: ann.org, query: 'krill' })).to.include(node)
+    const proposed = await model.ask('propose_change', {
+      ...{
+        org_id: ann.org,
+        node_id: node,
+        title: 'Say more',
+        changes: [{ path: 'content.md', content: 'Small, in swarms.' }],
+      },
+      expected_head: (await ann.get(`/orgs/${ann.org}/nodes/${node}`)).body.head,
+    })
+    expect(proposed).to.include('/proposals/1')
+    const request = await ann.get(`/orgs/${ann.org}/nodes/${node}/pull-requests/1`)
+    expect(request.body.pr.title).to.equal('Say more')
+    const refused = await model.refused('read_node', { org_id: ann.org, node_id: ann.org })
+    expect(refused).to.include('node_not_found')
+  })
+
+  it('to make an organisation goes to an open cell', async () => {
+    const set = (open: 0 | 1) =>
+      here.deps.credentials.write((trx) => trx.updateTable('cell').set({ open }).where('name', '=', 'there').execute())
+    await set(0)
+    const { id } = (await away.post('/orgs', { name: 'Elsewhere' }).then(expecting(201))).body
+    await set(1)
+    expect(await placeOf(id)).to.include({ cell: 'here', state: 'here' })
   })
 
   it('to a cell that is away is 503 at once, and says that nothing was done', async () => {

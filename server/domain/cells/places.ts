@@ -1,7 +1,7 @@
 /** Where organisations are: the directory of all cells. */
 import { randomInt } from 'node:crypto'
 import { isThere } from '../../../gitstore/presence.ts'
-import { listCells } from '../../../index/credentials/cells.ts'
+import { findCell, listCells } from '../../../index/credentials/cells.ts'
 import { type FoundPlace, findPlaceRow } from '../../../index/credentials/places.ts'
 import type { CellRow } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../deps.ts'
@@ -32,6 +32,15 @@ export async function isElsewhere(deps: Pick<Deps, 'cell' | 'credentials' | 'sto
   if (deps.cell === undefined || isThere(orgFolder(deps.store, orgId))) return false
   const place = await findPlace(deps, orgId)
   return place !== undefined && place.cell !== deps.cell.name && place.state !== 'gone'
+}
+
+/** Where the operator has closed this cell to new organisations, one that takes them; undefined: this one does, or none. */
+export async function chooseOther(
+  { credentials }: Pick<Deps, 'credentials'>,
+  own: string,
+): Promise<CellRow | undefined> {
+  const state = await findCell(credentials.read, own)
+  return state?.open === 0 ? chooseCell({ credentials }) : undefined
 }
 
 /** A cell that takes a new organisation, by weight among those that do; undefined: none does. */

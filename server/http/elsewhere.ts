@@ -1,0 +1,80 @@
+/** Asks an operation of the cell that has its organisation, for a page or a tool that this cell answers. */
+
+import type { Request } from 'express'
+import type { Deps } from '../deps.ts'
+import { findPlace, isElsewhere } from '../domain/cells/places.ts'
+import { Invalid, type Problem, Refusal, type RefusalCode } from '../errors.ts'
+import { forwardedHeader, signForwarded } from './forwarded.ts'
+import { requestId } from './requests.ts'
+
+/** Milliseconds for the whole answer, as of requests that are passed on. */
+const answerMs = 75_000
+
+interface Asked {
+  readonly method: string
+  /** Path and query. */
+  readonly url: string
+  readonly body: unknown
+}
+
+/**
+ * Undefined: the organisation is not in another cell. `req` is what this cell was asked; its credential goes along.
+ *
+ * @throws Refusal what the other cell refuses; busy, outcome_unknown; Invalid
+ */
+export async function askElsewhere(
+  deps: Deps,
+  req: Request,
+  orgId: string | undefined,
+  { method, url, body }: Asked,
+): Promise<Response | undefined> {
+  if (orgId === undefined || !(await isElsewhere(deps, orgId))) return undefined
+  const place = await findPlace(deps, orgId)
+  if (place === undefined) return undefined
+  const { authorization, cookie } = req.headers
+  const answer = await fetch(`${place.url}${url}`, {
+    method,
+    redirect: 'manual',
+    signal: AbortSignal.timeout(answerMs),
+    headers: {
+      'content-type': 'application/json',
+      'x-request-id': requestId(req),
+      [forwardedHeader]: await signForwarded(deps, place.cell, req),
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(cookie === undefined ? {} : { cookie }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  }).catch((cause: unknown) => {
+    throw unanswered(method, cause)
+  })
+  if (answer.status >= 400) throw await refusalOf(answer)
+  return answer
+}
+
+/** Of a cell that has not answered; where it may have been asked, what was not only read may have been done. */
+export function unanswered(method: string, cause: unknown, wasAsked = true): Refusal {
+  const isSafe = ['GET', 'HEAD', 'OPTIONS'].includes(method)
+  if (!wasAsked || isSafe)
+    return new Refusal(
+      'busy',
+      'The cell that has the organisation does not answer; nothing has been done, try again',
+      {},
+      { cause },
+    )
+  return new Refusal(
+    'outcome_unknown',
+    'The cell that has the organisation has not answered; the change may have been made, read again',
+    {},
+    { cause },
+  )
+}
+
+/** As the other cell would throw it. */
+async function refusalOf(answer: Response): Promise<Refusal | Invalid> {
+  // As every error of the contract.
+  const { detail, code, ...facts } = (await answer.json()) as {
+    readonly detail: string | readonly Problem[]
+    readonly code: RefusalCode
+  }
+  return typeof detail === 'string' ? new Refusal(code, detail, facts) : new Invalid(detail)
+}
