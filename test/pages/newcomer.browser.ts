@@ -1,0 +1,87 @@
+/** A newcomer mends a typo in an organisation of others; its owner merges and publishes it, and it is read on a telephone. */
+
+import { expect } from 'chai'
+import { made } from '../support/cast.ts'
+import { signUp } from '../support/grove.ts'
+import { ann, expectSound, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
+
+describe('a newcomer', () => {
+  useScene()
+  let org: string
+  let newcomer: Visitor
+  let owner: Visitor
+  let telephone: Visitor
+  let proposal: string
+  let node: string
+
+  before(async () => {
+    org = (await made(ann.post('/orgs', { name: 'Garden' }))).id
+    for (const [title, text_content] of [
+      ['Roses', 'Roses like sun.'],
+      ['Spring', 'In sprnig spread compost under the [[Roses]].'],
+    ])
+      await made(ann.post(`/orgs/${org}/nodes`, { title, text_content }))
+    const eva = await signUp(grove, 'Eva')
+    await made(ann.put(`/orgs/${org}/members/${eva.user.email}`, { role: 'editor' }))
+    newcomer = await newVisitor()
+    owner = await newVisitor()
+    telephone = await newVisitor({ viewport: { width: 390, height: 844 } })
+    await signIn(newcomer, eva)
+    await signIn(owner)
+  })
+  after(async () => {
+    for (const visitor of [newcomer, owner, telephone]) await visitor?.context.close()
+  })
+
+  const press = ({ page }: Visitor, name: string) => page.getByRole('button', { name, exact: true }).click()
+
+  it('finds a page by search, mends a typo and proposes it', async () => {
+    const { page, open } = newcomer
+    await open('/')
+    await page
+      .locator('main')
+      .getByRole('link', { name: /^Garden/ })
+      .click()
+    await page.getByRole('heading', { name: 'Garden', level: 1 }).waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('compost')
+    await page.getByRole('option', { name: 'Spring' }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Spring', level: 1 }).waitFor()
+    node = page.url()
+    await page.getByRole('link', { name: 'Edit', exact: true }).click()
+    await page.locator('.cm-content').click()
+    await page.keyboard.press('Control+A')
+    await page.keyboard.insertText('In spring spread compost under the [[Roses]].')
+    await page.getByLabel('What has changed').fill('Mend a typo')
+    await press(newcomer, 'Propose')
+    await page.getByRole('heading', { name: 'Mend a typo #1' }).waitFor()
+    proposal = page.url()
+    expect(await page.locator('.diff ins').allTextContents()).to.deep.equal(['spring'])
+  })
+
+  it('sees it once the owner has merged it', async () => {
+    await owner.page.goto(proposal)
+    await press(owner, 'Merge into main')
+    await owner.page.getByRole('heading', { name: 'Merged' }).waitFor()
+    await newcomer.page.goto(node)
+    await newcomer.page.locator('.prose').getByText('In spring spread').waitFor()
+  })
+
+  it('shares the address, which anyone reads on a telephone once it is published', async () => {
+    const { page } = telephone
+    expect((await page.goto(node))?.status()).to.equal(401)
+    await owner.open(`/o/${org}/settings/general`)
+    await owner.page.getByText('Publish…').click()
+    await press(owner, 'Publish it')
+    await owner.page.getByText('Published: anyone').waitFor()
+    expect((await page.goto(node))?.status()).to.equal(200)
+    await expectSound(page)
+    await page.locator('.prose').getByRole('link', { name: 'Roses' }).click()
+    await page.getByRole('heading', { name: 'Roses', level: 1 }).waitFor()
+    await page.getByRole('link', { name: 'Spring' }).first().click()
+    await page.getByRole('heading', { name: 'Spring', level: 1 }).waitFor()
+    for (const { faults } of [newcomer, owner, telephone]) expect(faults).to.deep.equal([])
+  })
+})
