@@ -2,7 +2,7 @@
 
 import type { Request } from 'express'
 import type { Deps } from '../deps.ts'
-import { findPlace, isElsewhere } from '../domain/cells/places.ts'
+import { findPlaceAway } from '../domain/cells/places.ts'
 import { Invalid, type Problem, Refusal, type RefusalCode } from '../errors.ts'
 import { forwardedHeader, signForwarded } from './forwarded.ts'
 import { requestId } from './requests.ts'
@@ -28,9 +28,8 @@ export async function askElsewhere(
   orgId: string | undefined,
   { method, url, body }: Asked,
 ): Promise<Response | undefined> {
-  if (orgId === undefined || !(await isElsewhere(deps, orgId))) return undefined
-  const place = await findPlace(deps, orgId)
-  if (place === undefined) return undefined
+  const place = orgId === undefined ? undefined : await findPlaceAway(deps, orgId)
+  if (place === undefined || place.cell === deps.cell?.name) return undefined
   const { authorization, cookie } = req.headers
   const answer = await fetch(`${place.url}${url}`, {
     method,

@@ -3,10 +3,9 @@
 import { Agent, type ClientRequest, type IncomingMessage, request as startRequest } from 'node:http'
 import { pipeline } from 'node:stream'
 import type { Request, RequestHandler, Response } from 'express'
-import { isThere } from '../../gitstore/presence.ts'
 import type { Deps } from '../deps.ts'
-import { chooseOther, findPlace } from '../domain/cells/places.ts'
-import { canonicalId, isId, orgFolder } from '../domain/layout.ts'
+import { chooseOther, findPlaceAway } from '../domain/cells/places.ts'
+import { canonicalId, isId } from '../domain/layout.ts'
 import { ClientGone, Refusal } from '../errors.ts'
 import { unanswered } from './elsewhere.ts'
 import { acceptForwarded, forwardedHeader, isForwarded, signForwarded } from './forwarded.ts'
@@ -39,9 +38,8 @@ function toItsCell(deps: Deps, own: string): RequestHandler {
       if (other !== undefined) return pass(req, res, other.url, await signForwarded(deps, other.name, req))
     }
     const orgId = organisationOf(req)
-    if (orgId === undefined || isThere(orgFolder(deps.store, orgId))) return next()
-    const place = await findPlace(deps, orgId)
-    if (place === undefined || place.state === 'gone') return next()
+    const place = orgId === undefined ? undefined : await findPlaceAway(deps, orgId)
+    if (orgId === undefined || place === undefined) return next()
     if (place.state === 'moving' || (isForwarded(req) && place.cell !== own))
       throw new Refusal('moving', 'The organisation is on its way between two cells; nothing is lost, try again')
     if (place.cell === own) return next()

@@ -13,7 +13,7 @@ import { orgFolder } from '../layout.ts'
  *
  * @throws DatabaseFault
  */
-export async function findPlace(
+async function findPlace(
   { cell, credentials }: Pick<Deps, 'cell' | 'credentials'>,
   orgId: string,
 ): Promise<FoundPlace | undefined> {
@@ -27,11 +27,20 @@ export async function findPlace(
   return found
 }
 
+/** The place of an organisation whose folder is not here; undefined: it is, or no cell has it. @throws DatabaseFault */
+export async function findPlaceAway(
+  deps: Pick<Deps, 'cell' | 'credentials' | 'store'>,
+  orgId: string,
+): Promise<FoundPlace | undefined> {
+  if (deps.cell === undefined || isThere(orgFolder(deps.store, orgId))) return undefined
+  const place = await findPlace(deps, orgId)
+  return place?.state === 'gone' ? undefined : place
+}
+
 /** Whether another cell has the organisation. */
 export async function isElsewhere(deps: Pick<Deps, 'cell' | 'credentials' | 'store'>, orgId: string): Promise<boolean> {
-  if (deps.cell === undefined || isThere(orgFolder(deps.store, orgId))) return false
-  const place = await findPlace(deps, orgId)
-  return place !== undefined && place.cell !== deps.cell.name && place.state !== 'gone'
+  const place = await findPlaceAway(deps, orgId)
+  return place !== undefined && place.cell !== deps.cell?.name
 }
 
 /** Where the operator has closed this cell to new organisations, one that takes them; undefined: this one does, or none. */
