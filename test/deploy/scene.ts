@@ -45,6 +45,8 @@ export interface ProxyPlace {
   readonly upstream: number
   /** `/grove` to serve below a path. */
   readonly prefix: string
+  /** In place of nginx's own block `upstream`. */
+  readonly cells?: string
 }
 
 export interface RunningProxy {
@@ -52,11 +54,13 @@ export interface RunningProxy {
 }
 
 export const proxies: Readonly<Record<string, (place: ProxyPlace) => Promise<RunningProxy>>> = {
-  nginx: async ({ certificate, port, upstream, prefix }) => {
+  nginx: async ({ certificate, port, upstream, prefix, cells }) => {
     const { folder } = certificate
     const site = replaced(await readFile('server/deploy/nginx.conf', 'utf8'), [
       [/^server \{\n {4}listen 80;[\s\S]*?^\}\n/m, ''],
-      [/127\.0\.0\.1:3000/, `127.0.0.1:${upstream}`],
+      cells === undefined
+        ? [/127\.0\.0\.1:3000/, `127.0.0.1:${upstream}`]
+        : [/^upstream grove \{[\s\S]*?^\}\n/m, cells],
       [/listen 443 /, `listen 127.0.0.1:${port} `],
       [/^ {4}server_name .*;$/m, '    server_name localhost;'],
       [/ssl_certificate \S+;/, `ssl_certificate ${certificate.certificate};`],

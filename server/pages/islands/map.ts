@@ -15,7 +15,7 @@ type GraphMap = Schemas['GraphMap']
 /** Milliseconds of a flight; without typing before the search. */
 const times = { fly: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 450, pause: 150 } as const
 /** Pixels of a dot's radius from which it is named. */
-const namedFrom = 13
+const namedFrom = 20
 /** Results of a search by the service, where the map has no titles. */
 const mostFound = 50
 
