@@ -16,7 +16,7 @@ const summaryCharacters = 200
 export function renderText(text: string, title: string, resolve: Resolve): ShownText {
   if (text.length > longestText) return { html: asWritten(text), headings: [], summary: '' }
   const env = { resolve, ids: new Map<string, number>(), headings: [] as Heading[], closings: [] }
-  const tokens = withoutTitle(markdown.parse(withoutHead(text), env), title)
+  const tokens = belowTitle(withoutTitle(markdown.parse(withoutHead(text), env), title))
   const html = markdown.renderer.render(tokens, markdown.options, env)
   const at = tokens.findIndex(({ type, attrs }) => type === 'paragraph_open' && attrs === null)
   const summary = at < 0 ? '' : cut(textOf(tokens[at + 1]?.children ?? []))
@@ -29,6 +29,14 @@ function withoutHead(text: string): string {
     /^---[ \t]*\r?\n(?=[\w-]{1,100}[ \t]*:|#)(?:(?!---|\.\.\.)[^\n]*\n){0,2000}(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/,
     '',
   )
+}
+
+/** The title is the page's h1: where a text has others, each of its headings is a level lower. */
+function belowTitle<T extends { type: string; tag: string }>(tokens: T[]): T[] {
+  const headings = tokens.filter(({ type }) => type === 'heading_open' || type === 'heading_close')
+  if (headings.some(({ tag }) => tag === 'h1'))
+    for (const heading of headings) heading.tag = `h${Math.min(6, Number(heading.tag.slice(1)) + 1)}`
+  return tokens
 }
 
 function withoutTitle<T extends { type: string; tag: string; children: Parameters<typeof textOf>[0] | null }>(
