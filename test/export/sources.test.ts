@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { ann, folderOf, grove, importAs, nodesOf, orgIn, run, start, useService } from '../import/command.ts'
+import { ann, folderOf, grove, importAs, nodesOf, orgIn, run, useService } from '../import/command.ts'
 import { expecting } from '../support/node.ts'
 import { filesIn } from './folders.ts'
 
@@ -122,7 +122,7 @@ describe('an export', () => {
         expect(stdout).to.contain(unchanged(Object.keys(before).length))
         expect(await historyOf(id)).to.deep.equal(before)
       }
-      const afar = await start(['import', dir, '--to', grove.url, '--token-file', await tokenFile()]).done
+      const afar = await run('import', dir, '--to', grove.url, '--token-file', await tokenFile())
       expect(afar.stdout, afar.stderr).to.contain(unchanged(Object.keys(before).length))
       expect((await run('export', id, dir)).stdout).to.contain(': 0 files written')
       expect(await filesIn(dir)).to.deep.equal(files)

@@ -1,9 +1,8 @@
 /** The counts of the public graph, with a walk as the oracle. */
 
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { grove as command } from '../support/command.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { type Change, type Counted, countsOf, Model, size } from './model.ts'
 import { ann, anybody, grove, make, read, useScene } from './scene.ts'
@@ -45,9 +44,7 @@ describe('the graph', () => {
       const [one, two, three] = [await make(), await make(), await make()]
       await ann.put(`${two.at}/parents/${one.id}`).then(expecting(200))
       await read()
-      await promisify(execFile)(process.execPath, ['dist/cli.js', 'reindex'], {
-        env: { ...process.env, DATA_DIR: grove.dataDir, LOG_LEVEL: 'error' },
-      })
+      expect((await command(grove.dataDir, 'reindex')).code).to.equal(0)
       await ann.put(`${three.at}/parents/${two.id}`).then(expecting(200))
       expect((await read()).nodes.map((node: Counted) => node.num_ancestors)).to.deep.equal([0, 1, 2])
     })

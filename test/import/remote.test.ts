@@ -4,9 +4,25 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { v5 as uuidFrom } from 'uuid'
+import { runCommand } from '../support/command.ts'
 import { expecting } from '../support/node.ts'
-import { ann, type Finished, folderOf, grove, importAs, nodesOf, orgIn, start, useService, vault } from './command.ts'
+import {
+  ann,
+  environment,
+  type Finished,
+  folderOf,
+  grove,
+  importAs,
+  nodesOf,
+  orgIn,
+  start,
+  useService,
+  vault,
+} from './command.ts'
 import { startProxy } from './proxy.ts'
+
+/** The data folder is not needed. */
+const nowhere = { DATA_DIR: '/nonexistent' }
 
 const prose = (name: string) => Array.from({ length: 8 }, (_, at) => `${name} says ${at}.\n`).join('')
 
@@ -43,12 +59,16 @@ describe('import --to', () => {
   })
 
   async function importTo(url: string, folder: string, ...more: string[]): Promise<Finished> {
-    return begin(url, folder, ...more).done
+    return runCommand(wordsFor(url, folder, more), { ...environment(), ...nowhere })
   }
 
-  /** The data folder is not needed. */
+  /** In a process of its own. */
   function begin(url: string, folder: string, ...more: string[]) {
-    return start(['import', folder, '--to', url, '--token-file', tokenFile, ...more], { DATA_DIR: '/nonexistent' })
+    return start(wordsFor(url, folder, more), nowhere)
+  }
+
+  function wordsFor(url: string, folder: string, more: readonly string[]): string[] {
+    return ['import', folder, '--to', url, '--token-file', tokenFile, ...more]
   }
 
   async function newOrg(name: string): Promise<string> {

@@ -1,6 +1,6 @@
 /** Ids of what was deleted: kept for its owner while it lies in the trash, forgotten with it. */
-import { execFile } from 'node:child_process'
 import { expect } from 'chai'
+import { grove as command } from '../support/command.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 
@@ -16,13 +16,9 @@ describe('the id of a deleted node', () => {
   after(() => grove.close())
 
   /** The exit code and what was said. */
-  function cli(...args: string[]): Promise<[number, string]> {
-    const env = { ...process.env, DATA_DIR: grove.dataDir, LOG_LEVEL: 'error' }
-    return new Promise((resolve) => {
-      execFile(process.execPath, ['dist/cli.js', ...args], { env }, (error, stdout, stderr) => {
-        resolve([typeof error?.code === 'number' ? error.code : 0, stdout + stderr])
-      })
-    })
+  async function cli(...args: string[]): Promise<[number | null, string]> {
+    const { code, stdout, stderr } = await command(grove.dataDir, ...args)
+    return [code, stdout + stderr]
   }
 
   const taken = (id: string) => ({ status: 409, body: { detail: `The id ${id} is taken`, code: 'node_exists' } })

@@ -5,20 +5,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { type Finished, runCommand, withoutProgress } from '../support/command.ts'
 import { git } from '../support/data-folder.ts'
 import { client, type PersonClient } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { patiently } from '../support/patience.ts'
 import { databaseEnvironment } from '../support/postgres.ts'
-import { endsWithParent } from '../support/processes.ts'
 
 export const queries = ['whale song', 'krill of the deep ice']
-
-interface Finished {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
 
 /** To its end, whatever its exit code; without what this process or its user has set for git. */
 export async function run(
@@ -26,20 +20,15 @@ export async function run(
   args: readonly string[],
   env: Record<string, string> = {},
 ): Promise<Finished> {
-  const { PATH = '', HOME = '' } = process.env
-  const closed = {
-    PATH,
-    HOME,
-    LC_ALL: 'C',
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_CONFIG_GLOBAL: '/dev/null',
-    ...identity,
-    ...env,
-  }
-  return promisify(execFile)(command, [...args], { env: closed, maxBuffer: 1e8 }).then(
+  return promisify(execFile)(command, [...args], { env: environmentOf(env), maxBuffer: 1e8 }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     ({ code, stdout, stderr }: Finished) => ({ code, stdout, stderr }),
   )
+}
+
+function environmentOf(env: Record<string, string>): Record<string, string> {
+  const { PATH = '', HOME = '' } = process.env
+  return { PATH, HOME, LC_ALL: 'C', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', ...identity, ...env }
 }
 
 const identity = {
@@ -51,10 +40,13 @@ const identity = {
 
 /** `grove …` over a data folder; standard error without the progress. */
 export async function cli(dataDir: string, ...args: string[]): Promise<Finished> {
-  const database = await databaseEnvironment(dataDir)
-  const env = { DATA_DIR: dataDir, LOG_LEVEL: 'warn', UV_THREADPOOL_SIZE: '16', ...database }
-  const { code, stdout, stderr } = await run(process.execPath, [...endsWithParent, 'dist/cli.js', ...args], env)
-  return { code, stdout, stderr: stderr.replace(/^\w+ \d+ % \d+\/\d+\n/gm, '') }
+  return cliWith({ DATA_DIR: dataDir, ...(await databaseEnvironment(dataDir)) }, ...args)
+}
+
+/** The same in an environment. */
+export async function cliWith(env: Record<string, string>, ...args: string[]): Promise<Finished> {
+  const { stderr, ...finished } = await runCommand(args, environmentOf({ LOG_LEVEL: 'warn', ...env }))
+  return { ...finished, stderr: withoutProgress(stderr) }
 }
 
 /** By e-mail. */

@@ -1,15 +1,12 @@
 /** What the tables of the README say is so. */
 
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { readConfig } from '../../server/config.ts'
+import { runCommand } from '../support/command.ts'
 import { client, type Grove, startGrove } from '../support/grove.ts'
-
-const run = promisify(execFile)
 
 describe('the README', () => {
   let readme: string
@@ -67,7 +64,7 @@ describe('the README', () => {
     })
 
     it('name each command once, here or in server/commands, with its arguments and options', async () => {
-      const { stdout } = await run(process.execPath, ['dist/cli.js', '--help'])
+      const { stdout } = await runCommand(['--help'], process.env)
       const commands = [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([\w-]+)/gm)].map(
         (match) => match[1],
       )
@@ -81,7 +78,7 @@ describe('the README', () => {
       expect(named.flat().sort()).to.deep.equal(commands.filter((name) => name !== 'help').sort())
       for (const usage of tables.flat()) {
         const names = /^[a-z-]+( [a-z-]+)*/.exec(usage)?.[0].split(' ') ?? []
-        const help = await run(process.execPath, ['dist/cli.js', ...names, '--help'])
+        const help = await runCommand([...names, '--help'], process.env)
         const words = (text: string, pattern: RegExp) => [...new Set(text.match(pattern) ?? [])].sort()
         expect(words(usage, /--\w+/g)).to.deep.equal(words(help.stdout, /--(?!help)\w+/g))
         const taken = /^Usage: grove (?:[\w-]+ )+(.*)$/m.exec(help.stdout)?.[1]?.match(/(?<=<)\w+(?=>)/g) ?? []

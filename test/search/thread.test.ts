@@ -1,12 +1,11 @@
 /** The search thread of a process: what it sees of commits, its death, the index made again beside it, what it keeps. */
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
 import { openSearchThread, type SearchThread } from '../../server/domain/search/search-thread.ts'
+import { grove as command } from '../support/command.ts'
 import { type Grove, newDataDir, type PersonClient, signUp, spawnGrove, startGrove } from '../support/grove.ts'
 import { metricsToken, parseScrape } from '../support/scrapes.ts'
 import { until } from '../support/until.ts'
@@ -103,8 +102,7 @@ describe('a search thread', () => {
   it('follows an index that is made again beside the service', async () => {
     const before = await find(ann, 'zebra')
     for (let round = 0; round < 2; round++) {
-      const env = { ...process.env, DATA_DIR: grove.dataDir, LOG_LEVEL: 'warn' }
-      await promisify(execFile)(process.execPath, ['dist/cli.js', 'reindex'], { env })
+      expect((await command(grove.dataDir, 'reindex')).code).to.equal(0)
       expect(await find(ann, 'zebra')).to.deep.equal(before)
       const { id } = (await ann.post(`/orgs/${ann.org}/nodes`, { title: `Okapi ${round}` })).body
       expect(await find(ann, 'okapi')).to.include(id)

@@ -79,6 +79,6 @@ export function outcomeOf(child: ChildProcess): Promise<Finished> {
   return new Promise((done) => child.once('close', (code) => done({ code, stdout, stderr: withoutProgress(stderr) })))
 }
 
-function withoutProgress(stderr: string): string {
+export function withoutProgress(stderr: string): string {
   return stderr.replace(/^\w+ \d+ % \d+\/\d+\n/gm, '')
 }
