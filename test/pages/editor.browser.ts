@@ -262,7 +262,7 @@ describe('the editor', () => {
         await option('Krill', writer).waitFor()
         await writer.page.keyboard.press('Enter')
         await press('Preview', writer)
-        await writer.page.locator('[data-preview] h1').waitFor()
+        await writer.page.locator('[data-preview] h2').waitFor()
         await made(ann.patch(`/orgs/${org}/nodes/${node}`, { text_content: `${text}${width} ${colorScheme}` }))
         await press('Save', writer)
         await writer.page.locator('#ways').waitFor()
