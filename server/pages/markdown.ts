@@ -141,7 +141,7 @@ function closings(env: unknown): string[] {
 }
 
 function envOf(env: unknown): Env {
-  return env as Env // whoever renders hands in one
+  return env as Env // markdown-it passes on what `render` was given
 }
 
 /** The text of inline tokens, as a reader sees it. */
