@@ -97,7 +97,7 @@ export function recoverFor(store: Store): Recover {
   }
 }
 
-/** By then, whoever was waiting for the locks has most often ended. */
+/** Most operations that waited for the locks have ended by then. */
 const followDelayMs = 50
 const following = new Set<string>()
 

@@ -1,4 +1,4 @@
-/** Whatever a text or a name holds, a page runs nothing of it, breaks nowhere and asks nobody else. */
+/** Whatever a text or a name holds, a page runs nothing of it, breaks nowhere and asks no other host. */
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
