@@ -1,7 +1,8 @@
 /** Finishes or undoes ref transactions after the death of their process, or after a fault of the file system. */
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import { asStorageFault, GitError } from '../errors.ts'
+import { isAbsent } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 import { type LockOwner, lockPath, parseToken, type Recover, readLock, removeLock, tokenText } from './ref-lock.ts'
@@ -97,7 +98,7 @@ export function recoverFor(store: Store): Recover {
   }
 }
 
-/** By then, whoever was waiting for the locks has most often ended. */
+/** Most operations that waited for the locks have ended by then. */
 const followDelayMs = 50
 const following = new Set<string>()
 
@@ -110,7 +111,7 @@ async function followSoon(store: Store, process: string): Promise<void> {
 /** None where the folder is missing. @throws GitError storage_*, busy: plans that cannot be read must stay */
 async function foldersIn(path: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return []
+    if (isAbsent(error)) return []
     throw asStorageFault(error)
   })
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
@@ -160,7 +161,7 @@ async function readPlans(folder: string): Promise<PlannedMove[]> {
   try {
     return JSON.parse(await readFile(join(folder, 'moves.json'), 'utf8')) as PlannedMove[] // written by `writePlan` alone
   } catch (error) {
-    if (error instanceof SyntaxError || codeOf(error) === 'ENOENT') return []
+    if (error instanceof SyntaxError || isAbsent(error)) return []
     throw asStorageFault(error)
   }
 }

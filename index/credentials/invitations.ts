@@ -24,8 +24,8 @@ export async function useInvitation(db: CredentialsDb, id: string, now: string):
 }
 
 /**
- * Holds the organisation's oldest invitation, so that those who count and insert take turns. While there is none, or the oldest
- * is being deleted, nobody waits.
+ * Holds the organisation's oldest invitation, so that transactions that count and insert take turns. While there is none, or the
+ * oldest is being deleted, no transaction waits.
  */
 export async function holdInvitationsOf(trx: CredentialsDb, orgId: string): Promise<void> {
   await trx

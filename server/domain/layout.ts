@@ -42,6 +42,7 @@ export function arrivingFolder(root: string): string {
 export const orgRepository = 'org.git'
 
 export { branchRefs, main }
+export const tagRefs = 'refs/tags/'
 export const ledgerRef = 'refs/grove/ledger'
 /** Locked, never moved, while a parent edge is added on main: two commits must not close a cycle together. */
 export const graphRef = 'refs/grove/graph'

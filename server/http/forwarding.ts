@@ -1,4 +1,4 @@
-/** Passes a request on to the cell that has its organisation: one hop, streamed both ways, before anybody is asked who it is. */
+/** Passes a request on to the cell that has its organisation: one hop, streamed both ways, before the credential is checked. */
 
 import { Agent, type ClientRequest, type IncomingMessage, request as startRequest } from 'node:http'
 import { pipeline } from 'node:stream'

@@ -56,8 +56,9 @@ export function inProcess({ deps, handlers, checks }: Answering, { req, res, cre
     if (!Buffer.isBuffer(answer)) return answer
     return isStream(id) ? new Response(new Uint8Array(answer)) : answer.toString('utf8')
   }
+  // An Api by what it answers to; callers name operations alone.
   return new Proxy({} as Api, {
-    get: (_, id) => (input?: Given) => call(id as OperationId, input), // callers name operations alone
+    get: (_, id) => (input?: Given) => call(id as OperationId, input), // the same
   })
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isAbsent } from '../../gitstore/presence.ts'
+import { ifThere } from '../../gitstore/presence.ts'
 import type { Folder } from './folder.ts'
 
 /** Raised with whatever changes what an import makes of the same files, or says of them. */
@@ -37,12 +37,9 @@ export async function folderState(folder: Folder, asked: readonly unknown[], now
 
 /** What a file's content cannot change without. */
 async function lineOf(path: string, now: Date): Promise<string | undefined> {
-  try {
-    const { ino, size, mtimeNs, ctimeNs } = await lstat(path, { bigint: true })
-    const isSettled = Number(ctimeNs / 1_000_000n) < now.getTime() - settledMs
-    return isSettled ? `${ino} ${size} ${mtimeNs} ${ctimeNs}` : undefined
-  } catch (error) {
-    if (isAbsent(error)) return undefined
-    throw error
-  }
+  const found = await ifThere(lstat(path, { bigint: true }))
+  if (found === undefined) return undefined
+  const { ino, size, mtimeNs, ctimeNs } = found
+  const isSettled = Number(ctimeNs / 1_000_000n) < now.getTime() - settledMs
+  return isSettled ? `${ino} ${size} ${mtimeNs} ${ctimeNs}` : undefined
 }

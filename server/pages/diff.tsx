@@ -37,7 +37,7 @@ export async function readFileChanges(api: Api, path: NodePath, changes: Changes
   const told = files.filter((file) => !isEdge(file.path))
   const ordered = [...first.flatMap((name) => told.filter((file) => file.path === name)), ...told.filter(isOther)]
   const { base_commit_id: base, target_commit_id: target } = changes
-  const left = { characters: most.characters as number, read: most.read as number }
+  const left: Record<'characters' | 'read', number> = { characters: most.characters, read: most.read }
   const read = async (commit: string, file: string) => {
     if (left.read <= 0) return undefined
     const found = await findFile(api, path, commit, file)

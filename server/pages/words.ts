@@ -138,7 +138,8 @@ function countWords(pieces: readonly Piece[]): number {
 /** Without the lines that no change stands beside. */
 function folded(rows: readonly Row[]): (Row | Fold)[] {
   const parts: (Row | Fold)[] = []
-  let [from, left] = [0, most.folded as number]
+  let from = 0
+  let left: number = most.folded
   while (from < rows.length) {
     const row = rows[from]
     if (row?.kind !== 'same') {

@@ -13,7 +13,7 @@ import { expecting } from '../support/node.ts'
 import { until } from '../support/until.ts'
 import { here, placeOf, setUrl, setUrls, signIn, there, useCells } from './scene.ts'
 
-/** Of a test's own connection: nobody listens there. */
+/** An address at which no program listens. */
 const nowhere = 'http://127.0.0.1:9'
 
 describe('a request to another cell', () => {

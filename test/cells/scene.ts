@@ -79,7 +79,7 @@ export async function listedAt(person: PersonClient) {
   return (await person.get('/orgs?limit=200').then(expecting(200))).body.orgs
 }
 
-/** Somebody whose personal organisation is not made yet. */
+/** A person whose personal organisation is not made yet. */
 export async function newcomer(name: string): Promise<{ readonly person: Person; readonly org: string }> {
   const [id, org] = [newId(), newId()]
   const email = `${id}@example.org`
