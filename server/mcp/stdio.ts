@@ -77,7 +77,7 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
 
 type Reach = Pick<Session, 'canWrite' | 'orgId' | 'nodeId'>
 
-/** Asks for a change that cannot happen: what the token is for is judged first. @throws GroveError: that was not told */
+/** Asks for a change that cannot happen: the scope of the token is checked first. @throws GroveError: another answer */
 async function reachOf(api: Session['api']): Promise<Reach> {
   try {
     await api.deleteNode({ path: { org_id: nobodys, node_id: nobodys } })

@@ -24,7 +24,7 @@ export const listOrganisations = tool({
   },
 })
 
-/** A token of one organisation lists none, and is told which it is. */
+/** A token of one organisation may list none; the refusal names the organisation. */
 async function orgsOf(session: Session, offset: number, limit: number) {
   try {
     return await session.api.listOrgs({ query: { offset, limit } })

@@ -112,8 +112,8 @@ async function propose(session: Session, proposal: Proposal): Promise<string> {
 
 /**
  * A branch, a commit on it, a request. The branch's name follows from main's head and the change, and the commit stands on that
- * head: the same call again goes on where one has ended that was cut off, and of several at the same time one makes what the
- * others find.
+ * head: a repeated call continues one that was cut off, and of several calls at the same time one makes what the others
+ * find.
  */
 async function attempt(session: Session, proposal: Proposal): Promise<string> {
   const { api } = session

@@ -19,7 +19,7 @@ const shownTarget = 300
 const propertiesChars = 1_000
 /** Of an answer that has a text beside them. */
 const listShare = 0.2
-/** Schemes of which a target is told; others run or reveal something where they are opened. */
+/** Schemes of targets that are shown; others run or reveal something where they are opened. */
 const openable = /^(?:https?:|mailto:|\/\/)/i
 
 export const readNode = tool({
