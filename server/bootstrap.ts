@@ -81,7 +81,7 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       process: alive.id,
       takeOver: (id) => takeOver(run, id),
       recovered: (note) => indexNoted(deps, note),
-      follow: (repo) => indexNamed(deps, repo),
+      indexRepo: (repo) => indexNamed(deps, repo),
       becameReadOnly: (repo) => void checkUntilWritable(deps, repo),
       observer: storeObserver(metrics),
       ...(cell === undefined ? {} : { fence: { ...cell.lease, enter: (folders) => refuseClosed(root, folders) } }),

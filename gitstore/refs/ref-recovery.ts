@@ -25,11 +25,11 @@ export interface UnfinishedTransaction extends LockOwner {
 /**
  * Finishes or undoes the transactions of a dead process; the caller holds the right of `store.takeOver`. Transactions with a
  * note come last: `store.recovered` may need the refs that the others lock. Then the repositories that the transactions name
- * are followed, among them those of transactions that had ended when the index had not seen it.
+ * are indexed, among them those of transactions that had ended when the index had not seen it.
  *
- * With `owner`, the owner of the lock in the way, nothing is followed, other transactions with a note are left alone, and the
- * folders stay for `recoverAll`: `store.recovered` and `store.follow` could otherwise wait for the transaction that waits for
- * this recovery. Recovery may be killed anywhere and repeated.
+ * With `owner`, the owner of the lock in the way, nothing is indexed, other transactions with a note are left alone, and the
+ * folders stay for `recoverAll`: `store.recovered` and `store.indexRepo` could otherwise wait for the transaction that waits
+ * for this recovery. Recovery may be killed anywhere and repeated.
  *
  * @throws the first failure, after all transactions were tried
  */
@@ -56,7 +56,7 @@ async function recover(store: Store, process: string, owner?: LockOwner): Promis
       .flatMap(({ locks }) => locks.flatMap((lock) => repositoryOf(store, lock) ?? []))
       .map((repo) => [repo.dir, repo]),
   )
-  for (const repo of named.values()) await store.follow(repo)
+  for (const repo of named.values()) await store.indexRepo(repo)
   // Retries: another process may be making a file in this folder, to see whether its owner lives.
   await rm(home, { recursive: true, force: true, maxRetries: 3 })
 }
@@ -92,19 +92,19 @@ async function recoverDead(store: Store, process: string): Promise<void> {
 export function recoverFor(store: Store): Recover {
   return async (owner) => {
     await recover(store, owner.process, owner)
-    if (following.has(owner.process)) return
-    following.add(owner.process)
-    setTimeout(() => void followSoon(store, owner.process), followDelayMs).unref()
+    if (recovering.has(owner.process)) return
+    recovering.add(owner.process)
+    setTimeout(() => void recoverSoon(store, owner.process), recoverDelayMs).unref()
   }
 }
 
 /** Most operations that waited for the locks have ended by then. */
-const followDelayMs = 50
-const following = new Set<string>()
+const recoverDelayMs = 50
+const recovering = new Set<string>()
 
 /** A failure is left to `recoverAll`. */
-async function followSoon(store: Store, process: string): Promise<void> {
-  following.delete(process)
+async function recoverSoon(store: Store, process: string): Promise<void> {
+  recovering.delete(process)
   await recoverDead(store, process).catch(() => {})
 }
 

@@ -29,7 +29,7 @@ import {
 } from './ref-plan.ts'
 import { recoverFor, recoverTransaction, repositoryOf, type UnfinishedTransaction } from './ref-recovery.ts'
 import { readRef } from './refs.ts'
-import { keepUntilFollowed, removeFolder } from './unfollowed-moves.ts'
+import { keepUntilIndexed, removeFolder } from './unindexed-moves.ts'
 
 export type { Store } from '../store.ts'
 export type { RefName } from './ref-lock.ts'
@@ -76,7 +76,7 @@ export async function transact<T>(
       },
       (folder) =>
         moves.length > 0
-          ? keepUntilFollowed(
+          ? keepUntilIndexed(
               folder,
               moves.map(({ repo }) => repo),
             )
@@ -216,7 +216,7 @@ async function recoverOwn(store: Store, broken: UnfinishedTransaction): Promise<
   const attempt = () =>
     recoverTransaction(store, broken).then(
       () => {
-        keepUntilFollowed(broken.folder, repos)
+        keepUntilIndexed(broken.folder, repos)
         return true
       },
       () => false,

@@ -177,18 +177,11 @@ async function looseRefs(repo: Repo): Promise<number> {
 
 /** Makes the packed refs durable before the loose ones are removed. Git takes `packed-refs.lock` and each ref's own lock. */
 async function packRefs(repo: Repo, signal: AbortSignal): Promise<void> {
-  await runGitOrThrow(repo, ['pack-refs', '--all', '--no-prune'], {
-    signal,
-    timeoutMs: gitTimeoutMs,
-    priority: 'background',
-  })
-  await syncDirectory(repo.dir)
-  await runGitOrThrow(repo, ['pack-refs', '--all', '--prune'], {
-    signal,
-    timeoutMs: gitTimeoutMs,
-    priority: 'background',
-  })
-  await syncDirectory(repo.dir)
+  const limits = { signal, timeoutMs: gitTimeoutMs, priority: 'background' } as const
+  for (const removal of ['--no-prune', '--prune']) {
+    await runGitOrThrow(repo, ['pack-refs', '--all', removal], limits)
+    await syncDirectory(repo.dir)
+  }
 }
 
 async function wantsGraph(repo: Repo, packs: readonly Pack[]): Promise<boolean> {

@@ -16,7 +16,7 @@ const atOnce = 64
 
 /**
  * A digest of `asked` and of the name, number, size and times of each file that is listed; what changes a file in place and
- * sets all times back is not seen. Undefined where that cannot be told yet: a file is gone, or has just changed.
+ * sets all times back is not seen. Undefined where the digest would not be reliable yet: a file is gone, or has just changed.
  *
  * @param asked what else decides what is imported
  */

@@ -44,7 +44,7 @@ export async function meetLocks({ dataDir, problems }: World): Promise<void> {
     process: alive.id,
     takeOver: (id) => takeOver(run, id),
     recovered: async () => {},
-    follow: async () => {},
+    indexRepo: async () => {},
     becameReadOnly: () => {},
   }
   for (const lock of await locksIn(dataDir)) {
