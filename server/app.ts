@@ -55,14 +55,19 @@ export interface AppOptions {
   readonly validateResponses: boolean
   /** Undefined: no rate limits. */
   readonly newCounter: NewCounter | undefined
+  /** As `newCounter`, but counted by all cells together; default: that one. */
+  readonly newSharedCounter?: NewCounter | undefined
 }
 
-export function createApp(deps: Deps, { validateResponses, newCounter }: AppOptions): Express {
+export function createApp(
+  deps: Deps,
+  { validateResponses, newCounter, newSharedCounter = newCounter }: AppOptions,
+): Express {
   const app = express()
   const countRequest = requestCounter(newCounter)
   const findCredential = credentialFinder(deps)
   const cookies = browserCookies(deps, findCredential)
-  const countSignUps = limitSignUps(newCounter)
+  const countSignUps = limitSignUps(newSharedCounter)
   const inProcess = { deps, handlers, checks: [validate({ answersToo: false }), countSignUps] }
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
