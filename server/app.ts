@@ -17,6 +17,7 @@ import { requireMetricsToken } from './http/metrics-token.ts'
 import { chain } from './http/middleware-chain.ts'
 import { type Handlers, operationHandler } from './http/operations.ts'
 import { pathParameters } from './http/path-parameters.ts'
+import { limitPlaceReads } from './http/place-reads.ts'
 import { countRefused, limitOptions, limitRequests, limitSignUps, requestCounter } from './http/rate-limits.ts'
 import { requireHttp } from './http/request-line.ts'
 import { requestLog } from './http/requests.ts'
@@ -80,7 +81,7 @@ export function createApp(
       closeWhileDraining(deps),
       securityHeaders(deps.config.publicUrl),
       requireHttp,
-      passOn(deps),
+      passOn(deps, limitPlaceReads({ newCounter, count: countRequest, findCredential, cookies })),
       gitOverHttp(deps, findCredential, countRequest),
       mcpOverHttp({ ...inProcess, findCredential, countRequest }),
       openDoor(cookies, deps.config.publicUrl),

@@ -4,12 +4,13 @@ import { Agent, type ClientRequest, type IncomingMessage, request as startReques
 import { pipeline } from 'node:stream'
 import type { Request, RequestHandler, Response } from 'express'
 import type { Deps } from '../deps.ts'
-import { chooseOther, findPlaceAway } from '../domain/cells/places.ts'
+import { chooseOther, findPlaceAway, isPlaceKnown } from '../domain/cells/places.ts'
 import { canonicalId, isId } from '../domain/layout.ts'
 import { ClientGone, Refusal } from '../errors.ts'
 import { unanswered } from './elsewhere.ts'
 import { acceptForwarded, forwardedHeader, isForwarded, signForwarded } from './forwarded.ts'
 import { chain } from './middleware-chain.ts'
+import type { LimitPlaceRead } from './place-reads.ts'
 import { note } from './request-notes.ts'
 import { requestId } from './requests.ts'
 
@@ -24,22 +25,24 @@ const hopByHop =
 const agent = new Agent({ keepAlive: true })
 
 /** Steps before all that need the organisation; none without cells. */
-export function passOn(deps: Deps): RequestHandler {
+export function passOn(deps: Deps, limitRead: LimitPlaceRead): RequestHandler {
   const { cell } = deps
   if (cell === undefined) return (_req, _res, next) => next()
-  return chain([acceptForwarded(deps, cell), toItsCell(deps, cell.name)])
+  return chain([acceptForwarded(deps, cell), toItsCell(deps, cell.name, limitRead)])
 }
 
 /** @throws Refusal moving: the organisation is on its way to another cell, or back */
-function toItsCell(deps: Deps, own: string): RequestHandler {
+function toItsCell(deps: Deps, own: string, limitRead: LimitPlaceRead): RequestHandler {
   return async (req, res, next) => {
-    if (isNewOrganisation(req) && !isForwarded(req)) {
+    if (isNewOrganisation(req) && isSigned(req) && !isForwarded(req)) {
       const other = await chooseOther(deps, own)
       if (other !== undefined) return pass(req, res, other.url, await signForwarded(deps, other.name, req))
     }
     const orgId = organisationOf(req)
-    const place = orgId === undefined ? undefined : await findPlaceAway(deps, orgId)
-    if (orgId === undefined || place === undefined) return next()
+    if (orgId === undefined) return next()
+    const find = () => findPlaceAway(deps, orgId)
+    const place = await (isPlaceKnown(deps, orgId) ? find() : limitRead(req, res, find))
+    if (place === undefined) return next()
     if (place.state === 'moving' || (isForwarded(req) && place.cell !== own))
       throw new Refusal('moving', 'The organisation is on its way between two cells; nothing is lost, try again')
     if (place.cell === own) return next()
@@ -57,6 +60,11 @@ function organisationOf(req: Request): string | undefined {
 
 function isNewOrganisation({ method, originalUrl }: Request): boolean {
   return method === 'POST' && /^\/orgs\/?(\?|$)/.test(originalUrl)
+}
+
+/** Whether it says who asks, truly or not; otherwise it is refused wherever it is. */
+function isSigned({ headers }: Request): boolean {
+  return headers.authorization !== undefined || headers.cookie !== undefined
 }
 
 /** Ends when the answer has, or the client has gone. @throws Refusal busy, outcome_unknown; ClientGone */

@@ -27,6 +27,11 @@ async function findPlace(
   return found
 }
 
+/** Whether the directory need not be read to say where the organisation is. */
+export function isPlaceKnown({ cell, store }: Pick<Deps, 'cell' | 'store'>, orgId: string): boolean {
+  return cell === undefined || cell.places.has(orgId) || isThere(orgFolder(store, orgId))
+}
+
 /** The place of an organisation whose folder is not here; undefined: it is, or no cell has it. @throws DatabaseFault */
 export async function findPlaceAway(
   deps: Pick<Deps, 'cell' | 'credentials' | 'store'>,
