@@ -224,4 +224,9 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index rate_count_expiry on rate_count (expire)`.execute(db)
     },
   },
+  '009_place_changes': {
+    async up(db) {
+      await sql`create index place_since on place (since, org_id)`.execute(db)
+    },
+  },
 }

@@ -14,6 +14,7 @@ import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import type { Operator, Person } from '../actor.ts'
 import type { AccountAt } from '../at.ts'
+import { listPlaceChanges, type PlaceChangesInput } from '../cells/place-changes.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { type Deletion, idOf, removeAccount } from './deletion.ts'
 import { requireLine } from './identity.ts'
@@ -126,6 +127,12 @@ export async function listAllOrgs(deps: Deps, actor: Administrator, page: Page) 
       .map(({ user_id, email, name }) => ({ user_id, email, name })),
   }))
   return { orgs, ...pageOf(page, total) }
+}
+
+/** Which cell has which organisation, as it changes. @throws Refusal forbidden */
+export async function listPlaces(deps: Deps, actor: Administrator, input: PlaceChangesInput) {
+  requireAdministrator(actor)
+  return listPlaceChanges(deps, input)
 }
 
 function requireAdministrator(actor: Administrator): void {
