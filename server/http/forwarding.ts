@@ -4,6 +4,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request as startReques
 import { pipeline } from 'node:stream'
 import type { Request, RequestHandler, Response } from 'express'
 import type { Deps } from '../deps.ts'
+import type { Cell } from '../domain/cells/cell.ts'
 import { chooseOther, findPlaceAway, isPlaceKnown } from '../domain/cells/places.ts'
 import { canonicalId, isId } from '../domain/layout.ts'
 import { ClientGone, Refusal } from '../errors.ts'
@@ -36,7 +37,7 @@ function toItsCell(deps: Deps, own: string, limitRead: LimitPlaceRead): RequestH
   return async (req, res, next) => {
     if (isNewOrganisation(req) && isSigned(req) && !isForwarded(req)) {
       const other = await chooseOther(deps, own)
-      if (other !== undefined) return pass(req, res, other.url, await signForwarded(deps, other.name, req))
+      if (other !== undefined) return passTo(deps, other, req, res)
     }
     const orgId = organisationOf(req)
     if (orgId === undefined) return next()
@@ -47,7 +48,7 @@ function toItsCell(deps: Deps, own: string, limitRead: LimitPlaceRead): RequestH
       throw new Refusal('moving', 'The organisation is on its way between two cells; nothing is lost, try again')
     if (place.cell === own) return next()
     note(req, { op: 'forwarded', org: orgId, cell: place.cell })
-    await pass(req, res, place.url, await signForwarded(deps, place.cell, req))
+    await passTo(deps, { name: place.cell, url: place.url }, req, res)
   }
 }
 
@@ -68,7 +69,25 @@ function isSigned({ headers }: Request): boolean {
 }
 
 /** Ends when the answer has, or the client has gone. @throws Refusal busy, outcome_unknown; ClientGone */
-function pass(req: Request, res: Response, url: string, forwarded: string): Promise<void> {
+async function passTo(
+  deps: Deps,
+  { name, url }: Pick<Cell, 'name' | 'url'>,
+  req: Request,
+  res: Response,
+): Promise<void> {
+  const count = (outcome: Outcome) => deps.metrics.forwarded.inc({ to: name, outcome })
+  try {
+    count(await pass(req, res, url, await signForwarded(deps, name, req)))
+  } catch (error) {
+    count(error instanceof ClientGone ? 'aborted' : 'failed')
+    throw error
+  }
+}
+
+/** `failed`: the cell did not answer to the end; `aborted`: the client has gone. */
+type Outcome = 'done' | 'failed' | 'aborted'
+
+function pass(req: Request, res: Response, url: string, forwarded: string): Promise<Outcome> {
   const target = new URL(url)
   const silent = req.originalUrl.startsWith('/git/') ? silentMs.git : silentMs.other
   const ours = ['Host', target.host, 'X-Request-Id', requestId(req), forwardedHeader, forwarded]
@@ -87,6 +106,7 @@ function pass(req: Request, res: Response, url: string, forwarded: string): Prom
   return new Promise((done, fail) => {
     const clock = setTimeout(() => asked.destroy(new Error('It takes no connection')), connectMs)
     const sent = { isConnected: false }
+    let isBroken = false
     asked.once('socket', (socket) => {
       const connected = () => {
         clearTimeout(clock)
@@ -97,15 +117,22 @@ function pass(req: Request, res: Response, url: string, forwarded: string): Prom
     })
     asked.once('error', (error) => {
       clearTimeout(clock)
-      if (res.headersSent) res.destroy()
-      else if (res.destroyed) fail(new ClientGone())
+      if (res.headersSent) {
+        isBroken = true
+        res.destroy()
+      } else if (res.destroyed) fail(new ClientGone())
       else fail(unanswered(req.method, error, sent.isConnected))
     })
-    asked.once('response', (answer) => relay(answer, res, done, fail))
+    asked.once('response', (answer) => {
+      answer.once('error', () => {
+        isBroken = true
+      })
+      relay(answer, res)
+    })
     res.once('close', () => {
       clearTimeout(clock)
+      done(res.writableFinished ? 'done' : isBroken ? 'failed' : 'aborted')
       asked.destroy()
-      done()
     })
     send(req, asked)
   })
@@ -117,7 +144,7 @@ function send(req: Request, asked: ClientRequest): void {
   req.once('error', () => asked.destroy())
 }
 
-function relay(answer: IncomingMessage, res: Response, done: () => void, fail: (error: unknown) => void): void {
+function relay(answer: IncomingMessage, res: Response): void {
   if (res.headersSent || res.destroyed) {
     answer.destroy()
     return
@@ -125,7 +152,8 @@ function relay(answer: IncomingMessage, res: Response, done: () => void, fail: (
   for (const name of res.getHeaderNames()) res.removeHeader(name)
   const { statusCode = 502, statusMessage, rawHeaders } = answer
   res.writeHead(statusCode, statusMessage, headersOf(rawHeaders, []))
-  pipeline(answer, res, (error) => (error && !res.destroyed ? fail(error) : done()))
+  // It closes the answer where either end breaks off.
+  pipeline(answer, res, () => {})
 }
 
 /** Name, value, name, value, without those of the connection. */
