@@ -2077,7 +2077,7 @@ export interface paths {
         };
         /**
          * List all organisations
-         * @description Names, owners and counts; nothing that lies in them. Order is by `created_at`, then `id`.
+         * @description Names, owners and counts, of all cells; nothing that lies in them. Order is by `created_at`, then `id`.
          */
         get: operations["listAllOrgs"];
         put?: never;
@@ -2618,9 +2618,9 @@ export interface components {
             created_at: components["schemas"]["UtcTime"];
             /** @description How many members it has. */
             members: number;
-            /** @description How many nodes it has. */
-            nodes: number;
-            /** @description The owners, in the order of joining. */
+            /** @description How many nodes it has; absent where another cell has it. */
+            nodes?: number;
+            /** @description The owners, in the order of joining; with cells the oldest account first. */
             owners: components["schemas"]["OrgOwner"][];
         };
         /** @description A page of organisations. */

@@ -356,9 +356,9 @@ export interface components {
             readonly created_at: components["schemas"]["UtcTime"];
             /** @description How many members it has. */
             readonly members: number;
-            /** @description How many nodes it has. */
-            readonly nodes: number;
-            /** @description The owners, in the order of joining. */
+            /** @description How many nodes it has; absent where another cell has it. */
+            readonly nodes?: number;
+            /** @description The owners, in the order of joining; with cells the oldest account first. */
             readonly owners: readonly components["schemas"]["OrgOwner"][];
         };
         /** @description A page of organisations. */

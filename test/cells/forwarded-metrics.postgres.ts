@@ -39,7 +39,9 @@ describe('the metrics of a cell', () => {
       [here, 'here'],
       [there, 'there'],
     ] as const)
-      expect(sumOf(await scrape(grove), 'grove_cell_lease_seconds', { cell })).to.be.above(0).and.at.most(10)
+      expect(sumOf(await scrape(grove), 'grove_cell_lease_seconds', { cell }))
+        .to.be.above(0)
+        .and.at.most(10)
   })
 
   it('count what was passed on and answered to the end', async () => {
