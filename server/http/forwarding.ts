@@ -20,8 +20,7 @@ const connectMs = 5_000
 /** Milliseconds without a byte in either direction: of git, which may compute for long, and of the rest. As in deploy/nginx.conf. */
 const silentMs = { git: 3_600_000, other: 75_000 }
 /** Of one connection, not of the request. Source: RFC 9110, 7.6.1. */
-const hopByHop =
-  /^(connection|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|expect|grove-forwarded)$/i
+const hopByHop = /^(connection|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|grove-forwarded)$/i
 
 const agent = new Agent({ keepAlive: true })
 
@@ -138,10 +137,21 @@ function pass(req: Request, res: Response, url: string, forwarded: string): Prom
   })
 }
 
-/** The client's error alone ends the request: a cell that answers before it has read all is heard to its end. */
+/**
+ * The client's error alone ends the request: a cell that answers before it has read all is heard to its end, and so is the
+ * client, whose input is discarded then. One that waits to be told to go on is told by the other cell.
+ */
 function send(req: Request, asked: ClientRequest): void {
-  req.pipe(asked)
+  const begin = () => {
+    req.pipe(asked)
+    asked.once('close', () => req.unpipe(asked).resume())
+  }
   req.once('error', () => asked.destroy())
+  if (req.headers.expect === undefined) begin()
+  else {
+    asked.once('continue', begin)
+    asked.flushHeaders()
+  }
 }
 
 function relay(answer: IncomingMessage, res: Response): void {
