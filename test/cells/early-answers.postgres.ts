@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { expect } from 'chai'
 import { v7 as newId } from 'uuid'
 import { type PersonClient, signUp } from '../support/grove.ts'
-import { here, there, useCells } from './scene.ts'
+import { here, setUrl, there, useCells } from './scene.ts'
 
 /** Bytes: more than all buffers between the client and the cell hold. */
 const large = 60_000_000
@@ -15,9 +15,7 @@ describe('an answer of another cell before the end of the body', () => {
   let ann: PersonClient
 
   before(async () => {
-    await here.deps.credentials.write((trx) =>
-      trx.updateTable('cell').set({ url: here.url }).where('name', '=', 'here').execute(),
-    )
+    await setUrl('here', here.url)
     ann = await signUp(here, 'Ann')
   })
 

@@ -9,7 +9,7 @@ import { started } from '../support/half-sent.ts'
 import { expecting } from '../support/node.ts'
 import { metricsToken, parseScrape, sumOf } from '../support/scrapes.ts'
 import { until } from '../support/until.ts'
-import { here, signIn, there, useCells } from './scene.ts'
+import { here, setUrl, signIn, there, useCells } from './scene.ts'
 
 describe('the metrics of a cell', () => {
   useCells({ metricsToken })
@@ -17,18 +17,10 @@ describe('the metrics of a cell', () => {
   let away: PersonClient
 
   before(async () => {
-    await reach(here.url)
+    await setUrl('here', here.url)
     ann = await signUp(here, 'Ann')
     away = await signIn(there, ann)
   })
-
-  /** Where `there` finds the other one. */
-  async function reach(url: string): Promise<void> {
-    await here.deps.credentials.write((trx) =>
-      trx.updateTable('cell').set({ url }).where('name', '=', 'here').execute(),
-    )
-    there?.deps.cell?.places.clear()
-  }
 
   const scrape = async (grove = there) =>
     parseScrape((await client(grove, metricsToken).get('/metrics').then(expecting(200))).body)
@@ -100,13 +92,13 @@ describe('the metrics of a cell', () => {
   async function through(answer: RequestListener, work: () => Promise<void>): Promise<void> {
     const server = createServer(answer).listen(0, '127.0.0.1')
     await once(server, 'listening')
-    await reach(`http://127.0.0.1:${(server.address() as AddressInfo).port}`) // it listens on a port
+    await setUrl('here', `http://127.0.0.1:${(server.address() as AddressInfo).port}`) // it listens on a port
     try {
       await work()
     } finally {
       server.closeAllConnections()
       server.close()
-      await reach(here.url)
+      await setUrl('here', here.url)
     }
   }
 })

@@ -11,7 +11,7 @@ import { client, signUp } from '../support/grove.ts'
 import { started } from '../support/half-sent.ts'
 import { expecting } from '../support/node.ts'
 import { until } from '../support/until.ts'
-import { here, placeOf, signIn, there, useCells } from './scene.ts'
+import { here, placeOf, setUrl, signIn, there, useCells } from './scene.ts'
 
 /** Of a test's own connection: nobody listens there. */
 const nowhere = 'http://127.0.0.1:9'
@@ -136,7 +136,6 @@ describe('a request to another cell', () => {
 
   it('to a cell that is away is 503 at once, and says that nothing was done', async () => {
     await setUrl('here', nowhere)
-    there.deps.cell?.places.clear()
     try {
       for (const answer of [
         await away.get(`/orgs/${ann.org}`),
@@ -146,7 +145,6 @@ describe('a request to another cell', () => {
       expect((await away.get('/auth/me')).status).to.equal(200)
     } finally {
       await setUrl('here', here.url)
-      there.deps.cell?.places.clear()
     }
     await away.get(`/orgs/${ann.org}`).then(expecting(200))
   })
@@ -181,11 +179,6 @@ function digest(bytes: ArrayBuffer | undefined): string {
   return createHash('sha256')
     .update(new Uint8Array(bytes ?? new ArrayBuffer(0)))
     .digest('hex')
-}
-
-/** Where the others reach a cell: known once it listens. */
-async function setUrl(name: string, url: string): Promise<void> {
-  await here.deps.credentials.write((trx) => trx.updateTable('cell').set({ url }).where('name', '=', name).execute())
 }
 
 function inFlight(): Promise<number[]> {

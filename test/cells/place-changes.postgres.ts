@@ -9,7 +9,7 @@ import { changeManagedAccount } from '../../server/domain/accounts/administratio
 import { operator } from '../../server/domain/actor.ts'
 import { type PersonClient, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { database, here, signIn, there, useCells } from './scene.ts'
+import { database, here, setUrl, signIn, there, useCells } from './scene.ts'
 
 interface Place {
   readonly org_id: string
@@ -24,9 +24,7 @@ describe('the list of places', () => {
   let ada: PersonClient
 
   before(async () => {
-    await here.deps.credentials.write((trx) =>
-      trx.updateTable('cell').set({ url: here.url }).where('name', '=', 'here').execute(),
-    )
+    await setUrl('here', here.url)
     const person = await signUp(here, 'Ada')
     await changeManagedAccount(here.deps, operator, { accountId: person.user.id }, { is_admin: true })
     ada = await signIn(there, person)

@@ -10,7 +10,7 @@ import { counters } from '../../server/counters.ts'
 import { newServer } from '../../server/http/connections.ts'
 import { from } from '../support/behind-proxy.ts'
 import { client, type PersonClient, signUp } from '../support/grove.ts'
-import { here, there, useCells } from './scene.ts'
+import { here, setUrl, there, useCells } from './scene.ts'
 
 /** Of all limits. */
 const few = 20
@@ -23,9 +23,7 @@ describe('requests for organisations that no cell has', () => {
   let reads = 0
 
   before(async () => {
-    await here.deps.credentials.write((trx) =>
-      trx.updateTable('cell').set({ url: here.url }).where('name', '=', 'here').execute(),
-    )
+    await setUrl('here', here.url)
     ann = await signUp(here, 'Ann')
     const { credentials, config } = there.deps
     const counted = {

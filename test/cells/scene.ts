@@ -23,7 +23,7 @@ export let there: Grove
 /** The database of both. */
 export let database: string
 
-/** Nothing in these tests asks at the address of a cell. */
+/** Nobody listens at that address: `setUrl`. */
 export function cellNamed(name: string) {
   return { name, url: `http://${name}.example:3000` }
 }
@@ -46,6 +46,12 @@ export function useCells(options: GroveOptions = {}): void {
     await there?.close()
     for (const folder of folders) await rm(folder, { recursive: true })
   })
+}
+
+/** Where the others find a cell, from now on. */
+export async function setUrl(name: 'here' | 'there', url: string): Promise<void> {
+  await here.deps.credentials.write((trx) => trx.updateTable('cell').set({ url }).where('name', '=', name).execute())
+  for (const { deps } of [here, there]) deps.cell?.places.clear()
 }
 
 /** The same person at another cell. */
