@@ -18,6 +18,7 @@ import { requireMetricsToken } from './http/metrics-token.ts'
 import { chain } from './http/middleware-chain.ts'
 import { type Handlers, operationHandler } from './http/operations.ts'
 import { pathParameters } from './http/path-parameters.ts'
+import { limitPlaceReads } from './http/place-reads.ts'
 import { countRefused, limitOptions, limitRequests, limitSignUps, requestCounter } from './http/rate-limits.ts'
 import { requireHttp } from './http/request-line.ts'
 import { requestLog } from './http/requests.ts'
@@ -56,14 +57,19 @@ export interface AppOptions {
   readonly validateResponses: boolean
   /** Undefined: no rate limits. */
   readonly newCounter: NewCounter | undefined
+  /** As `newCounter`, but counted by all cells together; default: that one. */
+  readonly newSharedCounter?: NewCounter | undefined
 }
 
-export function createApp(deps: Deps, { validateResponses, newCounter }: AppOptions): Express {
+export function createApp(
+  deps: Deps,
+  { validateResponses, newCounter, newSharedCounter = newCounter }: AppOptions,
+): Express {
   const app = express()
   const countRequest = requestCounter(newCounter)
   const findCredential = credentialFinder(deps)
   const cookies = browserCookies(deps, findCredential)
-  const countSignUps = limitSignUps(newCounter)
+  const countSignUps = limitSignUps(newSharedCounter)
   const inProcess = { deps, handlers, checks: [validate({ answersToo: false }), countSignUps] }
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
@@ -76,7 +82,7 @@ export function createApp(deps: Deps, { validateResponses, newCounter }: AppOpti
       closeWhileDraining(deps),
       securityHeaders(deps.config.publicUrl),
       requireHttp,
-      passOn(deps),
+      passOn(deps, limitPlaceReads({ newCounter, count: countRequest, findCredential, cookies })),
       takeArrivals(deps),
       gitOverHttp(deps, findCredential, countRequest),
       mcpOverHttp({ ...inProcess, findCredential, countRequest }),

@@ -1,6 +1,15 @@
-/** Rate counters, in memory: per process, or shared by the first process for all workers. */
+/** Rate counters: in memory, per process or shared by the first process for all workers, or in PostgreSQL, shared by all cells. */
 
-import { type RateLimiterAbstract, RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import {
+  type RateLimiterAbstract,
+  RateLimiterCluster,
+  RateLimiterMemory,
+  RateLimiterPostgres,
+  RateLimiterRes,
+} from 'rate-limiter-flexible'
+import { rateCountClient, rateCountTable } from '../index/credentials/rate-counts.ts'
+import type { CredentialsSchema } from '../index/credentials/schema.ts'
+import type { Database } from '../index/sqlite/database.ts'
 
 export interface Limit {
   /** As named in response headers. */
@@ -35,21 +44,46 @@ const closedPoints = 1_000_000
 
 /** `shared`: counted by the first process. A worker counts by itself if that process is gone, until it ends too. */
 export function counters(shared: boolean): NewCounter {
+  return (id, limit) => counterOf(limit, newLimiter(shared, optionsOf(id, limit)))
+}
+
+/**
+ * Counted by all cells of the database together, by the clocks of their machines. Where PostgreSQL is away `take` fails: what
+ * cannot be counted is refused.
+ */
+export function countersOfCells(credentials: Database<CredentialsSchema>): NewCounter {
+  const store = {
+    storeClient: rateCountClient(credentials),
+    storeType: 'client',
+    tableName: rateCountTable,
+    tableCreated: true,
+    // The sweep removes what has ended.
+    clearExpiredByTimeout: false,
+  }
   return (id, limit) => {
-    const limiter = newLimiter(shared, { keyPrefix: id, points: limit.quota, duration: limit.windowSeconds })
-    return {
-      take: async (key) => {
-        const { consumedPoints, msBeforeNext } = await limiter.penalty(key)
-        return { limit, taken: consumedPoints, waitMs: msBeforeNext }
-      },
-      giveBack: async (key) => {
-        await limiter.reward(key)
-      },
-      close: async (key, seconds) => {
-        await limiter.block(key, seconds)
-        await limiter.penalty(key, closedPoints)
-      },
-    }
+    const counter = counterOf(limit, new RateLimiterPostgres({ ...optionsOf(id, limit), ...store }))
+    // What was done is done: where the count cannot be given back it stays, until its window ends.
+    return { ...counter, giveBack: (key) => counter.giveBack(key).catch(() => {}) }
+  }
+}
+
+function optionsOf(keyPrefix: string, { quota, windowSeconds }: Limit) {
+  return { keyPrefix, points: quota, duration: windowSeconds }
+}
+
+function counterOf(limit: Limit, limiter: Limiter): Counter {
+  return {
+    take: async (key) => {
+      const { consumedPoints, msBeforeNext } = await limiter.penalty(key)
+      return { limit, taken: consumedPoints, waitMs: msBeforeNext }
+    },
+    giveBack: async (key) => {
+      await limiter.reward(key)
+    },
+    close: async (key, seconds) => {
+      await limiter.block(key, seconds)
+      await limiter.penalty(key, closedPoints)
+    },
   }
 }
 

@@ -9,7 +9,7 @@ import manifest from '../package.json' with { type: 'json' }
 import { createApp } from './app.ts'
 import { openDeps } from './bootstrap.ts'
 import { type Config, workerNumber } from './config.ts'
-import { counters } from './counters.ts'
+import { counters, countersOfCells } from './counters.ts'
 import type { Deps } from './deps.ts'
 import { limitedSignIns, unlimitedSignIns } from './domain/accounts/sign-ins.ts'
 import { maintainRepositories } from './domain/background/maintenance.ts'
@@ -63,7 +63,9 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   const opened = await openDeps(config, { log, draining: signal, worker, writes: true, ...clock })
   const { deps, index } = opened
   const newCounter = config.rateLimit ? counters(sharedLimits) : undefined
-  const limit = newCounter === undefined ? unlimitedSignIns : limitedSignIns(newCounter)
+  const newSharedCounter =
+    newCounter !== undefined && deps.cell !== undefined ? countersOfCells(deps.credentials) : newCounter
+  const limit = newSharedCounter === undefined ? unlimitedSignIns : limitedSignIns(newSharedCounter)
   const limitSignIn = countedSignIns(deps.metrics, limit)
   deps.metrics.buildInfo.set({ version: manifest.version, node: process.version, git: await gitVersion() }, 1)
   if (!sweeps) for (const name of folderMetrics) deps.metrics.registry.removeSingleMetric(name)
@@ -82,7 +84,7 @@ export async function startService(config: Config, overrides: Overrides = {}): P
       throw error
     })
   const server = newServer(
-    createApp(served, { validateResponses, newCounter }),
+    createApp(served, { validateResponses, newCounter, newSharedCounter }),
     config.logRequests === 'off' ? undefined : log,
   )
   const report = reporter(deps)

@@ -85,6 +85,7 @@ export const rights = {
   deleteAccount: { authorization: 'required', token: 'none' },
   resetAccount: { authorization: 'required', token: 'none' },
   listAllOrgs: { authorization: 'required', token: 'none' },
+  listPlaces: { authorization: 'required', token: 'none' },
   getHealth: { authorization: 'none', token: 'none' },
   getReadiness: { authorization: 'none', token: 'none' },
   getMetrics: { authorization: 'metrics', token: 'none' },

@@ -2077,9 +2077,31 @@ export interface paths {
         };
         /**
          * List all organisations
-         * @description Names, owners and counts; nothing that lies in them. Order is by `created_at`, then `id`.
+         * @description Names, owners and counts, of all cells; nothing that lies in them. Order is by `created_at`, then `id`.
          */
         get: operations["listAllOrgs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/places": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List which cell has which organisation
+         * @description For a proxy that is to know the cell of each organisation. Without `since` from the beginning; with the `next` of an
+         *     answer what has changed after that, until `more` is false. What has changed in the last minute comes again with the next
+         *     call, so that no change is missed. Without cells the list is empty.
+         */
+        get: operations["listPlaces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2596,9 +2618,9 @@ export interface components {
             created_at: components["schemas"]["UtcTime"];
             /** @description How many members it has. */
             members: number;
-            /** @description How many nodes it has. */
-            nodes: number;
-            /** @description The owners, in the order of joining. */
+            /** @description How many nodes it has; absent where another cell has it. */
+            nodes?: number;
+            /** @description The owners, in the order of joining; with cells the oldest account first. */
             owners: components["schemas"]["OrgOwner"][];
         };
         /** @description A page of organisations. */
@@ -2608,6 +2630,29 @@ export interface components {
             total: components["schemas"]["Total"];
             limit: components["schemas"]["PageLimit"];
             offset: components["schemas"]["PageOffset"];
+        };
+        /** @description Where an organisation is. */
+        Place: {
+            /** @description The organisation. */
+            org_id: components["schemas"]["Uuid"];
+            /** @description The name of the cell. */
+            cell: string;
+            /** @description Where the other cells reach it, without a slash at its end. */
+            url: string;
+            /**
+             * @description `here`: it is there. `moving`: it is on its way to another cell. `gone`: it was deleted.
+             * @enum {string}
+             */
+            state: "here" | "moving" | "gone";
+        };
+        /** @description Organisations whose place has changed. */
+        PlacePage: {
+            /** @description The places as they are now. */
+            places: components["schemas"]["Place"][];
+            /** @description The `since` of the next call. */
+            next: string;
+            /** @description Whether there are more already. */
+            more: boolean;
         };
         /**
          * @description `read` changes nothing; `write` does what the person may.
@@ -8699,6 +8744,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ManagedOrgPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["InternalError"];
+        };
+    };
+    listPlaces: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the answer before. */
+                since?: string;
+                /** @description How many to answer at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Organisations whose place has changed, in the order of the changes. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlacePage"];
                 };
             };
             304: components["responses"]["NotModified"];

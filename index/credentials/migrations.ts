@@ -211,4 +211,22 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index org_member_user on org_member (user_id)`.execute(db)
     },
   },
+  // As rate-limiter-flexible makes it, whose statements rely on the order of the columns.
+  '008_rate_counts': {
+    async up(db) {
+      const { text, keyed, milliseconds } = wordsOf(db)
+      await sql`
+        create table rate_count (
+          key ${text} primary key,
+          points integer not null default 0,
+          expire ${milliseconds}
+        ) ${keyed}`.execute(db)
+      await sql`create index rate_count_expiry on rate_count (expire)`.execute(db)
+    },
+  },
+  '009_place_changes': {
+    async up(db) {
+      await sql`create index place_since on place (since, org_id)`.execute(db)
+    },
+  },
 }

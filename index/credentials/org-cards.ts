@@ -72,6 +72,43 @@ export async function listCardsOf(db: CredentialsDb, userId: string, { limit, of
   return { rows, total: await totalOf(mine) }
 }
 
+/** The organisations of all cells, the oldest first, with their owners, the oldest account first. */
+export async function listCardsWithOwners(db: CredentialsDb, { limit, offset }: Slice) {
+  const all = db
+    .selectFrom('org_card')
+    .innerJoin('place', 'place.org_id', 'org_card.org_id')
+    .where('place.state', '!=', 'gone')
+  const rows = await all
+    .select(({ selectFrom, fn }) => [
+      'org_card.org_id as id',
+      'org_card.name',
+      'org_card.published',
+      'org_card.created_at',
+      selectFrom('org_member')
+        .whereRef('org_member.org_id', '=', 'org_card.org_id')
+        .select(fn.countAll<number>().as('members'))
+        .as('members'),
+    ])
+    .orderBy('org_card.created_at')
+    .orderBy('org_card.org_id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  const ids = rows.map(({ id }) => id)
+  const owners =
+    ids.length === 0
+      ? []
+      : await db
+          .selectFrom('org_member')
+          .select(['org_id', 'user_id', 'email', 'name'])
+          .where('role', '=', 'owner')
+          .where('org_id', 'in', ids)
+          .orderBy('user_id')
+          .execute()
+  const { total } = await all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  return { rows, owners, total }
+}
+
 /** An organisation's name, and the role of a person in it; null: none. */
 export function findCard(
   db: CredentialsDb,

@@ -18,6 +18,7 @@ export interface CredentialsSchema {
   place: PlaceRow
   org_card: OrgCard
   org_member: OrgMember
+  rate_count: RateCount
 }
 
 interface AccountTable {
@@ -223,6 +224,15 @@ export interface OrgMember {
   /** As the member file has it: it may be behind the account. */
   email: string
   name: string
+}
+
+/** Of a key of a limit that all cells count together. */
+export interface RateCount {
+  /** The name of the limit and whom it counts. */
+  key: string
+  points: number
+  /** When its window ends: milliseconds since 1970 by the clock of the cell that began it. */
+  expire: number
 }
 
 /** A connection or a transaction. */

@@ -142,6 +142,18 @@ export async function listOrgsWithOwners(db: IndexDb, { limit, offset }: Slice) 
   return { rows, owners, total: await totalOf(db.selectFrom('org')) }
 }
 
+/** How many nodes each of them has; those that are not here have no row. */
+export function countNodesOf(db: IndexDb, orgIds: readonly string[]): Promise<{ id: string; nodes: number | null }[]> {
+  return db
+    .selectFrom('org')
+    .select(({ selectFrom, fn }) => [
+      'id',
+      selectFrom('node').whereRef('node.org_id', '=', 'org.id').select(fn.countAll<number>().as('nodes')).as('nodes'),
+    ])
+    .where('id', 'in', orgIds)
+    .execute()
+}
+
 /** The oldest first. */
 export async function listMemberRows(
   db: IndexDb,

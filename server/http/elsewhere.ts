@@ -44,8 +44,10 @@ export async function askElsewhere(
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }).catch((cause: unknown) => {
+    deps.metrics.forwarded.inc({ to: place.cell, outcome: 'failed' })
     throw unanswered(method, cause)
   })
+  deps.metrics.forwarded.inc({ to: place.cell, outcome: 'done' })
   if (answer.status >= 400) throw await refusalOf(answer)
   return answer
 }

@@ -4,13 +4,15 @@ import { Agent, type ClientRequest, type IncomingMessage, request as startReques
 import { pipeline } from 'node:stream'
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { Deps } from '../deps.ts'
-import { chooseOther, findPlaceAway } from '../domain/cells/places.ts'
+import type { Cell } from '../domain/cells/cell.ts'
+import { chooseOther, findPlaceAway, isPlaceKnown } from '../domain/cells/places.ts'
 import { answerOf } from '../domain/fault-meanings.ts'
 import { canonicalId, isId } from '../domain/layout.ts'
 import { ClientGone, Invalid, Refusal } from '../errors.ts'
 import { unanswered } from './elsewhere.ts'
 import { acceptForwarded, forwardedHeader, isForwarded, signForwarded } from './forwarded.ts'
 import { chain } from './middleware-chain.ts'
+import type { LimitPlaceRead } from './place-reads.ts'
 import { note } from './request-notes.ts'
 import { requestId } from './requests.ts'
 
@@ -19,28 +21,28 @@ const connectMs = 5_000
 /** Milliseconds without a byte in either direction: of git, which may compute for long, and of the rest. As in deploy/nginx.conf. */
 const silentMs = { git: 3_600_000, other: 75_000 }
 /** Of one connection, not of the request. Source: RFC 9110, 7.6.1. */
-const hopByHop =
-  /^(connection|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|expect|grove-forwarded)$/i
+const hopByHop = /^(connection|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|grove-forwarded)$/i
 
 const agent = new Agent({ keepAlive: true })
 
 /** Steps before all that need the organisation; none without cells. */
-export function passOn(deps: Deps): RequestHandler {
+export function passOn(deps: Deps, limitRead: LimitPlaceRead): RequestHandler {
   const { cell } = deps
   if (cell === undefined) return (_req, _res, next) => next()
-  return chain([acceptForwarded(deps, cell), toItsCell(deps, cell.name)])
+  return chain([acceptForwarded(deps, cell), toItsCell(deps, cell.name, limitRead)])
 }
 
 /** @throws Refusal moving: the organisation is on its way to another cell, or back */
-function toItsCell(deps: Deps, own: string): RequestHandler {
+function toItsCell(deps: Deps, own: string, limitRead: LimitPlaceRead): RequestHandler {
   return async (req, res, next) => {
-    if (isNewOrganisation(req) && !isForwarded(req)) {
+    if (isNewOrganisation(req) && isSigned(req) && !isForwarded(req)) {
       const other = await chooseOther(deps, own)
-      if (other !== undefined) return pass(req, res, other.url, await signForwarded(deps, other.name, req))
+      if (other !== undefined) return passTo(deps, other, req, res)
     }
     const orgId = organisationOf(req)
-    const place = orgId === undefined ? undefined : await findPlaceAway(deps, orgId)
     if (orgId === undefined) return next()
+    const find = () => findPlaceAway(deps, orgId)
+    const place = await (isPlaceKnown(deps, orgId) ? find() : limitRead(req, res, find))
     if (place === undefined) {
       local.add(req)
       return next()
@@ -49,7 +51,7 @@ function toItsCell(deps: Deps, own: string): RequestHandler {
     if (place.cell === own ? place.state === 'moving' : isForwarded(req)) throw onItsWay()
     if (place.cell === own) return next()
     note(req, { op: 'forwarded', org: orgId, cell: place.cell })
-    await pass(req, res, place.url, await signForwarded(deps, place.cell, req))
+    await passTo(deps, { name: place.cell, url: place.url }, req, res)
   }
 }
 
@@ -85,8 +87,31 @@ function isNewOrganisation({ method, originalUrl }: Request): boolean {
   return method === 'POST' && /^\/orgs\/?(\?|$)/.test(originalUrl)
 }
 
+/** Whether it says who asks, truly or not; otherwise it is refused wherever it is. */
+function isSigned({ headers }: Request): boolean {
+  return headers.authorization !== undefined || headers.cookie !== undefined
+}
+
 /** Ends when the answer has, or the client has gone. @throws Refusal busy, outcome_unknown; ClientGone */
-function pass(req: Request, res: Response, url: string, forwarded: string): Promise<void> {
+async function passTo(
+  deps: Deps,
+  { name, url }: Pick<Cell, 'name' | 'url'>,
+  req: Request,
+  res: Response,
+): Promise<void> {
+  const count = (outcome: Outcome) => deps.metrics.forwarded.inc({ to: name, outcome })
+  try {
+    count(await pass(req, res, url, await signForwarded(deps, name, req)))
+  } catch (error) {
+    count(error instanceof ClientGone ? 'aborted' : 'failed')
+    throw error
+  }
+}
+
+/** `failed`: the cell did not answer to the end; `aborted`: the client has gone. */
+type Outcome = 'done' | 'failed' | 'aborted'
+
+function pass(req: Request, res: Response, url: string, forwarded: string): Promise<Outcome> {
   const target = new URL(url)
   const silent = req.originalUrl.startsWith('/git/') ? silentMs.git : silentMs.other
   const ours = ['Host', target.host, 'X-Request-Id', requestId(req), forwardedHeader, forwarded]
@@ -105,6 +130,7 @@ function pass(req: Request, res: Response, url: string, forwarded: string): Prom
   return new Promise((done, fail) => {
     const clock = setTimeout(() => asked.destroy(new Error('It takes no connection')), connectMs)
     const sent = { isConnected: false }
+    let isBroken = false
     asked.once('socket', (socket) => {
       const connected = () => {
         clearTimeout(clock)
@@ -115,27 +141,45 @@ function pass(req: Request, res: Response, url: string, forwarded: string): Prom
     })
     asked.once('error', (error) => {
       clearTimeout(clock)
-      if (res.headersSent) res.destroy()
-      else if (res.destroyed) fail(new ClientGone())
+      if (res.headersSent) {
+        isBroken = true
+        res.destroy()
+      } else if (res.destroyed) fail(new ClientGone())
       else fail(unanswered(req.method, error, sent.isConnected))
     })
-    asked.once('response', (answer) => relay(answer, res, done, fail))
+    asked.once('response', (answer) => {
+      answer.once('error', () => {
+        isBroken = true
+      })
+      relay(answer, res)
+    })
     res.once('close', () => {
       clearTimeout(clock)
+      done(res.writableFinished ? 'done' : isBroken ? 'failed' : 'aborted')
       asked.destroy()
-      done()
     })
     send(req, asked)
   })
 }
 
-/** The client's error alone ends the request: a cell that answers before it has read all is heard to its end. */
+/**
+ * The client's error alone ends the request: a cell that answers before it has read all is heard to its end, and so is the
+ * client, whose input is discarded then. One that waits to be told to go on is told by the other cell.
+ */
 function send(req: Request, asked: ClientRequest): void {
-  req.pipe(asked)
+  const begin = () => {
+    req.pipe(asked)
+    asked.once('close', () => req.unpipe(asked).resume())
+  }
   req.once('error', () => asked.destroy())
+  if (req.headers.expect === undefined) begin()
+  else {
+    asked.once('continue', begin)
+    asked.flushHeaders()
+  }
 }
 
-function relay(answer: IncomingMessage, res: Response, done: () => void, fail: (error: unknown) => void): void {
+function relay(answer: IncomingMessage, res: Response): void {
   if (res.headersSent || res.destroyed) {
     answer.destroy()
     return
@@ -143,7 +187,8 @@ function relay(answer: IncomingMessage, res: Response, done: () => void, fail: (
   for (const name of res.getHeaderNames()) res.removeHeader(name)
   const { statusCode = 502, statusMessage, rawHeaders } = answer
   res.writeHead(statusCode, statusMessage, headersOf(rawHeaders, []))
-  pipeline(answer, res, (error) => (error && !res.destroyed ? fail(error) : done()))
+  // It closes the answer where either end breaks off.
+  pipeline(answer, res, () => {})
 }
 
 /** Name, value, name, value, without those of the connection. */

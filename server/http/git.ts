@@ -47,7 +47,7 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
     note(req, { op: route.rest.replace('/', '-') })
     noteIds(req, route.orgId, route.name)
     const service = serviceOf(req, res, route)
-    const credential = await credentialOf(req, findCredential)
+    const credential = await gitCredentialOf(req, findCredential)
     if (credential !== undefined) noteCaller(req, credential)
     await count(req, res, credential?.person.id)
     const smartHttp = await openSmartHttp(await ofOrg(deps, route.orgId), credential, route, service)
@@ -109,7 +109,7 @@ function serviceOf(req: Request, res: Response, { rest }: Route): GitService {
 }
 
 /** The password of Basic, with any user name, or a Bearer token. @throws Refusal invalid_token */
-async function credentialOf(req: Request, findCredential: FindCredential): Promise<Credential | undefined> {
+export async function gitCredentialOf(req: Request, findCredential: FindCredential): Promise<Credential | undefined> {
   const header = req.get('Authorization')
   if (header === undefined) return undefined
   const [, scheme = '', text = ''] = /^(Basic|Bearer) +(\S+)$/i.exec(header) ?? []

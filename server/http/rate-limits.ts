@@ -7,7 +7,8 @@ import { networkOf } from './addresses.ts'
 import { contextOf } from './context.ts'
 import type { OperationId } from './spec.ts'
 
-const everything: Limit = { name: 'default', quota: 6_000, windowSeconds: 60 }
+/** Of a person, or of an address without a valid token. */
+export const everything: Limit = { name: 'default', quota: 6_000, windowSeconds: 60 }
 const signUps: Limit = { name: 'signup', quota: 100, windowSeconds: 3_600 }
 
 const unlimited: ReadonlySet<OperationId> = new Set(['getHealth', 'getReadiness', 'getSpec', 'getDocs', 'getMetrics'])

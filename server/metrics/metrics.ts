@@ -103,6 +103,13 @@ export function newMetrics(worker = 1) {
     searchBuilds: counter('search_builds_total', 'Search indexes that were begun'),
     graphSeconds: histogram('graph_draw_seconds', 'Drawings of public graphs', [], longSeconds),
 
+    cellLease: gauge('cell_lease_seconds', 'Until the lease of this cell ends, by the count of this process', ['cell']),
+    forwarded: counter(
+      'forwarded_total',
+      'Requests that were passed on to another cell: done, failed or aborted; failed: it did not answer to the end',
+      ['to', 'outcome'],
+    ),
+
     storageFaults: counter('storage_faults_total', 'Requests and pushes that failed because the storage did', ['kind']),
     storageFree: gauge('storage_free_bytes', 'Bytes that the service may still write in its data folder'),
     storageUsed: gauge('storage_used_bytes', 'Bytes in use on the file system of the data folder'),

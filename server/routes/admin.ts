@@ -5,7 +5,7 @@ import { noStore, withHeaders } from '../http/responses.ts'
 import { accountAt } from './at.ts'
 
 export const adminRoutes: HandlersOf<
-  'listAccounts' | 'getAccount' | 'updateAccount' | 'deleteAccount' | 'resetAccount' | 'listAllOrgs'
+  'listAccounts' | 'getAccount' | 'updateAccount' | 'deleteAccount' | 'resetAccount' | 'listAllOrgs' | 'listPlaces'
 > = {
   listAccounts: (deps, actor, { query }) => administration.listManagedAccounts(deps, actor, query),
   getAccount: (deps, actor, { path }) => administration.readManagedAccount(deps, actor, accountAt(path)),
@@ -15,4 +15,5 @@ export const adminRoutes: HandlersOf<
   resetAccount: async (deps, actor, { path }) =>
     withHeaders(await administration.resetManagedAccount(deps, actor, accountAt(path)), noStore),
   listAllOrgs: (deps, actor, { query }) => administration.listAllOrgs(deps, actor, query),
+  listPlaces: (deps, actor, { query }) => administration.listPlaces(deps, actor, query),
 }

@@ -85,6 +85,7 @@ export const operations = {
   deleteAccount: 'DELETE /admin/accounts/{account_id}',
   resetAccount: 'POST /admin/accounts/{account_id}/reset',
   listAllOrgs: 'GET /admin/orgs',
+  listPlaces: 'GET /admin/places',
   getHealth: 'GET /healthz',
   getReadiness: 'GET /readyz',
   getMetrics: 'GET /metrics',

@@ -356,9 +356,9 @@ export interface components {
             readonly created_at: components["schemas"]["UtcTime"];
             /** @description How many members it has. */
             readonly members: number;
-            /** @description How many nodes it has. */
-            readonly nodes: number;
-            /** @description The owners, in the order of joining. */
+            /** @description How many nodes it has; absent where another cell has it. */
+            readonly nodes?: number;
+            /** @description The owners, in the order of joining; with cells the oldest account first. */
             readonly owners: readonly components["schemas"]["OrgOwner"][];
         };
         /** @description A page of organisations. */
@@ -368,6 +368,29 @@ export interface components {
             readonly total: components["schemas"]["Total"];
             readonly limit: components["schemas"]["PageLimit"];
             readonly offset: components["schemas"]["PageOffset"];
+        };
+        /** @description Where an organisation is. */
+        readonly Place: {
+            /** @description The organisation. */
+            readonly org_id: components["schemas"]["Uuid"];
+            /** @description The name of the cell. */
+            readonly cell: string;
+            /** @description Where the other cells reach it, without a slash at its end. */
+            readonly url: string;
+            /**
+             * @description `here`: it is there. `moving`: it is on its way to another cell. `gone`: it was deleted.
+             * @enum {string}
+             */
+            readonly state: "here" | "moving" | "gone";
+        };
+        /** @description Organisations whose place has changed. */
+        readonly PlacePage: {
+            /** @description The places as they are now. */
+            readonly places: readonly components["schemas"]["Place"][];
+            /** @description The `since` of the next call. */
+            readonly next: string;
+            /** @description Whether there are more already. */
+            readonly more: boolean;
         };
         /**
          * @description `read` changes nothing; `write` does what the person may.
@@ -4365,6 +4388,32 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["ManagedOrgPage"];
+                };
+            };
+        };
+    };
+    readonly listPlaces: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The `next` of the answer before. */
+                readonly since?: string;
+                /** @description How many to answer at most. */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Organisations whose place has changed, in the order of the changes. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PlacePage"];
                 };
             };
         };

@@ -43,6 +43,7 @@ describe('what a personal access token may do', () => {
     deleteAccount: 'none',
     resetAccount: 'none',
     listAllOrgs: 'none',
+    listPlaces: 'none',
     listSessions: 'none',
     endOtherSessions: 'none',
     endSession: 'none',

@@ -1,5 +1,6 @@
 /** What Grove promises about time, side by side with others in one run: `npm run bench [-- SECTION…]`. Minutes, no network. */
 
+import { benchCells } from './cells.ts'
 import { benchClones } from './clones.ts'
 import { benchCredentials } from './credentials.ts'
 import { benchDetails } from './details.ts'
@@ -37,6 +38,7 @@ const others = {
   growth: benchGrowth,
   metrics: benchMetrics,
   credentials: benchCredentials,
+  cells: benchCells,
   repositories: benchStored,
 }
 

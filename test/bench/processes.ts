@@ -1,12 +1,24 @@
 /** Processes as Linux shows them in /proc: memory, open files, children. */
 
-import { readdir, readFile, readlink } from 'node:fs/promises'
+import { readdir, readFile, readlink, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 
 /** Bytes of memory that the process has in RAM now. @throws Error where there is no such process, or no /proc */
 export async function residentMemory(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024
+}
+
+/** Bytes: the most that the process has had in RAM since it started, or since `resetPeakMemory`. @throws as residentMemory */
+export async function peakMemory(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024
+}
+
+/** Source: proc(5), `clear_refs`. */
+export async function resetPeakMemory(pid: number): Promise<void> {
+  await writeFile(`/proc/${pid}/clear_refs`, '5')
 }
 
 /** What each open file descriptor leads to. */
@@ -54,15 +66,40 @@ export async function waitUntilIdle(pid: number): Promise<void> {
 
 /** Microseconds of computing of the process and all nodes below it, in steps of 10,000. */
 export async function computing(pid: number): Promise<number> {
-  const ticks = await Promise.all((await nodeProcesses(pid)).map(ticksOf))
+  const ticks = await Promise.all((await nodeProcesses(pid)).map((one) => ticksOf(one)))
   return 10_000 * ticks.reduce((sum, some) => sum + some, 0)
 }
 
-/** Hundredths of a second of computing, in and out of the kernel. Source: proc(5), `stat`. */
-async function ticksOf(pid: number): Promise<number> {
+/** The same of the process and all that it has started, those that have ended too. */
+export async function computingOfAll(pid: number): Promise<number> {
+  const below = await Promise.all((await childrenOf(pid)).map(computingOfAll))
+  const own = 10_000 * (await ticksOf(pid, ['own', 'ended']).catch(() => 0))
+  return below.reduce((sum, some) => sum + some, own)
+}
+
+/** The process that all others of this PostgreSQL, on this machine, are started by. */
+export async function postmasterOf(url: string): Promise<number> {
+  const asking = new pg.Client({ connectionString: url })
+  await asking.connect()
+  try {
+    const { rows } = await asking.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const status = await readFile(`/proc/${rows[0]?.pid}/status`, 'utf8')
+    return Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1])
+  } finally {
+    await asking.end()
+  }
+}
+
+const tickFields = { own: [11, 12], ended: [13, 14] } as const
+
+/**
+ * Hundredths of a second of computing, in and out of the kernel, of the process itself or of those that it has started and
+ * waited for. Source: proc(5), `stat`.
+ */
+async function ticksOf(pid: number, whose: readonly (keyof typeof tickFields)[] = ['own']): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return Number(fields[11]) + Number(fields[12])
+  return whose.flatMap((which) => tickFields[which]).reduce((sum, at) => sum + Number(fields[at]), 0)
 }
 
 async function commandOf(pid: number): Promise<string> {

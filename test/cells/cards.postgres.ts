@@ -3,9 +3,11 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { listCardsOf } from '../../index/credentials/org-cards.ts'
 import { listOrgsOf } from '../../index/derived/org-queries.ts'
+import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { takeOutDeleted } from '../../server/domain/accounts/deletion.ts'
 import { finishMemberships } from '../../server/domain/accounts/memberships.ts'
 import { updateMembersBehind } from '../../server/domain/accounts/profile.ts'
+import { operator } from '../../server/domain/actor.ts'
 import { indexOrg } from '../../server/domain/indexing/index-node.ts'
 import { type PersonClient, password, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
@@ -44,6 +46,29 @@ describe('the list of one’s organisations', () => {
       published: false,
     })
     expect(await listedAt(annThere)).to.deep.equal(await listedAt(ann))
+  })
+
+  it('of an administrator has those of all cells, and the nodes of those that are here', async () => {
+    await changeManagedAccount(here.deps, operator, { accountId: ann.user.id }, { is_admin: true })
+    await ann.post(`/orgs/${ann.org}/nodes`, { title: 'Krill' }).then(expecting(201))
+    const lists = await Promise.all(
+      [ann, annThere].map(async (asked) => (await asked.get('/admin/orgs?limit=200').then(expecting(200))).body),
+    )
+    const of = (at: 0 | 1, org: string) => lists[at].orgs.find(({ id }: { id: string }) => id === org)
+    expect(idsOf(lists[0].orgs)).to.include.members([ann.org, bob.org]).and.to.deep.equal(idsOf(lists[1].orgs))
+    expect(lists.map(({ total }) => total)).to.deep.equal(lists.map(({ orgs }) => orgs.length))
+    expect([of(0, ann.org).nodes, of(1, ann.org).nodes, of(0, bob.org).nodes]).to.deep.equal([1, undefined, undefined])
+    const { id: user_id, email, name } = bob.user
+    const { members, owners, published } = of(0, bob.org)
+    expect({ members, owners, published }).to.deep.equal({
+      members: 1,
+      owners: [{ user_id, email, name }],
+      published: false,
+    })
+    const [first] = lists[0].orgs
+    expect((await ann.get('/admin/orgs?limit=1').then(expecting(200))).body.orgs).to.deep.equal([first])
+    const { body } = await ann.get(`/admin/orgs?offset=${lists[0].total}`).then(expecting(200))
+    expect(body.orgs).to.deep.equal([])
   })
 
   it('follows whatever changes, by the index as oracle', async () => {

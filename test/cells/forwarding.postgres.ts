@@ -135,7 +135,6 @@ describe('a request to another cell', () => {
 
   it('to a cell that is away is 503 at once, and says that nothing was done', async () => {
     await setUrl('here', nowhere)
-    there.deps.cell?.places.clear()
     try {
       for (const answer of [
         await away.get(`/orgs/${ann.org}`),
@@ -145,7 +144,6 @@ describe('a request to another cell', () => {
       expect((await away.get('/auth/me')).status).to.equal(200)
     } finally {
       await setUrl('here', here.url)
-      there.deps.cell?.places.clear()
     }
     await away.get(`/orgs/${ann.org}`).then(expecting(200))
   })

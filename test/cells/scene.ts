@@ -24,11 +24,6 @@ export let there: Grove
 /** The database of both. */
 export let database: string
 
-/** Where the others reach a cell: known once it listens. */
-export async function setUrl(name: string, url: string): Promise<void> {
-  await here.deps.credentials.write((trx) => trx.updateTable('cell').set({ url }).where('name', '=', name).execute())
-}
-
 /** So that both cells reach each other. */
 export async function setUrls(): Promise<void> {
   await setUrl('here', here.url)
@@ -58,6 +53,12 @@ export function useCells(options: GroveOptions = {}): void {
     await there?.close()
     for (const folder of folders) await rm(folder, { recursive: true })
   })
+}
+
+/** Where the others find a cell, from now on. */
+export async function setUrl(name: 'here' | 'there', url: string): Promise<void> {
+  await here.deps.credentials.write((trx) => trx.updateTable('cell').set({ url }).where('name', '=', name).execute())
+  for (const { deps } of [here, there]) deps.cell?.places.clear()
 }
 
 /** The same person at another cell. */

@@ -76,7 +76,9 @@ describe('PostgreSQL', () => {
 
   it('behind PgBouncer in transaction mode does as without it', async () => {
     if (!existsSync(pooler)) throw new Error('PgBouncer is missing: apt-get install pgbouncer')
-    const grove = await startGrove({ postgres: await startPooler(url) })
+    // A cell, whose limits are counted there, too.
+    const cell = { name: 'pooled', url: 'http://127.0.0.1:9' }
+    const grove = await startGrove({ postgres: await startPooler(url), cell, rateLimit: true })
     const people = await Promise.all(['Bea', 'Cyd', 'Dan'].map((name) => signUp(grove, name)))
     await Promise.all(people.map((person) => useAll(grove, person)))
     await grove.close()

@@ -286,6 +286,7 @@ export const table: Readonly<Record<keyof operations, Row>> = {
   },
   resetAccount: { need: 'administrator', attempt: onGuest },
   listAllOrgs: { need: 'administrator', attempt: () => ({}) },
+  listPlaces: { need: 'administrator', attempt: () => ({}) },
 
   getHealth: { need: 'anyone', attempt: () => ({}) },
   getReadiness: { need: 'anyone', attempt: () => ({}) },

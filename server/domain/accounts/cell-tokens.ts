@@ -31,8 +31,13 @@ export async function signForCell(
     .sign(privateKey)
 }
 
+/** Seconds since 1970. */
+interface Ending {
+  readonly exp: number
+}
+
 /**
- * The claims, each of which is a text.
+ * The claims, each of which is a text, and when the token ends.
  *
  * @param name of this cell
  * @param what names the token in a refusal
@@ -44,7 +49,7 @@ export async function verifyFromCell<Claim extends string>(
   use: Use,
   token: string,
   { what, claims }: { readonly what: string; readonly claims: readonly Claim[] },
-): Promise<Record<Claim, string>> {
+): Promise<Record<Claim, string> & Ending> {
   const at = now()
   try {
     const { payload } = await jwtVerify(
@@ -63,7 +68,9 @@ export async function verifyFromCell<Claim extends string>(
         requiredClaims: ['exp'],
       },
     )
-    return textsOf(payload, claims)
+    const { exp } = payload
+    if (exp === undefined) throw new errors.JWTInvalid()
+    return { ...textsOf(payload, claims), exp }
   } catch (error) {
     if (!(error instanceof errors.JOSEError)) throw error
     throw new Refusal('forbidden', `${what} is not of a cell of this service, or is too old`)

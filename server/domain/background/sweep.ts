@@ -6,6 +6,7 @@ import { isThere, namesIn } from '../../../gitstore/presence.ts'
 import { recoverAll } from '../../../gitstore/refs/ref-transaction.ts'
 import { isUnfinished } from '../../../gitstore/temporary-names.ts'
 import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-files.ts'
+import { deleteRateCountsUntil } from '../../../index/credentials/rate-counts.ts'
 import { forgetLogs } from '../../../index/derived/chain-removal.ts'
 import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
 import type { Deps } from '../../deps.ts'
@@ -42,6 +43,16 @@ interface Job {
 }
 
 const minuteMs = 60_000
+
+/** Milliseconds for which counts of rates stay after their windows: more than the clocks of two cells differ by. */
+const clocksDifferMs = minuteMs
+
+const rates: Job = {
+  chore: 'rates',
+  everyMs: 5 * minuteMs,
+  work: ({ credentials }) => credentials.write((trx) => deleteRateCountsUntil(trx, Date.now() - clocksDifferMs)),
+  failed: 'counts of rates that have ended could not be removed',
+}
 
 const places: Job = {
   chore: 'places',
@@ -85,7 +96,7 @@ function jobsOf(report: Report, isCell: boolean): readonly Job[] {
       work: (deps) => indexNext(deps, index, report),
       failed: 'the repositories could not be indexed',
     },
-    ...(isCell ? [moves, places] : []),
+    ...(isCell ? [moves, places, rates] : []),
     {
       chore: 'members',
       everyMs: minuteMs,

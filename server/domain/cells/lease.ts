@@ -26,6 +26,8 @@ const leaseFile = 'lease'
 export interface Lease extends Omit<Fence, 'enter'> {
   /** Whether this process may write at this moment. */
   isHeld(): boolean
+  /** Until it ends, where nobody renews it; 0: it has ended. */
+  leftMs(): number
   /** Where no other process shares the lease, the next one need not wait for its end. */
   close(): Promise<void>
 }
@@ -129,7 +131,8 @@ function newLease(
   let running: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
 
-  const isHeld = () => !isTaken && renewed !== undefined && elapsed(renewed) < leaseMs
+  const leftMs = () => (isTaken || renewed === undefined ? 0 : Math.max(0, leaseMs - elapsed(renewed)))
+  const isHeld = () => leftMs() > 0
 
   const renew = async (epoch: number) => {
     const asked = now()
@@ -162,6 +165,7 @@ function newLease(
 
   return {
     isHeld,
+    leftMs,
     before: () => {
       if (!isHeld()) throw new Refusal('storage_readonly', sentence(isTaken))
     },

@@ -28,6 +28,12 @@ async function findPlace(
   return found
 }
 
+/** Whether the directory need not be read to say where the organisation is. */
+export function isPlaceKnown({ cell, store }: Pick<Deps, 'cell' | 'store'>, orgId: string): boolean {
+  if (cell === undefined) return true
+  return isThere(orgFolder(store, orgId)) ? !isClosed(store, orgId) : cell.places.has(orgId)
+}
+
 /**
  * The place of an organisation whose folder is not here, or has been copied to the cell that has the organisation now; undefined:
  * it is here, or no cell has it.

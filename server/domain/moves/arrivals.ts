@@ -131,7 +131,11 @@ async function putIntoPlace(deps: Deps, at: Pick<Sender, 'orgId'>, { epoch }: Be
   const trash = join(trashFolder(deps.store), at.orgId)
   const deleted = await namesIn(join(folder, trashName))
   if (deleted.length > 0) await makeFolder(trash)
-  for (const name of deleted) await moveRepo(join(folder, trashName, name), join(trash, name))
+  for (const name of deleted) {
+    // Of the same node and time: the organisation was here before.
+    await rm(join(trash, name), { recursive: true, force: true })
+    await moveRepo(join(folder, trashName, name), join(trash, name))
+  }
   await rmdir(join(folder, trashName)).catch(() => undefined)
   await announced(deps, at.orgId, [], async () => {
     await moveRepo(folder, orgFolder(deps.store, at.orgId))

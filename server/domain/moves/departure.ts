@@ -164,11 +164,12 @@ async function arrived(to: Destination, orgId: string): Promise<boolean> {
 /** The folder, which another cell has, goes into the trash with that of its deleted nodes; its rows go. */
 async function leave(deps: Deps, orgId: string): Promise<void> {
   const { store } = deps
-  const gone = movedOrgFolder(store, orgId, deps.now())
-  await makeFolder(trashFolder(store))
-  await moveRepo(orgFolder(store, orgId), gone)
+  const folder = orgFolder(store, orgId)
   const deleted = join(trashFolder(store), orgId)
-  if (isThere(deleted)) await moveRepo(deleted, join(gone, trashName))
+  // First: what a crash leaves after the second step, nothing would look for.
+  if (isThere(deleted)) await moveRepo(deleted, join(folder, trashName))
+  await makeFolder(trashFolder(store))
+  await moveRepo(folder, movedOrgFolder(store, orgId, deps.now()))
   await announced(deps, orgId, [], () => indexOrg(deps, orgId))
 }
 

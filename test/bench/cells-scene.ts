@@ -1,0 +1,73 @@
+/** Cells of one PostgreSQL to measure, with one person, who has an organisation in each. */
+
+import { rmSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { client, newDataDir, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
+import { expecting } from '../support/node.ts'
+import { databaseFor, freePort, type PostgresServer } from '../support/postgres.ts'
+import type { Headers } from './load.ts'
+import type { BenchNode } from './scene.ts'
+
+export interface BenchCell {
+  readonly name: string
+  readonly grove: SpawnedGrove
+}
+
+export interface CellScene {
+  readonly cells: readonly BenchCell[]
+  /** Of the person, at every cell. */
+  readonly token: string
+  readonly headers: Headers
+  /** In a new organisation of that cell. */
+  org(cell: BenchCell): Promise<string>
+  node(cell: BenchCell, org: string, fields?: object): Promise<BenchNode>
+  close(): Promise<void>
+}
+
+/** The person's token lives 15 minutes. */
+export async function openCells(server: PostgresServer, names: readonly string[]): Promise<CellScene> {
+  const databaseUrl = await databaseFor(`bench ${names.join()}`, server)
+  const cells: BenchCell[] = []
+  const abandon = () => {
+    for (const { grove } of cells) {
+      process.kill(grove.pid, 'SIGKILL')
+      rmSync(grove.dataDir, { recursive: true, force: true })
+    }
+  }
+  // Where the run is broken off.
+  process.once('exit', abandon)
+  for (const name of names) {
+    const port = String(await freePort())
+    const own = { CELL: name, CELL_URL: `http://127.0.0.1:${port}`, PORT: port }
+    cells.push({ name, grove: await spawnGrove(await newDataDir(), { DATABASE_URL: databaseUrl, ...own }) })
+  }
+  const [first] = cells
+  if (first === undefined) throw new Error('There is no cell')
+  const token = (await signUp(first.grove, 'Ann')).session.accessToken
+  return {
+    cells,
+    token,
+    headers: { authorization: `Bearer ${token}` },
+    org: async ({ name, grove }) =>
+      (
+        await client(grove, token)
+          .post('/orgs', { name: `At ${name}` })
+          .then(expecting(201))
+      ).body.id,
+    node: async ({ grove }, org, fields = {}) => {
+      const at = `/orgs/${org}/nodes`
+      const { body } = await client(grove, token)
+        .post(at, { title: 'History', ...fields })
+        .then(expecting(201))
+      return { id: body.id, at: `${at}/${body.id}`, repo: join(grove.dataDir, org, `${body.id}.git`) }
+    },
+    close: async () => {
+      process.off('exit', abandon)
+      for (const { grove } of cells) {
+        await grove.stop()
+        await rm(grove.dataDir, { recursive: true, force: true })
+      }
+    },
+  }
+}
