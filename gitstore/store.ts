@@ -25,6 +25,11 @@ export interface StoreObserver {
 export interface Fence {
   /** Before any lock of a transaction. */
   before(): void
+  /**
+   * Once the token of a transaction stands, before it reads anything: whether these folders, directly below the root, take
+   * changes. Who closes a folder first, and then finds no token that names it, has seen its last change.
+   */
+  enter(folders: readonly string[]): void
   /** After the last sync of what a transaction has moved: what is not acknowledged now may be lost. */
   after(): void
 }

@@ -11,7 +11,7 @@ import { client, signUp } from '../support/grove.ts'
 import { started } from '../support/half-sent.ts'
 import { expecting } from '../support/node.ts'
 import { until } from '../support/until.ts'
-import { here, placeOf, signIn, there, useCells } from './scene.ts'
+import { here, placeOf, setUrl, setUrls, signIn, there, useCells } from './scene.ts'
 
 /** An address at which no program listens. */
 const nowhere = 'http://127.0.0.1:9'
@@ -24,8 +24,7 @@ describe('a request to another cell', () => {
   let desk: Desk
 
   before(async () => {
-    await setUrl('here', here.url)
-    await setUrl('there', there.url)
+    await setUrls()
     ann = await signUp(here, 'Ann')
     away = await signIn(there, ann)
     node = (await away.post(`/orgs/${ann.org}/nodes`, { title: 'Krill', text_content: 'Small.' }).then(expecting(201)))
@@ -181,11 +180,6 @@ function digest(bytes: ArrayBuffer | undefined): string {
   return createHash('sha256')
     .update(new Uint8Array(bytes ?? new ArrayBuffer(0)))
     .digest('hex')
-}
-
-/** Where the others reach a cell: known once it listens. */
-async function setUrl(name: string, url: string): Promise<void> {
-  await here.deps.credentials.write((trx) => trx.updateTable('cell').set({ url }).where('name', '=', name).execute())
 }
 
 function inFlight(): Promise<number[]> {

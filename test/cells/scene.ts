@@ -6,6 +6,7 @@ import { listPlaces } from '../../index/credentials/places.ts'
 import type { PlaceRow } from '../../index/credentials/schema.ts'
 import type { Person } from '../../server/domain/actor.ts'
 import { isId } from '../../server/domain/layout.ts'
+import { type Finished, runCommand, withoutProgress } from '../support/command.ts'
 import {
   client,
   type Grove,
@@ -23,7 +24,18 @@ export let there: Grove
 /** The database of both. */
 export let database: string
 
-/** Nothing in these tests asks at the address of a cell. */
+/** Where the others reach a cell: known once it listens. */
+export async function setUrl(name: string, url: string): Promise<void> {
+  await here.deps.credentials.write((trx) => trx.updateTable('cell').set({ url }).where('name', '=', name).execute())
+}
+
+/** So that both cells reach each other. */
+export async function setUrls(): Promise<void> {
+  await setUrl('here', here.url)
+  await setUrl('there', there.url)
+}
+
+/** Its address is one where nothing answers. */
 export function cellNamed(name: string) {
   return { name, url: `http://${name}.example:3000` }
 }
@@ -74,4 +86,20 @@ export async function newcomer(name: string): Promise<{ readonly person: Person;
   const account = { id, email, name, password_hash: 'none', created_at: new Date().toISOString(), org_id: org }
   await here.deps.credentials.write((trx) => insertAccount(trx, { ...account, hide_email: 0 }))
   return { person: { kind: 'person', id, email, name, isAdmin: false }, org }
+}
+
+/** A command of the operator at a cell, without its progress. */
+export async function groveAt(at: Grove, ...args: readonly string[]): Promise<Finished> {
+  const cell = at === here ? 'here' : 'there'
+  return withoutProgress(
+    await runCommand(args, {
+      ...process.env,
+      ...{ DATA_DIR: at.dataDir, LOG_LEVEL: 'warn', DATABASE_URL: database, CELL: cell, CELL_URL: cellNamed(cell).url },
+    }),
+  )
+}
+
+/** From the other cell, where it is. */
+export function move(org: string, to: 'here' | 'there'): Promise<Finished> {
+  return groveAt(to === 'there' ? here : there, 'move-org', org, to)
 }

@@ -24,7 +24,7 @@ import {
 } from '../indexing/reindex.ts'
 import { isId, orgFolder, searchFolder } from '../layout.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
-import { settlePlaces } from './places.ts'
+import { settleMoves, settlePlaces } from './places.ts'
 import { repairRepository } from './repair.ts'
 import type { Report } from './unreadable.ts'
 import { newWalk, type Walk } from './walk.ts'
@@ -48,6 +48,13 @@ const places: Job = {
   everyMs: 5 * minuteMs,
   work: settlePlaces,
   failed: 'the directory of cells could not be compared with the folders',
+}
+
+const moves: Job = {
+  chore: 'moves',
+  everyMs: 15_000,
+  work: settleMoves,
+  failed: 'moves between cells that have ended early could not be settled',
 }
 
 /** In this order; all begin at the start, those that walk through all repositories where they were. */
@@ -78,7 +85,7 @@ function jobsOf(report: Report, isCell: boolean): readonly Job[] {
       work: (deps) => indexNext(deps, index, report),
       failed: 'the repositories could not be indexed',
     },
-    ...(isCell ? [places] : []),
+    ...(isCell ? [moves, places] : []),
     {
       chore: 'members',
       everyMs: minuteMs,

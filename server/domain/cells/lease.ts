@@ -23,7 +23,7 @@ const lookEveryMs = 500
 /** Of a process's folder below `run`: the epoch of its lease. */
 const leaseFile = 'lease'
 
-export interface Lease extends Fence {
+export interface Lease extends Omit<Fence, 'enter'> {
   /** Whether this process may write at this moment. */
   isHeld(): boolean
   /** Where no other process shares the lease, the next one need not wait for its end. */
