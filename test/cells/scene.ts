@@ -92,11 +92,12 @@ export async function newcomer(name: string): Promise<{ readonly person: Person;
 /** A command of the operator at a cell, without its progress. */
 export async function groveAt(at: Grove, ...args: readonly string[]): Promise<Finished> {
   const cell = at === here ? 'here' : 'there'
-  const finished = await runCommand(args, {
-    ...process.env,
-    ...{ DATA_DIR: at.dataDir, LOG_LEVEL: 'warn', DATABASE_URL: database, CELL: cell, CELL_URL: cellNamed(cell).url },
-  })
-  return withoutProgress(finished)
+  return withoutProgress(
+    await runCommand(args, {
+      ...process.env,
+      ...{ DATA_DIR: at.dataDir, LOG_LEVEL: 'warn', DATABASE_URL: database, CELL: cell, CELL_URL: cellNamed(cell).url },
+    }),
+  )
 }
 
 /** From the other cell, where it is. */
