@@ -27,6 +27,7 @@ const ladder = [
   ['nodes', 'pulls', 'orgs', 'graph'],
   ['search', 'accounts'],
   ['pushes'],
+  ['moves'],
   ['background', 'operator'],
 ]
 

@@ -10,6 +10,21 @@ export function isAbsent(error: unknown): boolean {
   return absent.includes(codeOf(error))
 }
 
+/** Whether the error says that no file has this name; a folder may have it. */
+export function isNoFile(error: unknown): boolean {
+  return isAbsent(error) || codeOf(error) === 'EISDIR'
+}
+
+/** The result of `work` on a file; undefined where the file is missing. @throws any other error of `work` */
+export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (isAbsent(error)) return undefined
+    throw error
+  }
+}
+
 /** Follows links. Unlike `existsSync`, throws where the file system fails. @throws GitError storage_*, busy */
 export function isThere(path: string): boolean {
   try {

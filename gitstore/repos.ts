@@ -4,6 +4,7 @@ import { readdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncDirectory } from './durable.ts'
 import { asStorageFault, codeOf, GitError } from './errors.ts'
+import { ifThere } from './presence.ts'
 import type { Repo } from './repo.ts'
 import { isUnfinished } from './temporary-names.ts'
 
@@ -48,11 +49,8 @@ export function repoExists(repo: Repo): boolean {
 
 /** The names, without `.git`, of the repositories in a folder, in order; none where the folder is missing. */
 export async function listRepos(folder: string): Promise<string[]> {
-  const entries = await readdir(folder).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return []
-    throw error
-  })
-  return entries
+  const entries = await ifThere(readdir(folder))
+  return (entries ?? [])
     .filter((name) => name.endsWith('.git') && !isUnfinished(name))
     .map((name) => name.slice(0, -'.git'.length))
     .sort()

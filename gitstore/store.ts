@@ -25,6 +25,11 @@ export interface StoreObserver {
 export interface Fence {
   /** Before any lock of a transaction. */
   before(): void
+  /**
+   * Once the token of a transaction stands, before it reads anything: whether these folders, directly below the root, take
+   * changes. Who closes a folder first, and then finds no token that names it, has seen its last change.
+   */
+  enter(folders: readonly string[]): void
   /** After the last sync of what a transaction has moved: what is not acknowledged now may be lost. */
   after(): void
 }
@@ -40,8 +45,8 @@ export interface Store {
   takeOver(process: string): { release(): void } | undefined
   /** Called with the note of an unfinished transaction before its locks are removed, so that the index is updated first. */
   recovered(note: string): Promise<void>
-  /** Brings the index up to a repository that a dead process was writing to. A damaged one is no failure. */
-  follow(repo: Repo): Promise<void>
+  /** Brings the index up to the refs of a repository that a dead process was writing to. A damaged one is no failure. */
+  indexRepo(repo: Repo): Promise<void>
   /** Called when a sync has failed in a repository, which becomes read-only (refs/read-only.ts). */
   becameReadOnly(repo: Repo): void
   /** Absent: no other machine can get them. */

@@ -3,6 +3,7 @@
 import express, { type Express, type RequestHandler } from 'express'
 import type { NewCounter } from './counters.ts'
 import type { Deps } from './deps.ts'
+import { takeArrivals } from './http/arrivals.ts'
 import { authenticate, authenticateAgain, credentialFinder, limitTokens } from './http/authentication.ts'
 import { publicPathOf } from './http/base-url.ts'
 import { readBody } from './http/bodies.ts'
@@ -10,7 +11,7 @@ import { browserCookies } from './http/browser-cookies.ts'
 import { docsFiles } from './http/docs.ts'
 import { answerErrors, findOperation } from './http/error-responses.ts'
 import { requireExact } from './http/exact-json.ts'
-import { passOn } from './http/forwarding.ts'
+import { leftMeanwhile, passOn } from './http/forwarding.ts'
 import { gitOverHttp } from './http/git.ts'
 import { compressed, crossOrigin, securityHeaders } from './http/headers.ts'
 import { requireMetricsToken } from './http/metrics-token.ts'
@@ -82,6 +83,7 @@ export function createApp(
       securityHeaders(deps.config.publicUrl),
       requireHttp,
       passOn(deps, limitPlaceReads({ newCounter, count: countRequest, findCredential, cookies })),
+      takeArrivals(deps),
       gitOverHttp(deps, findCredential, countRequest),
       mcpOverHttp({ ...inProcess, findCredential, countRequest }),
       openDoor(cookies, deps.config.publicUrl),
@@ -104,6 +106,7 @@ export function createApp(
       operationHandler(deps, handlers),
     ]),
   )
+  app.use(leftMeanwhile(deps))
   app.use(countRefused(countRequest))
   app.use(answerErrors(deps))
   return app

@@ -17,6 +17,7 @@ import { openKeys } from './domain/accounts/keys.ts'
 import { unlimitedSignIns } from './domain/accounts/sign-ins.ts'
 import { checkUntilWritable } from './domain/background/read-only.ts'
 import { type Cell, newCell } from './domain/cells/cell.ts'
+import { refuseClosed } from './domain/cells/closing.ts'
 import { openLease } from './domain/cells/lease.ts'
 import { indexNamed, indexNoted } from './domain/indexing/recovered.ts'
 import { indexFile, runFolder, searchFolder } from './domain/layout.ts'
@@ -80,10 +81,10 @@ export async function openDeps(config: Config, options: OpenOptions): Promise<Op
       process: alive.id,
       takeOver: (id) => takeOver(run, id),
       recovered: (note) => indexNoted(deps, note),
-      follow: (repo) => indexNamed(deps, repo),
+      indexRepo: (repo) => indexNamed(deps, repo),
       becameReadOnly: (repo) => void checkUntilWritable(deps, repo),
       observer: storeObserver(metrics),
-      ...(cell === undefined ? {} : { fence: cell.lease }),
+      ...(cell === undefined ? {} : { fence: { ...cell.lease, enter: (folders) => refuseClosed(root, folders) } }),
     }
     const keys = await openKeys(credentials, config.publicUrl, now())
     const search = openSearchThread(

@@ -3,7 +3,7 @@ import { chmod, open as openFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { codeOf } from '../gitstore/errors.ts'
-import { isTaken } from '../gitstore/presence.ts'
+import { ifThere, isTaken } from '../gitstore/presence.ts'
 import { credentialsMigrations } from '../index/credentials/migrations.ts'
 import type { CredentialsSchema } from '../index/credentials/schema.ts'
 import { findSigningKey } from '../index/credentials/signing-key.ts'
@@ -100,13 +100,7 @@ async function hasOrganisations(root: string): Promise<boolean> {
 
 /** Bytes; -1: there is no such file. */
 async function sizeOf(file: string): Promise<number> {
-  return stat(file).then(
-    ({ size }) => size,
-    (error: unknown) => {
-      if (codeOf(error) === 'ENOENT') return -1
-      throw error
-    },
-  )
+  return (await ifThere(stat(file)))?.size ?? -1
 }
 
 /** Password hashes and keys: for the user of the service alone, whatever its umask. The log gets the mode of the database. */

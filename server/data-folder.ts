@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, replaceFile } from '../gitstore/durable.ts'
 import { codeOf } from '../gitstore/errors.ts'
-import { isAbsent } from '../gitstore/presence.ts'
+import { ifThere } from '../gitstore/presence.ts'
 import { type Config, ConfigError } from './config.ts'
 import { cellFile, runFolder } from './domain/layout.ts'
 
@@ -24,10 +24,7 @@ export async function makeDataFolder(root: string): Promise<void> {
 /** The first start with `CELL` gives the folder its name. @throws ConfigError: the folder is another cell, or one at all */
 export async function rememberCell({ dataDir, cell }: Config): Promise<void> {
   const file = join(dataDir, cellFile)
-  const known = await readFile(file, 'utf8').catch((error: unknown) => {
-    if (isAbsent(error)) return undefined
-    throw error
-  })
+  const known = await ifThere(readFile(file, 'utf8'))
   if (known === undefined && cell !== undefined) await replaceFile(file, `${cell.name}\n`)
   if (known === undefined || known.trim() === cell?.name) return
   const name = known.trim()

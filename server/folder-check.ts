@@ -1,10 +1,9 @@
 /** Whether the file system of the data folder keeps what Grove needs of it. */
 
-import type { Stats } from 'node:fs'
 import { rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncDirectory, writeSynced } from '../gitstore/durable.ts'
-import { isAbsent } from '../gitstore/presence.ts'
+import { ifThere } from '../gitstore/presence.ts'
 import { temporaryFile } from '../gitstore/temporary-names.ts'
 import { credentialsFile, runFolder } from './domain/layout.ts'
 
@@ -28,7 +27,7 @@ const clockToleranceMs = 60_000
 
 /** A sentence for each problem. Writes, syncs and removes a file where `root` exists. */
 export async function checkFolder(root: string): Promise<string[]> {
-  const found = await statOf(root)
+  const found = await ifThere(stat(root))
   // The first start makes it, below the nearest folder that exists.
   if (found === undefined) return checkFileSystem(await existingAbove(root))
   if (!found.isDirectory()) return [`DATA_DIR: ${root} is not a folder`]
@@ -40,17 +39,9 @@ export async function checkFolder(root: string): Promise<string[]> {
   ]
 }
 
-/** Undefined where nothing has that name. @throws system errors */
-async function statOf(path: string): Promise<Stats | undefined> {
-  return stat(path).catch((error: unknown) => {
-    if (isAbsent(error)) return undefined
-    throw error
-  })
-}
-
 async function existingAbove(folder: string): Promise<string> {
   const parent = dirname(folder)
-  return (await statOf(parent)) ? parent : existingAbove(parent)
+  return (await ifThere(stat(parent))) ? parent : existingAbove(parent)
 }
 
 async function checkFileSystem(folder: string): Promise<string[]> {
@@ -64,7 +55,7 @@ async function checkFileSystem(folder: string): Promise<string[]> {
 
 /** A rename from `run/` into a repository must not cross file systems. */
 async function checkRun(root: string, device: number): Promise<string[]> {
-  const found = await statOf(runFolder(root))
+  const found = await ifThere(stat(runFolder(root)))
   return found === undefined || found.dev === device ? [] : ['DATA_DIR and its folder run/ are on two file systems']
 }
 
@@ -82,7 +73,7 @@ async function checkWriting(root: string): Promise<string[]> {
 }
 
 async function checkClock(root: string): Promise<string[]> {
-  const written = await statOf(join(root, credentialsFile))
+  const written = await ifThere(stat(join(root, credentialsFile)))
   const behind = (written?.mtimeMs ?? 0) - Date.now()
   return behind > clockToleranceMs
     ? [`The clock is ${Math.round(behind / 1000)} s behind the last change of ${credentialsFile}`]

@@ -15,6 +15,7 @@ import { type InviteOptions, invite } from './commands/invite.ts'
 import { rotate } from './commands/keys.ts'
 import { type McpOptions, serveModels } from './commands/mcp.ts'
 import { putMemberAt } from './commands/member.ts'
+import { moveOrgTo } from './commands/move-org.ts'
 import { type PurgeOptions, purgeTrash } from './commands/purge.ts'
 import { rebuildIndex } from './commands/reindex.ts'
 import { restoreFrom } from './commands/restore.ts'
@@ -129,6 +130,16 @@ export function programOf(run: Run): Command {
     .option('--weight <n>', 'its share of them beside the others, 0 to 1000')
     .action(async (name: string | undefined, options: CellOptions) => {
       ends(await tellCells(run.call(), name, options))
+    })
+
+  program
+    .command('move-org')
+    .description('moves an organisation of this cell to another one, while both serve')
+    .argument('<org>', 'its id')
+    .argument('<cell>', 'the name of the other one, as grove cells has it')
+    .option('--jobs <n>', 'repositories copied at a time', '2')
+    .action(async (org: string, cell: string, options: { jobs?: string }) => {
+      ends(await moveOrgTo(run.call(), org, cell, options))
     })
 
   addAccountCommands(program, run)

@@ -5,7 +5,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isAbsent } from '../gitstore/presence.ts'
+import { ifThere } from '../gitstore/presence.ts'
 import { isUnfinished } from '../gitstore/temporary-names.ts'
 import { indexMigrations } from '../index/derived/migrations.ts'
 import manifest from '../package.json' with { type: 'json' }
@@ -61,11 +61,8 @@ async function versionsBeside(run: string, ownProcess: string): Promise<(Running
 }
 
 async function versionOf(processFolder: string): Promise<RunningVersion | undefined> {
-  try {
-    const [schema = '', release] = (await readFile(join(processFolder, 'version'), 'utf8')).trimEnd().split('\n')
-    return { schema, release }
-  } catch (error) {
-    if (isAbsent(error)) return undefined
-    throw error
-  }
+  const text = await ifThere(readFile(join(processFolder, 'version'), 'utf8'))
+  if (text === undefined) return undefined
+  const [schema = '', release] = text.trimEnd().split('\n')
+  return { schema, release }
 }

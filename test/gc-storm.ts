@@ -98,7 +98,7 @@ async function rage(
   const expectHead = (what: string, found: unknown, wanted: string) => {
     if (found !== wanted) staleHeads.push(`${what}: ${found} instead of ${wanted}`)
   }
-  /** Commits to a branch that nobody else writes to; the head that was acknowledged. */
+  /** Commits to a branch that no other client writes to; the head that was acknowledged. */
   const commit = async (node: TestNode, branch: string, path: string): Promise<string | undefined> => {
     const content = `${branch} ${commits++}\n`
     const tree = `${node.at}/tree/${branch}`

@@ -46,6 +46,7 @@ const violations = [
   ['ladder-search', 'server/domain/search/search.ts', "import type {} from '../accounts/users.ts'"],
   ['ladder-accounts', 'server/domain/accounts/users.ts', "import type {} from '../pushes/push-advice.ts'"],
   ['ladder-pushes', 'server/domain/pushes/push-advice.ts', "import type {} from '../background/repair.ts'"],
+  ['ladder-moves', 'server/domain/moves/movable.ts', "import type {} from '../background/repair.ts'"],
   ['ladder-background', 'server/domain/background/repair.ts', "import type {} from '../operator/trash.ts'"],
   ['ladder-operator', 'server/domain/operator/trash.ts', "import type {} from '../background/sweep.ts'"],
 ] as const

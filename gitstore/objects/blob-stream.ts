@@ -61,6 +61,7 @@ export async function* streamBlob(
     let at = 0
     let last: Buffer | undefined
     for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+      // no encoding is set
       const begin = at
       at += chunk.length
       hash?.update(chunk)

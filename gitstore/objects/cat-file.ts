@@ -5,7 +5,8 @@
 
 import { statSync } from 'node:fs'
 import pLimit from 'p-limit'
-import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import { asStorageFault, GitError } from '../errors.ts'
+import { isAbsent } from '../presence.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
 import { CatFile, type CatFileAnswer, CatFileEnded } from './cat-file-process.ts'
 import type { Allow } from './loose.ts'
@@ -128,7 +129,7 @@ function identityOf(repo: Repo): string {
     const { dev, ino, birthtimeNs } = statSync(`${repo.dir}/objects`, { bigint: true })
     return `${dev} ${ino} ${birthtimeNs}`
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR') throw asStorageFault(error)
+    if (!isAbsent(error)) throw asStorageFault(error)
     throw new GitError('repo_missing', 'The repository does not exist', { dir: repo.dir }, { cause: error })
   }
 }

@@ -3,7 +3,8 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { constants, inflate as inflateCallback, inflateSync } from 'node:zlib'
-import { asStorageFault, codeOf } from '../errors.ts'
+import { asStorageFault } from '../errors.ts'
+import { isAbsent } from '../presence.ts'
 import type { Oid, PendingObject, Repo } from '../repo.ts'
 import { hasId, type ObjectInfo, parseHeader } from './object-format.ts'
 
@@ -48,7 +49,7 @@ async function withFile<T>(repo: Repo, oid: Oid, read: (file: FileHandle) => Pro
   try {
     file = await open(`${repo.dir}/objects/${oid.slice(0, 2)}/${oid.slice(2)}`, 'r')
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
+    if (isAbsent(error)) return undefined
     throw asStorageFault(error)
   }
   try {

@@ -16,7 +16,12 @@ const maxEncodedBytes = 1_073_741_824
 
 /** The numbers of types in the header of an entry; deltas have 6 and 7. */
 const typeNumbers: Readonly<Record<PendingObject['type'], number>> = { commit: 1, tree: 2, blob: 3, tag: 4 }
-const typeNames = new Map(Object.entries(typeNumbers).map(([name, number]) => [number, name as PendingObject['type']]))
+const typeNames: ReadonlyMap<number, PendingObject['type']> = new Map([
+  [typeNumbers.commit, 'commit'],
+  [typeNumbers.tree, 'tree'],
+  [typeNumbers.blob, 'blob'],
+  [typeNumbers.tag, 'tag'],
+])
 
 const indexHeader = Buffer.from('ff744f6300000002', 'hex')
 const fanOutBytes = 256 * 4

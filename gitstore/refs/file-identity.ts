@@ -1,6 +1,6 @@
 /** Whether a file or folder has changed, by its stat alone. */
 import { type BigIntStats, statSync } from 'node:fs'
-import { codeOf } from '../errors.ts'
+import { isNoFile } from '../presence.ts'
 
 /** Milliseconds in which two changes may get the same time: a tick of the kernel, or whole seconds (two on FAT). */
 const tickMs = 100
@@ -26,10 +26,4 @@ function statOf(path: string): BigIntStats | undefined {
     if (isNoFile(error)) return undefined
     throw error
   }
-}
-
-/** Whether the error says that no file has this name. */
-export function isNoFile(error: unknown): boolean {
-  const code = codeOf(error)
-  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR'
 }

@@ -82,10 +82,14 @@ function refIn(line: string): { readonly name: string; readonly oid: Oid } | und
   return line[40] === ' ' && isOid(oid) ? { name: line.slice(41), oid } : undefined
 }
 
-/** The file as git writes it, for refs that point at commits: none of them has a peeled object. */
-export function packedRefsText(refs: ReadonlyMap<string, Oid>): string {
+/**
+ * The file as git writes it, without peeled objects: refs that point at commits have none; of others git looks them up.
+ *
+ * @param at what the refs point at
+ */
+export function packedRefsText(refs: ReadonlyMap<string, Oid>, at: 'commits' | 'any object' = 'commits'): string {
   const lines = [...refs].sort(([a], [b]) => (a < b ? -1 : 1)).map(([ref, oid]) => `${oid} ${ref}\n`)
-  return `# pack-refs with: peeled fully-peeled sorted \n${lines.join('')}`
+  return `# pack-refs with: ${at === 'commits' ? 'peeled fully-peeled ' : ''}sorted \n${lines.join('')}`
 }
 
 /**

@@ -6,7 +6,7 @@ import { dirname, join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syncDirectory } from '../durable.ts'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
-import { isThere } from '../presence.ts'
+import { isAbsent, isThere } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 
@@ -97,7 +97,7 @@ export function readLock(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
+    if (isAbsent(error)) return undefined
     throw asStorageFault(error)
   }
 }
@@ -109,7 +109,7 @@ export function removeLock(path: string): boolean {
     return true
   } catch (error) {
     // The repository was moved away with its lock.
-    return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'
+    return isAbsent(error)
   }
 }
 

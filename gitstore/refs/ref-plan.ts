@@ -12,6 +12,7 @@ import { dirname, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allDone, ownTurn, syncDirectory, syncFile, syncPath, writeOpen, writeSynced } from '../durable.ts'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import { isNoFile } from '../presence.ts'
 import type { Oid } from '../repo.ts'
 import type { Store } from '../store.ts'
 import { hasPackedBelow, readPackedRefs, removePackedRefs } from './packed-refs.ts'
@@ -158,7 +159,7 @@ async function deleteRefs(folder: string, names: readonly RefName[]): Promise<vo
   for (const { repo, ref } of names) {
     await unlink(join(repo.dir, ref)).catch((error: unknown) => {
       // A folder of that name remains from a branch below it.
-      if (!['ENOENT', 'EISDIR', 'ENOTDIR'].includes(String(codeOf(error)))) throw asStorageFault(error)
+      if (!isNoFile(error)) throw asStorageFault(error)
     })
   }
 }

@@ -1,7 +1,8 @@
 /** Finishes or undoes ref transactions after the death of their process, or after a fault of the file system. */
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { asStorageFault, codeOf, GitError } from '../errors.ts'
+import { asStorageFault, GitError } from '../errors.ts'
+import { isAbsent } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 import { type LockOwner, lockPath, parseToken, type Recover, readLock, removeLock, tokenText } from './ref-lock.ts'
@@ -24,11 +25,11 @@ export interface UnfinishedTransaction extends LockOwner {
 /**
  * Finishes or undoes the transactions of a dead process; the caller holds the right of `store.takeOver`. Transactions with a
  * note come last: `store.recovered` may need the refs that the others lock. Then the repositories that the transactions name
- * are followed, among them those of transactions that had ended when the index had not seen it.
+ * are indexed, among them those of transactions that had ended when the index had not seen it.
  *
- * With `owner`, the owner of the lock in the way, nothing is followed, other transactions with a note are left alone, and the
- * folders stay for `recoverAll`: `store.recovered` and `store.follow` could otherwise wait for the transaction that waits for
- * this recovery. Recovery may be killed anywhere and repeated.
+ * With `owner`, the owner of the lock in the way, nothing is indexed, other transactions with a note are left alone, and the
+ * folders stay for `recoverAll`: `store.recovered` and `store.indexRepo` could otherwise wait for the transaction that waits
+ * for this recovery. Recovery may be killed anywhere and repeated.
  *
  * @throws the first failure, after all transactions were tried
  */
@@ -55,7 +56,7 @@ async function recover(store: Store, process: string, owner?: LockOwner): Promis
       .flatMap(({ locks }) => locks.flatMap((lock) => repositoryOf(store, lock) ?? []))
       .map((repo) => [repo.dir, repo]),
   )
-  for (const repo of named.values()) await store.follow(repo)
+  for (const repo of named.values()) await store.indexRepo(repo)
   // Retries: another process may be making a file in this folder, to see whether its owner lives.
   await rm(home, { recursive: true, force: true, maxRetries: 3 })
 }
@@ -91,26 +92,26 @@ async function recoverDead(store: Store, process: string): Promise<void> {
 export function recoverFor(store: Store): Recover {
   return async (owner) => {
     await recover(store, owner.process, owner)
-    if (following.has(owner.process)) return
-    following.add(owner.process)
-    setTimeout(() => void followSoon(store, owner.process), followDelayMs).unref()
+    if (recovering.has(owner.process)) return
+    recovering.add(owner.process)
+    setTimeout(() => void recoverSoon(store, owner.process), recoverDelayMs).unref()
   }
 }
 
-/** By then, whoever was waiting for the locks has most often ended. */
-const followDelayMs = 50
-const following = new Set<string>()
+/** Most operations that waited for the locks have ended by then. */
+const recoverDelayMs = 50
+const recovering = new Set<string>()
 
 /** A failure is left to `recoverAll`. */
-async function followSoon(store: Store, process: string): Promise<void> {
-  following.delete(process)
+async function recoverSoon(store: Store, process: string): Promise<void> {
+  recovering.delete(process)
   await recoverDead(store, process).catch(() => {})
 }
 
 /** None where the folder is missing. @throws GitError storage_*, busy: plans that cannot be read must stay */
 async function foldersIn(path: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return []
+    if (isAbsent(error)) return []
     throw asStorageFault(error)
   })
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
@@ -160,7 +161,7 @@ async function readPlans(folder: string): Promise<PlannedMove[]> {
   try {
     return JSON.parse(await readFile(join(folder, 'moves.json'), 'utf8')) as PlannedMove[] // written by `writePlan` alone
   } catch (error) {
-    if (error instanceof SyntaxError || codeOf(error) === 'ENOENT') return []
+    if (error instanceof SyntaxError || isAbsent(error)) return []
     throw asStorageFault(error)
   }
 }

@@ -7,7 +7,7 @@
  * it. The plan is durable before the first move, the first move before the second, all others before the last (ref-plan.ts).
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allDone, ownTurn, syncPath } from '../durable.ts'
 import { asStorageFault, codeOf, GitError, type GitErrorCode, isGitError } from '../errors.ts'
@@ -29,7 +29,7 @@ import {
 } from './ref-plan.ts'
 import { recoverFor, recoverTransaction, repositoryOf, type UnfinishedTransaction } from './ref-recovery.ts'
 import { readRef } from './refs.ts'
-import { keepUntilFollowed, removeFolder } from './unfollowed-moves.ts'
+import { keepUntilIndexed, removeFolder } from './unindexed-moves.ts'
 
 export type { Store } from '../store.ts'
 export type { RefName } from './ref-lock.ts'
@@ -76,7 +76,7 @@ export async function transact<T>(
       },
       (folder) =>
         moves.length > 0
-          ? keepUntilFollowed(
+          ? keepUntilIndexed(
               folder,
               moves.map(({ repo }) => repo),
             )
@@ -132,9 +132,12 @@ export async function holding<T>(store: Store, name: RefName, note: string, work
   return withLocks(store, [name], note, work)
 }
 
-/** Runs `work`, which makes, moves or removes repositories: if this process dies in between, recovery passes on the note. */
-export async function announcing<T>(store: Store, note: string, work: () => Promise<T>): Promise<T> {
-  return withLocks(store, [], note, work)
+/**
+ * Runs `work`, which makes, moves or removes repositories of `folder`, directly below the root: if this process dies in between,
+ * recovery passes on the note, which names the folder.
+ */
+export async function announcing<T>(store: Store, folder: string, note: string, work: () => Promise<T>): Promise<T> {
+  return withLocks(store, [], note, work, removeFolder, [folder])
 }
 
 let transactions = 0
@@ -149,6 +152,7 @@ async function withLocks<T>(
   note: string,
   work: (folder: string, locked: readonly string[]) => Promise<T>,
   leave: (folder: string) => void = removeFolder,
+  folders: readonly string[] = foldersOf(store, names),
 ): Promise<T> {
   store.fence?.before()
   const wanted = new Map<string, WantedLock>()
@@ -166,6 +170,7 @@ async function withLocks<T>(
       try {
         mkdirSync(folder)
         writeFileSync(token, tokenText({ process: store.process, transaction, note, locks }), { flag: 'wx' })
+        store.fence?.enter(folders)
         if (note && locks.length > 0) await syncPath(token)
         for (const [path, { repo, ref, forRef = ref }] of sorted) {
           await linkLock(store, recoverFor(store), token, path, repo).catch(withRefName(forRef))
@@ -182,6 +187,11 @@ async function withLocks<T>(
   )
   store.fence?.after()
   return result
+}
+
+/** Those directly below the root that have the repositories. */
+function foldersOf({ root }: Store, names: readonly WantedLock[]): string[] {
+  return [...new Set(names.map(({ repo }) => relative(root, repo.dir).split(sep, 1)[0] ?? ''))]
 }
 
 /** Rethrows the fault of a lock with the ref that needs the lock. */
@@ -206,7 +216,7 @@ async function recoverOwn(store: Store, broken: UnfinishedTransaction): Promise<
   const attempt = () =>
     recoverTransaction(store, broken).then(
       () => {
-        keepUntilFollowed(broken.folder, repos)
+        keepUntilIndexed(broken.folder, repos)
         return true
       },
       () => false,

@@ -3,9 +3,10 @@ import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { GitError } from '../errors.ts'
+import { isNoFile } from '../presence.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
 import { repoExists } from '../repos.ts'
-import { identityOf, isNoFile, tickOf } from './file-identity.ts'
+import { identityOf, tickOf } from './file-identity.ts'
 import { readPackedRefs } from './packed-refs.ts'
 
 /** Every ref below a prefix, with the identities that show whether one has moved since. */

@@ -31,7 +31,7 @@ function collector() {
     deepen: new Set<string>(),
     deepenNot: new Set<string>(),
     options: new Set<string>(),
-    filter: undefined as string | undefined,
+    filter: undefined as string | undefined, // until a line names one
   }
   return {
     kept,

@@ -1,7 +1,7 @@
 /** Finds what makes a foreign folder unsafe to read as a repository: git opens every file that it holds or names. */
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isAbsent } from '../presence.ts'
+import { ifThere } from '../presence.ts'
 import { kindOf, readRegular } from '../regular-files.ts'
 
 /** Bytes of a configuration that are searched. */
@@ -47,10 +47,5 @@ async function findWayOut(dir: string): Promise<string | undefined> {
 
 /** 0 where the file is missing. */
 async function sizeOf(path: string): Promise<number> {
-  try {
-    return (await lstat(path)).size
-  } catch (error) {
-    if (isAbsent(error)) return 0
-    throw error
-  }
+  return (await ifThere(lstat(path)))?.size ?? 0
 }

@@ -11,12 +11,12 @@ import { readdir, stat, unlink } from 'node:fs/promises'
 import { syncDirectory } from '../durable.ts'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import { runGitOrThrow } from '../native.ts'
-import { isThere } from '../presence.ts'
+import { ifThere, isThere } from '../presence.ts'
 import { refuseReadOnly } from '../refs/read-only.ts'
 import { readRef } from '../refs/refs.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { main } from '../repos.ts'
-import { listPacks, maxPackBytes, noneIfAbsent, type Pack, packsToMerge } from './packs.ts'
+import { listPacks, maxPackBytes, type Pack, packsToMerge } from './packs.ts'
 
 /** Age from which on loose objects are packed: longer than any request or push takes from its objects to its refs. */
 const youngMs = 60 * 60_000
@@ -93,7 +93,7 @@ interface Loose {
 /** Old loose objects in one of the 256 folders. */
 async function looseIn(repo: Repo, fanOut: string): Promise<Loose[]> {
   const folder = `${repo.dir}/objects/${fanOut}`
-  const names = (await readdir(folder).catch(noneIfAbsent)).filter((name) => /^[0-9a-f]{38}$/.test(name))
+  const names = ((await ifThere(readdir(folder))) ?? []).filter((name) => /^[0-9a-f]{38}$/.test(name))
   const found: Loose[] = []
   for (const name of names) {
     const path = `${folder}/${name}`
@@ -105,7 +105,7 @@ async function looseIn(repo: Repo, fanOut: string): Promise<Loose[]> {
 }
 
 async function oldFile(path: string): Promise<{ size: number } | undefined> {
-  const [file] = await stat(path).then((found) => [found], noneIfAbsent)
+  const file = await ifThere(stat(path))
   return file && Date.now() - file.mtimeMs > youngMs ? file : undefined // the clock of files, as in object-batch.ts
 }
 
@@ -127,7 +127,7 @@ async function packLoose(repo: Repo, signal: AbortSignal): Promise<void> {
   )
   for (const { path } of loose) {
     // It was freshened since: a writer is about to use it.
-    if (await oldFile(path)) await unlink(path).catch(noneIfAbsent)
+    if (await oldFile(path)) await ifThere(unlink(path))
   }
 }
 
@@ -167,28 +167,21 @@ async function packObjects(
 /** Removes the index first, as git does: a reader without an index looks for no pack. */
 async function removePack(repo: Repo, name: string): Promise<void> {
   for (const suffix of ['.idx', '.rev', '.bitmap', '.pack'])
-    await unlink(`${repo.dir}/objects/pack/${name}${suffix}`).catch(noneIfAbsent)
+    await ifThere(unlink(`${repo.dir}/objects/pack/${name}${suffix}`))
 }
 
 async function looseRefs(repo: Repo): Promise<number> {
-  const names = await readdir(`${repo.dir}/refs`, { recursive: true, withFileTypes: true }).catch(noneIfAbsent)
+  const names = (await ifThere(readdir(`${repo.dir}/refs`, { recursive: true, withFileTypes: true }))) ?? []
   return names.filter((entry) => entry.isFile()).length
 }
 
 /** Makes the packed refs durable before the loose ones are removed. Git takes `packed-refs.lock` and each ref's own lock. */
 async function packRefs(repo: Repo, signal: AbortSignal): Promise<void> {
-  await runGitOrThrow(repo, ['pack-refs', '--all', '--no-prune'], {
-    signal,
-    timeoutMs: gitTimeoutMs,
-    priority: 'background',
-  })
-  await syncDirectory(repo.dir)
-  await runGitOrThrow(repo, ['pack-refs', '--all', '--prune'], {
-    signal,
-    timeoutMs: gitTimeoutMs,
-    priority: 'background',
-  })
-  await syncDirectory(repo.dir)
+  const limits = { signal, timeoutMs: gitTimeoutMs, priority: 'background' } as const
+  for (const removal of ['--no-prune', '--prune']) {
+    await runGitOrThrow(repo, ['pack-refs', '--all', removal], limits)
+    await syncDirectory(repo.dir)
+  }
 }
 
 async function wantsGraph(repo: Repo, packs: readonly Pack[]): Promise<boolean> {
@@ -196,7 +189,7 @@ async function wantsGraph(repo: Repo, packs: readonly Pack[]): Promise<boolean> 
   const info = `${repo.dir}/objects/info`
   // An operator keeps a chain of graphs.
   if (isThere(`${info}/commit-graphs`)) return false
-  const [graph] = await stat(`${info}/commit-graph`).then((found) => [found], noneIfAbsent)
+  const graph = await ifThere(stat(`${info}/commit-graph`))
   if (!graph) return true
   const { mtimeMs } = await stat(`${repo.dir}/objects/pack`)
   return mtimeMs > graph.mtimeMs && Date.now() - graph.mtimeMs > maxGraphAgeMs

@@ -1,7 +1,7 @@
 /** Lists the packs of a repository and chooses those to merge. */
 
 import { readdir, stat } from 'node:fs/promises'
-import { codeOf } from '../errors.ts'
+import { ifThere } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 
 export interface Pack {
@@ -20,25 +20,17 @@ const keepSuffixes = ['.keep', '.promisor', '.mtimes']
 /** The packs that maintenance may replace; none where an operator's index spans several packs. */
 export async function listPacks(repo: Repo): Promise<Pack[]> {
   const folder = `${repo.dir}/objects/pack`
-  const names = new Set(await readdir(folder).catch(noneIfAbsent))
+  const names = new Set(await ifThere(readdir(folder)))
   if (names.has('multi-pack-index')) return []
   const whole = [...names].flatMap((name) => (/^pack-[0-9a-f]{40}\.idx$/.test(name) ? [name.slice(0, -4)] : []))
   const free = whole.filter((name) => !keepSuffixes.some((mark) => names.has(name + mark)))
-  const sizes = await Promise.all(
-    free.map((name) =>
-      stat(`${folder}/${name}.pack`).then(
-        ({ size }) => [{ name, bytes: size }],
-        (error: unknown) => noneIfAbsent(error),
-      ),
-    ),
+  const packs = await Promise.all(
+    free.map(async (name) => {
+      const pack = await ifThere(stat(`${folder}/${name}.pack`))
+      return pack === undefined ? [] : [{ name, bytes: pack.size }]
+    }),
   )
-  return sizes.flat()
-}
-
-/** @throws any error but the absence of a file or folder */
-export function noneIfAbsent(error: unknown): [] {
-  if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return []
-  throw error
+  return packs.flat()
 }
 
 /**

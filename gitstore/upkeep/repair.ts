@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { replaceFile, syncDirectory } from '../durable.ts'
 import { codeOf } from '../errors.ts'
 import { newPace } from '../pace.ts'
-import { isThere } from '../presence.ts'
+import { isNoFile, isThere } from '../presence.ts'
 import { holding, type RefName } from '../refs/ref-transaction.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { config, head } from '../repos.ts'
@@ -109,7 +109,7 @@ function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1')
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR' || codeOf(error) === 'EISDIR') return undefined
+    if (isNoFile(error)) return undefined
     throw error
   }
 }

@@ -2,10 +2,9 @@
 import { readdirSync, statSync } from 'node:fs'
 import { rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { codeOf } from '../errors.ts'
 import { longestGitMs } from '../native.ts'
 import { newPace, type Pace } from '../pace.ts'
-import { isThere } from '../presence.ts'
+import { isAbsent, isThere } from '../presence.ts'
 import { isStaleLock, parseToken, readLock } from '../refs/ref-lock.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
@@ -108,7 +107,7 @@ export function entriesOf(dir: string): Entry[] {
     const entries = readdirSync(dir, { withFileTypes: true })
     return entries.map((entry) => ({ path: join(dir, entry.name), name: entry.name, isFolder: entry.isDirectory() }))
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return []
+    if (isAbsent(error)) return []
     throw error
   }
 }

@@ -1,5 +1,6 @@
 /** Personal access tokens. Each function is one statement. */
 
+import { type Slice, totalOf } from '../slice.ts'
 import { compiledOnce } from '../sqlite/compiled.ts'
 import type { AccessToken, CredentialsDb } from './schema.ts'
 
@@ -24,7 +25,7 @@ const accessTokenById = compiledOnce(1, (db: CredentialsDb, id: string) =>
 export function listAccessTokens(
   db: CredentialsDb,
   accountId: string,
-  { limit, offset }: { limit: number; offset: number },
+  { limit, offset }: Slice,
 ): Promise<AccessToken[]> {
   return db
     .selectFrom('access_token')
@@ -37,13 +38,8 @@ export function listAccessTokens(
     .execute()
 }
 
-export async function countAccessTokens(db: CredentialsDb, accountId: string): Promise<number> {
-  const { total } = await db
-    .selectFrom('access_token')
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .where('account_id', '=', accountId)
-    .executeTakeFirstOrThrow()
-  return total
+export function countAccessTokens(db: CredentialsDb, accountId: string): Promise<number> {
+  return totalOf(db.selectFrom('access_token').where('account_id', '=', accountId))
 }
 
 export async function insertAccessToken(db: CredentialsDb, token: AccessToken): Promise<void> {

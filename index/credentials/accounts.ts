@@ -1,7 +1,7 @@
 /** Accounts: who may sign in. Each function is one statement. */
 
 import { sql } from 'kysely'
-import type { Slice } from '../slice.ts'
+import { type Slice, totalOf } from '../slice.ts'
 import { compiledOnce } from '../sqlite/compiled.ts'
 import type { Account, CredentialsDb, NewAccountRow, Session } from './schema.ts'
 
@@ -110,11 +110,8 @@ export function listAccounts(db: CredentialsDb, filter: AccountFilter, { limit, 
   return accountsThat(db, filter).selectAll().orderBy('created_at').orderBy('id').limit(limit).offset(offset).execute()
 }
 
-export async function countAccounts(db: CredentialsDb, filter: AccountFilter): Promise<number> {
-  const { total } = await accountsThat(db, filter)
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-  return total
+export function countAccounts(db: CredentialsDb, filter: AccountFilter): Promise<number> {
+  return totalOf(accountsThat(db, filter))
 }
 
 function accountsThat(db: CredentialsDb, { q = '', state }: AccountFilter) {

@@ -14,7 +14,7 @@ export async function insertCell(db: CredentialsDb, { name, url }: Pick<CellRow,
     .execute()
 }
 
-/** The lease of a cell that nobody has: its epoch; undefined: somebody has it. */
+/** Takes a lease that has ended. Returns its epoch; undefined: another process has the lease. */
 export async function takeLease(
   db: CredentialsDb,
   { name, url }: Pick<CellRow, 'name' | 'url'>,
@@ -30,7 +30,7 @@ export async function takeLease(
   return taken?.epoch
 }
 
-/** False: another has taken it. */
+/** False: another process has taken it. */
 export async function renewLease(
   db: CredentialsDb,
   { name, epoch }: Pick<CellRow, 'name' | 'epoch'>,
@@ -45,13 +45,13 @@ export async function renewLease(
   return numUpdatedRows === 1n
 }
 
-/** So that another can take it at once. */
+/** Another process can take it at once. */
 export async function endLease(db: CredentialsDb, { name, epoch }: Pick<CellRow, 'name' | 'epoch'>): Promise<void> {
   await db.updateTable('cell').set({ until: databaseNow }).where('name', '=', name).where('epoch', '=', epoch).execute()
 }
 
 interface CellState extends CellRow {
-  /** Milliseconds that the lease lasts; 0 or less: nobody has it. */
+  /** Milliseconds that the lease lasts; 0 or less: it has ended. */
   readonly left: number
 }
 

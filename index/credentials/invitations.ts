@@ -1,6 +1,7 @@
 /** Invitations. Each function is one statement. */
-import type { NotNull } from 'kysely'
-import type { CredentialsDb, Invitation, OrgInvitation } from './schema.ts'
+import type { ExpressionBuilder, NotNull } from 'kysely'
+import { type Slice, totalOf } from '../slice.ts'
+import type { CredentialsDb, CredentialsSchema, Invitation, OrgInvitation } from './schema.ts'
 
 /** Also one that has ended. */
 export function findInvitation(db: CredentialsDb, hash: string): Promise<Invitation | undefined> {
@@ -17,15 +18,14 @@ export async function useInvitation(db: CredentialsDb, id: string, now: string):
     .updateTable('invitation')
     .set((eb) => ({ uses_left: eb('uses_left', '-', 1) }))
     .where('id', '=', id)
-    .where('uses_left', '>', 0)
-    .where('expires_at', '>', now)
+    .where(isOpen(now))
     .executeTakeFirstOrThrow()
   return numUpdatedRows === 1n
 }
 
 /**
- * Holds the organisation's oldest invitation, so that those who count and insert take turns. While there is none, or the oldest
- * is being deleted, nobody waits.
+ * Holds the organisation's oldest invitation, so that transactions that count and insert take turns. While there is none, or the
+ * oldest is being deleted, no transaction waits.
  */
 export async function holdInvitationsOf(trx: CredentialsDb, orgId: string): Promise<void> {
   await trx
@@ -44,7 +44,7 @@ export function listOpenInvitations(
   db: CredentialsDb,
   orgId: string,
   now: string,
-  { limit, offset }: { limit: number; offset: number },
+  { limit, offset }: Slice,
 ): Promise<OrgInvitation[]> {
   return openInvitationsOf(db, orgId, now)
     .selectAll()
@@ -56,19 +56,18 @@ export function listOpenInvitations(
     .execute()
 }
 
-export async function countOpenInvitations(db: CredentialsDb, orgId: string, now: string): Promise<number> {
-  const { total } = await openInvitationsOf(db, orgId, now)
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-  return total
+export function countOpenInvitations(db: CredentialsDb, orgId: string, now: string): Promise<number> {
+  return totalOf(openInvitationsOf(db, orgId, now))
+}
+
+/** The condition that an invitation has uses left, and has not expired. */
+function isOpen(now: string) {
+  return ({ and, eb }: ExpressionBuilder<CredentialsSchema, 'invitation'>) =>
+    and([eb('uses_left', '>', 0), eb('expires_at', '>', now)])
 }
 
 function openInvitationsOf(db: CredentialsDb, orgId: string, now: string) {
-  return db
-    .selectFrom('invitation')
-    .where('org_id', '=', orgId)
-    .where('uses_left', '>', 0)
-    .where('expires_at', '>', now)
+  return db.selectFrom('invitation').where('org_id', '=', orgId).where(isOpen(now))
 }
 
 /** False if the organisation has no such invitation, or it has ended. */
@@ -82,8 +81,7 @@ export async function deleteOpenInvitation(
     .deleteFrom('invitation')
     .where('id', '=', id)
     .where('org_id', '=', orgId)
-    .where('uses_left', '>', 0)
-    .where('expires_at', '>', now)
+    .where(isOpen(now))
     .executeTakeFirstOrThrow()
   return numDeletedRows === 1n
 }

@@ -1,5 +1,5 @@
 /** Organisations and their members as lists of one's organisations show them. They follow org.git; each function is one statement. */
-import type { Slice } from '../slice.ts'
+import { type Slice, totalOf } from '../slice.ts'
 import type { CredentialsDb, OrgCard, OrgMember } from './schema.ts'
 
 /** The commit that the card was read from. */
@@ -69,8 +69,7 @@ export async function listCardsOf(db: CredentialsDb, userId: string, { limit, of
     .limit(limit)
     .offset(offset)
     .execute()
-  const { total } = await mine.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { rows, total }
+  return { rows, total: await totalOf(mine) }
 }
 
 /** The organisations of all cells, the oldest first, with their owners, the oldest account first. */

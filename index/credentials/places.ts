@@ -1,6 +1,7 @@
 /** Which cell has which organisation. Each function is one statement; times are by the clock of the database. */
+import type { ExpressionBuilder } from 'kysely'
 import { databaseNow } from './cells.ts'
-import type { CredentialsDb, PlaceRow } from './schema.ts'
+import type { CredentialsDb, CredentialsSchema, PlaceRow } from './schema.ts'
 
 export interface FoundPlace extends Pick<PlaceRow, 'cell' | 'state'> {
   /** Of the cell. */
@@ -61,27 +62,19 @@ export async function setPlaceState(
 
 type SeenPlace = Pick<PlaceRow, 'org_id' | 'cell' | 'state' | 'since'>
 
+/** The condition that a place has not changed since it was seen. */
+function isAsSeen({ org_id, cell, state, since }: SeenPlace) {
+  return ({ and }: ExpressionBuilder<CredentialsSchema, 'place'>) => and({ org_id, cell, state, since })
+}
+
 /** Unless it has changed since it was seen. */
 export async function changePlaceState(db: CredentialsDb, seen: SeenPlace, state: PlaceRow['state']): Promise<void> {
-  await db
-    .updateTable('place')
-    .set({ state, since: databaseNow })
-    .where('org_id', '=', seen.org_id)
-    .where('cell', '=', seen.cell)
-    .where('state', '=', seen.state)
-    .where('since', '=', seen.since)
-    .execute()
+  await db.updateTable('place').set({ state, since: databaseNow }).where(isAsSeen(seen)).execute()
 }
 
 /** Unless it has changed since it was seen. */
 export async function deletePlace(db: CredentialsDb, seen: SeenPlace): Promise<void> {
-  await db
-    .deleteFrom('place')
-    .where('org_id', '=', seen.org_id)
-    .where('cell', '=', seen.cell)
-    .where('state', '=', seen.state)
-    .where('since', '=', seen.since)
-    .execute()
+  await db.deleteFrom('place').where(isAsSeen(seen)).execute()
 }
 
 export function listPlaces(db: CredentialsDb, orgIds: readonly string[]): Promise<PlaceRow[]> {

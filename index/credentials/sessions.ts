@@ -1,6 +1,7 @@
 /** Sessions, the cookies that go on with them, and the one-time tokens that renew or open them. Each function is one statement. */
 
 import type { ExpressionBuilder } from 'kysely'
+import { type Slice, totalOf } from '../slice.ts'
 import type { CredentialsDb, CredentialsSchema, RefreshToken, ResetToken, Session } from './schema.ts'
 
 export async function insertSession(db: CredentialsDb, session: Session): Promise<void> {
@@ -91,7 +92,7 @@ export function listOpenSessions(
   db: CredentialsDb,
   accountId: string,
   now: string,
-  { limit, offset }: { limit: number; offset: number },
+  { limit, offset }: Slice,
 ): Promise<Session[]> {
   return openSessionsOf(db, accountId, now)
     .selectAll('session')
@@ -102,21 +103,13 @@ export function listOpenSessions(
     .execute()
 }
 
-export async function countOpenSessions(db: CredentialsDb, accountId: string, now: string): Promise<number> {
-  const { total } = await openSessionsOf(db, accountId, now)
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-  return total
+export function countOpenSessions(db: CredentialsDb, accountId: string, now: string): Promise<number> {
+  return totalOf(openSessionsOf(db, accountId, now))
 }
 
 /** Of all accounts, those that were not revoked; one whose token has expired counts until its account signs in again. */
-export async function countUnrevokedSessions(db: CredentialsDb): Promise<number> {
-  const { total } = await db
-    .selectFrom('session')
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .where('revoked_at', 'is', null)
-    .executeTakeFirstOrThrow()
-  return total
+export function countUnrevokedSessions(db: CredentialsDb): Promise<number> {
+  return totalOf(db.selectFrom('session').where('revoked_at', 'is', null))
 }
 
 /** From then on the session goes on by the cookie alone; its refresh tokens are the caller's to delete. */

@@ -1,6 +1,6 @@
 /** Queries on nodes. */
 import { type Selectable, sql } from 'kysely'
-import type { Slice } from '../slice.ts'
+import { type Slice, totalOf } from '../slice.ts'
 import { compiledOnce } from '../sqlite/compiled.ts'
 import type { StateNode } from './branches.ts'
 import type { IndexDb, NodeTable } from './schema.ts'
@@ -159,8 +159,7 @@ export async function listNodeRows(
     .limit(limit)
     .offset(offset)
     .execute()
-  const { total } = await all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { rows, total }
+  return { rows, total: await totalOf(all) }
 }
 
 /** The oldest first, with the number of all. */
@@ -173,8 +172,7 @@ export async function listNodeTitles(db: IndexDb, orgId: string, { limit, offset
     .limit(limit)
     .offset(offset)
     .execute()
-  const { total } = await all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { rows, total }
+  return { rows, total: await totalOf(all) }
 }
 
 export type NodePosition = Pick<NodeRow, 'created_at' | 'id'>

@@ -1,6 +1,6 @@
 /** Queries on organisations and their members. */
 import { CompiledQuery, type ExpressionBuilder, type Selectable, type Transaction } from 'kysely'
-import type { Slice } from '../slice.ts'
+import { type Slice, totalOf } from '../slice.ts'
 import { compiledOnce } from '../sqlite/compiled.ts'
 import { forgetMoves, ownRepository } from './ref-moves.ts'
 import type { IndexDb, IndexSchema, MemberTable, OrgTable, Role } from './schema.ts'
@@ -79,8 +79,7 @@ export async function listOrgsOf(db: IndexDb, userId: string, { limit, offset }:
     .limit(limit)
     .offset(offset)
     .execute()
-  const { total } = await mine.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { rows, total }
+  return { rows, total: await totalOf(mine) }
 }
 
 /** The organisations of a member, with how many others there are, and how many of these are owners. */
@@ -140,11 +139,7 @@ export async function listOrgsWithOwners(db: IndexDb, { limit, offset }: Slice) 
     .orderBy('created_at')
     .orderBy('user_id')
     .execute()
-  const { total } = await db
-    .selectFrom('org')
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-  return { rows, owners, total }
+  return { rows, owners, total: await totalOf(db.selectFrom('org')) }
 }
 
 /** How many nodes each of them has; those that are not here have no row. */
@@ -173,8 +168,7 @@ export async function listMemberRows(
     .limit(limit)
     .offset(offset)
     .execute()
-  const { total } = await all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { rows, total }
+  return { rows, total: await totalOf(all) }
 }
 
 /** Every membership, by the age of the organisation. */

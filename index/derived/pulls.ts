@@ -1,6 +1,6 @@
 /** Rows of pull requests. */
 import type { Selectable } from 'kysely'
-import type { Slice } from '../slice.ts'
+import { type Slice, totalOf } from '../slice.ts'
 import type { IndexDb, PullTable } from './schema.ts'
 
 export type PullRow = Selectable<PullTable>
@@ -26,8 +26,7 @@ export async function listPullRows(
   let all = db.selectFrom('pull').where('node_id', '=', nodeId)
   if (status !== 'all') all = all.where('status', '=', status)
   const rows = await all.selectAll().orderBy('number', 'desc').limit(limit).offset(offset).execute()
-  const { total } = await all.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  return { rows, total }
+  return { rows, total: await totalOf(all) }
 }
 
 export function findPull(db: IndexDb, nodeId: string, number: number): Promise<PullRow | undefined> {

@@ -17,7 +17,7 @@ export async function isOrgWhole(db: IndexDb, orgId: string): Promise<boolean> {
   )
 }
 
-/** Somebody wants the organisation: it is indexed before the others. */
+/** A request needs the organisation: it is indexed before the others. */
 export async function askForOrg(trx: Transaction<IndexSchema>, orgId: string): Promise<void> {
   await trx
     .insertInto('asked_org')

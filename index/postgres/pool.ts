@@ -11,7 +11,7 @@ export const clocks = {
   answer: 12_000,
   /** Of a transaction that sends nothing: its process was stopped, and others wait for its rows. */
   idleInTransaction: 10_000,
-  /** Until a connection that nobody uses is closed. */
+  /** Until an unused connection is closed. */
   idle: 60_000,
 } as const
 

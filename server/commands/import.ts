@@ -249,7 +249,7 @@ function tell(words: string): void {
   say(`${new Date().toISOString()} ${words}`)
 }
 
-/** What may be well without anybody's doing: locks held by others, a disk, a network. */
+/** Faults that may pass by themselves: locks held by other processes, a disk, a network. */
 function mayPass(error: unknown): error is GitError | DatabaseFault | RemoteFault {
   return error instanceof GitError || error instanceof DatabaseFault || error instanceof RemoteFault
 }

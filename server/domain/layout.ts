@@ -28,10 +28,21 @@ export function importsFolder(root: string): string {
   return join(root, 'imports')
 }
 
+/** Below the folder of an organisation that moves to another cell: it takes no changes. */
+export const closedFile = 'closed'
+/** Below the folder of an organisation that came from another cell: how often it has moved. */
+export const epochFile = 'epoch'
+
+/** Organisations that other cells are sending, one folder each. Nothing in it is served. */
+export function arrivingFolder(root: string): string {
+  return join(root, 'arriving')
+}
+
 /** The repository of an organisation itself, below its folder. */
 export const orgRepository = 'org.git'
 
 export { branchRefs, main }
+export const tagRefs = 'refs/tags/'
 export const ledgerRef = 'refs/grove/ledger'
 /** Locked, never moved, while a parent edge is added on main: two commits must not close a cycle together. */
 export const graphRef = 'refs/grove/graph'
@@ -77,6 +88,11 @@ export function trashFolder(store: Store): string {
 
 export function trashedOrgFolder(store: Store, orgId: string, at: Date): string {
   return join(trashFolder(store), `${orgId}.${at.getTime()}`)
+}
+
+/** Of an organisation that another cell has now. No part of what may be restored: its name begins with no id. */
+export function movedOrgFolder(store: Store, orgId: string, at: Date): string {
+  return join(trashFolder(store), `moved-${orgId}.${at.getTime()}`)
 }
 
 export function trashedNodeRepo(store: Store, orgId: string, nodeId: string, at: Date): Repo {

@@ -4,7 +4,7 @@ import { lstat, open, rmdir, unlink } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { discard, makeFolder, nameFile, syncDirectory } from '../../gitstore/durable.ts'
 import { asStorageFault, codeOf, GitError, isStorageFault } from '../../gitstore/errors.ts'
-import { isAbsent } from '../../gitstore/presence.ts'
+import { ifThere } from '../../gitstore/presence.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
 import type { ExportedFile } from '../domain/nodes/exports.ts'
 import { folded } from '../domain/vault/note-names.ts'
@@ -162,10 +162,7 @@ async function writeFiles(
     if (folder === '.' || entered.has(folder)) return undefined
     const obstacle = await enter(posix.dirname(folder), isMade)
     if (obstacle !== undefined) return obstacle
-    const found = await lstat(join(dir, folder)).catch((error: unknown) => {
-      if (isAbsent(error)) return undefined
-      throw error
-    })
+    const found = await ifThere(lstat(join(dir, folder)))
     if (found && !found.isDirectory()) return `${folder} is no folder`
     if (!found && !isMade) return `${folder} is gone`
     if (!found) await makeFolder(join(dir, folder))

@@ -1,4 +1,4 @@
-/** Files of an exported folder that somebody has moved since: an export finds them no more at their paths, but elsewhere. */
+/** Files of an exported folder that were moved since: an export finds them at other paths. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isTaken } from '../../gitstore/presence.ts'

@@ -70,12 +70,14 @@ export function unanswered(method: string, cause: unknown, wasAsked = true): Ref
   )
 }
 
+/** As every error of the contract is sent; the other cell is of the same release or the next. */
+interface SentProblem {
+  readonly detail: string | readonly Problem[]
+  readonly code: RefusalCode
+}
+
 /** As the other cell would throw it. */
 async function refusalOf(answer: Response): Promise<Refusal | Invalid> {
-  // As every error of the contract.
-  const { detail, code, ...facts } = (await answer.json()) as {
-    readonly detail: string | readonly Problem[]
-    readonly code: RefusalCode
-  }
+  const { detail, code, ...facts }: SentProblem = await answer.json()
   return typeof detail === 'string' ? new Refusal(code, detail, facts) : new Invalid(detail)
 }

@@ -167,7 +167,7 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
 }
 
 /** An error as a tool tells it, in an answer that is none. @throws ClientGone */
-export function tellRefusal(req: Request, error: unknown): ToldRefusal {
+export function refusalFacts(req: Request, error: unknown): RefusalFacts {
   if (error instanceof ClientGone) throw error
   const meaning = answerOf(error)
   if (meaning instanceof Invalid) {
@@ -189,7 +189,7 @@ export function tellRefusal(req: Request, error: unknown): ToldRefusal {
 }
 
 /** Of `merge_problems`, which the spec describes. */
-function filesOf(problems: unknown): ToldRefusal['problems'] {
+function filesOf(problems: unknown): RefusalFacts['problems'] {
   const found: readonly PathProblem[] = Array.isArray(problems) ? problems : []
   return found.map(({ path, reason }) => ({ loc: ['file', path], msg: reason }))
 }
@@ -203,7 +203,7 @@ export function recordRefusal(deps: Deps, req: Request, error: unknown): void {
   if (meaning === undefined || statusOf[meaning.code] >= 500) logFault(deps.log, error, meaning, requestId(req))
 }
 
-interface ToldRefusal {
+interface RefusalFacts {
   readonly status: number
   readonly code: string
   readonly message: string

@@ -1,13 +1,14 @@
-/** Passes a request on to the cell that has its organisation: one hop, streamed both ways, before anybody is asked who it is. */
+/** Passes a request on to the cell that has its organisation: one hop, streamed both ways, before the credential is checked. */
 
 import { Agent, type ClientRequest, type IncomingMessage, request as startRequest } from 'node:http'
 import { pipeline } from 'node:stream'
-import type { Request, RequestHandler, Response } from 'express'
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { Deps } from '../deps.ts'
 import type { Cell } from '../domain/cells/cell.ts'
 import { chooseOther, findPlaceAway, isPlaceKnown } from '../domain/cells/places.ts'
+import { answerOf } from '../domain/fault-meanings.ts'
 import { canonicalId, isId } from '../domain/layout.ts'
-import { ClientGone, Refusal } from '../errors.ts'
+import { ClientGone, Invalid, Refusal } from '../errors.ts'
 import { unanswered } from './elsewhere.ts'
 import { acceptForwarded, forwardedHeader, isForwarded, signForwarded } from './forwarded.ts'
 import { chain } from './middleware-chain.ts'
@@ -42,13 +43,37 @@ function toItsCell(deps: Deps, own: string, limitRead: LimitPlaceRead): RequestH
     if (orgId === undefined) return next()
     const find = () => findPlaceAway(deps, orgId)
     const place = await (isPlaceKnown(deps, orgId) ? find() : limitRead(req, res, find))
-    if (place === undefined) return next()
-    if (place.state === 'moving' || (isForwarded(req) && place.cell !== own))
-      throw new Refusal('moving', 'The organisation is on its way between two cells; nothing is lost, try again')
+    if (place === undefined) {
+      local.add(req)
+      return next()
+    }
+    // The cell that an organisation leaves serves it until the directory names the other one.
+    if (place.cell === own ? place.state === 'moving' : isForwarded(req)) throw onItsWay()
     if (place.cell === own) return next()
     note(req, { op: 'forwarded', org: orgId, cell: place.cell })
     await passTo(deps, { name: place.cell, url: place.url }, req, res)
   }
+}
+
+function onItsWay(): Refusal {
+  return new Refusal('moving', 'The organisation is on its way between two cells; nothing is lost, try again')
+}
+
+const local = new WeakSet<Request>()
+
+/** What failed since its organisation left for another cell during the request is 503 `moving`. */
+export function leftMeanwhile(deps: Deps): ErrorRequestHandler {
+  return async (error, req, _res, next) => {
+    const orgId = local.has(req) && mayBeGone(answerOf(error)) ? organisationOf(req) : undefined
+    const place = orgId === undefined ? undefined : await findPlaceAway(deps, orgId).catch(() => undefined)
+    next(place === undefined || place.state === 'making' ? error : onItsWay())
+  }
+}
+
+/** Whether a repository without its folder can be the reason. */
+function mayBeGone(meaning: ReturnType<typeof answerOf>): boolean {
+  if (meaning instanceof Invalid) return false
+  return meaning === undefined || /_not_found$|^repo_damaged$|^storage_error$/.test(meaning.code)
 }
 
 /** Of the address of an operation, a page or a repository; the other ones are of no organisation, and any cell answers them. */

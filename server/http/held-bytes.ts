@@ -32,7 +32,7 @@ export function holdAnswer(req: Request, res: Response, length: number, person: 
 /**
  * A function that is called with the size of a body as it grows, and counts it until the request has been answered.
  *
- * @param person undefined: nobody has shown yet who asks
+ * @param person undefined: the caller's credential has not been checked yet
  */
 export function holdBody(req: Request, res: Response, person: string | undefined): (size: number) => void {
   const caller = callerOf(req, person)

@@ -42,19 +42,23 @@ interface Asking {
 export function inProcess({ deps, handlers, checks }: Answering, { req, res, credential }: Asking): Api {
   const check = chain([limitTokens, ...checks])
   const call = async (id: OperationId, input: Given = {}): Promise<unknown> => {
-    const asked = asRequest(req, id, input)
-    const { org_id: orgId } = parametersOf(input)
-    const { method, originalUrl } = asked
-    const told = await askElsewhere(deps, req, orgId, { method, url: withQuery(originalUrl, input), body: input.body })
-    if (told !== undefined) return isStream(id) ? told : readAnswer(told)
+    const sent = sentFor(input)
+    const asked = asRequest(req, id, sent)
+    if (deps.cell !== undefined) {
+      const { method, originalUrl } = asked
+      const url = withQuery(originalUrl, sent.query)
+      const told = await askElsewhere(deps, req, sent.parameters.org_id, { method, url, body: sent.body })
+      if (told !== undefined) return isStream(id) ? told : readAnswer(told)
+    }
     authenticateAs(asked, credential)
     await new Promise<void>((done, fail) => check(asked, res, (error?: unknown) => (error ? fail(error) : done())))
     const answer = await plainAnswer(await callHandler(deps, handlers, { req: asked, res, type: 'application/json' }))
     if (!Buffer.isBuffer(answer)) return answer
     return isStream(id) ? new Response(new Uint8Array(answer)) : answer.toString('utf8')
   }
+  // An Api by what it answers to; callers name operations alone.
   return new Proxy({} as Api, {
-    get: (_, id) => (input?: Given) => call(id as OperationId, input), // callers name operations alone
+    get: (_, id) => (input?: Given) => call(id as OperationId, input), // the same
   })
 }
 
@@ -69,32 +73,38 @@ async function readAnswer(answer: Response): Promise<unknown> {
   return answer.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : text
 }
 
-function parametersOf({ path = {} }: Given): Record<string, string> {
-  return Object.fromEntries(Object.entries(path).map(([name, value]) => [name, String(value)]))
+/** What a request for the operation would hold. */
+interface Sent {
+  readonly parameters: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  readonly body: unknown
 }
 
-function queryOf({ query = {} }: Given): Record<string, string> {
-  const asked = Object.entries(query).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(asked.map(([name, value]) => [name, String(value)]))
+function sentFor({ path = {}, query = {}, body }: Given): Sent {
+  return { parameters: textsOf(path), query: textsOf(query), body }
 }
 
-function withQuery(path: string, given: Given): string {
-  const query = new URLSearchParams(queryOf(given)).toString()
-  return query === '' ? path : `${path}?${query}`
+/** Without members that are undefined. */
+function textsOf(values: object): Record<string, string> {
+  const set = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(set.map(([name, value]) => [name, String(value)]))
+}
+
+function withQuery(path: string, query: Sent['query']): string {
+  const text = new URLSearchParams(query).toString()
+  return text === '' ? path : `${path}?${text}`
 }
 
 /** The caller's request as it would be if it asked for the operation. */
-function asRequest(req: Request, id: OperationId, given: Given): Request {
-  const { body } = given
+function asRequest(req: Request, id: OperationId, { parameters, query, body }: Sent): Request {
   const operation = operationOf(id)
-  const [parameters, texts] = [parametersOf(given), queryOf(given)]
-  const sent = operation.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? ''))
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? ''))
   const { authorization: _, cookie: __, 'content-length': ___, ...headers } = req.headers
   const values = {
     method: operation.method,
-    url: sent,
-    originalUrl: sent,
-    query: texts,
+    url: path,
+    originalUrl: path,
+    query,
     body,
     headers: { ...headers, accept: 'application/json', 'content-type': 'application/json' },
   }

@@ -19,11 +19,11 @@ interface Ration {
 export function newRation(total: number): Ration {
   const taken = new Map<string, number>()
   const part = (by: number) => Math.max(1, Math.floor(total / by))
-  const sharesOf = ({ key, isAnonymous, isPublic, repository }: Caller): [string, number][] => [
+  const sharesOf = ({ key, isAnonymous, isPublic, repository }: Caller): (readonly [string, number])[] => [
     ['all', total],
     [`caller ${key}`, part(isAnonymous ? 4 : 2)],
     [`repository ${repository}`, total - 1],
-    ...(isPublic ? ([['public', part(2)]] as [string, number][]) : []),
+    ...(isPublic ? [['public', part(2)] as const] : []),
   ]
   const add = (caller: Caller, amount: number) => {
     for (const [name] of sharesOf(caller)) {

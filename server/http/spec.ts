@@ -106,8 +106,8 @@ function toTemplate(path: string, item: object): Template {
   const pieces = path.split('/').slice(1)
   const isParameter = (piece: string) => piece.startsWith('{')
   const operationsByMethod = new Map<string, Operation>()
+  // JSON's own type has each path separately, without a common type.
   for (const [key, value] of Object.entries(item as PathItem)) {
-    // JSON's own type has each path separately, without a common type
     if (methods.includes(key)) operationsByMethod.set(key.toUpperCase(), toOperation(key, path, value, item))
   }
   return {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isAbsent } from '../../gitstore/presence.ts'
+import { ifThere } from '../../gitstore/presence.ts'
 import type { Folder } from './folder.ts'
 
 /** Raised with whatever changes what an import makes of the same files, or says of them. */
@@ -16,7 +16,7 @@ const atOnce = 64
 
 /**
  * A digest of `asked` and of the name, number, size and times of each file that is listed; what changes a file in place and
- * sets all times back is not seen. Undefined where that cannot be told yet: a file is gone, or has just changed.
+ * sets all times back is not seen. Undefined where the digest would not be reliable yet: a file is gone, or has just changed.
  *
  * @param asked what else decides what is imported
  */
@@ -37,12 +37,9 @@ export async function folderState(folder: Folder, asked: readonly unknown[], now
 
 /** What a file's content cannot change without. */
 async function lineOf(path: string, now: Date): Promise<string | undefined> {
-  try {
-    const { ino, size, mtimeNs, ctimeNs } = await lstat(path, { bigint: true })
-    const isSettled = Number(ctimeNs / 1_000_000n) < now.getTime() - settledMs
-    return isSettled ? `${ino} ${size} ${mtimeNs} ${ctimeNs}` : undefined
-  } catch (error) {
-    if (isAbsent(error)) return undefined
-    throw error
-  }
+  const found = await ifThere(lstat(path, { bigint: true }))
+  if (found === undefined) return undefined
+  const { ino, size, mtimeNs, ctimeNs } = found
+  const isSettled = Number(ctimeNs / 1_000_000n) < now.getTime() - settledMs
+  return isSettled ? `${ino} ${size} ${mtimeNs} ${ctimeNs}` : undefined
 }

@@ -6,7 +6,7 @@ export interface KnownNode {
   readonly title: string
   /** The property `source_path`; undefined where no import of this vault made the node. */
   readonly path: string | undefined
-  /** It has no such property: an import that made it is told by its id alone. */
+  /** It has no such property; only its id can show that an import made it. */
   readonly isUnmarked?: boolean
 }
 

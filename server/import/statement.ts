@@ -14,7 +14,7 @@ import {
 
 export interface Statement {
   readonly id: string
-  /** Undefined where title or tags have another form than an export writes: somebody has edited them. */
+  /** Undefined where title or tags have another form than an export writes: they were edited. */
   readonly members: NodeMembers | undefined
   /** Properties that YAML cannot say, or whose names mean something else in front matter. */
   readonly unsaid: Readonly<Record<string, unknown>>

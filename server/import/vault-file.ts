@@ -5,7 +5,7 @@ import { v4 as newId } from 'uuid'
 import { z } from 'zod'
 import { makeFolder, replaceFile, syncDirectory, writeSynced } from '../../gitstore/durable.ts'
 import { codeOf } from '../../gitstore/errors.ts'
-import { isAbsent } from '../../gitstore/presence.ts'
+import { ifThere } from '../../gitstore/presence.ts'
 import { readRegular } from '../../gitstore/regular-files.ts'
 import { parseJson } from '../domain/format/json-text.ts'
 import { isId } from '../domain/layout.ts'
@@ -53,10 +53,7 @@ export async function rememberHost(dir: string, orgId: string): Promise<void> {
 }
 
 async function findVaultFile(dir: string): Promise<VaultFile | undefined> {
-  const bytes = await readRegular(join(dir, vaultFile), maxBytes).catch((error: unknown) => {
-    if (isAbsent(error)) return undefined
-    throw error
-  })
+  const bytes = await ifThere(readRegular(join(dir, vaultFile), maxBytes))
   if (bytes === undefined || bytes.length === 0) return undefined
   if (typeof bytes === 'string') throw new DamagedVaultFile(bytes)
   const { data } = vaultSchema.safeParse(parseJson(bytes.toString()))

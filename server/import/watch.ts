@@ -7,23 +7,23 @@ import { join, posix } from 'node:path'
 import { codeOf } from '../../gitstore/errors.ts'
 import { isAbsent } from '../../gitstore/presence.ts'
 
-/** From the last change until it is told: an editor may still be writing. */
+/** Milliseconds from the last change until it is reported: an editor may still be writing. */
 const quietMs = 500
-/** Where the system has no more watches, or the last turn has left something; then doubled with each further turn. */
+/** Milliseconds where the system has no more watches, or the last import has left something; doubled after each import. */
 const lookAgainMs = 10_000
 const longestMs = 300_000
 
-/** What the caller knows of it; read again after each turn. */
+/** The folder as the last import found it; read again after each import. */
 interface Watched {
   /** From `dir`. */
   readonly folders: readonly string[]
-  /** The last turn has left something undone that another one may do. */
+  /** The last import has left something undone that another one may do. */
   readonly isBehind: boolean
 }
 
 /**
  * Yields each time that something has changed and half a second has passed since; a sentence where that cannot be known any
- * more, and the folder is looked at every ten seconds. Changes while the caller works are told afterwards. Yields without a
+ * more, and the folder is looked at every ten seconds. Changes while the caller works are reported afterwards. Yields without a
  * change while the caller is behind, after ten seconds and ever longer, five minutes at most. Ends with `signal`.
  */
 export async function* whenChanged(
@@ -93,7 +93,7 @@ export async function* whenChanged(
   function watchOne(folder: string): void {
     try {
       const watcher = watch(join(dir, folder), (event, name) => {
-        // Tools' own; a name that is not told may be any.
+        // Tools' own; without a name it may be any file.
         if (name?.startsWith('.')) return
         if (event === 'rename' && name) forget(posix.join(folder, name))
         change()

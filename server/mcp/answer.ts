@@ -52,7 +52,7 @@ export function answer(chars: number, lead: readonly string[], sections: readonl
 /** How much of a text is looked at for one part of it: what cannot be seen takes no room. */
 const nearChars = 262_144
 
-/** Of an answer: what is told about a text before the text. */
+/** Of an answer: the facts about a text, which stand before it. */
 const factsShare = 0.4
 const textLeast = 0.35
 

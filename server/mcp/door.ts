@@ -7,7 +7,7 @@ import { credentialOf, type FindCredential } from '../http/authentication.ts'
 import { baseUrl } from '../http/base-url.ts'
 import { requireJson } from '../http/bodies.ts'
 import { disconnectSignal } from '../http/disconnect.ts'
-import { recordRefusal, tellRefusal } from '../http/error-responses.ts'
+import { recordRefusal, refusalFacts } from '../http/error-responses.ts'
 import { holdBody } from '../http/held-bytes.ts'
 import { type Credential, inProcess, type Answering as Parts } from '../http/in-process.ts'
 import { readJson } from '../http/json.ts'
@@ -108,7 +108,7 @@ function sessionOf(parts: McpParts, req: Asked, res: Answering, credential: NonN
     canWrite: scope?.access !== 'read',
     orgId: scope?.orgId,
     nodeId: scope?.nodeId,
-    tell: (error) => tellRefusal(req, error),
+    factsOf: (error) => refusalFacts(req, error),
     ends: (error) => recordRefusal(deps, req, error),
     calls: (tool, { org, node }) => {
       note(req, { op: `mcp-${tool}` })

@@ -27,7 +27,7 @@ export class Lines implements Transport {
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
 
-  /** Standard input has ended and what it asked is answered, or nobody reads the answers. */
+  /** Standard input has ended and every request in it is answered, or standard output is closed. */
   readonly ended: Promise<void>
 
   #end: () => void = () => {}
@@ -144,7 +144,7 @@ export class Lines implements Transport {
     this.#end()
   }
 
-  /** Returns when it is written, or nobody reads any more. */
+  /** Returns when the message is written, or standard output is closed. */
   #write(message: object): Promise<void> {
     return new Promise((resolve) => process.stdout.write(`${JSON.stringify(message)}\n`, () => resolve()))
   }

@@ -1,22 +1,22 @@
 /** Refusals as a model reads them: a line with status, code and reason, and what to do next where that is known. */
 
 import { cleaned } from './quoted.ts'
-import type { Session, Told } from './session.ts'
+import type { RefusalFacts, Session } from './session.ts'
 
 /** A tool refuses by itself. */
 export class ToolRefusal extends Error {
-  readonly told: Told
+  readonly facts: RefusalFacts
 
   constructor(
     status: number,
     code: string,
     message: string,
-    problems: Told['problems'] = [],
-    currentHead?: Told['currentHead'],
+    problems: RefusalFacts['problems'] = [],
+    currentHead?: RefusalFacts['currentHead'],
   ) {
     super(message)
     this.name = 'ToolRefusal'
-    this.told = { status, code, message, problems, currentHead }
+    this.facts = { status, code, message, problems, currentHead }
   }
 }
 
@@ -43,8 +43,11 @@ const advice: Readonly<Record<string, string>> = {
 }
 
 /** `where` names the field of a problem in the words of the tool. */
-export function refusalText(told: Told, where: (loc: Told['problems'][number]['loc']) => string = joined): string {
-  const { status, code, message, problems, currentHead } = told
+export function refusalText(
+  facts: RefusalFacts,
+  where: (loc: RefusalFacts['problems'][number]['loc']) => string = joined,
+): string {
+  const { status, code, message, problems, currentHead } = facts
   const hint = advice[code]
   const head = code === 'head_moved' && currentHead !== undefined ? `main is now at ${currentHead}` : asReason(message)
   const first = `${status} ${code}: ${head}${hint ? `; ${hint}` : ''}`
@@ -56,17 +59,17 @@ export function refusalText(told: Told, where: (loc: Told['problems'][number]['l
   return [first, ...rest, ...(more > 0 ? [`and ${more} more`] : [])].join('\n')
 }
 
-export function told(session: Session, error: unknown): Told {
-  return error instanceof ToolRefusal ? error.told : session.tell(error)
+export function factsOf(session: Session, error: unknown): RefusalFacts {
+  return error instanceof ToolRefusal ? error.facts : session.factsOf(error)
 }
 
 /** What a call ends with. */
-export function ended(session: Session, error: unknown): Told {
+export function ended(session: Session, error: unknown): RefusalFacts {
   if (!(error instanceof ToolRefusal)) session.ends(error)
-  return told(session, error)
+  return factsOf(session, error)
 }
 
-function joined(loc: Told['problems'][number]['loc']): string {
+function joined(loc: RefusalFacts['problems'][number]['loc']): string {
   return loc.slice(1).join('.') || String(loc[0])
 }
 

@@ -4,7 +4,7 @@ import type { Api } from '../../spec/client/api.ts'
 import { Urls } from '../pages/urls.ts'
 
 /** A refusal of the contract, or a fault, as far as a caller learns of it. */
-export interface Told {
+export interface RefusalFacts {
   /** Of HTTP; 0 without an answer. */
   readonly status: number
   readonly code: string
@@ -27,7 +27,7 @@ export interface Session {
   /** What the token reaches, as far as that is known: all that its person does, one organisation, one node. */
   readonly orgId?: string | undefined
   readonly nodeId?: string | undefined
-  tell(error: unknown): Told
+  factsOf(error: unknown): RefusalFacts
   /** A call has ended with this error. */
   ends(error: unknown): void
   /** Before a tool runs; ids may be anything. */

@@ -6,7 +6,7 @@ import { boundedAnswer } from './bounded-answer.ts'
 import { Lines } from './lines.ts'
 import { refusalText } from './refusals.ts'
 import { mcpServer } from './server.ts'
-import type { Session, Told } from './session.ts'
+import type { RefusalFacts, Session } from './session.ts'
 
 interface Options {
   /** Without a slash at its end. */
@@ -43,10 +43,10 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
         reach = undefined
         if (!(error instanceof GroveError)) throw error
         // Each call says so again, to the one who can tell a person.
-        onError(new Error(refusalText(tell(error))))
+        onError(new Error(refusalText(factsOf(error))))
         return { canWrite: true }
       })
-      const session: Session = { api, base: url, ...(await reach), tell, ends: () => {}, calls: () => {} }
+      const session: Session = { api, base: url, ...(await reach), factsOf, ends: () => {}, calls: () => {} }
       return mcpServer(session)
     },
     { transport: lines, maxSubscriptions: 0, onerror: onError },
@@ -56,7 +56,7 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
   signal.throwIfAborted()
   return isTaken || !isAsked
 
-  function tell(error: unknown): Told {
+  function factsOf(error: unknown): RefusalFacts {
     if (!(error instanceof GroveError))
       return { status: 500, code: 'internal_error', message: 'The call failed here', problems: [] }
     const { status, code, problem } = error
@@ -77,7 +77,7 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
 
 type Reach = Pick<Session, 'canWrite' | 'orgId' | 'nodeId'>
 
-/** Asks for a change that cannot happen: what the token is for is judged first. @throws GroveError: that was not told */
+/** Asks for a change that cannot happen: the scope of the token is checked first. @throws GroveError: another answer */
 async function reachOf(api: Session['api']): Promise<Reach> {
   try {
     await api.deleteNode({ path: { org_id: nobodys, node_id: nobodys } })

@@ -2,8 +2,8 @@
 
 import { stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { codeOf } from '../../gitstore/errors.ts'
 import { runningGits } from '../../gitstore/native.ts'
+import { ifThere } from '../../gitstore/presence.ts'
 import { countReadOnly } from '../../gitstore/refs/read-only.ts'
 import { countUnrevokedSessions } from '../../index/credentials/sessions.ts'
 import type { Deps } from '../deps.ts'
@@ -53,11 +53,5 @@ async function setFolderGauges({ metrics, credentials, log, store }: Deps): Prom
 }
 
 async function sizeOf(file: string): Promise<number> {
-  return stat(file).then(
-    ({ size }) => size,
-    (error: unknown) => {
-      if (codeOf(error) === 'ENOENT') return 0
-      throw error
-    },
-  )
+  return (await ifThere(stat(file)))?.size ?? 0
 }

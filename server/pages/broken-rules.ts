@@ -1,4 +1,4 @@
-/** Rules of the contract that what somebody typed has broken, as sentences of the pages; for pages and their scripts. */
+/** Rules of the contract that a typed value breaks, as sentences of the pages; for pages and their scripts. */
 
 /** What the contract says of one. */
 export interface Broken {

@@ -27,17 +27,17 @@ export interface FileChange {
 }
 
 /**
- * The texts of files that differ; edges are told by impact.tsx. Read one after the other: a text may have 16 MiB before it is
+ * The texts of files that differ; impact.tsx shows edges. Read one after the other: a text may have 16 MiB before it is
  * known to be too long.
  */
 export async function readFileChanges(api: Api, path: NodePath, changes: Changes): Promise<FileChange[]> {
   const files = (['modified', 'added', 'removed'] as const).flatMap((kind) =>
     changes[kind].map(({ entity_key }) => ({ kind, path: entity_key ?? '' })),
   )
-  const told = files.filter((file) => !isEdge(file.path))
-  const ordered = [...first.flatMap((name) => told.filter((file) => file.path === name)), ...told.filter(isOther)]
+  const shown = files.filter((file) => !isEdge(file.path))
+  const ordered = [...first.flatMap((name) => shown.filter((file) => file.path === name)), ...shown.filter(isOther)]
   const { base_commit_id: base, target_commit_id: target } = changes
-  const left = { characters: most.characters as number, read: most.read as number }
+  const left: Record<'characters' | 'read', number> = { characters: most.characters, read: most.read }
   const read = async (commit: string, file: string) => {
     if (left.read <= 0) return undefined
     const found = await findFile(api, path, commit, file)

@@ -42,7 +42,7 @@ export interface NewNode extends Edit {
 
 type Changes = Input<'createCommit'>['body']['changes']
 
-/** Names of links that are looked up, the last of a text; letters of a branch that set it apart. */
+/** Names of links that are looked up, the last of a text; random letters in the name of a branch. */
 const most = { names: 20, letters: 4 } as const
 /** Characters of a title, also of a proposal. */
 export const longestTitle = 500

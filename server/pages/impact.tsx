@@ -12,7 +12,7 @@ interface NodePath {
   readonly node_id: string
 }
 
-/** Edges that are told. */
+/** Edges that are shown. */
 const most = 24
 /** Edges that are drawn. */
 const drawn = 6
@@ -86,7 +86,7 @@ interface ImpactProps {
   readonly org: string
   readonly title: string
   readonly edges: readonly EdgeChange[]
-  /** What else is told. */
+  /** What else is shown. */
   readonly children?: ComponentChildren
 }
 

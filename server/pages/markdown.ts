@@ -87,7 +87,7 @@ rules.image = (tokens, index, _options, env) => {
   const width = /^\d{1,4}$/.exec(String(token?.attrGet('width') ?? ''))?.[0]
   if (target?.kind === 'file' && isPicture(target.href)) return picture(target, alt, width)
   const name = alt || target?.name || 'picture'
-  // A page tells nobody that it was read, so pictures of other hosts are links.
+  // Reading a page asks no other host, so pictures of other hosts are links.
   return target === undefined ? `${missing}${escapeHtml(name)}</span>` : `${opening(target)}${escapeHtml(name)}</a>`
 }
 
@@ -141,7 +141,7 @@ function closings(env: unknown): string[] {
 }
 
 function envOf(env: unknown): Env {
-  return env as Env // whoever renders hands in one
+  return env as Env // markdown-it passes on what `render` was given
 }
 
 /** The text of inline tokens, as a reader sees it. */

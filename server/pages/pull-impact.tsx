@@ -11,7 +11,7 @@ import type { Urls } from './urls.ts'
 type PullImpact = AnswerOf<'getPullImpact'>
 type Edge = PullImpact['edges_added'][number]
 
-/** Of each list, what is told. */
+/** Items shown of each list. */
 const most = 24
 
 /** Undefined where the service refuses to tell it: the proposal is shown all the same. */
@@ -39,7 +39,7 @@ interface ProposedImpactProps {
 }
 
 export function ProposedImpact({ urls, org, title, impact }: ProposedImpactProps) {
-  if (impact === undefined) return <p class="notice">What changes in the graph could not be told just now.</p>
+  if (impact === undefined) return <p class="notice">What changes in the graph could not be read just now.</p>
   const edges = [
     ...impact.edges_added.map((edge) => toChange('+', edge, impact.node_id)),
     ...impact.edges_removed.map((edge) => toChange('-', edge, impact.node_id)),
@@ -99,7 +99,7 @@ function factsOf({
     ),
     shown.appears.length > 0 && `${counted(shown.appears.length, 'edge')} of these will be public.`,
     shown.disappears.length > 0 && `The public no longer sees ${counted(shown.disappears.length, 'edge')} of these.`,
-    truncated && 'There is more than can be told here.',
+    truncated && 'There is more than can be shown here.',
   ].filter((fact) => fact !== false)
 }
 

@@ -15,12 +15,13 @@ const summaryCharacters = 200
 /** @param title of the node: a heading of the same words that begins the text is left out */
 export function renderText(text: string, title: string, resolve: Resolve): ShownText {
   if (text.length > longestText) return { html: asWritten(text), headings: [], summary: '' }
-  const env = { resolve, ids: new Map<string, number>(), headings: [] as Heading[], closings: [] }
+  const headings: Heading[] = []
+  const env = { resolve, ids: new Map<string, number>(), headings, closings: [] }
   const tokens = belowTitle(withoutTitle(markdown.parse(withoutHead(text), env), title))
   const html = markdown.renderer.render(tokens, markdown.options, env)
   const at = tokens.findIndex(({ type, attrs }) => type === 'paragraph_open' && attrs === null)
   const summary = at < 0 ? '' : cut(textOf(tokens[at + 1]?.children ?? []))
-  return { html, headings: env.headings.filter(({ level }) => level === 2 || level === 3), summary }
+  return { html, headings: headings.filter(({ level }) => level === 2 || level === 3), summary }
 }
 
 /** Without a head in YAML: lines of `---` with a key on the first. */

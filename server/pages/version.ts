@@ -49,7 +49,7 @@ export async function readVersion(api: Api, path: NodePath, node: Node, revision
 /** What a page shows in other ways. */
 const ours = /^(node\.json|content\.md|README\.md|(parents|children|connections)\/.*|\.[^/]*)$/
 
-/** None where they cannot be told: of a long text, or while others ask for theirs. */
+/** None where they cannot be read: of a long text, or while too many requests ask for links. */
 async function readLinks(api: Api, path: NodePath, revision: string): Promise<Links> {
   const found = await api.listLinks({ path, query: { revision } }).catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'too_large') return { links: [] }

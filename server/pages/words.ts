@@ -39,7 +39,7 @@ const joined = 2
 /** Of the words of two lines, as many must be the same for the one to have become the other. */
 const alike = 0.3
 
-/** Undefined where too much differs to be told in words. */
+/** Undefined where too much differs to be shown in words. */
 export function compareWords(before: string, after: string): WordDiff | undefined {
   const changes = diffArrays(linesOf(before), linesOf(after), { maxEditLength: most.edits })
   if (changes === undefined) return undefined
@@ -87,10 +87,10 @@ function isTold({ pieces }: Row): boolean {
 /** Each line that went beside the one it became, if they are alike. */
 function changed(gone: readonly string[], come: readonly string[], oldLine: number, newLine: number): Row[] {
   const rows: Row[] = []
-  const told = gone.map((text, at) => ({ text, at })).filter(({ text }) => text.trim() !== '')
+  const lines = gone.map((text, at) => ({ text, at })).filter(({ text }) => text.trim() !== '')
   const others = come.map((text, at) => ({ text, at })).filter(({ text }) => text.trim() !== '')
-  for (let at = 0; at < Math.max(told.length, others.length); at++) {
-    const [one, other] = [told[at], others[at]]
+  for (let at = 0; at < Math.max(lines.length, others.length); at++) {
+    const [one, other] = [lines[at], others[at]]
     const pieces = one && other && within(one.text, other.text)
     if (one) rows.push({ kind: 'removed', line: oldLine + one.at, pieces: pieces?.before ?? [whole(one.text)] })
     if (other) rows.push({ kind: 'added', line: newLine + other.at, pieces: pieces?.after ?? [whole(other.text)] })
@@ -138,7 +138,8 @@ function countWords(pieces: readonly Piece[]): number {
 /** Without the lines that no change stands beside. */
 function folded(rows: readonly Row[]): (Row | Fold)[] {
   const parts: (Row | Fold)[] = []
-  let [from, left] = [0, most.folded as number]
+  let from = 0
+  let left: number = most.folded
   while (from < rows.length) {
     const row = rows[from]
     if (row?.kind !== 'same') {

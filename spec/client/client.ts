@@ -130,7 +130,7 @@ export function grove(options: Options = {}): Grove {
         signal: AbortSignal.any([signal, sending.signal]),
       })
       if (!response.ok) throw await errorOf(response)
-      if ((streams as readonly string[]).includes(id)) return response
+      if (streams.some((one) => one === id)) return response
       if (response.status === 204) return undefined
       return await (response.headers.get('content-type')?.includes('json') ? response.json() : response.text())
     } catch (error) {

@@ -43,7 +43,7 @@ describe('personal access tokens', () => {
   })
   after(() => grove.close())
 
-  /** Somebody new each time, so that a list holds what its test has made. */
+  /** A new person each time, so that a list holds what its test has made. */
   beforeEach(async () => {
     time = started
     ann = await signUp(grove, `Ann ${randomUUID()}`)
@@ -169,7 +169,7 @@ describe('personal access tokens', () => {
       const { id, token } = await issue()
       const { id: idle } = await issue({ name: 'Idle' })
       const lastUse = async (of = id) => (await list()).find((one) => one.id === of).last_used_at
-      /** The use is written while nobody waits. */
+      /** The use is written after the answer. */
       const used = async (when: number) => {
         while ((await lastUse()) !== at(when)) await sleep(5)
       }

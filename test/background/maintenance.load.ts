@@ -152,7 +152,7 @@ describe('maintenance', () => {
     return nodes
   }
 
-  /** Of a node as anybody reads it. */
+  /** Of a node as its readers get it. */
   async function answersOf(grove: Grove, { at }: TestNode) {
     const person = client(grove, ann.session.accessToken)
     const paths = ['', '/branches?limit=200', '/tree/main?limit=200', '/tree/main/commits?limit=50']

@@ -204,7 +204,7 @@ async function openStore(root: string): Promise<Store> {
   const nobody = {
     takeOver: () => undefined,
     recovered: async () => {},
-    follow: async () => {},
+    indexRepo: async () => {},
     becameReadOnly: () => {},
   }
   const store = { root, run: join(root, 'run'), process: 'bench', ...nobody }

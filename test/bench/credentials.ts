@@ -7,7 +7,7 @@ import { computing } from './processes.ts'
 import type { Report } from './report.ts'
 import { openScene, type Scene } from './scene.ts'
 
-/** The least of each counts, since everything else is somebody else's. */
+/** The least of each counts, since other processes take the rest. */
 const rounds = 3
 const seconds = 3
 const times = 500

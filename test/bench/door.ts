@@ -6,7 +6,7 @@ import type { Peers } from './peers.ts'
 import { computing } from './processes.ts'
 import type { Report } from './report.ts'
 
-/** Rounds over all paths; the least of each counts, since everything else is somebody else's. */
+/** Rounds over all paths; the least of each counts, since other processes take the rest. */
 const rounds = 3
 
 export async function benchDoor(report: Report, _peers: Peers, { scene, long }: Histories): Promise<void> {

@@ -13,7 +13,7 @@ export interface GraphSize {
 const words =
   'whale kelp krill ocean current island reef coral squid dolphin seal and of the deep in large known'.split(' ')
 
-/** Nobody's commit: nothing reads a ledger whose ref is the one that the row has. */
+/** The id of no commit: nothing reads a ledger whose ref is the one that the row has. */
 const ledger = '1'.repeat(40)
 
 /** Links made at once. */

@@ -21,7 +21,7 @@ export interface Scene {
   readonly ann: PersonClient
   readonly headers: Headers
   node(fields?: object): Promise<BenchNode>
-  /** Speaks for ann; closed by whoever opened it. */
+  /** Speaks for ann; closed by its opener. */
   connect(): Connection
   /** Stops the service, does `meanwhile`, and starts it again. */
   restart(workers?: number, meanwhile?: () => Promise<unknown>): Promise<void>

@@ -197,7 +197,7 @@ function proposals(
   ]
 }
 
-/** Reads of every kind, of anybody's nodes: 404 is right for what its writer deletes meanwhile. */
+/** Reads of every kind, of the nodes of all writers: 404 is right for what its writer deletes meanwhile. */
 export function reads(ask: Ask, orgId: string, common: string, actors: readonly Actor[]): Operation[] {
   const org = `/orgs/${orgId}`
   const get = (path: string, headers?: Record<string, string>) => ask('GET', path, undefined, headers)

@@ -14,7 +14,7 @@ const clients = 6
 const parts = 18
 /** Answers of 503 `busy` that are borne with, of all. */
 const busyAtMost = 0.001
-/** Milliseconds for what is open to be closed, once nobody asks any more. */
+/** Milliseconds for what is open to be closed, after the last request. */
 const patience = 20_000
 
 const seconds = Number(process.argv[2] ?? 600)

@@ -1,4 +1,4 @@
-/** What 20,000 repositories cost that nobody asks for: a start, a crash, the background, a backup in which nothing has changed. */
+/** What 20,000 repositories cost that no request needs: a start, a crash, the background, a backup in which nothing has changed. */
 
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -11,9 +11,9 @@ import { client, signUp } from '../support/grove.ts'
 import { started } from '../support/half-sent.ts'
 import { expecting } from '../support/node.ts'
 import { until } from '../support/until.ts'
-import { here, placeOf, setUrl, signIn, there, useCells } from './scene.ts'
+import { here, placeOf, setUrl, setUrls, signIn, there, useCells } from './scene.ts'
 
-/** Of a test's own connection: nobody listens there. */
+/** An address at which no program listens. */
 const nowhere = 'http://127.0.0.1:9'
 
 describe('a request to another cell', () => {
@@ -24,8 +24,7 @@ describe('a request to another cell', () => {
   let desk: Desk
 
   before(async () => {
-    await setUrl('here', here.url)
-    await setUrl('there', there.url)
+    await setUrls()
     ann = await signUp(here, 'Ann')
     away = await signIn(there, ann)
     node = (await away.post(`/orgs/${ann.org}/nodes`, { title: 'Krill', text_content: 'Small.' }).then(expecting(201)))

@@ -6,6 +6,7 @@ import { listPlaces } from '../../index/credentials/places.ts'
 import type { PlaceRow } from '../../index/credentials/schema.ts'
 import type { Person } from '../../server/domain/actor.ts'
 import { isId } from '../../server/domain/layout.ts'
+import { type Finished, runCommand, withoutProgress } from '../support/command.ts'
 import {
   client,
   type Grove,
@@ -23,7 +24,19 @@ export let there: Grove
 /** The database of both. */
 export let database: string
 
-/** Nobody listens at that address: `setUrl`. */
+/** Where the others reach a cell from now on: known once it listens. */
+export async function setUrl(name: string, url: string): Promise<void> {
+  await here.deps.credentials.write((trx) => trx.updateTable('cell').set({ url }).where('name', '=', name).execute())
+  for (const { deps } of [here, there]) deps.cell?.places.clear()
+}
+
+/** So that both cells reach each other. */
+export async function setUrls(): Promise<void> {
+  await setUrl('here', here.url)
+  await setUrl('there', there.url)
+}
+
+/** Its address is one where nothing answers. */
 export function cellNamed(name: string) {
   return { name, url: `http://${name}.example:3000` }
 }
@@ -48,12 +61,6 @@ export function useCells(options: GroveOptions = {}): void {
   })
 }
 
-/** Where the others find a cell, from now on. */
-export async function setUrl(name: 'here' | 'there', url: string): Promise<void> {
-  await here.deps.credentials.write((trx) => trx.updateTable('cell').set({ url }).where('name', '=', name).execute())
-  for (const { deps } of [here, there]) deps.cell?.places.clear()
-}
-
 /** The same person at another cell. */
 export async function signIn(grove: Grove, { user }: PersonClient): Promise<PersonClient> {
   const { body } = await client(grove).post('/auth/login', { email: user.email, password }).then(expecting(200))
@@ -73,11 +80,26 @@ export async function listedAt(person: PersonClient) {
   return (await person.get('/orgs?limit=200').then(expecting(200))).body.orgs
 }
 
-/** Somebody whose personal organisation is not made yet. */
+/** A person whose personal organisation is not made yet. */
 export async function newcomer(name: string): Promise<{ readonly person: Person; readonly org: string }> {
   const [id, org] = [newId(), newId()]
   const email = `${id}@example.org`
   const account = { id, email, name, password_hash: 'none', created_at: new Date().toISOString(), org_id: org }
   await here.deps.credentials.write((trx) => insertAccount(trx, { ...account, hide_email: 0 }))
   return { person: { kind: 'person', id, email, name, isAdmin: false }, org }
+}
+
+/** A command of the operator at a cell, without its progress. */
+export async function groveAt(at: Grove, ...args: readonly string[]): Promise<Finished> {
+  const cell = at === here ? 'here' : 'there'
+  const finished = await runCommand(args, {
+    ...process.env,
+    ...{ DATA_DIR: at.dataDir, LOG_LEVEL: 'warn', DATABASE_URL: database, CELL: cell, CELL_URL: cellNamed(cell).url },
+  })
+  return withoutProgress(finished)
+}
+
+/** From the other cell, where it is. */
+export function move(org: string, to: 'here' | 'there'): Promise<Finished> {
+  return groveAt(to === 'there' ? here : there, 'move-org', org, to)
 }

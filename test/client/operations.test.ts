@@ -126,7 +126,8 @@ describe('the client', () => {
 
     it('sends nothing where a parameter is absent or would lead elsewhere', async () => {
       const owner = speakingFor(world.owner)
-      for (const node_id of ['', '.', '..', undefined as unknown as string]) {
+      const absent = undefined as unknown as string // as JavaScript without types may call it
+      for (const node_id of ['', '.', '..', absent]) {
         const refused = await owner.deleteNode({ path: { org_id: world.org, node_id } }).catch((error) => error)
         expect(refused).to.be.an.instanceOf(TypeError)
       }
@@ -151,5 +152,5 @@ function expectedKind(id: OperationId): string {
   const content = success?.content ?? named[success?.$ref?.split('/').at(-1) ?? '']?.content
   if (content === undefined) return 'undefined'
   if ('application/json' in content) return 'object'
-  return (streams as readonly string[]).includes(id) ? 'bytes' : 'string'
+  return streams.some((one) => one === id) ? 'bytes' : 'string'
 }

@@ -89,12 +89,13 @@ describe('contents', () => {
       await node.branch('c')
       const open = await node.commit('c', { 'content.md': 'One.\nTwo!\n\nThree?\n\n  \nFour,\nfive.' }, 'Not yet')
       await node.open('c')
-      const { commits, paragraphs, ...rest } = await blameOf(node, 'content.md', 'c')
+      const blame = await blameOf(node, 'content.md', 'c')
+      const { commits, paragraphs, ...rest } = blame
       expect(rest).to.deep.include({
         ...{ node_id: node.id, commit_id: open, path: 'content.md', num_lines: 8 },
         object_id: node.git.say('rev-parse', 'c:content.md'),
       })
-      expect(linesOf(rest as never)).to.deep.equal(byGit(node, 'c', 'content.md'))
+      expect(linesOf(blame)).to.deep.equal(byGit(node, 'c', 'content.md'))
       const told = commits.map((one: { id: string; summary: string; pull_request?: number }) => [
         one.id,
         one.summary,

@@ -7,21 +7,29 @@ import { rm } from 'node:fs/promises'
 import { machineLine, printTable } from '../bench/report.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/grove.ts'
 import { judgeLeftovers, judgeRebuild, judgeRepositories } from './folder.ts'
+import { judgeMoves } from './move-points.ts'
 import { operations } from './point-operations.ts'
 import { judgePoints, setScene } from './points.ts'
 import { verdict } from './story.ts'
 import { createWorld } from './world.ts'
 
-const chosen = process.argv[2]
+const move = 'a move'
+const [chosen, every = '1'] = process.argv.slice(2)
 const names = Object.keys(operations).filter((name) => chosen === undefined || name === chosen)
-if (names.length === 0) {
-  console.error(`npm run test:points [-- OPERATION], which is one of: ${Object.keys(operations).join('; ')}`)
+const moves = chosen === undefined || chosen === move
+if (names.length === 0 && !moves) {
+  console.error(`npm run test:points [-- OPERATION], which is one of: ${[...Object.keys(operations), move].join('; ')}`)
   process.exit(2)
 }
 console.log(machineLine())
 const rows: string[][] = []
 const problems: string[] = []
 for (const name of names) await judgeOperation(name)
+if (moves) {
+  const found = await judgeMoves(Number(every))
+  problems.push(...found.problems)
+  rows.push(...found.rows)
+}
 console.log()
 printTable([['operation', 'fault', 'steps', 'problems'], ...rows])
 process.exit(verdict(problems))

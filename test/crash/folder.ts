@@ -32,8 +32,8 @@ export async function judgeLeftovers(world: World, living: number): Promise<void
 }
 
 /**
- * What whoever needs a ref does with the lock that a power cut has left there. A machine that starts again knows that an
- * empty one is older than itself; this one, which goes on, is made to.
+ * Recovery of refs with locks that a power cut has left. A machine that starts again finds an empty lock older than its
+ * start; this machine has not started again, so the test makes the locks older.
  */
 export async function meetLocks({ dataDir, problems }: World): Promise<void> {
   const run = join(dataDir, 'run')
@@ -44,7 +44,7 @@ export async function meetLocks({ dataDir, problems }: World): Promise<void> {
     process: alive.id,
     takeOver: (id) => takeOver(run, id),
     recovered: async () => {},
-    follow: async () => {},
+    indexRepo: async () => {},
     becameReadOnly: () => {},
   }
   for (const lock of await locksIn(dataDir)) {

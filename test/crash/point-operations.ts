@@ -158,7 +158,7 @@ export const operations: Readonly<Record<string, (place: Place) => Promise<Subje
         return whole ? 'new' : `between: ${status} ${JSON.stringify(body)} after ${commits}`
       },
       git,
-      // One use: whoever repeats it must find what they have begun.
+      // One use: a repeated request must find what the first has begun.
       repeated: [200],
     }
   },

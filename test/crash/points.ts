@@ -124,7 +124,7 @@ async function problemsAt(
   } catch (error) {
     problems.push(`git fsck: ${error}`)
   }
-  // Where all was done before the process died, nobody has met its locks yet: the next one that starts does.
+  // Where all was done before the process died, no other has found its locks yet: the next one that starts does.
   if (fault === 'KILL') await scene.suffering()
   const left = (await locksIn(dataDir)).filter((lock) => lock.startsWith(subject.git.dir) || lock.includes('/org.git/'))
   for (const lock of left) problems.push(`${lock} is left`)

@@ -45,7 +45,7 @@ export interface Clone {
   readonly folder: string
 }
 
-/** Fetches `branches` as refs/from/<branch>; false where nobody answered. */
+/** Fetches `branches` as refs/from/<branch>; false where the service did not answer. */
 export async function fetched(actor: Actor, node: SharedNode, branches: readonly string[]): Promise<Clone | undefined> {
   const clone = await cloneOf(actor, node)
   const refs = branches.map((branch) => `+refs/heads/${branch}:refs/from/${branch}`).join(' ')

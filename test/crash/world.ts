@@ -34,7 +34,7 @@ export interface SharedNode {
   readonly id: string
   readonly at: string
   readonly repo: string
-  /** Acknowledged commits on main that nobody has looked for yet. */
+  /** Acknowledged commits on main that no check has looked for yet. */
   fresh: string[]
   /** All acknowledged commits on main. */
   readonly commits: string[]
@@ -54,7 +54,7 @@ export interface OwnNode {
 interface Account {
   readonly email: string
   unsure: boolean
-  /** Somebody has looked whether it can log in. */
+  /** A check has tried to log in with it. */
   seen: boolean
 }
 

@@ -123,7 +123,7 @@ describe('a repository that was damaged while nothing ran', () => {
   })
 })
 
-/** A file that somebody was writing, three hours ago or just now; its path. */
+/** Leaves a file as an unfinished write does, three hours ago or just now; its path. */
 async function leave(path: string, isOld: boolean, content = ''): Promise<string> {
   await mkdir(dirname(path), { recursive: true })
   await writeFile(path, content)

@@ -3,18 +3,19 @@
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { type Desk, newDesk } from '../support/desk.ts'
-import { newDataDir, password, type SpawnedGrove, spawnGrove } from '../support/grove.ts'
+import { newDataDir, type SpawnedGrove, spawnGrove } from '../support/grove.ts'
 import { databaseFor } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 import {
   type Asking,
-  ask,
+  askJson,
   type Certificate,
   freePort,
   newCertificate,
   proxies,
   type RunningProxy,
   removeCertificate,
+  signUp,
 } from './scene.ts'
 
 interface Cell {
@@ -36,6 +37,7 @@ describe('three cells behind nginx', () => {
   let desk: Desk
   let base: string
   let people: readonly Person[]
+  let databaseUrl: string
 
   before(async () => {
     certificate = await newCertificate()
@@ -43,10 +45,10 @@ describe('three cells behind nginx', () => {
     desk = await newDesk()
     const port = await freePort()
     base = `https://localhost:${port}`
-    const databaseUrl = await databaseFor(`${certificate.folder} cells`)
+    databaseUrl = await databaseFor(`${certificate.folder} cells`)
     for (const name of ['a', 'b', 'c']) {
       const [dataDir, port] = [await newDataDir(), await freePort()]
-      cells.push({ dataDir, port, grove: await startCell(name, dataDir, port, databaseUrl) })
+      cells.push({ dataDir, port, grove: await startCell(name, dataDir, port) })
     }
     const text = await readFile('server/domain/cells/README.md', 'utf8')
     const block = /```nginx\n([\s\S]*?)```/.exec(text)?.[1] ?? ''
@@ -56,7 +58,7 @@ describe('three cells behind nginx', () => {
     )
     expect(upstreams).to.not.include('10.0.0.')
     proxy = await proxies.nginx?.({ certificate, port, upstream: 0, prefix: '', cells: upstreams })
-    people = await Promise.all(Array.from({ length: 12 }, (_, n) => signUp(`p${n}`, `127.0.1.${n + 1}`)))
+    people = await Promise.all(Array.from({ length: 12 }, (_, n) => newPerson(`p${n}`, `127.0.1.${n + 1}`)))
   })
   after(async () => {
     await proxy?.stop()
@@ -68,18 +70,14 @@ describe('three cells behind nginx', () => {
     await removeCertificate(certificate)
   })
 
-  async function startCell(name: string, dataDir: string, port: number, databaseUrl: string): Promise<SpawnedGrove> {
+  async function startCell(name: string, dataDir: string, port: number): Promise<SpawnedGrove> {
     const own = { CELL: name, CELL_URL: `http://127.0.0.1:${port}`, PORT: String(port), DATABASE_URL: databaseUrl }
     return spawnGrove(dataDir, { ...own, PUBLIC_URL: base, TRUST_PROXY: '127.0.0.1' })
   }
-  const asked = async (path: string, asking: Asking = {}) => {
-    const answer = await ask(`${base}${path}`, ca, asking)
-    return { ...answer, body: /json/.test(String(answer.headers['content-type'])) ? JSON.parse(answer.text) : {} }
-  }
-  async function signUp(person: string, from: string): Promise<Person> {
-    const body = { email: `${person}@example.org`, password, name: person }
-    const { body: said } = await asked('/auth/signup', { method: 'POST', from, body })
-    return { org: said.user.org_id, headers: { authorization: `Bearer ${said.accessToken}` } }
+  const asked = (path: string, asking: Asking = {}) => askJson(`${base}${path}`, ca, asking)
+  async function newPerson(name: string, from: string): Promise<Person> {
+    const { body } = await signUp(base, ca, name, { from })
+    return { org: body.user.org_id, headers: { authorization: `Bearer ${body.accessToken}` } }
   }
   /** By cell, the organisations in its folder. */
   const folders = () =>
@@ -122,14 +120,13 @@ describe('three cells behind nginx', () => {
     const [lost] = cells
     if (lost === undefined) throw new Error('There is no cell')
     const [, ...others] = await folders()
-    const databaseUrl = await databaseFor(`${certificate.folder} cells`)
     await lost.grove.kill()
     for (const { org, headers } of people) {
       const { status, body } = await asked(`/orgs/${org}`, { headers })
       if (others.flat().includes(org)) expect(status).to.equal(200)
       else expect([status, body.code]).to.deep.equal([503, 'busy'])
     }
-    lost.grove = await startCell('a', lost.dataDir, lost.port, databaseUrl)
+    lost.grove = await startCell('a', lost.dataDir, lost.port)
     for (const { org, headers } of people)
       await until(async () => (await asked(`/orgs/${org}`, { headers })).status === 200)
   })

@@ -7,12 +7,14 @@ import { newDataDir, password, type SpawnedGrove, spawnGrove } from '../support/
 import {
   type Asking,
   ask,
+  askJson,
   type Certificate,
   freePort,
   newCertificate,
   proxies,
   type RunningProxy,
   removeCertificate,
+  signUp,
 } from './scene.ts'
 
 for (const [name, start] of Object.entries(proxies)) {
@@ -45,31 +47,25 @@ for (const [name, start] of Object.entries(proxies)) {
         await removeCertificate(certificate)
       })
 
-      const asked = async (path: string, asking: Asking = {}) => {
-        const answer = await ask(`${base}${path}`, ca, asking)
-        return { ...answer, body: /json/.test(String(answer.headers['content-type'])) ? JSON.parse(answer.text) : {} }
-      }
-      const signUp = (person: string, from: string, headers: Record<string, string> = {}) =>
-        asked('/auth/signup', {
-          method: 'POST',
-          from,
-          headers,
-          body: { email: `${person}@example.org`, password, name: person },
-        })
+      const asked = (path: string, asking: Asking = {}) => askJson(`${base}${path}`, ca, asking)
+      const newPerson = (name: string, from: string, headers: Record<string, string> = {}) =>
+        signUp(base, ca, name, { from, headers })
 
       it('has a limit for each of twelve people of twelve addresses', async () => {
-        const answers = await Promise.all(Array.from({ length: 12 }, (_, at) => signUp(`p${at}`, `127.0.1.${at + 1}`)))
+        const answers = await Promise.all(
+          Array.from({ length: 12 }, (_, at) => newPerson(`p${at}`, `127.0.1.${at + 1}`)),
+        )
         for (const { status, headers } of answers)
           expect([status, String(headers.ratelimit).split(';')[1]]).to.deep.equal([201, 'r=99'])
       })
 
       it('believes no address that a client tells', async () => {
-        const { headers } = await signUp('spoof', '127.0.1.1', { 'x-forwarded-for': '203.0.113.9' })
+        const { headers } = await newPerson('spoof', '127.0.1.1', { 'x-forwarded-for': '203.0.113.9' })
         expect(String(headers.ratelimit).split(';')[1]).to.equal('r=98')
       })
 
       it('gives addresses that lead back through it', async () => {
-        const { body, headers } = await signUp('ann', '127.0.1.20')
+        const { body, headers } = await newPerson('ann', '127.0.1.20')
         expect(headers['strict-transport-security']).to.equal('max-age=31536000')
         const bearer = { authorization: `Bearer ${body.accessToken}` }
         expect(headers.location).to.equal(`${prefix}/auth/me`)

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { password } from '../support/grove.ts'
 import { endAfterFile } from '../support/processes.ts'
 
 const run = promisify(execFile)
@@ -193,6 +194,28 @@ export function ask(
     )
     asking.once('error', reject).end(sent)
   })
+}
+
+export interface AnsweredJson extends Asked {
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects
+  readonly body: any // of any shape: the spec has one for each operation
+}
+
+/** `ask`, with the body parsed; `{}` of an answer that is not JSON. */
+export async function askJson(url: string, ca: Buffer, asking: Asking = {}): Promise<AnsweredJson> {
+  const answer = await ask(url, ca, asking)
+  return { ...answer, body: /json/.test(String(answer.headers['content-type'])) ? JSON.parse(answer.text) : {} }
+}
+
+/** Signs up `person` at the service below `base`. */
+export function signUp(
+  base: string,
+  ca: Buffer,
+  person: string,
+  asking: Pick<Asking, 'from' | 'headers'>,
+): Promise<AnsweredJson> {
+  const body = { email: `${person}@example.org`, password, name: person }
+  return askJson(`${base}/auth/signup`, ca, { ...asking, method: 'POST', body })
 }
 
 export function removeCertificate({ folder }: Certificate): Promise<void> {

@@ -1,4 +1,4 @@
-/** Files that came from a vault go back where they lay; an export that nobody has touched changes nothing when it is imported. */
+/** Files that came from a vault go back where they lay; an unchanged export changes nothing when it is imported. */
 
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

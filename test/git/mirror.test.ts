@@ -33,7 +33,7 @@ describe('git: mirrors of an organisation over HTTP', () => {
       if (name === 'merged') await ann.post(`${whales.at}/pull-requests/${number}/merge`, {}).then(expecting(200))
       if (name === 'closed') await ann.delete(`${whales.at}/branches/closed`).then(expecting(204))
     }
-    // Published: whoever clones without a token unasked gets main and tags alone.
+    // Published: a clone without a token has main and tags alone.
     await ann.patch(`/orgs/${ann.org}`, { published: true }).then(expecting(200))
     const before = await everythingIn(grove, ann.session.accessToken, [ann.org], ['whales'])
     const { token } = (await ann.post('/auth/tokens', { name: 'Backup', access: 'read', org_id: ann.org })).body

@@ -1,4 +1,4 @@
-/** Who gets a git: nobody by silence, and nobody all of them. */
+/** Slots of git processes: a silent client holds none for long, and no client holds all of them. */
 
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'

@@ -8,7 +8,7 @@ import { expect } from 'chai'
 import { GitError } from '../../gitstore/errors.ts'
 import { tokenText } from '../../gitstore/refs/ref-lock.ts'
 import { type Move, recoverAll, type Store, transact } from '../../gitstore/refs/ref-transaction.ts'
-import { listUnfollowed, markFollowed } from '../../gitstore/refs/unfollowed-moves.ts'
+import { listUnindexed, markIndexed } from '../../gitstore/refs/unindexed-moves.ts'
 import type { Repo } from '../../gitstore/repo.ts'
 import { traced } from '../bench/traced.ts'
 import { failing } from '../support/failing.ts'
@@ -62,7 +62,7 @@ describe('gitstore: a transaction of many refs', () => {
     await move()
     expect(refs()).to.deep.equal(done())
     expect(readdirSync(join(store.run, store.process))).to.have.length(1)
-    markFollowed(repo, listUnfollowed(repo))
+    markIndexed(repo, listUnindexed(repo))
     expect(readdirSync(join(store.run, store.process))).to.deep.equal([])
   })
 
@@ -182,7 +182,7 @@ function storeOf(root: string, process: string): Store {
     process,
     takeOver: () => ({ release: () => {} }),
     recovered: async () => undefined,
-    follow: async () => undefined,
+    indexRepo: async () => undefined,
     becameReadOnly: () => undefined,
   }
 }

@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { runGit } from '../../gitstore/native.ts'
 import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
 import { transact } from '../../gitstore/refs/ref-transaction.ts'
-import { listUnfollowed, markFollowed } from '../../gitstore/refs/unfollowed-moves.ts'
+import { listUnindexed, markIndexed } from '../../gitstore/refs/unindexed-moves.ts'
 import type { Oid } from '../../gitstore/repo.ts'
 import { type Call, traced } from '../bench/traced.ts'
 import { ann, bareRepo, commitFiles, refusal, treeOf, useFolder } from './bare-repo.ts'
@@ -21,7 +21,7 @@ async function newStore(root: string) {
     process: 'one',
     takeOver: () => undefined,
     recovered: async () => undefined,
-    follow: async () => undefined,
+    indexRepo: async () => undefined,
     becameReadOnly: () => undefined,
   }
 }
@@ -95,7 +95,7 @@ describe('gitstore: what survives a power cut', () => {
       expect(after).to.include.members(names.map((ref) => ref.slice(0, ref.lastIndexOf('/'))))
       expect(say(['for-each-ref', '--format=%(refname)']).split('\n')).to.deep.equal([...names].sort())
       expect(say(['fsck', '--full', '--strict'])).to.equal('')
-      markFollowed(repo, listUnfollowed(repo))
+      markIndexed(repo, listUnindexed(repo))
       expect(await readdir(join(store.run, store.process))).to.deep.equal([])
     })
   }

@@ -1,4 +1,4 @@
-/** Large answers that nobody reads, and large bodies that do not end: of one address so many, and others are served. */
+/** Large answers that their clients do not read, and large bodies that do not end: one address has a limit, others are served. */
 
 import { once } from 'node:events'
 import type { Socket } from 'node:net'

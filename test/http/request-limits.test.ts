@@ -1,4 +1,4 @@
-/** Everything that is asked counts, whoever asks and whatever for. */
+/** Every request counts: of every caller, of every operation. */
 
 import { once } from 'node:events'
 import { request, type Server } from 'node:http'

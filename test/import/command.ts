@@ -1,10 +1,10 @@
 /** `grove import` beside a running service. */
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type Finished, runCommand } from '../support/command.ts'
+import { type Finished, outcomeOf, runCommand } from '../support/command.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { endAfterFile, endsWithParent } from '../support/processes.ts'
 
@@ -20,16 +20,6 @@ export const vault: Files = {
   'plants/thorn.md': '# Thorn\n\nPart of a [rose](rose.md), says the zoologist.\n',
   'pictures/rose.png': Buffer.from('89504e470d0a1a0a00ff', 'hex'),
   'zebra.md': '# Zebra\n\nEats none of it.\n',
-}
-
-export function finished(child: ChildProcess, said = { stdout: '', stderr: '' }): Promise<Finished> {
-  child.stdout?.on('data', (chunk) => {
-    said.stdout += chunk
-  })
-  child.stderr?.on('data', (chunk) => {
-    said.stderr += chunk
-  })
-  return new Promise((done) => child.once('close', (code) => done({ code, ...said })))
 }
 
 export function orgIn({ stdout, stderr }: Finished): string {
@@ -89,7 +79,7 @@ export function start(args: string[], more: Record<string, string> = {}) {
     spawn(process.execPath, [...endsWithParent, 'dist/cli.js', ...args], { env: { ...environment(), ...more } }),
   )
   const said = { stdout: '', stderr: '' }
-  return { child, said, done: finished(child, said) }
+  return { child, said, done: outcomeOf(child, said) }
 }
 
 export function environment(): NodeJS.ProcessEnv {

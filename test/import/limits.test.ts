@@ -1,4 +1,4 @@
-/** An import of a folder that is not a vault: pipes, endless files, names and links that nobody meant. */
+/** An import of a folder that is not a vault: pipes, endless files, names and links that are no notes. */
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

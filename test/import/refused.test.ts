@@ -5,13 +5,13 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { v5 as uuidFrom } from 'uuid'
+import { outcomeOf } from '../support/command.ts'
 import { gitLines } from '../support/data-folder.ts'
 import { signUp } from '../support/grove.ts'
 import { preload } from '../support/preload.ts'
 import {
   ann,
   environment,
-  finished,
   folderOf,
   grove,
   importAs,
@@ -195,7 +195,7 @@ describe('import', () => {
   it('goes on when nobody reads what it says', async () => {
     const folder = await folderOf('Pipe', vault)
     const shell = `"$0" dist/cli.js import "$1" --as ann@example.org | true; echo "\${PIPESTATUS[0]}"`
-    const done = await finished(spawn('bash', ['-c', shell, process.execPath, folder], { env: environment() }))
+    const done = await outcomeOf(spawn('bash', ['-c', shell, process.execPath, folder], { env: environment() }))
     expect(done.stdout).to.equal('0\n')
     const { orgs } = (await ann.get('/orgs?limit=200')).body
     const { id } = orgs.find((org: { name: string }) => org.name === 'Pipe')

@@ -191,7 +191,7 @@ async function perform({ ann, bob, orgs, dataDir }: World, operation: Operation)
   }
 }
 
-/** As an operator does it, who asks nobody. */
+/** As an operator does it: without the service. */
 async function byHand(repo: string, { kind, way, other, text }: Operation, branches: readonly string[]): Promise<void> {
   const [name, another] = [pick(branches, way), pick(branches, other)]
   if (name === undefined || another === undefined) return

@@ -1,4 +1,4 @@
-/** What the index is told of moves of refs, beside a model; and that whoever moves a ref tells it. */
+/** Records of moved refs in the index, compared with a model; and that all code that moves a ref writes one. */
 
 import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'

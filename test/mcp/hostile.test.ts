@@ -144,6 +144,6 @@ describe('hostile text', () => {
     expect(shown.endsWith(end)).to.equal(true)
     const counted = [...shown.matchAll(/\[(\d+) /g)].reduce((sum, [, count]) => sum + Number(count), 0)
     expect(counted).to.be.within(1_000_000, 1_000_004)
-    expect(factsIn(answer, 'node')[0].title).to.equal('x[400 invisible characters]y')
+    expect(factsIn(answer, 'node')[0]?.title).to.equal('x[400 invisible characters]y')
   })
 })

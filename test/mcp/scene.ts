@@ -113,8 +113,7 @@ export function parted(answer: string): Parted {
 }
 
 /** The lines of a part, each a fact. */
-// biome-ignore lint/suspicious/noExplicitAny: a test says what it expects
-export function factsIn(answer: string, part: string): any[] {
+export function factsIn(answer: string, part: string): Readonly<Record<string, unknown>>[] {
   return (parted(answer).parts[part] ?? '')
     .split('\n')
     .filter(Boolean)

@@ -72,9 +72,9 @@ describe('the tools of /mcp', () => {
         const answer = await model.ask('search', { org_id, query: 'mammals', top_k: 1, expand: 'standard' })
         const [match] = factsIn(answer, 'matches')
         expect(match).to.include({ rank: 1, title: 'Whales' })
-        expect(match.source).to.match(new RegExp(`^grove://${org_id}/${match.id}@[0-9a-f]{40}$`))
+        expect(match?.source).to.match(new RegExp(`^grove://${org_id}/${match?.id}@[0-9a-f]{40}$`))
         expect(factsIn(answer, 'passages')[0]).to.deep.equal({
-          id: match.id,
+          id: match?.id,
           line: 1,
           text: 'Whales are mammals.\n\nThey sing.',
         })
@@ -85,7 +85,7 @@ describe('the tools of /mcp', () => {
         const text_content = 'Plankton drifts: `cat <file>`, then List<Thing> of <thing>.\n'
         await made(ann.post(`/orgs/${org_id}/nodes`, { title: 'Generic', text_content }))
         const [passage] = factsIn(await model.ask('search', { org_id, query: 'plankton', top_k: 1 }), 'passages')
-        expect(passage.text).to.equal('Plankton drifts: cat <file>, then List<Thing> of <thing>.')
+        expect(passage?.text).to.equal('Plankton drifts: cat <file>, then List<Thing> of <thing>.')
       })
 
       it('tell of titles where a search finds nothing', async () => {

@@ -45,8 +45,7 @@ export async function cli(dataDir: string, ...args: string[]): Promise<Finished>
 
 /** The same in an environment. */
 export async function cliWith(env: Record<string, string>, ...args: string[]): Promise<Finished> {
-  const { stderr, ...finished } = await runCommand(args, environmentOf({ LOG_LEVEL: 'warn', ...env }))
-  return { ...finished, stderr: withoutProgress(stderr) }
+  return withoutProgress(await runCommand(args, environmentOf({ LOG_LEVEL: 'warn', ...env })))
 }
 
 /** By e-mail. */

@@ -24,7 +24,7 @@ describe('the trash', () => {
     await ann.delete(node.at).then(expecting(204))
     const trash = join(grove.dataDir, 'trash', ann.org)
     const [name = ''] = await readdir(trash)
-    // By hand: the service itself gives nobody an id that lies in the trash.
+    // By hand: the service itself gives no organisation an id that lies in the trash.
     await cp(join(trash, name), join(grove.dataDir, bob.org, `${node.id}.git`), { recursive: true })
     const git = gitIn(grove, bob.org, node.id)
     const record = { id: node.id, org_id: bob.org, title: 'Second', created_at: '2026-01-01T00:00:00.000Z' }

@@ -1,4 +1,4 @@
-/** Whatever a text or a name holds, a page runs nothing of it, breaks nowhere and asks nobody else. */
+/** Whatever a text or a name holds, a page runs nothing of it, breaks nowhere and asks no other host. */
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
@@ -69,7 +69,7 @@ describe('hostile texts', () => {
       ).to.equal(0)
       const schemes = await page
         .locator('.prose a')
-        .evaluateAll((links) => links.map((link) => (link as unknown as { protocol: string }).protocol))
+        .evaluateAll((links) => links.map((link) => String(Reflect.get(link, 'protocol'))))
       expect(
         schemes.filter((scheme) => !['http:', 'https:'].includes(scheme)),
         title,

@@ -57,7 +57,7 @@ describe('the impact of a proposal', () => {
     const failing = (error: Error) => ({ getPullImpact: () => Promise.reject(error) }) as Partial<Api> as Api // all it asks
     const impact = await readPullImpact(failing(new Refusal('busy', 'The service is busy')), path)
     const shown = { urls: new Urls('', ''), org: 'o', title: 'Whales', impact }
-    expect(render(h(ProposedImpact, shown))).to.include('What changes in the graph could not be told just now.')
+    expect(render(h(ProposedImpact, shown))).to.include('What changes in the graph could not be read just now.')
     const fault = new Error('A fault')
     expect(await readPullImpact(failing(fault), path).catch((error) => error)).to.equal(fault)
   })

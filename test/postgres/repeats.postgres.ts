@@ -27,7 +27,7 @@ describe('a transaction on PostgreSQL', () => {
       db.write(async (trx) => {
         const run = ++runs
         await setAccountSeen(trx, first, `${run}`)
-        // The other one has its first row then, too; the one that is run again finds nobody.
+        // By then the other transaction holds its first row, too; the one that is repeated waits for no other.
         if (run <= 2) await sql`select pg_sleep(0.5)`.execute(trx)
         await setAccountSeen(trx, second, `${run}`)
       })

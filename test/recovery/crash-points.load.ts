@@ -1,5 +1,5 @@
 /**
- * An operation whose process dies at a step, or at whose step the file system fails, is whole or not there, and keeps nobody
+ * An operation whose process dies at a step, or at whose step the file system fails, is whole or not there, and keeps no other
  * waiting. Here at chosen steps; `npm run test:points` takes every one.
  */
 

@@ -148,7 +148,7 @@ interface Left {
   readonly made?: number
   /** Default: what moves. */
   readonly locks?: readonly string[]
-  /** What a power cut took besides: nothing, what was in the files that nobody reads again, or the whole folder. */
+  /** What a power cut took besides: nothing, what was in the files that recovery does not read, or the whole folder. */
   readonly lost?: 'values' | 'folder'
 }
 

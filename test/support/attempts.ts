@@ -18,10 +18,9 @@ import { type Client, password, signUp } from './grove.ts'
 
 /**
  * `anyone`: Authorization is not even looked at; `published`: the same, once the organisation is published; `public`:
- * members always, anyone once it is published; `person`: whoever is signed in; `own`: the owner, whose it is, and nobody
- * else finds it; `administrator`: those of the service; `operator`: who knows
- * METRICS_TOKEN, which is set, and no account; else the least role. To an administrator of the service, what lies
- * in an organisation is what it is to a stranger.
+ * members always, anyone once it is published; `person`: every account; `own`: the owner alone, others get 404;
+ * `administrator`: those of the service; `operator`: who knows METRICS_TOKEN, which is set, and no account; else the least
+ * role. To an administrator of the service, what lies in an organisation is what it is to a stranger.
  */
 export type Need =
   | 'anyone'

@@ -1,4 +1,4 @@
-/** A service with its limits on, behind a proxy on this machine: whoever sends X-Forwarded-For comes from there. */
+/** A service with its limits on, behind a proxy on this machine: an address in X-Forwarded-For is the caller's. */
 
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'

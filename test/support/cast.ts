@@ -4,7 +4,7 @@ import { type AccountChange, changeManagedAccount } from '../../server/domain/ac
 import { operator } from '../../server/domain/actor.ts'
 import { type Answer, type Client, client, type Grove, type PersonClient, signUp } from './grove.ts'
 
-/** Of the roles the least first: whoever comes later in the list may do what those before may. */
+/** Of the roles the least first: a later role may do what those before it may. */
 export const callers = [
   'anonymous',
   'disabled',

@@ -25,8 +25,7 @@ const program = resolve('dist/cli.js')
 
 /** To its end. */
 export async function grove(dataDir: string, ...args: string[]): Promise<Finished> {
-  const { stderr, ...finished } = await runCommand(args, environmentOf(dataDir, await databaseEnvironment(dataDir)))
-  return { ...finished, stderr: withoutProgress(stderr) }
+  return withoutProgress(await runCommand(args, environmentOf(dataDir, await databaseEnvironment(dataDir))))
 }
 
 /** Threads that wait for a command. */
@@ -61,24 +60,24 @@ export function startGroveCommand(
     killSignal: 'SIGKILL',
     env: environmentOf(dataDir, environment),
   })
-  return { child, finished: outcomeOf(child) }
+  return { child, finished: outcomeOf(child).then(withoutProgress) }
 }
 
 function environmentOf(dataDir: string, more: Record<string, string>): NodeJS.ProcessEnv {
   return { ...process.env, DATA_DIR: dataDir, LOG_LEVEL: 'warn', UV_THREADPOOL_SIZE: '16', ...more }
 }
 
-export function outcomeOf(child: ChildProcess): Promise<Finished> {
-  let [stdout, stderr] = ['', '']
+/** To its end; what the child says is in `said` as it comes. */
+export function outcomeOf(child: ChildProcess, said = { stdout: '', stderr: '' }): Promise<Finished> {
   child.stdout?.on('data', (chunk) => {
-    stdout += chunk
+    said.stdout += chunk
   })
   child.stderr?.on('data', (chunk) => {
-    stderr += chunk
+    said.stderr += chunk
   })
-  return new Promise((done) => child.once('close', (code) => done({ code, stdout, stderr: withoutProgress(stderr) })))
+  return new Promise((done) => child.once('close', (code) => done({ code, ...said })))
 }
 
-export function withoutProgress(stderr: string): string {
-  return stderr.replace(/^\w+ \d+ % \d+\/\d+\n/gm, '')
+export function withoutProgress(finished: Finished): Finished {
+  return { ...finished, stderr: finished.stderr.replace(/^\w+ \d+ % \d+\/\d+\n/gm, '') }
 }

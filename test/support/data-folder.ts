@@ -39,7 +39,7 @@ export async function repositoriesIn(dataDir: string): Promise<string[]> {
   return found.flat().filter((path) => /\/[\w-]+\.git$/.test(path) && !path.includes('/tmp-'))
 }
 
-/** Git finds nothing wrong in any repository, and nobody has left a lock, an empty ref or a transaction. */
+/** Git finds nothing wrong in any repository, and no lock, empty ref or transaction is left. */
 export async function expectSound(dataDir: string): Promise<void> {
   for (const repo of await repositoriesIn(dataDir)) {
     expect(await git(repo, ...fsckWords(repo)), repo).to.equal('')
@@ -48,7 +48,7 @@ export async function expectSound(dataDir: string): Promise<void> {
   await expectSettled(dataDir)
 }
 
-/** Nobody has left a lock or a transaction: as much of `expectSound` as costs no process. */
+/** No lock or transaction is left: as much of `expectSound` as costs no process. */
 export async function expectSettled(dataDir: string): Promise<void> {
   await expectNone(() => locksIn(dataDir))
   await expectNone(() => transactionsIn(dataDir))
@@ -70,7 +70,7 @@ export async function transactionsIn(dataDir: string): Promise<string[]> {
   const found = await Promise.all(
     processes.map(async (process) => (await list(join(dataDir, 'run', process))).map((name) => `${process}/${name}`)),
   )
-  return found.flat().filter((path) => !/\/(alive(-journal)?|version)$/.test(path))
+  return found.flat().filter((path) => !/\/(alive(-journal)?|lease|version)$/.test(path))
 }
 
 async function emptyRefs(repo: string): Promise<string[]> {

@@ -22,7 +22,7 @@ export interface Desk {
   remove(): Promise<void>
 }
 
-/** Git there knows nothing of the machine's or its user's configuration, asks nobody for a password, and has one author. */
+/** Git there knows nothing of the machine's or its user's configuration, asks for no password, and has one author. */
 export async function newDesk(name = 'Ann'): Promise<Desk> {
   const dir = await mkdtemp(join(tmpdir(), 'grove-desk-'))
   const email = `${name.toLowerCase()}@example.org`

@@ -1,5 +1,5 @@
 /**
- * PostgreSQL for tests: one server for a run, started by whoever asks first, a database for each data folder; and servers of
+ * PostgreSQL for tests: one server for a run, started by the first test that needs it, a database for each data folder; and servers of
  * their own for tests that stop them. They lie in the run's folder and end with the run, however it ends.
  */
 import { execFile, spawn } from 'node:child_process'
@@ -55,7 +55,7 @@ async function sharedServer(): Promise<string> {
   return url
 }
 
-/** A server that nobody else uses; with a certificate of its own for localhost, where `tls` is set. Costs a second. */
+/** A server that no other test uses; with a certificate of its own for localhost, where `tls` is set. Costs a second. */
 export function ownServer({ tls = false } = {}): Promise<PostgresServer> {
   return newServer(`own-${process.pid}-${Date.now()}`, tls)
 }

@@ -31,7 +31,7 @@ export function endAfterFile<C extends ChildProcess>(child: C): C {
 /** What in this process ends otherwise than by itself: services. Each is closed once. */
 const open = new Set<() => Promise<void>>()
 
-/** A function that closes, and is called at the end of the file if nobody has called it. */
+/** A function that closes, and is called at the end of the file unless the test has called it. */
 export function closeAfterFile(close: () => Promise<void>): () => Promise<void> {
   const once = () => {
     open.delete(once)

@@ -101,7 +101,7 @@ export interface AddedAccount {
   readonly isHidden?: boolean
 }
 
-/** An account without a password that anybody knows; the person sets one with the token. @throws as signup */
+/** An account with a random password, which is not shown; the person sets one with the token. @throws as signup */
 export async function addAccount(deps: Deps, added: AddedAccount): Promise<ResetToken> {
   const { email, name, isAdmin, isHidden = deps.config.hideEmail ?? false } = added
   const account = newAccount(deps, { email, name, isHidden }, await unknownPassword(deps))

@@ -113,7 +113,7 @@ function nameOf({ id, name }: OrgName): OrgName {
   return { id, name }
 }
 
-/** Somebody else has deleted the organisation meanwhile. */
+/** Ignores that another owner has deleted the organisation meanwhile. */
 function unlessGone(error: unknown): void {
   if (!(error instanceof Refusal) || error.code !== 'org_not_found') throw error
 }

@@ -1,8 +1,10 @@
 /** Compares the directory of cells with the folders: what a crash has left between them, and folders of other cells. */
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { isThere, namesIn } from '../../../gitstore/presence.ts'
 import { moveRepo } from '../../../gitstore/repos.ts'
+import { claimNewer } from '../../../index/credentials/place-moves.ts'
 import {
   type AgedPlace,
   changePlaceState,
@@ -14,8 +16,11 @@ import {
 import type { PlaceRow } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../deps.ts'
 import type { Cell } from '../cells/cell.ts'
+import { isClosed } from '../cells/closing.ts'
 import { indexOrg } from '../indexing/index-node.ts'
 import { isId, orgFolder, trashFolder } from '../layout.ts'
+import { arrive, readEpoch, removeAbandoned } from '../moves/arrivals.ts'
+import { settleDepartures } from '../moves/departure.ts'
 
 /** Organisations of one statement. */
 const placesAtOnce = 500
@@ -44,12 +49,37 @@ async function settleFolders(deps: Deps, cell: Cell, orgIds: readonly string[]):
   const { credentials, store } = deps
   for (const place of await claimMissing(deps, cell, orgIds, 'here')) {
     const isHere = isThere(orgFolder(store, place.org_id))
-    if (!isHere) continue
-    if (place.cell !== cell.name) await setAside(deps, place)
+    // What takes no changes is on its way: `settleMoves` ends that.
+    if (!isHere || isClosed(store, place.org_id)) continue
+    if (place.cell !== cell.name && !(await isNewer(deps, cell, place))) await setAside(deps, place)
     // Found again after its deletion: the operator has taken it out of the trash.
     else if (place.state === 'making' || place.state === 'gone')
       await credentials.write((trx) => changePlaceState(trx, place, 'here'))
   }
+}
+
+/** Whether the folder has moved more often than the directory knows, which was made again from older ones. */
+async function isNewer({ credentials, store }: Deps, { name }: Cell, { org_id, epoch }: PlaceRow): Promise<boolean> {
+  const own = await readEpoch(orgFolder(store, org_id))
+  return own > epoch && (await credentials.write((trx) => claimNewer(trx, { org_id, cell: name, epoch: own })))
+}
+
+/** Ends the moves that the directory knows and no living process goes on with. Does nothing where there are no cells. */
+export async function settleMoves(deps: Deps): Promise<void> {
+  const { cell, store } = deps
+  if (cell === undefined) return
+  const departing = new Set<string>()
+  for await (const { org_id: orgId, target } of placesOf(deps, cell, 'moving')) {
+    if (target === cell.name) await arrive(deps, { orgId })
+    else departing.add(orgId)
+  }
+  const folders = (await namesIn(store.root)).filter(isId)
+  for (let at = 0; at < folders.length; at += placesAtOnce) {
+    for (const orgId of folders.slice(at, at + placesAtOnce)) if (isClosed(store, orgId)) departing.add(orgId)
+    await nextTurn()
+  }
+  await settleDepartures(deps, [...departing])
+  await removeAbandoned(deps)
 }
 
 /** The places of these organisations, after those without one got one of this cell. */
@@ -104,7 +134,7 @@ async function listTrashedOrgs({ store }: Pick<Deps, 'store'>): Promise<Set<stri
   return new Set(ids.filter((id) => !isThere(orgFolder(store, id))))
 }
 
-async function* placesOf({ credentials, draining }: Deps, { name }: Cell, state: 'making' | 'here') {
+async function* placesOf({ credentials, draining }: Deps, { name }: Cell, state: PlaceRow['state']) {
   for (let beyond = ''; !draining.aborted; ) {
     const places = await listPlacesOf(credentials.read, { cell: name, state, beyond, limit: placesAtOnce })
     yield* places

@@ -25,7 +25,7 @@ import {
 } from '../indexing/reindex.ts'
 import { isId, orgFolder, searchFolder } from '../layout.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
-import { settlePlaces } from './places.ts'
+import { settleMoves, settlePlaces } from './places.ts'
 import { repairRepository } from './repair.ts'
 import type { Report } from './unreadable.ts'
 import { newWalk, type Walk } from './walk.ts'
@@ -61,6 +61,13 @@ const places: Job = {
   failed: 'the directory of cells could not be compared with the folders',
 }
 
+const moves: Job = {
+  chore: 'moves',
+  everyMs: 15_000,
+  work: settleMoves,
+  failed: 'moves between cells that have ended early could not be settled',
+}
+
 /** In this order; all begin at the start, those that walk through all repositories where they were. */
 function jobsOf(report: Report, isCell: boolean): readonly Job[] {
   const [unfinished, repair, index] = [newWalk('unfinished'), newWalk('repair'), newWalk('index')]
@@ -89,7 +96,7 @@ function jobsOf(report: Report, isCell: boolean): readonly Job[] {
       work: (deps) => indexNext(deps, index, report),
       failed: 'the repositories could not be indexed',
     },
-    ...(isCell ? [places, rates] : []),
+    ...(isCell ? [moves, places, rates] : []),
     {
       chore: 'members',
       everyMs: minuteMs,

@@ -22,6 +22,7 @@ import { roomFor, tooMany } from './ref-limits.ts'
 import { moveRefs } from './ref-moves.ts'
 import { HasMoved } from './ref-rules.ts'
 import { findNamedCommit, headFor } from './revisions.ts'
+import { audienceOf, seesRef } from './visible-refs.ts'
 
 export interface Branch {
   readonly name: string
@@ -32,10 +33,10 @@ export interface Branch {
   readonly updated_at: string
 }
 
-/** By name. The public sees only main. */
+/** By name, those that the caller sees. */
 export async function listBranches(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
   const { repo, role } = await nodeFor(deps, actor, at, 'public')
-  const visible = [...listRefs(repo, branchRefs)].filter(([ref]) => role !== null || ref === main)
+  const visible = [...listRefs(repo, branchRefs)].filter(([ref]) => seesRef(audienceOf(role), ref))
   const branches = await Promise.all(slice(visible, page).map(([ref, head]) => toBranch(repo, branchName(ref), head)))
   return { branches: withinPage(branches), ...pageOf(page, visible.length) }
 }

@@ -86,8 +86,7 @@ export async function readBytes(deps: Deps, actor: Actor, at: ObjectAt): Promise
   const access = await nodeFor(deps, actor, at, 'public')
   const missing = new Refusal('object_not_found', 'Object not found')
   if (!isOid(objectId)) throw missing
-  if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access.repo, false), objectId)))
-    throw missing
+  if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access), objectId))) throw missing
   return readBlob(access.repo, objectId).catch((error: unknown) => {
     throw isGitError(error, 'object_missing') ? missing : error
   })

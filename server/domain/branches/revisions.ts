@@ -10,6 +10,7 @@ import type { NodeAccess } from '../access.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { branchRef } from '../layout.ts'
 import { commitOfTag, visibleHeads } from './tags.ts'
+import { audienceOf, seesRef } from './visible-refs.ts'
 
 /** Tips compared with a commit between two turns of the event loop. */
 const tipsPerTurn = 100
@@ -31,12 +32,12 @@ export async function revisionFor(access: NodeAccess, revision: string): Promise
 
 function findHead({ repo, role }: NodeAccess, branch: string): Oid | null {
   const name = asBranchName(branch)
-  return name && (role !== null || name === 'main') ? readRef(repo, branchRef(name)) : null
+  return name && seesRef(audienceOf(role), branchRef(name)) ? readRef(repo, branchRef(name)) : null
 }
 
 /** The commit that a branch, tag or id names, if the caller may see it; undefined if there is none. */
 export async function findNamedCommit(access: NodeAccess, name: string): Promise<Oid | undefined> {
-  const { repo, role, history } = access
+  const { repo, history } = access
   const head = findHead(access, name)
   if (head) return head
   const branch = asBranchName(name)
@@ -45,7 +46,7 @@ export async function findNamedCommit(access: NodeAccess, name: string): Promise
     if (tagged) return tagged
   }
   if (!isOid(name) || !(await findCommit(repo, name))) return undefined
-  const tips = await visibleHeads(repo, role !== null)
+  const tips = await visibleHeads(access)
   if (tips.includes(name)) return name
   for (const [at, tip] of tips.entries()) {
     if (at % tipsPerTurn === tipsPerTurn - 1) await nextTurn()

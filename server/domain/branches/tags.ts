@@ -1,4 +1,4 @@
-/** Tags, plain and annotated, and the tips visible to each audience. */
+/** Tags, plain and annotated, and the tips of the history that an audience sees. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
@@ -6,11 +6,12 @@ import { readInfo, readObject } from '../../../gitstore/objects/objects.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
-import { nodeFor } from '../access.ts'
+import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Actor } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
-import { branchRefs, main } from '../layout.ts'
+import { branchRefs, tagRefs } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
+import { listVisibleRefs } from './visible-refs.ts'
 
 /** Tag objects followed from one to the next; a longer chain leads to no commit. */
 const chainLimit = 8
@@ -27,27 +28,28 @@ const peeled = new LRUCache<string, { readonly commit: Oid | null }>({ max: 20_0
 /** By name. `commit_id`: the commit that an annotated tag leads to; absent if there is none. */
 export async function listTags(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
   const { repo } = await nodeFor(deps, actor, at, 'public')
-  const refs = [...listRefs(repo, 'refs/tags/')]
+  const refs = [...listRefs(repo, tagRefs)]
   const tags = await Promise.all(
     slice(refs, page).map(async ([ref, object_id]) => {
       const commit_id = await peel(repo, object_id)
-      return { name: ref.slice('refs/tags/'.length), object_id, ...(commit_id ? { commit_id } : {}) }
+      return { name: ref.slice(tagRefs.length), object_id, ...(commit_id ? { commit_id } : {}) }
     }),
   )
   return { tags, ...pageOf(page, refs.length) }
 }
 
 export async function commitOfTag(repo: Repo, name: string): Promise<Oid | undefined> {
-  const oid = readRef(repo, `refs/tags/${name}`)
+  const oid = readRef(repo, tagRefs + name)
   return oid ? peel(repo, oid) : undefined
 }
 
-/** The tips of all visible history: main and tags for the public, all branches and closed requests for members. */
-export async function visibleHeads(repo: Repo, asMember: boolean): Promise<Oid[]> {
-  const branches = asMember ? [...listRefs(repo, branchRefs).values()] : [readRef(repo, main)]
-  const pins = asMember ? listRefs(repo, 'refs/grove/pulls/').values() : []
-  const tagged = await peelAll(repo, [...listRefs(repo, 'refs/tags/').values()])
-  return [...new Set([...branches, ...tagged, ...pins].filter((oid): oid is Oid => typeof oid === 'string'))]
+/** The tips of all history that the role sees: of visible branches and tags, for members also of closed requests. */
+export async function visibleHeads({ repo, role }: Pick<NodeAccess, 'repo' | 'role'>): Promise<Oid[]> {
+  const refs = [...listVisibleRefs(repo, role === null ? 'public' : 'member')]
+  const oidsBelow = (place: string) => refs.filter(([ref]) => ref.startsWith(place)).map(([, oid]) => oid)
+  const pins = role === null ? [] : listRefs(repo, 'refs/grove/pulls/').values()
+  const tagged = await peelAll(repo, oidsBelow(tagRefs))
+  return [...new Set([...oidsBelow(branchRefs), ...tagged, ...pins].filter((oid) => oid !== undefined))]
 }
 
 async function peelAll(repo: Repo, oids: readonly Oid[]): Promise<(Oid | undefined)[]> {

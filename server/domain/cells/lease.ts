@@ -6,7 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { isAbsent } from '../../../gitstore/presence.ts'
+import { ifThere } from '../../../gitstore/presence.ts'
 import type { Fence } from '../../../gitstore/store.ts'
 import { endLease, findCell, insertCell, renewLease, takeLease } from '../../../index/credentials/cells.ts'
 import type { CredentialsSchema } from '../../../index/credentials/schema.ts'
@@ -23,7 +23,7 @@ const lookEveryMs = 500
 /** Of a process's folder below `run`: the epoch of its lease. */
 const leaseFile = 'lease'
 
-export interface Lease extends Fence {
+export interface Lease extends Omit<Fence, 'enter'> {
   /** Whether this process may write at this moment. */
   isHeld(): boolean
   /** Until it ends, where nobody renews it; 0: it has ended. */
@@ -100,10 +100,7 @@ function heldByAnother(name: string, url: string): DatabaseFault {
 /** The lease of another live process of this data folder. A copy of the folder has the file, and no live process. */
 async function epochBeside({ run, process }: LeaseOptions): Promise<number | undefined> {
   for (const id of await listLiveProcesses(run, process)) {
-    const text = await readFile(join(run, id, leaseFile), 'utf8').catch((error: unknown) => {
-      if (isAbsent(error)) return undefined
-      throw error
-    })
+    const text = await ifThere(readFile(join(run, id, leaseFile), 'utf8'))
     if (text !== undefined && /^\d+\n$/.test(text)) return Number(text)
   }
   return undefined

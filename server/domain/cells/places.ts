@@ -6,6 +6,7 @@ import { type FoundPlace, findPlaceRow } from '../../../index/credentials/places
 import type { CellRow } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { orgFolder } from '../layout.ts'
+import { isClosed } from './closing.ts'
 
 /**
  * The cell that has the organisation, as it was known at most 5 s ago; undefined where none has it, or there are no cells.
@@ -32,14 +33,25 @@ export function isPlaceKnown({ cell, store }: Pick<Deps, 'cell' | 'store'>, orgI
   return cell === undefined || cell.places.has(orgId) || isThere(orgFolder(store, orgId))
 }
 
-/** The place of an organisation whose folder is not here; undefined: it is, or no cell has it. @throws DatabaseFault */
+/**
+ * The place of an organisation whose folder is not here, or has been copied to the cell that has the organisation now; undefined:
+ * it is here, or no cell has it.
+ *
+ * @throws DatabaseFault
+ */
 export async function findPlaceAway(
   deps: Pick<Deps, 'cell' | 'credentials' | 'store'>,
   orgId: string,
 ): Promise<FoundPlace | undefined> {
-  if (deps.cell === undefined || isThere(orgFolder(deps.store, orgId))) return undefined
-  const place = await findPlace(deps, orgId)
-  return place?.state === 'gone' ? undefined : place
+  const { cell, credentials, store } = deps
+  if (cell === undefined) return undefined
+  if (!isThere(orgFolder(store, orgId))) {
+    const place = await findPlace(deps, orgId)
+    return place?.state === 'gone' ? undefined : place
+  }
+  if (!isClosed(store, orgId)) return undefined
+  const place = await findPlaceRow(credentials.read, orgId)
+  return place?.cell === cell.name ? undefined : place
 }
 
 /** Whether another cell has the organisation. */

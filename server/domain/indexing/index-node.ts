@@ -5,7 +5,7 @@
 
 import { GitError } from '../../../gitstore/errors.ts'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
-import { listUnfollowed, markFollowed } from '../../../gitstore/refs/unfollowed-moves.ts'
+import { listUnindexed, markIndexed } from '../../../gitstore/refs/unindexed-moves.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repos.ts'
 import { deleteNodeRows, findNodeState, replaceNodeRows, StaleWrite } from '../../../index/derived/nodes.ts'
@@ -26,7 +26,7 @@ import { settleFound } from '../ledger/settlement.ts'
 import { historyOf, logsToLay } from './history.ts'
 import { agree, indexedBranches, keepBranches } from './indexed-branches.ts'
 import { nodeFields } from './node-rows.ts'
-import { followCard } from './org-cards.ts'
+import { updateCard } from './org-cards.ts'
 
 /** Rounds of compare-and-swap before giving up; each lost round means that another process made progress. */
 const rounds = 50
@@ -36,13 +36,13 @@ export async function indexNode(deps: Deps, orgId: string, nodeId: string): Prom
   const repo = nodeRepo(deps.store, orgId, nodeId)
   await countFailure(deps, 'node', async () => {
     for (let round = 0; round < rounds; round++) {
-      const unfollowed = listUnfollowed(repo)
+      const unindexed = listUnindexed(repo)
       const outcome = await indexOnce(deps, orgId, nodeId, repo)
       if (outcome === 'again') continue
       // Tags have no rows.
-      if (outcome === 'agrees' && unfollowed.length > 0)
+      if (outcome === 'agrees' && unindexed.length > 0)
         await deps.index.write((trx) => countMoves(trx, orgId, [nodeId]))
-      markFollowed(repo, unfollowed)
+      markIndexed(repo, unindexed)
       return
     }
     throw new GitError('busy', 'The node changes faster than it can be indexed; nothing is lost')
@@ -155,17 +155,17 @@ async function orgIsBehind(deps: Deps, orgId: string): Promise<boolean> {
 export async function indexOrg(deps: Deps, orgId: string, how?: 'with its card'): Promise<void> {
   if (!isId(orgId)) return
   const repo = orgRepo(deps.store, orgId)
-  const unfollowed = listUnfollowed(repo)
-  await countFailure(deps, 'org', () => followOrg(deps, orgId))
+  const unindexed = listUnindexed(repo)
+  await countFailure(deps, 'org', () => indexOrgRows(deps, orgId))
   if (deps.cell !== undefined)
-    await followCard(deps, orgId).catch((error: unknown) => {
+    await updateCard(deps, orgId).catch((error: unknown) => {
       if (how !== undefined) throw error
       deps.log.warn({ err: error, orgId }, 'the card of an organisation could not be written; the sweep retries')
     })
-  markFollowed(repo, unfollowed)
+  markIndexed(repo, unindexed)
 }
 
-async function followOrg(deps: Deps, orgId: string): Promise<void> {
+async function indexOrgRows(deps: Deps, orgId: string): Promise<void> {
   const repo = orgRepo(deps.store, orgId)
   for (let round = 0; round < rounds; round++) {
     const before = (await findOrgHead(deps.index.read, orgId)) ?? null

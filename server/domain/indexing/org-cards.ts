@@ -25,7 +25,7 @@ const membersAtOnce = 500
  *
  * @throws DatabaseFault; GitError as readOrgRecord, busy
  */
-export async function followCard(deps: Deps, orgId: string): Promise<void> {
+export async function updateCard(deps: Deps, orgId: string): Promise<void> {
   const { cell, credentials, store } = deps
   if (cell === undefined) return
   const repo = orgRepo(store, orgId)

@@ -23,7 +23,7 @@ export function announced<T>(
   nodeIds: readonly string[],
   work: () => Promise<T>,
 ): Promise<T> {
-  return announcing(store, noteOf(orgId, nodeIds), work)
+  return announcing(store, orgId, noteOf(orgId, nodeIds), work)
 }
 
 /** Indexes what the note of an interrupted transaction names. Damage is only logged. */

@@ -1,11 +1,12 @@
 /** Lists the repositories of a data folder by their names. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { namesIn } from '../../../gitstore/presence.ts'
 import { listRepos } from '../../../gitstore/repos.ts'
 import { listNodeIds } from '../../../index/derived/node-queries.ts'
 import { listOrgIds } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../deps.ts'
-import { isId, ledgerRef, main, orgFolder, orgRepository } from '../layout.ts'
+import { arrivingFolder, isId, ledgerRef, main, orgFolder, orgRepository } from '../layout.ts'
 
 export interface StoredRepository {
   /** Below the data folder: `<org id>/<node id>.git`, `<org id>/org.git`. */
@@ -26,10 +27,12 @@ export async function listStoredRepositories(root: string): Promise<StoredReposi
   return found
 }
 
-/** Organisations that have a folder or a row, in order. */
+/** Organisations that have a folder or a row, in order, without those that have rows and have not arrived yet. */
 export async function listOrgs({ store, index }: Pick<Deps, 'store' | 'index'>): Promise<string[]> {
   const folders = (await readdir(store.root)).filter(isId)
-  return [...new Set([...folders, ...(await listOrgIds(index.read))])].sort()
+  const arriving = await namesIn(arrivingFolder(store.root))
+  const rows = (await listOrgIds(index.read)).filter((id) => !arriving.includes(id))
+  return [...new Set([...folders, ...rows])].sort()
 }
 
 /** Nodes that have a repository or a row, in order. */

@@ -103,7 +103,7 @@ export interface Built extends Item, Omit<NewNode, 'node' | 'hasParents'> {
   readonly isSame: boolean
 }
 
-/** Undefined: its repository is damaged, and somebody was told. */
+/** Undefined: its repository is damaged, which is in the log and in the answer. */
 export async function buildIfSound(batch: Batch, item: Item): Promise<Built | undefined> {
   try {
     return await build(batch, item)

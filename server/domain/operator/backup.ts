@@ -6,7 +6,7 @@ import pLimit from 'p-limit'
 import { allDone, makeFolder, syncDirectory, syncPath } from '../../../gitstore/durable.ts'
 import { GitError, isGitError, isStorageFault } from '../../../gitstore/errors.ts'
 import { findDamage } from '../../../gitstore/objects/fsck.ts'
-import { isAbsent, isTaken } from '../../../gitstore/presence.ts'
+import { ifThere, isTaken } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo, repoExists } from '../../../gitstore/repos.ts'
@@ -239,11 +239,9 @@ async function takeAgain(from: Repo, to: Repo, signal: AbortSignal): Promise<str
 /** Removes partial copies of killed backups. */
 async function removeAbandoned(folder: string, now: Date): Promise<void> {
   for (const name of (await readdir(folder)).filter(isUnfinished)) {
-    const { mtimeMs } = await stat(join(folder, name)).catch((error: unknown) => {
-      if (isAbsent(error)) return { mtimeMs: now.getTime() }
-      throw error
-    })
-    if (now.getTime() - mtimeMs > abandonedAfterMs) await rm(join(folder, name), { recursive: true, force: true })
+    const found = await ifThere(stat(join(folder, name)))
+    if (found && now.getTime() - found.mtimeMs > abandonedAfterMs)
+      await rm(join(folder, name), { recursive: true, force: true })
   }
 }
 

@@ -26,7 +26,7 @@ export async function moveCredentials(
   if (!isTaken(file))
     return isTaken(moved) ? `${credentialsFile} was moved before` : `${root} has no ${credentialsFile}`
   if (isTaken(moved)) return `${moved} is in the way: it is from an earlier move`
-  // Whoever starts meanwhile waits.
+  // A service or command that starts meanwhile waits.
   return withCredentialsLock(root, signal, async () => {
     if ((await listLiveProcesses(runFolder(root))).length > 0)
       return `A service or a command is at work on ${root}: stop it first`

@@ -190,7 +190,7 @@ function readOnlyStore(root: string): Store {
     process: 'doctor',
     takeOver: () => undefined,
     recovered: async () => {},
-    follow: async () => {},
+    indexRepo: async () => {},
     becameReadOnly: () => undefined,
   }
 }

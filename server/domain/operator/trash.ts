@@ -70,6 +70,7 @@ export async function purge(
   const all = await listTrash(deps)
   const due = all.filter(({ deleted_at }) => deleted_at < before.toISOString())
   for (const going of await listUnfinished(deps)) await rm(going, { recursive: true, force: true })
+  for (const path of await listMovedBefore(deps, before)) await removeWhole(path)
   await forget(deps, due)
   for (const [done, { path, orgId, nodeId }] of due.entries()) {
     deps.draining.throwIfAborted()
@@ -77,13 +78,27 @@ export async function purge(
     if (nodeId === undefined && (await isPersonal(deps, orgId)))
       await mkdir(join(trashFolder(deps.store), `${orgId}.purged`), { recursive: true })
 
-    // Renamed first: a partly removed repository must not be restored.
-    const going = join(dirname(path), unfinishedName())
-    await moveRepo(path, going)
-    await rm(going, { recursive: true, force: true })
+    await removeWhole(path)
     onProgress(done + 1, due.length)
   }
   return { removed: due.map(asTrashed), kept: all.filter((one) => !due.includes(one)).map(asTrashed) }
+}
+
+/** Renamed first: a partly removed repository must not be restored. */
+async function removeWhole(path: string): Promise<void> {
+  const going = join(dirname(path), unfinishedName())
+  await moveRepo(path, going)
+  await rm(going, { recursive: true, force: true })
+}
+
+/** The folders of organisations that another cell has. */
+async function listMovedBefore({ store }: Pick<Deps, 'store'>, before: Date): Promise<string[]> {
+  const root = trashFolder(store)
+  const isDue = (name: string) => {
+    const [, orgId = '', ms = ''] = /^moved-(.+)\.(\d{1,15})$/.exec(name) ?? []
+    return isId(orgId) && Number(ms) < before.getTime()
+  }
+  return (await namesIn(root)).filter(isDue).map((name) => join(root, name))
 }
 
 /** Purged nodes need no tombstones. */

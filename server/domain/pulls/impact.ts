@@ -126,10 +126,21 @@ interface Above {
   readonly title: string
 }
 
-const nothing = { gained: [] as readonly Above[], lost: [] as readonly Above[], isCut: false }
+interface AboveChanged {
+  readonly gained: readonly Above[]
+  readonly lost: readonly Above[]
+  readonly isCut: boolean
+}
+
+const nothing: AboveChanged = { gained: [], lost: [], isCut: false }
 
 /** Nothing, and cut, where more are above the node than are walked. */
-async function ancestors({ index }: Deps, { org, node }: NodeAccess, before: NodeContent, after: NodeContent) {
+async function ancestors(
+  { index }: Deps,
+  { org, node }: NodeAccess,
+  before: NodeContent,
+  after: NodeContent,
+): Promise<AboveChanged> {
   const above = ({ parents }: NodeContent): Promise<Above[]> =>
     listAbove(
       index.read,

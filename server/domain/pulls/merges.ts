@@ -35,32 +35,38 @@ export interface MergeInput {
  */
 export async function mergePull(deps: Deps, actor: Person, at: PullAt, input: MergeInput): Promise<PullRequest> {
   let access = await nodeFor(deps, actor, at, 'editor')
-  for (let held = false; ; held = true, access = await reread(deps, access, 'editor')) {
+  for (let graph: Graph = 'unlocked'; ; graph = 'locked', access = await reread(deps, access, 'editor')) {
     const row = await rowFor(deps, at)
     requireRole(access, roleToMerge(access, row))
-    const done = await withGraphLockIf(deps, access, held, () => attempt(deps, actor, access, row, input, held))
+    const merge = () => attempt(deps, actor, access, row, input, graph)
+    const outcome = await withGraphLockIf(deps, access, graph === 'locked', merge)
     await tryIndexNode(deps, at.orgId, at.nodeId)
-    if (done) return pullAfter(deps, access, at)
+    if (outcome === 'merged') return pullAfter(deps, access, at)
   }
 }
+
+/** Of the organisation, while a merge is attempted. */
+type Graph = 'unlocked' | 'locked'
+
+type Outcome = 'merged' | 'graph must be locked'
 
 function roleToMerge({ org }: NodeAccess, { target_branch }: PullRow): Role {
   return org.require_pull_requests && target_branch === 'main' ? 'maintainer' : 'editor'
 }
 
-/** Merges every request that the new head contains. False if this adds a parent edge and the graph is not locked. */
+/** Merges every request that the new head contains. A merge that adds a parent edge needs the graph locked. */
 async function attempt(
   deps: Deps,
   actor: Person,
   access: NodeAccess,
   row: PullRow,
   input: MergeInput,
-  held: boolean,
-): Promise<boolean> {
+  graph: Graph,
+): Promise<Outcome> {
   const { repo, org, node } = access
   const ledger: RefName = { repo, ref: ledgerRef }
   const target: RefName = { repo, ref: branchRef(row.target_branch) }
-  return transact(deps.store, [ledger, target], async (current): Promise<Decision<boolean>> => {
+  return transact(deps.store, [ledger, target], async (current): Promise<Decision<Outcome>> => {
     const before = current(ledger)
     if (!before) throw new Refusal('pull_request_not_found', 'Pull request not found')
     const record = await readPull(repo, before, row.number)
@@ -71,10 +77,10 @@ async function attempt(
     const { from, to } = await mergeable(deps, access, record, input)
     if (
       target.ref === main &&
-      !held &&
+      graph === 'unlocked' &&
       (await addsParents(repo, await readTree(repo, from), await readTree(repo, to)))
     ) {
-      return { moves: [], value: false }
+      return { moves: [], value: 'graph must be locked' }
     }
     const situation = {
       open: await openPullsAt(deps.index.read, { repo, nodeId: node.id }, before),
@@ -87,19 +93,19 @@ async function attempt(
         { ...target, to },
         { ...ledger, to: await writeEvents(access, before, events) },
       ],
-      value: true,
+      value: 'merged',
     }
   })
 }
 
-function repeated(record: PullRecord, input: MergeInput): Decision<boolean> {
+function repeated(record: PullRecord, input: MergeInput): Decision<Outcome> {
   const { expected_source_commit: expected } = input
   if (expected !== undefined && expected !== record.source_commit) {
     throw new Refusal('already_merged', 'The pull request was merged at another head', {
       current_head: record.source_commit,
     })
   }
-  return { moves: [], value: true }
+  return { moves: [], value: 'merged' }
 }
 
 async function mergeable(

@@ -1,8 +1,7 @@
-/** Repositories over git's smart HTTP: who may fetch and push, and which refs each audience sees. */
+/** Repositories over git's smart HTTP: who may fetch and push. */
 import type { Readable, Writable } from 'node:stream'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { refuseReadOnly } from '../../../gitstore/refs/read-only.ts'
-import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { ReadOptions } from '../../../gitstore/transfer/bounded-input.ts'
 import type { Exchange } from '../../../gitstore/transfer/exchange.ts'
@@ -25,6 +24,7 @@ import { type Credential, isWithin } from '../accounts/access-tokens.ts'
 import { anonymous } from '../actor.ts'
 import type { RepositoryAt } from '../at.ts'
 import { refProblem } from '../branches/ref-rules.ts'
+import { type Audience, audienceOf, listVisibleRefs, visiblePlaces } from '../branches/visible-refs.ts'
 import { main, orgRepo } from '../layout.ts'
 import { type PushOutcome, receivePush } from './receive-push.ts'
 export type GitService = Exchange['service']
@@ -52,8 +52,6 @@ export interface SmartHttp {
 
 /** The name of the organisation's own repository among those of nodes. */
 const orgName = 'org'
-
-type Audience = 'owner' | 'member' | 'public'
 
 /** Bytes of a fetch request, 50 per object; of the refs of a push. */
 const fetchLimitBytes: Readonly<Record<Audience, number>> = { public: 2 ** 20, member: 2 ** 22, owner: 2 ** 22 }
@@ -87,7 +85,7 @@ export async function openSmartHttp(
     return pushed(repo, (push) => receivePush(deps, actor, node, push))
   }
   const { repo, role } = await nodeFor(deps, actor, node, 'public')
-  return fetched(repo, role === null ? 'public' : role === 'owner' ? 'owner' : 'member')
+  return fetched(repo, audienceOf(role))
 }
 
 function requireScope(
@@ -100,21 +98,14 @@ function requireScope(
     throw new Refusal('token_scope', 'This token may only read')
 }
 
-/** Visible refs per audience: these and all below them. Without main, no ref can lie below `refs/heads/main`. */
-function shownTo(repo: Repo, audience: Audience): readonly string[] {
-  if (audience === 'owner') return ['refs/']
-  if (audience === 'member') return ['refs/heads', 'refs/tags']
-  return readRef(repo, main) ? [main, 'refs/tags'] : ['refs/tags']
-}
-
 function fetched(repo: Repo, audience: Audience): SmartHttp {
   const conversation = (wire: Wire) =>
-    ({ ...wire, service: 'git-upload-pack', shown: shownTo(repo, audience) }) satisfies Exchange
+    ({ ...wire, service: 'git-upload-pack', shown: visiblePlaces(repo, audience) }) satisfies Exchange
   const answer = async (request: FetchRequest, output: Writable, wire: Wire): Promise<void> => {
     const talk = conversation(wire)
     if (request.command === 'nothing') return void output.end()
     if (request.command === 'ls-refs') return serveFetch(repo, talk, request, output)
-    const refs = listShown(repo, talk.shown)
+    const refs = fetchable(repo, audience)
     const judged = audience === 'owner' ? withWholeNames(refs, request) : await judgeFetch(repo, refs, request)
     if (judged === undefined)
       throw new Refusal(
@@ -148,9 +139,9 @@ async function inWords<T>(work: () => Promise<T>): Promise<T | string> {
   }
 }
 
-function listShown(repo: Repo, shown: readonly string[]): Map<string, Oid> {
-  const isShown = (ref: string) => shown.some((place) => ref === place || ref.startsWith(place.replace(/\/?$/, '/')))
-  const refs = new Map([...listRefs(repo, 'refs/')].filter(([ref]) => isShown(ref)))
+/** The refs that a fetch may name. */
+function fetchable(repo: Repo, audience: Audience): Map<string, Oid> {
+  const refs = listVisibleRefs(repo, audience)
   const head = refs.get(main)
   return head === undefined ? refs : refs.set('HEAD', head)
 }
@@ -162,7 +153,7 @@ function isRefusedWhole(refused: ReadonlyMap<string, string | undefined>): refus
 
 function pushed(repo: Repo, judge: (push: Push) => Promise<PushOutcome>): SmartHttp {
   const conversation = (wire: Wire) =>
-    ({ ...wire, service: 'git-receive-pack', shown: shownTo(repo, 'member') }) satisfies Exchange
+    ({ ...wire, service: 'git-receive-pack', shown: visiblePlaces(repo, 'member') }) satisfies Exchange
   return {
     isPublic: false,
     advertise: (output, wire) => advertise(repo, conversation(wire), output),

@@ -9,7 +9,7 @@ import type { Actor } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { refuseLongQuery } from '../format/limits.ts'
 import { openSlots } from '../slots.ts'
-import { inPlace } from './places.ts'
+import { inQueue } from './queue.ts'
 import type { SearchAnswer } from './search-thread.ts'
 import { type Elsewhere, readView } from './views.ts'
 
@@ -32,7 +32,7 @@ const inSlot = openSlots({
 const rounds = 5
 
 /**
- * @throws Refusal as orgFor, requireRole (another branch or a time) and inPlace; search_unavailable; Invalid as readView; the
+ * @throws Refusal as orgFor, requireRole (another branch or a time) and inQueue; search_unavailable; Invalid as readView; the
  *   reason of `signal`
  */
 export async function retrieve(
@@ -47,9 +47,9 @@ export async function retrieve(
   refuseLongQuery(question.query)
   const elsewhere = elsewhereOf(question)
   if (elsewhere !== undefined) requireMember(actor, access)
-  return inPlace(deps, access, question.expansion_depth, () => {
+  return inQueue(deps, access, question.expansion_depth, () => {
     if (elsewhere === undefined) return deps.search.ask(orgId, question)
-    return inSlot(orgId, signal, () => askElsewhere(deps, orgId, elsewhere, question))
+    return inSlot(orgId, signal, () => askView(deps, orgId, elsewhere, question))
   })
 }
 
@@ -68,7 +68,7 @@ function requireMember(actor: Actor, access: OrgAccess): void {
 }
 
 /** @throws Refusal busy */
-async function askElsewhere(deps: Deps, orgId: string, elsewhere: Elsewhere, question: SearchQuestion) {
+async function askView(deps: Deps, orgId: string, elsewhere: Elsewhere, question: SearchQuestion) {
   for (let round = 0; round < rounds; round++) {
     const found = await deps.search.askIn(await readView(deps, orgId, elsewhere), orgId, question)
     if (found !== 'moved') return found
@@ -76,8 +76,8 @@ async function askElsewhere(deps: Deps, orgId: string, elsewhere: Elsewhere, que
   throw new Refusal('busy', 'The nodes change faster than they can be read; try again')
 }
 
-/** @throws Refusal as orgFor and inPlace; search_unavailable */
+/** @throws Refusal as orgFor and inQueue; search_unavailable */
 export async function suggest(deps: Deps, actor: Actor, at: OrgAt, question: SuggestQuestion): Promise<Suggestions> {
   const access = await orgFor(deps, actor, at, 'public')
-  return inPlace(deps, access, 'suggest', () => deps.search.suggest(at.orgId, question))
+  return inQueue(deps, access, 'suggest', () => deps.search.suggest(at.orgId, question))
 }

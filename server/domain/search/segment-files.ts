@@ -2,8 +2,7 @@
 import { readFile, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder, replaceFile } from '../../../gitstore/durable.ts'
-import { codeOf } from '../../../gitstore/errors.ts'
-import { namesIn } from '../../../gitstore/presence.ts'
+import { ifThere, namesIn } from '../../../gitstore/presence.ts'
 import { isTemporary } from '../../../gitstore/temporary-names.ts'
 import type { SegmentPair } from '../../../index/search/org-index.ts'
 import { decodeSegments, encodeSegments, type Origin } from '../../../index/search/segment-file.ts'
@@ -65,20 +64,13 @@ async function firstReadable(
 ): Promise<StoredSegments | undefined> {
   for (const range of ranges) {
     const path = join(folder, nameOf(range))
-    const content = await contentOf(path)
+    // Another process may have merged it into a longer one.
+    const content = await ifThere(readFile(path))
     const segments = content && segmentsIn(content, { ...wanted, ...range })
     if (segments) return { ...range, segments }
     if (content) await rm(path, { force: true })
   }
   return undefined
-}
-
-/** Undefined where there is none: another process may have merged it into a longer one. */
-async function contentOf(path: string): Promise<Buffer | undefined> {
-  return readFile(path).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  })
 }
 
 /** Undefined where the file is damaged, or of something else. */
@@ -93,7 +85,7 @@ export async function writeSegments(folder: string, { texts, passages }: Segment
   const { from, to } = origin
   await makeFolder(folder)
   const path = join(folder, nameOf(origin))
-  const content = await contentOf(path)
+  const content = await ifThere(readFile(path))
   if (!content || !segmentsIn(content, origin))
     await replaceFile(path, Buffer.concat(encodeSegments([texts, passages], origin)))
   for (const name of await namesIn(folder)) {
@@ -124,11 +116,6 @@ export async function removeUnusedSegments(root: string, isOrg: (id: string) => 
 
 /** Milliseconds since it was changed; 0 where it is gone. */
 async function ageOf(path: string): Promise<number> {
-  return stat(path).then(
-    ({ mtimeMs }) => Date.now() - mtimeMs, // a file's time
-    (error: unknown) => {
-      if (codeOf(error) === 'ENOENT') return 0
-      throw error
-    },
-  )
+  const found = await ifThere(stat(path))
+  return found === undefined ? 0 : Date.now() - found.mtimeMs // a file's time
 }

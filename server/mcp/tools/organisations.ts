@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { answer, list } from '../answer.ts'
 import { asItem, brief } from '../quoted.ts'
-import { told } from '../refusals.ts'
+import { factsOf } from '../refusals.ts'
 import type { Session } from '../session.ts'
 import { maxChars, offset, pageOf, tool } from '../tool.ts'
 
@@ -24,12 +24,12 @@ export const listOrganisations = tool({
   },
 })
 
-/** A token of one organisation lists none, and is told which it is. */
+/** A token of one organisation may list none; the refusal names the organisation. */
 async function orgsOf(session: Session, offset: number, limit: number) {
   try {
     return await session.api.listOrgs({ query: { offset, limit } })
   } catch (error) {
-    const { tokenOrgId } = told(session, error)
+    const { tokenOrgId } = factsOf(session, error)
     if (tokenOrgId === undefined) throw error
     const orgs = [await session.api.getOrg({ path: { org_id: tokenOrgId } })]
     return { orgs: orgs.slice(offset), total: 1 }

@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { OperationId } from '../../../spec/client/api.ts'
-import { ToolRefusal, told } from '../refusals.ts'
-import { proposalPage, type Session, type Told } from '../session.ts'
+import { factsOf, ToolRefusal } from '../refusals.ts'
+import { proposalPage, type RefusalFacts, type Session } from '../session.ts'
 import { anyNodeId, commitId, nodeId, orgId, tool } from '../tool.ts'
 
 const mostFiles = 100
@@ -112,8 +112,8 @@ async function propose(session: Session, proposal: Proposal): Promise<string> {
 
 /**
  * A branch, a commit on it, a request. The branch's name follows from main's head and the change, and the commit stands on that
- * head: the same call again goes on where one has ended that was cut off, and of several at the same time one makes what the
- * others find.
+ * head: a repeated call continues one that was cut off, and of several calls at the same time one makes what the others
+ * find.
  */
 async function attempt(session: Session, proposal: Proposal): Promise<string> {
   const { api } = session
@@ -132,16 +132,16 @@ async function attempt(session: Session, proposal: Proposal): Promise<string> {
     await unless(session, 'head_moved', () => api.createCommit({ path: { ...at, branch: name }, body }))
     return await open(session, proposal, name)
   } catch (error) {
-    if (made === undefined) throw isGone(told(session, error)) ? new BranchIsGone() : error
+    if (made === undefined) throw isGone(factsOf(session, error)) ? new BranchIsGone() : error
     // What was refused leaves nothing. What has failed may have happened: the same call finds it.
-    const { status } = told(session, error)
+    const { status } = factsOf(session, error)
     if (status >= 400 && status < 500 && status !== 429)
       await removeUnused(session, proposal, name).catch((failure: unknown) => session.ends(failure))
     throw error
   }
 }
 
-function isGone({ code, problems }: Told): boolean {
+function isGone({ code, problems }: RefusalFacts): boolean {
   return code === 'branch_not_found' || problems.some(({ loc }) => loc.at(-1) === 'source_branch')
 }
 
@@ -172,7 +172,7 @@ async function open(
   const { pr } = await api
     .openPull({ path: at, body: { source_branch: name, title, description, require_mergeable: true } })
     .catch((error: unknown) => {
-      const { code, number } = told(session, error)
+      const { code, number } = factsOf(session, error)
       if (code !== 'pull_request_exists' || number === undefined) throw error
       return api.getPull({ path: { ...at, number } })
     })
@@ -195,7 +195,7 @@ async function unless<T>(session: Session, code: string, work: () => Promise<T>)
   try {
     return await work()
   } catch (error) {
-    if (told(session, error).code !== code) throw error
+    if (factsOf(session, error).code !== code) throw error
     return undefined
   }
 }

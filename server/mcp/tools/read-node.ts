@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Output } from '../../../spec/client/api.ts'
 import { answer, facts, list, type Section, textPart } from '../answer.ts'
 import { asItem, brief } from '../quoted.ts'
-import { ToolRefusal, told } from '../refusals.ts'
+import { factsOf, ToolRefusal } from '../refusals.ts'
 import { nodePage, type Session, sourceOf } from '../session.ts'
 import { branch, maxChars, nodeId, orgId, tool } from '../tool.ts'
 
@@ -19,7 +19,7 @@ const shownTarget = 300
 const propertiesChars = 1_000
 /** Of an answer that has a text beside them. */
 const listShare = 0.2
-/** Schemes of which a target is told; others run or reveal something where they are opened. */
+/** Schemes of targets that are shown; others run or reveal something where they are opened. */
 const openable = /^(?:https?:|mailto:|\/\/)/i
 
 export const readNode = tool({
@@ -87,7 +87,7 @@ async function reading(session: Session, { org_id, node_id, revision, path }: At
   /** What to read in place of what is refused so: a node without a commit has no main to list. */
   const unless = <T>(asked: Promise<T>, status: number, other: T): Promise<T> =>
     asked.catch((error: unknown) => {
-      if (told(session, error).status !== status || (status === 404 && revision !== 'main')) throw error
+      if (factsOf(session, error).status !== status || (status === 404 && revision !== 'main')) throw error
       return other
     })
   const [node, entities, found] = await Promise.all([
@@ -109,7 +109,7 @@ async function reading(session: Session, { org_id, node_id, revision, path }: At
     return { node, commit: node.head, content: node.text_content, isText, links: found, entities }
   }
   const file = await api.getFile({ path: { ...at, branch: revision, path } }).catch((error: unknown) => {
-    if (!isText || told(session, error).code !== 'file_not_found') throw error
+    if (!isText || factsOf(session, error).code !== 'file_not_found') throw error
     return undefined
   })
   if (file?.encoding === 'base64')

@@ -1,4 +1,4 @@
-/** What the server and the browser agree on: which areas of a map are told apart, and by which colours. */
+/** For the server and the browser: which areas of a map have colours of their own, and which colours. */
 
 import type { Schemas } from '../../../spec/client/api.ts'
 

@@ -1,4 +1,4 @@
-/** A card beside a link to a node: its title, its first words, and how much meets in it. Without it the link is as good. */
+/** A card beside a link to a node: its title, its first words, its numbers of nodes below and connections. The link works without it. */
 
 import type { Schemas } from '../../../spec/client/api.ts'
 import { ask } from './asking.ts'

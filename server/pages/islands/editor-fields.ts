@@ -71,7 +71,7 @@ export class Form {
     place.scrollIntoView({ block: 'nearest' })
   }
 
-  /** What goes on, to be read out. */
+  /** The state of the form, for screen readers. */
   tell(news: string): void {
     const place = this.element.querySelector('[data-status]')
     if (place) place.textContent = news

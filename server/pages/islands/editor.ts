@@ -145,7 +145,7 @@ export function openEditor(element: HTMLFormElement): void {
     })
     return page
   }
-  /** The page itself knows how to show both sides: it is asked as its form would, and its answer taken over. */
+  /** The server renders both sides: sends the form as a browser would, and shows the page of the answer. */
   const compare = async () => {
     try {
       const other = await form.compared(written())

@@ -7,7 +7,7 @@ import { beginning } from './beginning.ts'
 
 type Node = Schemas['NodeDetails']
 
-/** What meets in a node. */
+/** The edges of a node. */
 export interface Edge {
   readonly other: string
   readonly title: string

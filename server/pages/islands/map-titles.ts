@@ -6,7 +6,7 @@ import type { Schemas } from '../../../spec/client/api.ts'
 import type { Area } from './areas.ts'
 import { ask } from './asking.ts'
 
-/** Milliseconds without movement; nodes of an area whose titles are told; the share of the window that its disk takes. */
+/** Milliseconds without movement; nodes of an area whose titles are shown; the share of the window that its disk takes. */
 const rest = 400
 const mostNodes = 20_000
 const share = 0.3

@@ -1,4 +1,4 @@
-/** Places for those who wait for the search thread: of one organisation so many, and so long. */
+/** Limits the questions of one organisation that wait for the search thread: how many, and how long. */
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import type { OrgAccess } from '../access.ts'
@@ -16,7 +16,7 @@ const waiting = new Map<string, number>()
  * @param label of the metric
  * @throws Refusal busy (too many questions, or the index takes long to make), org_not_found; what `ask` throws
  */
-export async function inPlace<T>(
+export async function inQueue<T>(
   deps: Deps,
   { org, role }: OrgAccess,
   label: string,

@@ -1,5 +1,5 @@
 /**
- * Transactions of this process whose moves the index has not followed yet. Their folders stay until then, without locks: of a
+ * Transactions of this process whose moves the index does not have yet. Their folders stay until then, without locks: of a
  * process that dies in between, they name the repositories that are to be looked at.
  */
 import { readdirSync, rmdirSync, unlinkSync } from 'node:fs'
@@ -8,29 +8,29 @@ import { codeOf } from '../errors.ts'
 import type { Repo } from '../repo.ts'
 
 /** By repository: the folders of transactions that have moved one of its refs. */
-const unfollowed = new Map<string, Set<string>>()
-/** By folder: how many repositories are still to be followed. */
+const unindexed = new Map<string, Set<string>>()
+/** By folder: how many repositories are still to be indexed. */
 const left = new Map<string, number>()
 
-/** Keeps the folder of a transaction until each of the repositories is followed. */
-export function keepUntilFollowed(folder: string, repos: readonly Repo[]): void {
+/** Keeps the folder of a transaction until each of the repositories is indexed. */
+export function keepUntilIndexed(folder: string, repos: readonly Repo[]): void {
   const dirs = new Set(repos.map(({ dir }) => dir))
   for (const dir of dirs) {
-    const folders = unfollowed.get(dir)
+    const folders = unindexed.get(dir)
     if (folders) folders.add(folder)
-    else unfollowed.set(dir, new Set([folder]))
+    else unindexed.set(dir, new Set([folder]))
   }
   left.set(folder, dirs.size)
 }
 
-/** The transactions that a look at the refs from now on takes in; for `markFollowed`. */
-export function listUnfollowed({ dir }: Repo): readonly string[] {
-  return [...(unfollowed.get(dir) ?? [])]
+/** The transactions that a look at the refs from now on takes in; for `markIndexed`. */
+export function listUnindexed({ dir }: Repo): readonly string[] {
+  return [...(unindexed.get(dir) ?? [])]
 }
 
 /** The index has what these transactions have moved in the repository. */
-export function markFollowed({ dir }: Repo, folders: readonly string[]): void {
-  const known = unfollowed.get(dir)
+export function markIndexed({ dir }: Repo, folders: readonly string[]): void {
+  const known = unindexed.get(dir)
   for (const folder of folders) {
     if (!known?.delete(folder)) continue
     const others = (left.get(folder) ?? 1) - 1
@@ -40,7 +40,7 @@ export function markFollowed({ dir }: Repo, folders: readonly string[]): void {
       removeFolder(folder)
     }
   }
-  if (known?.size === 0) unfollowed.delete(dir)
+  if (known?.size === 0) unindexed.delete(dir)
 }
 
 const unremoved = new Set<string>()

@@ -49,7 +49,7 @@ describe('a process that was killed between its refs and the index', () => {
     expect(Object.keys(await titles())).to.have.members([made.id, other.id])
   })
 
-  it('is followed where the repository is damaged, and says so once', async () => {
+  it('is done with where the repository is damaged, and says so once', async () => {
     const node = await newNode(grove, ann)
     await grove.close()
     await writeFile(join(node.git.dir, 'refs/grove/ledger'), 'What nobody can mend\n').catch(() => mkdirLedger(node))

@@ -1,0 +1,85 @@
+/** The tokens by which one cell proves to another that it is one: signed by the keys of all cells, for that cell alone. */
+import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
+import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
+import { algorithm } from './keys.ts'
+
+/** What a token is for: a request that is passed on, a part of a move. */
+type Use = 'forwarded+jwt' | 'move+jwt'
+
+type Directory = Pick<Deps, 'keys' | 'now'>
+
+/** Seconds, more than the clocks of two machines differ by. */
+const lifeSeconds = 60
+
+/** For the cell of that name. */
+export async function signForCell(
+  { keys, now }: Directory,
+  name: string,
+  use: Use,
+  claims: Readonly<Record<string, string>>,
+): Promise<string> {
+  const at = now().getTime()
+  const { kid, privateKey } = await keys.signing(at)
+  const seconds = Math.floor(at / 1000)
+  return new SignJWT({ ...claims })
+    .setProtectedHeader({ alg: algorithm, typ: use, kid })
+    .setIssuer(keys.issuer)
+    .setAudience(audienceOf(name))
+    .setIssuedAt(seconds)
+    .setExpirationTime(seconds + lifeSeconds)
+    .sign(privateKey)
+}
+
+/**
+ * The claims, each of which is a text.
+ *
+ * @param name of this cell
+ * @param what names the token in a refusal
+ * @throws Refusal forbidden: it is not of a cell, not for this one, of another use, or too old
+ */
+export async function verifyFromCell<Claim extends string>(
+  { keys, now }: Directory,
+  name: string,
+  use: Use,
+  token: string,
+  { what, claims }: { readonly what: string; readonly claims: readonly Claim[] },
+): Promise<Record<Claim, string>> {
+  const at = now()
+  try {
+    const { payload } = await jwtVerify(
+      token,
+      async ({ kid = '' }) => {
+        const key = await keys.verifying(kid, at.getTime())
+        if (key === undefined) throw new errors.JWSSignatureVerificationFailed()
+        return key
+      },
+      {
+        algorithms: [algorithm],
+        typ: use,
+        issuer: keys.issuer,
+        audience: audienceOf(name),
+        currentDate: at,
+        requiredClaims: ['exp'],
+      },
+    )
+    return textsOf(payload, claims)
+  } catch (error) {
+    if (!(error instanceof errors.JOSEError)) throw error
+    throw new Refusal('forbidden', `${what} is not of a cell of this service, or is too old`)
+  }
+}
+
+function textsOf<Claim extends string>(payload: JWTPayload, claims: readonly Claim[]): Record<Claim, string> {
+  const texts = claims.map((claim): [Claim, string] => {
+    const value = payload[claim]
+    if (typeof value !== 'string') throw new errors.JWTInvalid()
+    return [claim, value]
+  })
+  return Object.fromEntries(texts) as Record<Claim, string> // one entry for each claim
+}
+
+/** No token of a person has it. */
+function audienceOf(name: string): string {
+  return `cell:${name}`
+}

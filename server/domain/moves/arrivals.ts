@@ -1,0 +1,246 @@
+/**
+ * What another cell sends of an organisation that it has: repositories in a folder that nothing serves, and rows of the index,
+ * until the directory says that this cell has it.
+ */
+import { mkdir, readFile, rm, rmdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { makeFolder, replaceFile, syncDirectory } from '../../../gitstore/durable.ts'
+import { GitError } from '../../../gitstore/errors.ts'
+import { createRepoBy } from '../../../gitstore/new-repos.ts'
+import { findDamage } from '../../../gitstore/objects/fsck.ts'
+import { isAbsent, isThere, namesIn } from '../../../gitstore/presence.ts'
+import { listRefs } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { moveRepo, repoExists } from '../../../gitstore/repos.ts'
+import { unfinishedName } from '../../../gitstore/temporary-names.ts'
+import { refsDigest, replaceRefs, takePack } from '../../../gitstore/transfer/pack-transfer.ts'
+import { type BegunMove, endMove, findWholePlace } from '../../../index/credentials/place-moves.ts'
+import type { PlaceRow } from '../../../index/credentials/schema.ts'
+import { listNodeStates } from '../../../index/derived/node-queries.ts'
+import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
+import type { Cell } from '../cells/cell.ts'
+import { indexOrg } from '../indexing/index-node.ts'
+import { announced } from '../indexing/recovered.ts'
+import { indexMoved, indexMovedOrg, type UnreadableRepository } from '../indexing/reindex.ts'
+import { listNodes } from '../indexing/stored-repositories.ts'
+import { arrivingFolder, epochFile, isId, orgFolder, trashFolder } from '../layout.ts'
+import { isMovable, listMovable, trashName } from './movable.ts'
+
+/** Milliseconds for which one request indexes. */
+const prepareMs = 5_000
+/** Nodes compared with the index at a time. */
+const nodesAtOnce = 100
+/** Milliseconds after which what was sent for a move that never ended is removed. */
+const abandonedAfterMs = 24 * 3_600_000
+
+/** What a cell says of itself and the move; `http` has checked that it is a cell. */
+export interface Sender {
+  readonly cell: string
+  readonly orgId: string
+}
+
+/** The digest of the refs of every repository that has arrived, by its path below the organisation. @throws Refusal as accept */
+export async function listArrived(deps: Deps, sender: Sender): Promise<Record<string, string>> {
+  await accept(deps, sender)
+  const folder = arrivingOf(deps, sender)
+  const found: Record<string, string> = {}
+  for (const path of await listMovable(folder, join(folder, trashName))) {
+    found[path] = refsDigest(listRefs({ dir: join(folder, path) }, 'refs/'))
+    await nextTurn()
+  }
+  return found
+}
+
+/** None where the repository has not arrived. @throws Refusal as accept */
+export async function refsOfArrived(deps: Deps, sender: Sender, path: string): Promise<ReadonlyMap<string, Oid>> {
+  await accept(deps, sender)
+  const repo = repoAt(deps, sender, path)
+  return repoExists(repo) ? listRefs(repo, 'refs/', 'afresh') : new Map()
+}
+
+/** @throws Refusal as accept; GitError native_failed: the pack is not sound, or its objects build on others */
+export async function takeObjects(
+  deps: Deps,
+  sender: Sender,
+  path: string,
+  pack: Readable,
+  signal: AbortSignal,
+): Promise<void> {
+  await accept(deps, sender)
+  await takePack(await madeRepo(deps, sender, path), pack, signal)
+}
+
+/** Returns the digest of the refs, which stand then and are durable, with all that they reach. @throws as takeObjects */
+export async function takeRefs(
+  deps: Deps,
+  sender: Sender,
+  path: string,
+  refs: ReadonlyMap<string, Oid>,
+): Promise<string> {
+  const cell = await accept(deps, sender)
+  const repo = await madeRepo(deps, sender, path)
+  await replaceRefs(repo, refs)
+  const damage = await findDamage(repo)
+  if (damage !== undefined) throw new Refusal('repo_damaged', `${path}: ${damage}`)
+  cell.lease.after()
+  return refsDigest(listRefs(repo, 'refs/', 'afresh'))
+}
+
+/** The source has it no more. @throws Refusal as accept */
+export async function dropArrived(deps: Deps, sender: Sender, path: string): Promise<void> {
+  await accept(deps, sender)
+  await rm(repoAt(deps, sender, path).dir, { recursive: true, force: true })
+}
+
+/**
+ * Indexes what has arrived, for some seconds, from the node after `beyond` on. Returns the last node that is indexed; undefined:
+ * all are.
+ *
+ * @throws Refusal as accept, node_exists: another organisation of this cell has a node of the same id; repo_damaged
+ */
+export async function prepare(deps: Deps, sender: Sender, beyond: string): Promise<string | undefined> {
+  await accept(deps, sender)
+  return indexArrived(deps, sender, beyond, performance.now() + prepareMs)
+}
+
+/**
+ * The directory says that this cell has it: gives it its name and serves it. May be repeated.
+ *
+ * @throws Refusal moving: the directory does not say so; as prepare
+ */
+export async function arrive(deps: Deps, at: Pick<Sender, 'orgId'>): Promise<void> {
+  const cell = cellOf(deps)
+  const place = await findWholePlace(deps.credentials.read, at.orgId)
+  if (place?.cell !== cell.name || (place.state === 'moving' && place.target !== cell.name))
+    throw new Refusal('moving', 'The directory does not say that the organisation is here')
+  if (place.state !== 'moving') return
+  cell.lease.before()
+  const folder = arrivingOf(deps, at)
+  if (isThere(folder)) await putIntoPlace(deps, at, place)
+  else await indexOrg(deps, at.orgId)
+  await deps.credentials.write((trx) => endMove(trx, place))
+}
+
+async function putIntoPlace(deps: Deps, at: Pick<Sender, 'orgId'>, { epoch }: BegunMove): Promise<void> {
+  const folder = arrivingOf(deps, at)
+  await indexArrived(deps, at, '', Number.POSITIVE_INFINITY)
+  await replaceFile(join(folder, epochFile), `${epoch}\n`)
+  const trash = join(trashFolder(deps.store), at.orgId)
+  const deleted = await namesIn(join(folder, trashName))
+  if (deleted.length > 0) await makeFolder(trash)
+  for (const name of deleted) await moveRepo(join(folder, trashName, name), join(trash, name))
+  await rmdir(join(folder, trashName)).catch(() => undefined)
+  await announced(deps, at.orgId, [], async () => {
+    await moveRepo(folder, orgFolder(deps.store, at.orgId))
+    await indexOrg(deps, at.orgId)
+  })
+}
+
+/** How often the organisation in that folder had moved when it came; 1: it has not. @throws system errors */
+export async function readEpoch(folder: string): Promise<number> {
+  const text = await readFile(join(folder, epochFile), 'utf8').catch((error: unknown) => {
+    if (isAbsent(error)) return '1\n'
+    throw error
+  })
+  return /^\d{1,15}\n$/.test(text) ? Number(text) : 1
+}
+
+/** Removes what was sent for moves that have not come to their end. For the sweep. */
+export async function removeAbandoned(deps: Deps): Promise<void> {
+  const cell = cellOf(deps)
+  for (const orgId of (await namesIn(arrivingFolder(deps.store.root))).filter(isId)) {
+    if (deps.draining.aborted) return
+    const place = await findWholePlace(deps.credentials.read, orgId)
+    if (await isAbandoned(deps, orgId, place, cell)) await abandon(deps, orgId)
+  }
+}
+
+async function isAbandoned(deps: Deps, orgId: string, place: PlaceRow | undefined, { name }: Cell): Promise<boolean> {
+  if (place?.state === 'moving' && place.target === name) return false
+  const { mtimeMs } = await stat(arrivingOf(deps, { orgId }))
+  return deps.now().getTime() - mtimeMs > abandonedAfterMs
+}
+
+async function abandon(deps: Deps, orgId: string): Promise<void> {
+  // Renamed first: what is partly removed must not arrive.
+  const going = join(deps.store.root, unfinishedName())
+  await moveRepo(arrivingOf(deps, { orgId }), going)
+  await rm(going, { recursive: true, force: true })
+  deps.log.warn({ orgId }, 'removed what another cell had sent of an organisation that never moved here')
+}
+
+/** As prepare, until that time of `performance.now()`. */
+async function indexArrived(
+  deps: Deps,
+  { orgId }: Pick<Sender, 'orgId'>,
+  beyond: string,
+  until: number,
+): Promise<string | undefined> {
+  const staged = stagedDeps(deps)
+  const failed: UnreadableRepository[] = []
+  await indexMovedOrg(staged, orgId, failed)
+  const nodes = (await listNodes(staged, orgId)).filter((id) => id > beyond)
+  while (nodes.length > 0 && failed.length === 0) {
+    const some = nodes.splice(0, nodesAtOnce)
+    await indexMoved(staged, orgId, some, failed)
+    const other = (await listNodeStates(deps.index.read, some)).find((row) => row.org_id !== orgId)
+    if (other !== undefined)
+      throw new Refusal('node_exists', `The organisation ${other.org_id} has a node ${other.id} here, as this one has`)
+    if (nodes.length > 0 && failed.length === 0 && performance.now() > until) return some.at(-1)
+    await nextTurn()
+  }
+  const [first] = failed
+  if (first !== undefined) throw new Refusal('repo_damaged', `${first.path}: ${first.reason}`)
+  return undefined
+}
+
+/** The same service, whose repositories are those that arrive. */
+function stagedDeps(deps: Deps): Deps {
+  return { ...deps, store: { ...deps.store, root: arrivingFolder(deps.store.root) } }
+}
+
+function arrivingOf({ store }: Pick<Deps, 'store'>, { orgId }: Pick<Sender, 'orgId'>): string {
+  return join(arrivingFolder(store.root), orgId)
+}
+
+/** @throws Refusal bad_request: no repository of an organisation has that path */
+function repoAt(deps: Deps, sender: Sender, path: string): Repo {
+  if (!isMovable(path)) throw new Refusal('bad_request', 'There is no such repository')
+  return { dir: join(arrivingOf(deps, sender), path) }
+}
+
+async function madeRepo(deps: Deps, sender: Sender, path: string): Promise<Repo> {
+  const repo = repoAt(deps, sender, path)
+  if (repoExists(repo)) return repo
+  const folder = arrivingOf(deps, sender)
+  await makeFolder(join(repo.dir, '..'))
+  await syncDirectory(folder)
+  return createRepoBy(repo.dir, async ({ dir }) => {
+    await mkdir(join(dir, 'objects/pack'))
+  })
+}
+
+/**
+ * Whether the sender has the organisation, and this cell takes it.
+ *
+ * @throws Refusal forbidden; moving: this cell has a folder of that organisation
+ */
+async function accept(deps: Deps, { cell: from, orgId }: Sender): Promise<Cell> {
+  const cell = cellOf(deps)
+  cell.lease.before()
+  const place = await findWholePlace(deps.credentials.read, orgId)
+  if (place?.cell !== from || !(place.state === 'here' || place.state === 'moving'))
+    throw new Refusal('forbidden', `The directory does not say that the cell ${from} has the organisation`)
+  if (isThere(orgFolder(deps.store, orgId)))
+    throw new Refusal('moving', `The cell ${cell.name} has a folder of that organisation, which it sets aside soon`)
+  return cell
+}
+
+/** @throws GitError native_failed: a fault of the caller */
+function cellOf({ cell }: Pick<Deps, 'cell'>): Cell {
+  if (cell === undefined) throw new GitError('native_failed', 'This service is no cell')
+  return cell
+}

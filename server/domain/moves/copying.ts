@@ -1,0 +1,125 @@
+/** Copies the repositories of an organisation to another cell, in rounds: each sends what differs. */
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import pLimit from 'p-limit'
+import { allDone } from '../../../gitstore/durable.ts'
+import { isGitError } from '../../../gitstore/errors.ts'
+import { isThere } from '../../../gitstore/presence.ts'
+import { listRefs } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { refsDigest, sendMissing } from '../../../gitstore/transfer/pack-transfer.ts'
+import type { Deps } from '../../deps.ts'
+import { orgFolder, trashFolder } from '../layout.ts'
+import { listMovable, movableAt } from './movable.ts'
+
+/** The cell that an organisation moves to. Each method throws Refusal or the fault of the way there. */
+export interface Destination {
+  readonly name: string
+  /** The digest of the refs of each repository that has arrived, by its path. */
+  arrived(orgId: string): Promise<ReadonlyMap<string, string>>
+  refs(orgId: string, path: string): Promise<ReadonlyMap<string, Oid>>
+  sendPack(orgId: string, path: string, pack: Readable): Promise<void>
+  /** Returns the digest of what stands there then. */
+  setRefs(orgId: string, path: string, refs: ReadonlyMap<string, Oid>): Promise<string>
+  drop(orgId: string, path: string): Promise<void>
+  /** Indexes from the node after `beyond` on; returns where to go on, undefined: all is indexed. */
+  prepare(orgId: string, beyond: string): Promise<string | undefined>
+  arrive(orgId: string): Promise<void>
+}
+
+export interface CopyOptions {
+  /** Repositories copied at a time. */
+  readonly atOnce: number
+  readonly signal: AbortSignal
+  /** Of the first round: repositories. */
+  onProgress(done: number, total: number): void
+}
+
+/** The organisation stays, whole, where it is. */
+export class NotMoved extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'NotMoved'
+  }
+}
+
+/** Rounds of copying before the organisation is closed, whatever has changed meanwhile. */
+const maxRounds = 10
+/** Repositories that a round may find changed for the next one to be the last. */
+const fewRepositories = 20
+export interface Copier {
+  /** Of the last round. */
+  repositories(): number
+  /** While others write: until a round has found little. */
+  inUse(): Promise<void>
+  /** Nothing changes any more: the second round finds nothing, and the other cell says that it has all of it. */
+  last(): Promise<void>
+}
+
+/** @throws NotMoved, GitError, the reason of the signal, by each of its methods */
+export function copier(
+  { store }: Pick<Deps, 'store'>,
+  orgId: string,
+  to: Destination,
+  { atOnce, signal, onProgress }: CopyOptions,
+): Copier {
+  const folder = orgFolder(store, orgId)
+  const trash = join(trashFolder(store), orgId)
+  const repoOf = (path: string): Repo => ({ dir: movableAt(folder, trash, path) })
+  let there = new Map<string, string>()
+  let count = 0
+
+  async function send(path: string): Promise<void> {
+    const refs = listRefs(repoOf(path), 'refs/', 'afresh')
+    const known = there.has(path) ? await to.refs(orgId, path) : new Map<string, Oid>()
+    await sendMissing(repoOf(path), refs, known, (pack) => to.sendPack(orgId, path, pack), signal)
+    there.set(path, await to.setRefs(orgId, path, refs))
+  }
+
+  /** Returns how many repositories differed. */
+  async function round(progress: CopyOptions['onProgress']): Promise<number> {
+    const here = await listMovable(folder, trash)
+    count = here.length
+    const turn = pLimit(atOnce)
+    let [done, changed] = [0, 0]
+    const compare = async (path: string) => {
+      signal.throwIfAborted()
+      try {
+        if (there.get(path) !== refsDigest(listRefs(repoOf(path), 'refs/', 'afresh'))) {
+          changed++
+          await send(path)
+        }
+      } catch (error) {
+        // It was deleted since the list; the next round drops it.
+        if (!isGitError(error, 'repo_missing') && isThere(repoOf(path).dir)) throw error
+        changed++
+      }
+      progress(++done, here.length)
+    }
+    await allDone(here.map((path) => turn(() => compare(path))))
+    for (const path of [...there.keys()].filter((one) => !here.includes(one))) {
+      changed++
+      await to.drop(orgId, path)
+      there.delete(path)
+    }
+    return changed
+  }
+
+  return {
+    repositories: () => count,
+    inUse: async () => {
+      there = new Map(await to.arrived(orgId))
+      for (let rounds = 0; rounds < maxRounds; rounds++) {
+        const changed = await round(rounds === 0 ? onProgress : () => {})
+        if (changed < fewRepositories) return
+      }
+    },
+    last: async () => {
+      await round(() => {})
+      if ((await round(() => {})) > 0) throw new NotMoved('It still changes, by a program other than the service')
+      const arrived = await to.arrived(orgId)
+      if (arrived.size !== there.size || [...there].some(([path, digest]) => arrived.get(path) !== digest))
+        throw new NotMoved(`The cell ${to.name} does not have what was sent to it`)
+    },
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * Moves an organisation of this cell to another one. It is copied while it is in use; then it takes no changes for a moment, in
+ * which what has changed since is copied too; then the directory says whose it is. Reads go on until then.
+ *
+ * The change of the directory is the commit point: before it, everything can be undone; after it, each cell finishes its part,
+ * in the command or in its sweep.
+ */
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { makeFolder } from '../../../gitstore/durable.ts'
+import { isThere } from '../../../gitstore/presence.ts'
+import { isNamedByToken } from '../../../gitstore/refs/live-tokens.ts'
+import { recoverAll } from '../../../gitstore/refs/ref-transaction.ts'
+import { moveRepo } from '../../../gitstore/repos.ts'
+import { beginMove, decideMove, findWholePlace, undoMove } from '../../../index/credentials/place-moves.ts'
+import { DatabaseFault } from '../../../index/sqlite/database.ts'
+import { withFileLock } from '../../../index/sqlite/file-lock.ts'
+import type { Deps } from '../../deps.ts'
+import type { Cell } from '../cells/cell.ts'
+import { close, isClosed, reopen } from '../cells/closing.ts'
+import { indexOrg } from '../indexing/index-node.ts'
+import { announced } from '../indexing/recovered.ts'
+import { movedOrgFolder, orgFolder, trashFolder } from '../layout.ts'
+import { type CopyOptions, copier, type Destination, NotMoved } from './copying.ts'
+import { trashName } from './movable.ts'
+
+export interface Moved {
+  readonly repositories: number
+  /** Milliseconds for which changes were refused. */
+  readonly closedMs: number
+  /** False: the other cell does not answer; it serves the organisation as soon as its sweep has seen the directory. */
+  readonly isServed: boolean
+}
+
+/** Milliseconds for changes that had begun to end, once the organisation takes no new ones. */
+const changesEndMs = 30_000
+const lookEveryMs = 20
+/** Milliseconds for reads that had begun to end, before the folder goes; those that take longer are to be repeated. */
+const readsEndMs = 1_000
+/** Milliseconds for which the other cell is asked to serve what it has. */
+const arriveMs = 30_000
+
+/**
+ * One organisation of a cell moves at a time.
+ *
+ * @throws NotMoved: everything is as before; whatever else is thrown too, but where the database of the directory does not
+ *   answer: then the organisation takes no changes until the sweep of this cell has asked it
+ */
+export async function moveOrg(deps: Deps, orgId: string, to: Destination, options: CopyOptions): Promise<Moved> {
+  const cell = requireCell(deps)
+  cell.lease.before()
+  const moved = await alone(deps, options.signal, async () => {
+    await settleDeparture(deps, orgId)
+    await requireHere(deps, cell, orgId)
+    return moveAlone(deps, cell, orgId, to, options)
+  })
+  options.signal.throwIfAborted()
+  if (moved === undefined) throw new NotMoved('Another process moves an organisation of this cell')
+  return moved
+}
+
+/** Undefined: another process, which lives, moves an organisation of this cell. @throws DatabaseFault, what `work` throws */
+function alone<T>({ store }: Pick<Deps, 'store'>, signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+  let began = false
+  return withFileLock(
+    join(store.run, 'moves'),
+    signal,
+    () => {
+      began = true
+      return work()
+    },
+    0,
+  ).catch((error: unknown) => {
+    if (began || !(error instanceof DatabaseFault && error.code === 'busy')) throw error
+    return undefined
+  })
+}
+
+async function moveAlone(deps: Deps, cell: Cell, orgId: string, to: Destination, options: CopyOptions): Promise<Moved> {
+  const copy = copier(deps, orgId, to, options)
+  let closedAt = 0
+  try {
+    await copy.inUse()
+    await prepareAll(to, orgId)
+    closedAt = performance.now()
+    await close(deps.store, orgId)
+    const begun = await deps.credentials.write((trx) => beginMove(trx, { orgId, from: cell.name, to: to.name }))
+    if (begun === undefined) throw new NotMoved('It moves already, or was deleted meanwhile')
+    await changesHaveEnded(deps, orgId, options.signal)
+    await copy.last()
+    await prepareAll(to, orgId)
+    options.signal.throwIfAborted()
+    cell.lease.before()
+    if (!(await deps.credentials.write((trx) => decideMove(trx, begun, to.name))))
+      throw new NotMoved('The move was undone by the service meanwhile')
+  } catch (error) {
+    if (await isUndone(deps, cell, orgId)) throw error
+  }
+  const isServed = await arrived(to, orgId)
+  const closedMs = performance.now() - closedAt
+  if (isServed) {
+    await sleep(readsEndMs)
+    await leave(deps, orgId)
+  }
+  return { repositories: copy.repositories(), closedMs, isServed }
+}
+
+function requireCell({ cell }: Deps): Cell {
+  if (cell === undefined) throw new NotMoved('CELL is not set: this service is the only one of its database')
+  return cell
+}
+
+async function requireHere({ credentials, store }: Deps, cell: Cell, orgId: string): Promise<void> {
+  const place = await findWholePlace(credentials.read, orgId)
+  if (place === undefined || place.state === 'gone') throw new NotMoved('There is no such organisation')
+  if (place.cell !== cell.name) throw new NotMoved(`The cell ${place.cell} has it: run the command there`)
+  if (!isThere(orgFolder(store, orgId))) throw new NotMoved('Its folder is not here')
+}
+
+async function prepareAll(to: Destination, orgId: string): Promise<void> {
+  for (let beyond: string | undefined = ''; beyond !== undefined; ) beyond = await to.prepare(orgId, beyond)
+}
+
+/** The tokens of living processes name no repository of it any more, and those of dead ones are recovered. */
+async function changesHaveEnded(deps: Deps, orgId: string, signal: AbortSignal): Promise<void> {
+  await recoverAll(deps.store, (error) => deps.log.warn({ err: error }, 'a dead process could not be recovered'))
+  for (const began = performance.now(); await isNamedByToken(deps.store, orgId); ) {
+    signal.throwIfAborted()
+    if (performance.now() - began > changesEndMs)
+      throw new NotMoved('A change that had begun does not end, or cannot be indexed')
+    await sleep(lookEveryMs)
+  }
+}
+
+/**
+ * False: the directory has decided for the other cell, whatever has failed since.
+ *
+ * @throws DatabaseFault: the directory does not answer
+ */
+async function isUndone({ credentials, log, store }: Deps, cell: Cell, orgId: string): Promise<boolean> {
+  try {
+    const found = await findWholePlace(credentials.read, orgId)
+    if (found?.state === 'moving') await credentials.write((trx) => undoMove(trx, found))
+    const isHere = (await findWholePlace(credentials.read, orgId))?.cell === cell.name
+    if (isHere) await reopen(store, orgId)
+    return isHere
+  } catch (error) {
+    log.error({ err: error, orgId }, 'the organisation takes no changes until the directory of cells answers')
+    throw error
+  }
+}
+
+async function arrived(to: Destination, orgId: string): Promise<boolean> {
+  for (const began = performance.now(); ; await sleep(1_000)) {
+    try {
+      await to.arrive(orgId)
+      return true
+    } catch {
+      if (performance.now() - began > arriveMs) return false
+    }
+  }
+}
+
+/** The folder, which another cell has, goes into the trash with that of its deleted nodes; its rows go. */
+async function leave(deps: Deps, orgId: string): Promise<void> {
+  const { store } = deps
+  const gone = movedOrgFolder(store, orgId, deps.now())
+  await makeFolder(trashFolder(store))
+  await moveRepo(orgFolder(store, orgId), gone)
+  const deleted = join(trashFolder(store), orgId)
+  if (isThere(deleted)) await moveRepo(deleted, join(gone, trashName))
+  await announced(deps, orgId, [], () => indexOrg(deps, orgId))
+}
+
+/**
+ * Finishes or undoes the moves that dead processes have begun, as the directory says: an organisation of this cell takes changes
+ * again, that of another one leaves once that one serves it. Does nothing while a living process moves one. For the sweep.
+ *
+ * @param orgIds those of this cell that are said to move, or take no changes
+ * @throws DatabaseFault, GitError storage_*
+ */
+export async function settleDepartures(deps: Deps, orgIds: readonly string[]): Promise<void> {
+  if (orgIds.length === 0) return
+  await alone(deps, deps.draining, async () => {
+    for (const orgId of orgIds) await settleDeparture(deps, orgId)
+  })
+}
+
+/** The caller is the only one that moves organisations of this cell. */
+async function settleDeparture(deps: Deps, orgId: string): Promise<void> {
+  const { credentials, log, store } = deps
+  const cell = requireCell(deps)
+  const place = await findWholePlace(credentials.read, orgId)
+  const isLeft = place?.state === 'moving' ? place.target !== cell.name : isClosed(store, orgId)
+  if (place === undefined || !isLeft) return
+  if (await isUndone(deps, cell, orgId))
+    log.warn({ orgId }, 'undid the move of an organisation, whose command has ended early')
+  else if (place.cell !== cell.name && place.state !== 'moving' && isThere(orgFolder(store, orgId))) {
+    await leave(deps, orgId)
+    log.warn({ orgId, cell: place.cell }, 'finished the move of an organisation to another cell')
+  }
+}

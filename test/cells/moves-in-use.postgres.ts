@@ -1,0 +1,120 @@
+/** An organisation that moves to and fro while people write to it, read it and push, through both cells. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { type Desk, newDesk } from '../support/desk.ts'
+import { type Answer, type PersonClient, signUp } from '../support/grove.ts'
+import { expecting } from '../support/node.ts'
+import { here, move, placeOf, setUrls, signIn, there, useCells } from './scene.ts'
+
+const moves = 4
+const writers = 6
+/** Milliseconds between two changes of a client, and between two new nodes: more could not be copied beside this. */
+const pauseMs = { change: 50, node: 1_000 }
+
+describe('an organisation that moves while it is in use', () => {
+  useCells({ logLevel: 'error' })
+  let ann: PersonClient
+  let away: PersonClient
+  let desk: Desk
+
+  before(async () => {
+    await setUrls()
+    ann = await signUp(here, 'Ann')
+    away = await signIn(there, ann)
+    desk = await newDesk()
+  })
+  after(() => desk?.remove())
+
+  it('loses nothing that was acknowledged, answers nothing but 503 moving beside successes, and is served all the time', async () => {
+    const { id: org } = (await ann.post('/orgs', { name: 'Sea' }).then(expecting(201))).body
+    await ann.patch(`/orgs/${org}`, { published: true }).then(expecting(200))
+    const [pushed = '', ...nodes] = await Promise.all(
+      Array.from({ length: writers + 1 }, async (_, at) => {
+        const made = await ann.post(`/orgs/${org}/nodes`, { title: `Node ${at}`, text_content: '0' })
+        return String(expecting(201)(made).body.id)
+      }),
+    )
+    let over = false
+    const others: string[] = []
+    const acknowledged = new Map<string, number>()
+    let [reads, pushes] = [0, 0]
+
+    const tell = ({ status, body }: Answer, what: string) => {
+      if (status !== 503 || body.code !== 'moving') others.push(`${what}: ${status} ${JSON.stringify(body)}`)
+    }
+    const write = async (node: string, person: PersonClient) => {
+      for (let count = 1; !over; ) {
+        const changes = [{ action: 'put', path: 'content.md', content: String(count) }]
+        const answer = await person.post(`/orgs/${org}/nodes/${node}/tree/main/commits`, { message: 'Count', changes })
+        if (answer.status === 201) acknowledged.set(node, count++)
+        else tell(answer, 'a commit')
+        await sleep(pauseMs.change)
+      }
+    }
+    const make = async (person: PersonClient) => {
+      for (let count = 1; !over; count++) {
+        const answer = await person.post(`/orgs/${org}/nodes`, { title: `Made ${count}`, text_content: '1' })
+        if (answer.status === 201) acknowledged.set(answer.body.id, 1)
+        else tell(answer, 'a new node')
+        await sleep(pauseMs.node)
+      }
+    }
+    const read = async (person: PersonClient) => {
+      for (let at = 0; !over; at++) {
+        const node = nodes[at % nodes.length]
+        for (const path of [
+          `/orgs/${org}/nodes/${node}`,
+          `/orgs/${org}/nodes/${node}/tree/main/commits`,
+          `/public/orgs/${org}/graph`,
+        ]) {
+          const answer = await person.get(path)
+          if (answer.status === 200) reads++
+          else tell(answer, path)
+          await sleep(10)
+        }
+      }
+    }
+    const push = async () => {
+      const auth = `-c http.extraHeader="Authorization: Bearer ${ann.session.accessToken}"`
+      await desk.done(`git ${auth} clone -q ${there.url}/git/${org}/${pushed}.git n`)
+      while (!over) {
+        const said = await desk.sh(`cd n; echo ${pushes + 1} > content.md; git commit -qam Count; git ${auth} push -q`)
+        if (said.code === 0) pushes++
+        else {
+          if (!/moving to another cell|on its way|503/.test(said.text)) others.push(said.text)
+          await desk.sh('cd n; git reset -q --hard origin/main')
+        }
+      }
+    }
+
+    const clients = [
+      ...nodes.map((node, at) => write(node, at % 2 === 0 ? ann : away)),
+      ...[make(ann), make(away), read(ann), read(away), push()],
+    ]
+    try {
+      for (let count = 0; count < moves; count++)
+        expect(await move(org, count % 2 === 0 ? 'there' : 'here')).to.include({ code: 0 })
+    } finally {
+      over = true
+      await Promise.all(clients)
+    }
+    expect(others).to.deep.equal([])
+    expect(await placeOf(org)).to.include({ cell: 'here', state: 'here', epoch: moves + 1 })
+    for (const [node, count] of acknowledged) {
+      const found = await away.get(`/orgs/${org}/nodes/${node}`).then(expecting(200))
+      expect(found.body.text_content).to.equal(String(count))
+    }
+    const graph = (await away.get(`/public/orgs/${org}/graph`).then(expecting(200))).body
+    expect(graph.nodes).to.have.length(acknowledged.size + 1 + nodes.filter((node) => !acknowledged.has(node)).length)
+    expect((await away.get(`/orgs/${org}/nodes/${pushed}`)).body.text_content).to.equal(
+      pushes === 0 ? '0' : `${pushes}\n`,
+    )
+    for (const { dataDir } of [here, there]) {
+      expect(readdirSync(join(dataDir, 'arriving'))).to.deep.equal([])
+      expect(readdirSync(dataDir).filter((name) => name.startsWith('foreign-'))).to.deep.equal([])
+    }
+    expect(reads).to.be.above(0)
+  })
+})
