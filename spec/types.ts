@@ -2099,7 +2099,8 @@ export interface paths {
          * List which cell has which organisation
          * @description For a proxy that is to know the cell of each organisation. Without `since` from the beginning; with the `next` of an
          *     answer what has changed after that, until `more` is false. What has changed in the last minute comes again with the next
-         *     call, so that no change is missed. Without cells the list is empty.
+         *     call, so that no change is missed. That a cell has another `url` is no change of its organisations: a map leads to the
+         *     name of a cell. Without cells the list is empty.
          */
         get: operations["listPlaces"];
         put?: never;

@@ -55,12 +55,6 @@ export function useCells(options: GroveOptions = {}): void {
   })
 }
 
-/** Where the others find a cell, from now on. */
-export async function setUrl(name: 'here' | 'there', url: string): Promise<void> {
-  await here.deps.credentials.write((trx) => trx.updateTable('cell').set({ url }).where('name', '=', name).execute())
-  for (const { deps } of [here, there]) deps.cell?.places.clear()
-}
-
 /** The same person at another cell. */
 export async function signIn(grove: Grove, { user }: PersonClient): Promise<PersonClient> {
   const { body } = await client(grove).post('/auth/login', { email: user.email, password }).then(expecting(200))

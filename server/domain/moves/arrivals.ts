@@ -10,7 +10,7 @@ import { makeFolder, replaceFile, syncDirectory } from '../../../gitstore/durabl
 import { GitError } from '../../../gitstore/errors.ts'
 import { createRepoBy } from '../../../gitstore/new-repos.ts'
 import { findDamage } from '../../../gitstore/objects/fsck.ts'
-import { isAbsent, isThere, namesIn } from '../../../gitstore/presence.ts'
+import { ifThere, isThere, namesIn } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo, repoExists } from '../../../gitstore/repos.ts'
@@ -145,10 +145,7 @@ async function putIntoPlace(deps: Deps, at: Pick<Sender, 'orgId'>, { epoch }: Be
 
 /** How often the organisation in that folder had moved when it came; 1: it has not. @throws system errors */
 export async function readEpoch(folder: string): Promise<number> {
-  const text = await readFile(join(folder, epochFile), 'utf8').catch((error: unknown) => {
-    if (isAbsent(error)) return '1\n'
-    throw error
-  })
+  const text = (await ifThere(readFile(join(folder, epochFile), 'utf8'))) ?? ''
   return /^\d{1,15}\n$/.test(text) ? Number(text) : 1
 }
 
