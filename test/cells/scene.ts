@@ -24,6 +24,12 @@ export let there: Grove
 /** The database of both. */
 export let database: string
 
+/** Where the others reach a cell from now on: known once it listens. */
+export async function setUrl(name: string, url: string): Promise<void> {
+  await here.deps.credentials.write((trx) => trx.updateTable('cell').set({ url }).where('name', '=', name).execute())
+  for (const { deps } of [here, there]) deps.cell?.places.clear()
+}
+
 /** So that both cells reach each other. */
 export async function setUrls(): Promise<void> {
   await setUrl('here', here.url)

@@ -19,6 +19,7 @@ import { refsDigest, replaceRefs, takePack } from '../../../gitstore/transfer/pa
 import { type BegunMove, endMove, findWholePlace } from '../../../index/credentials/place-moves.ts'
 import type { PlaceRow } from '../../../index/credentials/schema.ts'
 import { listNodeStates } from '../../../index/derived/node-queries.ts'
+import { withFileLock } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import type { Cell } from '../cells/cell.ts'
@@ -31,6 +32,8 @@ import { isMovable, listMovable, trashName } from './movable.ts'
 
 /** Milliseconds for which one request indexes. */
 const prepareMs = 5_000
+/** Milliseconds for which one arrival waits for another. */
+const arrivalsMs = 60_000
 /** Nodes compared with the index at a time. */
 const nodesAtOnce = 100
 /** Milliseconds after which what was sent for a move that never ended is removed. */
@@ -109,9 +112,14 @@ export async function prepare(deps: Deps, sender: Sender, beyond: string): Promi
 /**
  * The directory says that this cell has it: gives it its name and serves it. May be repeated.
  *
- * @throws Refusal moving: the directory does not say so; as prepare
+ * @throws Refusal moving: the directory does not say so; DatabaseFault busy: another organisation arrives; as prepare
  */
 export async function arrive(deps: Deps, at: Pick<Sender, 'orgId'>): Promise<void> {
+  // The other cell asks for it, and the sweep, in whatever process.
+  await withFileLock(join(deps.store.run, 'arrivals'), deps.draining, () => arriveAlone(deps, at), arrivalsMs)
+}
+
+async function arriveAlone(deps: Deps, at: Pick<Sender, 'orgId'>): Promise<void> {
   const cell = cellOf(deps)
   const place = await findWholePlace(deps.credentials.read, at.orgId)
   if (place?.cell !== cell.name || (place.state === 'moving' && place.target !== cell.name))

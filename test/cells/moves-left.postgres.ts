@@ -1,0 +1,156 @@
+/** Moves that a dead command has left at each of their steps, as the sweep of either cell finds them. */
+import { existsSync, readdirSync } from 'node:fs'
+import { cp, readdir, readFile, rename, rm, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { beginMove, decideMove } from '../../index/credentials/place-moves.ts'
+import { settleMoves, settlePlaces } from '../../server/domain/background/places.ts'
+import { close } from '../../server/domain/cells/closing.ts'
+import { type PersonClient, signUp } from '../support/grove.ts'
+import { expecting } from '../support/node.ts'
+import { here, move, orgsIn, placeOf, setUrl, setUrls, signIn, there, useCells } from './scene.ts'
+
+describe('a move whose command has died', () => {
+  useCells({ sweeps: false, logLevel: 'error' })
+  let ann: PersonClient
+  let away: PersonClient
+
+  before(async () => {
+    await setUrls()
+    ann = await signUp(here, 'Ann')
+    away = await signIn(there, ann)
+  })
+
+  it('once the organisation is closed, is undone: it takes changes again', async () => {
+    const { org, node } = await newOrg()
+    await close(here.deps.store, org)
+    await begin(org)
+    for (const person of [ann, away]) {
+      const refused = await change(person, org, node)
+      expect([refused.status, refused.body.code, refused.headers['retry-after']]).to.deep.equal([503, 'moving', '2'])
+      await person.get(`/orgs/${org}/nodes/${node}`).then(expecting(200))
+      for (const answer of [
+        await person.post(`/orgs/${org}/nodes`, { title: 'No' }),
+        await person.delete(`/orgs/${org}/nodes/${node}`),
+        await person.delete(`/orgs/${org}`),
+      ])
+        expect([answer.status, answer.body.code]).to.deep.equal([503, 'moving'])
+    }
+    await settleMoves(there.deps)
+    expect((await change(ann, org, node)).status).to.equal(503)
+    await settleMoves(here.deps)
+    expect(await placeOf(org)).to.include({ cell: 'here', state: 'here', target: null })
+    expect((await change(away, org, node)).status).to.equal(201)
+    expect(readdirSync(join(here.dataDir, org))).not.to.include('closed')
+  })
+
+  it('once the directory has decided, is finished by both cells', async () => {
+    const { org, node } = await newOrg()
+    expect(await move(org, 'there')).to.include({ code: 0 })
+    const begun = await begin(org, 'there', 'here')
+    await cp(join(there.dataDir, org), join(here.dataDir, 'arriving', org), { recursive: true })
+    await close(there.deps.store, org)
+    expect(await here.deps.credentials.write((trx) => decideMove(trx, begun, 'here'))).to.equal(true)
+    for (const person of [ann, away]) {
+      const answer = await person.get(`/orgs/${org}/nodes/${node}`)
+      expect([answer.status, answer.body.code]).to.deep.equal([503, 'moving'])
+    }
+    await settleMoves(there.deps)
+    expect(await orgsIn(there)).to.include(org)
+    await settleMoves(here.deps)
+    expect(await placeOf(org)).to.include({ cell: 'here', state: 'here', target: null, epoch: 3 })
+    expect((await change(away, org, node)).status).to.equal(201)
+    await settleMoves(there.deps)
+    expect(await orgsIn(there)).not.to.include(org)
+    expect(await orgsIn(here)).to.include(org)
+  })
+
+  it('leaves what was sent for the next attempt, and for a day', async () => {
+    const { org } = await newOrg()
+    await setUrl('there', 'http://127.0.0.1:9')
+    const refused = await move(org, 'there')
+    expect(refused).to.include({ code: 1 })
+    expect(refused.stdout).to.match(RegExp(`^${org} was not moved, .* The cell there does not answer at http://127`))
+    await setUrls()
+    const arriving = join(there.dataDir, 'arriving', org)
+    await cp(join(here.dataDir, org), arriving, { recursive: true })
+    await settleMoves(there.deps)
+    expect(existsSync(arriving)).to.equal(true)
+    const yesterday = Date.now() / 1000 - 25 * 3_600
+    await utimes(arriving, yesterday, yesterday)
+    await settleMoves(there.deps)
+    expect(existsSync(arriving)).to.equal(false)
+    expect(await placeOf(org)).to.include({ cell: 'here', state: 'here' })
+  })
+
+  it('is never settled while a command that lives goes on', async () => {
+    const { org, node } = await newOrg()
+    let over = false
+    const sweeping = (async () => {
+      while (!over) for (const { deps } of [here, there]) await settleMoves(deps)
+    })()
+    for (const to of ['there', 'here'] as const) expect(await move(org, to)).to.include({ code: 0 })
+    over = true
+    await sweeping
+    expect(await placeOf(org)).to.include({ cell: 'here', state: 'here', epoch: 3 })
+    expect((await change(away, org, node)).status).to.equal(201)
+  })
+
+  it('where the directory was lost, the folder that has moved more often is right', async () => {
+    const { org, node } = await newOrg()
+    await cp(join(here.dataDir, org), join(here.dataDir, `old-${org}`), { recursive: true })
+    expect(await move(org, 'there')).to.include({ code: 0 })
+    expect((await change(ann, org, node)).status).to.equal(201)
+    expect(await readFile(join(there.dataDir, org, 'epoch'), 'utf8')).to.equal('2\n')
+    await rename(join(here.dataDir, `old-${org}`), join(here.dataDir, org))
+    await here.deps.credentials.write((trx) => trx.deleteFrom('place').where('org_id', '=', org).execute())
+    await settlePlaces(here.deps)
+    expect(await placeOf(org)).to.include({ cell: 'here', epoch: 1 })
+    await settlePlaces(there.deps)
+    expect(await placeOf(org)).to.include({ cell: 'there', epoch: 2 })
+    await settlePlaces(here.deps)
+    expect(await readdir(here.dataDir)).to.include(`foreign-${org}`)
+    await rm(join(here.dataDir, `foreign-${org}`), { recursive: true })
+    expect((await ann.get(`/orgs/${org}/nodes/${node}`).then(expecting(200))).body.text_content).to.equal('Changed.')
+  })
+
+  it('does not begin where the other cell has a node of the same id, in another organisation', async () => {
+    const { org, node } = await newOrg()
+    const other = (await away.post('/orgs', { name: 'Other' }).then(expecting(201))).body.id
+    await away.post(`/orgs/${other}/nodes`, { id: node, title: 'Twin' }).then(expecting(201))
+    const refused = await move(org, 'there')
+    expect(refused).to.include({ code: 1 })
+    expect(refused.stdout).to.include(`The organisation ${other} has a node ${node} here, as this one has`)
+    expect(await placeOf(org)).to.include({ cell: 'here', state: 'here' })
+    expect((await change(ann, org, node)).status).to.equal(201)
+  })
+
+  it('is asked for by cells alone', async () => {
+    const { org } = await newOrg()
+    const at = `/internal/arrivals/${org}/repositories`
+    for (const [headers, status] of [
+      [{ authorization: '' }, 401],
+      [{ authorization: `Bearer ${ann.session.accessToken}` }, 403],
+    ] as const) {
+      const answer = await fetch(there.url + at, { headers })
+      expect(answer.status).to.equal(status)
+    }
+  })
+
+  async function newOrg() {
+    const org: string = (await ann.post('/orgs', { name: 'Sea' }).then(expecting(201))).body.id
+    const made = await ann.post(`/orgs/${org}/nodes`, { title: 'Krill', text_content: 'Small.' })
+    return { org, node: String(expecting(201)(made).body.id) }
+  }
+})
+
+function change(person: PersonClient, org: string, node: string) {
+  const changes = [{ action: 'put', path: 'content.md', content: 'Changed.' }]
+  return person.post(`/orgs/${org}/nodes/${node}/tree/main/commits`, { message: 'Change', changes })
+}
+
+async function begin(orgId: string, from = 'here', to = 'there') {
+  const begun = await here.deps.credentials.write((trx) => beginMove(trx, { orgId, from, to }))
+  if (begun === undefined) throw new Error('It is not there')
+  return begun
+}
