@@ -1,7 +1,7 @@
 /**
  * Eight clients over two processes on one data folder, either of which is killed at any moment, one time in seven between
  * the renames of one ref transaction. `npm run test:crash [-- KILLS [SEED]]`, 50 kills unless said. With `--postgres`
- * credentials are in a PostgreSQL that crashes, too: in two rounds of three, in one of these beside a process.
+ * credentials are in a PostgreSQL that crashes, too: in two rounds of three, in one of these beside a process. `--cells`: cells-storm.ts.
  */
 
 import { rm } from 'node:fs/promises'
@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util'
 import { machineLine } from '../bench/report.ts'
 import { randomFrom } from '../bench/repositories.ts'
 import { newDataDir } from '../support/grove.ts'
+import { stormCells } from './cells-storm.ts'
 import { startStorm } from './clients.ts'
 import { startDatabase } from './database.ts'
 import { judgeLeftovers, judgeRebuild, judgeRepositories } from './folder.ts'
@@ -18,16 +19,17 @@ import { startProcesses } from './processes.ts'
 import { beginWorld, logIn, printCounts, verdict } from './story.ts'
 
 const { values, positionals } = parseArgs({
-  options: { postgres: { type: 'boolean', default: false } },
+  options: { postgres: { type: 'boolean', default: false }, cells: { type: 'boolean', default: false } },
   allowPositionals: true,
 })
 const kills = Number(positionals[0] ?? 50)
 const seed = Number(positionals[1] ?? Math.floor(Math.random() * 2 ** 31))
 if (!(kills >= 1) || !Number.isInteger(seed)) {
-  console.error('npm run test:crash [-- KILLS [SEED]] [--postgres]')
+  console.error('npm run test:crash [-- KILLS [SEED]] [--postgres | --cells]')
   process.exit(2)
 }
 console.log(machineLine())
+if (values.cells) process.exit(await stormCells(kills, seed))
 console.log(`${kills} kills of two processes${values.postgres ? ' or PostgreSQL' : ''} under 8 clients, seed ${seed}`)
 
 const random = randomFrom(seed)

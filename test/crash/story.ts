@@ -35,7 +35,7 @@ export async function logIn({ email }: World, door: { readonly url: string }): P
   return expecting(200)(session).body.accessToken
 }
 
-export function printCounts({ counts }: World): void {
+export function printCounts({ counts }: Pick<World, 'counts'>): void {
   const rows = [...counts].sort(([a], [b]) => (a < b ? -1 : 1))
   const total = { acknowledged: 0, unknown: 0, busy: 0 }
   for (const [, { acknowledged, unknown, busy }] of rows) {

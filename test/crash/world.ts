@@ -104,14 +104,15 @@ export interface World {
   /** By operation. */
   readonly counts: Map<string, Counts>
   readonly problems: string[]
-  /** Another at every call: names, titles and addresses are made with it. */
+  /** Another at every call, in all worlds: names, titles and addresses are made with it. */
   next(): number
 }
+
+let made = 0
 
 type WorldOf = Pick<World, 'dataDir' | 'org' | 'email' | 'environment'>
 
 export function createWorld({ dataDir, org, email, environment }: WorldOf): World {
-  let made = 0
   return {
     dataDir,
     org,
