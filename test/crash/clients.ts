@@ -25,13 +25,12 @@ export interface StormOptions {
   readonly random: () => number
   /** Answers that mean neither yes nor no, beside 503 `outcome_unknown`: those of a disk that is gone. Default: none. */
   readonly tolerated?: (answer: Answer) => boolean
+  /** Milliseconds that a client waits between two operations now, at most. Default: 30. */
+  readonly pauseAtMost?: () => number
 }
 
-/** Milliseconds that a client waits between two operations, at most. */
-const pauseAtMost = 30
-
 export function startStorm(world: World, doors: Doors, token: string, options: StormOptions): Storm {
-  const { clients, random, tolerated = () => false } = options
+  const { clients, random, tolerated = () => false, pauseAtMost = () => 30 } = options
   let speaking = token
   let ending = false
   let gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined
@@ -52,7 +51,7 @@ export function startStorm(world: World, doors: Doors, token: string, options: S
       await act(actor)
         .catch((error: unknown) => world.problems.push(`A client broke off: ${error}`))
         .finally(() => working--)
-      await sleep(random() * pauseAtMost)
+      await sleep(random() * pauseAtMost())
     }
   }
   const all = Array.from({ length: clients }, run)

@@ -1,6 +1,7 @@
 /** What a storm leaves on the disk: judged by git, by SQLite, by the names of files, and by an index made anew. */
 
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -11,7 +12,7 @@ import { workingIn } from '../bench/processes.ts'
 import { expectSound, filesBelow, locksIn, repositoriesIn, transactionsIn } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
 import { untilReady } from '../support/grove.ts'
-import { settled } from './judge.ts'
+import { settled } from './problems.ts'
 import type { World } from './world.ts'
 
 /** After every restart: no lock, nothing of dead processes beside the `living`, both databases whole. */
@@ -26,6 +27,7 @@ export async function judgeLeftovers(world: World, living: number): Promise<void
   })
   await settled(world, 'git goes on without a client', async () => (await workingIn(dataDir)).map(String))
   for (const name of ['credentials.sqlite', 'index.sqlite']) {
+    if (!existsSync(join(dataDir, name))) continue
     const damage = findDatabaseDamage(join(dataDir, name))
     if (damage !== undefined) problems.push(`${name}: ${damage}`)
   }
@@ -91,7 +93,7 @@ export async function judgeRebuild(
   const [first, second = first] = doors
   if (!first || !second) throw new Error('No process lives')
   const before = await everything(first)
-  const env = { ...process.env, DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
+  const env = { ...process.env, ...world.environment, DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
   await promisify(execFile)(process.execPath, ['dist/cli.js', 'reindex'], { env })
   compare('The other process, after grove reindex', before, await everything(second))
   await stop()

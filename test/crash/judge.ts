@@ -1,9 +1,10 @@
 /** The oracles of a storm: what was acknowledged is there, once, in git's eyes and in the service's. Nothing is in flight. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { gitLines } from '../support/data-folder.ts'
 import { type Git, gitIn } from '../support/git.ts'
 import { type Answer, type Client, client, password } from '../support/grove.ts'
+import { judgeCredentials } from './judge-credentials.ts'
+import { inGroups, problem } from './problems.ts'
 import { repeat } from './pushing.ts'
 import type { OwnNode, Request, SharedNode, World } from './world.ts'
 
@@ -31,6 +32,7 @@ export async function judgeAnswers(world: World, door: Door, token: string, all:
       if (orgs.body.total !== 1) problem(world, `${account.email} has not one organisation`, orgs)
     },
   )
+  await judgeCredentials(world, door, token, all)
 }
 
 async function judgeShared(world: World, person: Client, node: SharedNode, all: boolean): Promise<void> {
@@ -164,22 +166,4 @@ async function judgeNode(world: World, person: Client, node: OwnNode): Promise<v
   if (node.deleted === 'asked') node.deleted = there ? 'no' : 'done'
   node.unsure = false
   if (there !== (node.deleted === 'no')) problem(world, `${node.at} is ${there ? 'back' : 'lost'}`, answer)
-}
-
-function problem({ problems }: World, what: string, answer?: Answer): void {
-  problems.push(answer ? `${what}: ${answer.status} ${JSON.stringify(answer.body)}` : what)
-}
-
-async function inGroups<T>(all: readonly T[], size: number, work: (one: T) => Promise<void>): Promise<void> {
-  for (let at = 0; at < all.length; at += size) await Promise.all(all.slice(at, at + size).map(work))
-}
-
-/** What `look` finds is a problem if it is still there after ten seconds: what is left takes a moment to go. */
-export async function settled(world: World, what: string, look: () => Promise<readonly string[]>): Promise<void> {
-  let left = await look()
-  for (let attempt = 0; attempt < 100 && left.length > 0; attempt++) {
-    await sleep(100)
-    left = await look()
-  }
-  if (left.length > 0) problem(world, `${what}: ${left.join(', ')}`)
 }

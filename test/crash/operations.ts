@@ -3,6 +3,7 @@
 import { commitOf } from '../support/concurrency-rules.ts'
 import { password } from '../support/grove.ts'
 import { type Actor, ask, pick } from './actor.ts'
+import { credentialOperations } from './credentials.ts'
 import { fetched, made, merged, push } from './pushing.ts'
 import { newOwnNode, type PushedBranch, type Request, type SharedNode } from './world.ts'
 
@@ -25,6 +26,7 @@ const operations: readonly (readonly [number, (actor: Actor) => Promise<void>])[
   [2, pushBranch],
   [1, moveBranch],
   [1, pushDeletion],
+  ...credentialOperations,
 ]
 
 /** One operation, of those that make sense now. */

@@ -31,7 +31,11 @@ export interface Processes {
   errors(): string[]
 }
 
-export async function startProcesses(dataDir: string, count: number): Promise<Processes> {
+export async function startProcesses(
+  dataDir: string,
+  count: number,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Processes> {
   const seats: Seat[] = []
   const seatAt = (at: number): Seat => {
     const seat = seats[at]
@@ -45,7 +49,7 @@ export async function startProcesses(dataDir: string, count: number): Promise<Pr
   const restart = async (at: number) => {
     const seat = seatAt(at)
     await seat.faults.none()
-    const grove = await spawnGrove(dataDir, seat.faults.environment)
+    const grove = await spawnGrove(dataDir, { ...environment, ...seat.faults.environment })
     seat.grove = grove
     void grove.exited.then(() => {
       if (seat.grove === grove) leave(seat)

@@ -119,8 +119,10 @@ function isBrokenOff(text: string): boolean {
   )
 }
 
+/** Of HTTP git shows the status alone; what comes as words of the service has none. */
 function isTolerated({ tolerated }: Actor, body: string): boolean {
-  return tolerated({ status: 500, body, headers: {} })
+  const status = Number(/error: (\d{3})/.exec(body)?.[1] ?? 503)
+  return tolerated({ status, body, headers: {} })
 }
 
 /** New commits, each of one file, one upon the other: the oid of the last. */

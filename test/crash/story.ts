@@ -8,10 +8,14 @@ import { createWorld, placeOf, type World } from './world.ts'
 
 const sharedNodes = 3
 
-/** A new organisation at `door`, with nodes that all clients write to. */
-export async function beginWorld(dataDir: string, door: { readonly url: string }): Promise<World> {
-  const ann = await signUp(door, 'Ann')
-  const world = createWorld(dataDir, ann.org, ann.user.email)
+/** A new organisation at `door`, whose folder is `dataDir`, with nodes that all clients write to. */
+export async function beginWorld(
+  dataDir: string,
+  door: { readonly url: string },
+  { name = 'Ann', environment = {} }: { name?: string; environment?: Readonly<Record<string, string>> } = {},
+): Promise<World> {
+  const ann = await signUp(door, name)
+  const world = createWorld({ dataDir, org: ann.org, email: ann.user.email, environment })
   for (let n = 0; n < sharedNodes; n++) {
     const content = { title: `Shared ${n}`, text_content: 'Whales sing\n', tags: ['sea'] }
     const { id } = (await ann.post(`/orgs/${ann.org}/nodes`, content).then(expecting(201))).body
@@ -31,7 +35,7 @@ export async function logIn({ email }: World, door: { readonly url: string }): P
   return expecting(200)(session).body.accessToken
 }
 
-export function printCounts({ counts }: World): void {
+export function printCounts({ counts }: Pick<World, 'counts'>): void {
   const rows = [...counts].sort(([a], [b]) => (a < b ? -1 : 1))
   const total = { acknowledged: 0, unknown: 0, busy: 0 }
   for (const [, { acknowledged, unknown, busy }] of rows) {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Clone } from './pushing.ts'
 
 /** `asked`: no answer came, so it may have happened or not; the next look at the service settles it. */
-type Deletion = 'no' | 'asked' | 'done'
+export type Deletion = 'no' | 'asked' | 'done'
 
 /** A branch `name` with one commit of the file `<name>.txt`, and the request that proposes it. */
 export interface Request {
@@ -58,6 +58,31 @@ interface Account {
   seen: boolean
 }
 
+/** A personal access token. */
+export interface OwnToken {
+  readonly id: string
+  readonly secret: string
+  ended: Deletion
+  /** Somebody has looked for it since it ended. */
+  seen: boolean
+}
+
+export interface OwnSession {
+  access: string
+  refresh: string
+  ended: Deletion
+  /** Somebody has looked for it since it ended. */
+  seen: boolean
+}
+
+/** An organisation beside that of the nodes. */
+export interface OwnOrg {
+  readonly name: string
+  /** Undefined: no answer came to its creation. */
+  id: string | undefined
+  ended: Deletion
+}
+
 export interface Counts {
   acknowledged: number
   unknown: number
@@ -68,25 +93,37 @@ export interface World {
   readonly dataDir: string
   readonly org: string
   readonly email: string
+  /** Of services and commands over the data folder, beside `DATA_DIR`. */
+  readonly environment: Readonly<Record<string, string>>
   readonly shared: SharedNode[]
   readonly nodes: OwnNode[]
   readonly accounts: Account[]
+  readonly tokens: OwnToken[]
+  readonly sessions: OwnSession[]
+  readonly orgs: OwnOrg[]
   /** By operation. */
   readonly counts: Map<string, Counts>
   readonly problems: string[]
-  /** Another at every call: names, titles and addresses are made with it. */
+  /** Another at every call, in all worlds: names, titles and addresses are made with it. */
   next(): number
 }
 
-export function createWorld(dataDir: string, org: string, email: string): World {
-  let made = 0
+let made = 0
+
+type WorldOf = Pick<World, 'dataDir' | 'org' | 'email' | 'environment'>
+
+export function createWorld({ dataDir, org, email, environment }: WorldOf): World {
   return {
     dataDir,
     org,
     email,
+    environment,
     shared: [],
     nodes: [],
     accounts: [],
+    tokens: [],
+    sessions: [],
+    orgs: [],
     counts: new Map(),
     problems: [],
     next: () => ++made,

@@ -70,7 +70,7 @@ export async function transactionsIn(dataDir: string): Promise<string[]> {
   const found = await Promise.all(
     processes.map(async (process) => (await list(join(dataDir, 'run', process))).map((name) => `${process}/${name}`)),
   )
-  return found.flat().filter((path) => !/\/(alive(-journal)?|lease|version)$/.test(path))
+  return found.flat().filter((path) => !/\/(alive(-journal)?|version|lease)$/.test(path))
 }
 
 async function emptyRefs(repo: string): Promise<string[]> {

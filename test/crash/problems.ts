@@ -1,0 +1,23 @@
+/** What a storm has found wrong, and looking for it in many places. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Answer } from '../support/grove.ts'
+import type { World } from './world.ts'
+
+export function problem({ problems }: World, what: string, answer?: Answer): void {
+  problems.push(answer ? `${what}: ${answer.status} ${JSON.stringify(answer.body)}` : what)
+}
+
+export async function inGroups<T>(all: readonly T[], size: number, work: (one: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < all.length; at += size) await Promise.all(all.slice(at, at + size).map(work))
+}
+
+/** What `look` finds is a problem if it is still there after ten seconds: what is left takes a moment to go. */
+export async function settled(world: World, what: string, look: () => Promise<readonly string[]>): Promise<void> {
+  let left = await look()
+  for (let attempt = 0; attempt < 100 && left.length > 0; attempt++) {
+    await sleep(100)
+    left = await look()
+  }
+  if (left.length > 0) problem(world, `${what}: ${left.join(', ')}`)
+}
