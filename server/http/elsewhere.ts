@@ -17,6 +17,13 @@ interface Asked {
   readonly body: unknown
 }
 
+const nowhere = new WeakMap<Request, string>()
+
+/** No cell has the organisation of its address: it need not be looked for again. */
+export function noteNowhere(req: Request, orgId: string): void {
+  nowhere.set(req, orgId)
+}
+
 /**
  * Undefined: the organisation is not in another cell. `req` is what this cell was asked; its credential goes along.
  *
@@ -28,7 +35,8 @@ export async function askElsewhere(
   orgId: string | undefined,
   { method, url, body }: Asked,
 ): Promise<Response | undefined> {
-  const place = orgId === undefined ? undefined : await findPlaceAway(deps, orgId)
+  if (orgId === undefined || nowhere.get(req) === orgId) return undefined
+  const place = await findPlaceAway(deps, orgId)
   if (place === undefined || place.cell === deps.cell?.name) return undefined
   const { authorization, cookie } = req.headers
   const answer = await fetch(`${place.url}${url}`, {

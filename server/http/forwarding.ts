@@ -9,7 +9,7 @@ import { chooseOther, findPlaceAway, isPlaceKnown } from '../domain/cells/places
 import { answerOf } from '../domain/fault-meanings.ts'
 import { canonicalId, isId } from '../domain/layout.ts'
 import { ClientGone, Invalid, Refusal } from '../errors.ts'
-import { unanswered } from './elsewhere.ts'
+import { noteNowhere, unanswered } from './elsewhere.ts'
 import { acceptForwarded, forwardedHeader, isForwarded, signForwarded } from './forwarded.ts'
 import { chain } from './middleware-chain.ts'
 import type { LimitPlaceRead } from './place-reads.ts'
@@ -42,9 +42,11 @@ function toItsCell(deps: Deps, own: string, limitRead: LimitPlaceRead): RequestH
     const orgId = organisationOf(req)
     if (orgId === undefined) return next()
     const find = () => findPlaceAway(deps, orgId)
-    const place = await (isPlaceKnown(deps, orgId) ? find() : limitRead(req, res, find))
+    const isKnown = isPlaceKnown(deps, orgId)
+    const place = await (isKnown ? find() : limitRead(req, res, find))
     if (place === undefined) {
-      local.add(req)
+      if (isKnown) local.add(req)
+      else noteNowhere(req, orgId)
       return next()
     }
     // The cell that an organisation leaves serves it until the directory names the other one.

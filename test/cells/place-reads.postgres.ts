@@ -50,8 +50,10 @@ describe('requests for organisations that no cell has', () => {
   const paths = (id: string) => [`/orgs/${id}`, `/o/${id}`, `/git/${id}/${id}.git/info/refs?service=git-upload-pack`]
 
   it('are read for as long as the address may ask, and then for nobody but who shows who it is', async () => {
+    reads = 0
     const ask = async (path: string) => (await client(small).get(path, from('10.1.0.1'))).status
     for (let n = 0; n < few; n++) expect(await ask(paths(newId())[n % 3] ?? '')).to.be.oneOf([401, 404])
+    expect(reads, 'one each').to.equal(few)
     const before = reads
     for (let n = 0; n < 2 * few; n++) expect(await ask(paths(newId())[n % 3] ?? '')).to.equal(429)
     expect(reads).to.equal(before)
