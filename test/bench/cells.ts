@@ -121,7 +121,7 @@ function tell(report: Report, [one, three]: readonly [Side, Side]): void {
   }
   const share = costOf(one) / costOf(three)
   report.say(
-    '\nAll share the cores of this machine, so three cells do not commit more here. The computing of a commit says what three ' +
+    '\nOne process does not use all cores of this machine, and three share them, so their rates say nothing of three machines. The computing of a commit says what three ' +
       `machines would: 3 x ${share.toFixed(2)} = ${(3 * share).toFixed(2)} times as many as one, while PostgreSQL is not the bound.`,
   )
   const what = 'computing of a commit, three cells'
