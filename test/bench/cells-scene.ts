@@ -16,6 +16,7 @@ export interface BenchCell {
 
 export interface CellScene {
   readonly cells: readonly BenchCell[]
+  readonly databaseUrl: string
   /** Of the person, at every cell. */
   readonly token: string
   readonly headers: Headers
@@ -47,6 +48,7 @@ export async function openCells(server: PostgresServer, names: readonly string[]
   const token = (await signUp(first.grove, 'Ann')).session.accessToken
   return {
     cells,
+    databaseUrl,
     token,
     headers: { authorization: `Bearer ${token}` },
     org: async ({ name, grove }) =>

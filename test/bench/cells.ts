@@ -3,6 +3,7 @@
 import { client } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { ownServer, type PostgresServer } from '../support/postgres.ts'
+import { benchMove } from './cells-moves.ts'
 import { benchHops } from './cells-requests.ts'
 import { type CellScene, openCells } from './cells-scene.ts'
 import { benchTransfers } from './cells-transfers.ts'
@@ -28,6 +29,7 @@ export async function benchCells(report: Report): Promise<void> {
     try {
       await benchHops(report, server, three)
       await benchTransfers(report, three)
+      await benchMove(report, three)
       await benchSpread(report, server, three)
     } finally {
       await three.close()

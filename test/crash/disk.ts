@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { compiled } from '../support/faults.ts'
+import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
 
@@ -55,7 +56,13 @@ export async function makeDisk(): Promise<Disk> {
     folder,
     cutPower: async () => void (await run(shutdown, [folder])),
     remount: async () => {
-      await unmount()
+      // What the killed service had started, such as git, ends a moment after it.
+      await until(() =>
+        unmount().then(
+          () => true,
+          () => false,
+        ),
+      )
       await mount()
     },
     remove,

@@ -1,24 +1,32 @@
 /**
  * Power cuts: a service under the clients of the storm, on a disk whose journal stops at any moment.
- * `npm run test:power [-- CUTS [SEED]]`, 20 cuts unless said; for root, where loop devices may be mounted.
+ * `npm run test:power [-- CUTS [SEED]]`, 20 cuts unless said; for root, where loop devices may be mounted. With `--cell`
+ * the disk is a cell's: after each cut another machine has it, which starts with the same CELL and an address of its own
+ * while the lease of the one before runs.
  */
 
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { machineLine } from '../bench/report.ts'
 import { randomFrom } from '../bench/repositories.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/grove.ts'
 import { startStorm } from './clients.ts'
+import { startDatabase } from './database.ts'
 import { type Disk, makeDisk } from './disk.ts'
 import { judgeLeftovers, judgeRebuild, judgeRepositories, meetLocks } from './folder.ts'
 import { judgeAnswers, judgePushes } from './judge.ts'
 import { beginWorld, logIn, printCounts, verdict } from './story.ts'
 
-const cuts = Number(process.argv[2] ?? 20)
-const seed = Number(process.argv[3] ?? Math.floor(Math.random() * 2 ** 31))
+const { values, positionals } = parseArgs({
+  options: { cell: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
+const cuts = Number(positionals[0] ?? 20)
+const seed = Number(positionals[1] ?? Math.floor(Math.random() * 2 ** 31))
 if (!(cuts >= 1) || !Number.isInteger(seed)) {
-  console.error('npm run test:power [-- CUTS [SEED]]')
+  console.error('npm run test:power [-- CUTS [SEED]] [--cell]')
   process.exit(2)
 }
 const disk = await makeDisk().catch((error: unknown) => {
@@ -26,10 +34,12 @@ const disk = await makeDisk().catch((error: unknown) => {
   process.exit(0)
 })
 console.log(machineLine())
-console.log(`${cuts} power cuts of one process under 8 clients, seed ${seed}`)
+console.log(`${cuts} power cuts of ${values.cell ? 'a cell' : 'one process'} under 8 clients, seed ${seed}`)
+const database = values.cell ? await startDatabase(`power ${process.pid}`) : undefined
 let living: SpawnedGrove | undefined
 const end = async () => {
   await living?.kill()
+  await database?.end()
   await disk.remove()
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -47,12 +57,16 @@ async function storm({ folder, cutPower, remount }: Disk): Promise<number> {
   const started = performance.now()
   const dataDir = join(folder, 'data')
   await mkdir(dataDir)
+  let machine = 0
+  const own = () =>
+    database && { ...database.environment, CELL: 'cell', CELL_URL: `http://machine-${machine}.example:3000` }
   const start = async () => {
-    living = await spawnGrove(dataDir)
+    machine++
+    living = await spawnGrove(dataDir, own())
     return living
   }
   let grove = await start()
-  const world = await beginWorld(dataDir, grove)
+  const world = await beginWorld(dataDir, grove, { environment: own() ?? {} })
   let isCut = false
   const clients = startStorm(world, () => (living ? [living] : []), await logIn(world, grove), {
     clients: 8,
