@@ -41,6 +41,7 @@ export async function startDatabase(key: string): Promise<CrashingDatabase> {
     },
     end: async () => {
       if (runs) await crash()
+      await server.remove()
     },
   }
 }

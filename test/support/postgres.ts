@@ -5,7 +5,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
-import { chmod, chown, copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { chmod, chown, copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, join } from 'node:path'
@@ -35,6 +35,8 @@ export interface PostgresServer {
   /** `immediate`: as a crash. Resolves when it has ended. */
   stop(mode: 'fast' | 'immediate'): Promise<void>
   start(): Promise<void>
+  /** Of one that has ended: otherwise its files go with the run's folder, which only mocha has. */
+  remove(): Promise<void>
 }
 
 /** The address of the run's server, which is started by the first call of all processes. */
@@ -148,7 +150,12 @@ kill -QUIT $server $watch 2> /dev/null; wait $server; kill -0 ${runProcess()} 2>
     stop: async (mode) => {
       const [pid] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')
       process.kill(Number(pid), mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
-      await ended
+      // The shell alone does not keep this process alive.
+      const awake = setInterval(() => {}, 1_000)
+      await ended.finally(() => clearInterval(awake))
+    },
+    remove: async () => {
+      for (const path of [data, `${data}.log`, certificate]) await rm(path, { recursive: true, force: true })
     },
   }
 }
