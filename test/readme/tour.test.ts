@@ -6,8 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { client } from '../support/grove.ts'
 import { clone, environment, jq, run, service, startAgain, useClone } from './clone.ts'
-
-const address = 'http://127.0.0.1:3000'
+import { tour } from './tour.ts'
 
 const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 
@@ -130,34 +129,6 @@ describe('the README', () => {
     })
   })
 })
-
-/** Where the tour begins and where it goes on: a file, and its section. */
-const sections: readonly (readonly [string, string])[] = [
-  ['README.md', 'A tour of ten minutes'],
-  ['spec/README.md', 'Reading what changed'],
-  ['server/import/README.md', 'Import: folders of Markdown'],
-]
-
-/** What each block of the tour prints, the tour run as one script; only the service's address is another. */
-async function tour(folder: string, url: string): Promise<string[]> {
-  const blocks: string[] = []
-  for (const [file, title] of sections) {
-    const [, section = ''] = (await readFile(join(folder, file), 'utf8')).split(new RegExp(`^##? ${title}$`, 'm'))
-    const [untilNext = ''] = section.split(/^## /m)
-    blocks.push(...[...untilNext.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? ''))
-  }
-  const script = blocks.map((block) => `${block}printf '${endOfBlock.replace('\n', '\\n')}'\n`).join('')
-  if (script.split(address).length !== 2) throw new Error(`the tour names ${address} once`)
-  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script.replace(address, url)], {
-    cwd: folder,
-    env: { ...environment(), PATH: `${join(folder, 'bin')}:${environment().PATH}` },
-  }).catch((error: { stdout: string; stderr: string }) => {
-    throw new Error(`the tour broke off:\n${error.stdout}\n${error.stderr}`)
-  })
-  return stdout.split(endOfBlock).slice(0, -1)
-}
-
-const endOfBlock = '=== end of block ===\n'
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever jq printed
 type Json = any // the tour says what it expects
