@@ -162,13 +162,15 @@ describe('accounts', () => {
         await client(real).post('/auth/login', { email, password: 'wrong password' })
         return process.cpuUsage(before).user
       }
-      const [known, unknown]: [number[], number[]] = [[], []]
-      for (let round = 0; round < 5; round++) {
-        known.push(await timed('ida@example.org'))
-        unknown.push(await timed('nobody@example.org'))
+      let [known, unknown] = [Infinity, Infinity]
+      const areAlike = () => unknown / known >= 0.5 && unknown / known <= 2
+      // What else the process computes meanwhile is in a few of these, and never in all.
+      for (let round = 0; round < 3 || (round < 40 && !areAlike()); round++) {
+        known = Math.min(known, await timed('ida@example.org'))
+        unknown = Math.min(unknown, await timed('nobody@example.org'))
       }
       await real.close()
-      expect(Math.min(...unknown) / Math.min(...known)).to.be.within(0.5, 2)
+      expect(unknown / known).to.be.within(0.5, 2)
     })
 
     it('answers 429 to a crowd rather than queueing without end', async () => {

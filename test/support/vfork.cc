@@ -1,16 +1,25 @@
 // Preloaded into the processes that run tests, where libuv calls fork() to start a program. Fork copies the page tables of
 // the process, 4 ms for 500 MB, and makes it fault in every page that it writes next. vfork() lends the memory to the child
 // until this executes its program, and stops the calling thread until then. libuv's child (src/unix/process.c) does little
-// before: it sets `environ` and writes to the stack frame of uv_spawn; both are put back for the parent.
+// before: it sets `environ` and writes to the stack frame of uv_spawn; both are put back for the parent. `environ` is one for
+// all threads, and the main thread reads it (process.env) where others have copies of their own: so these others fork.
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <unistd.h>
+
+extern "C" {
+
+__attribute__((visibility("hidden"))) pid_t (*nextFork)();
+
+}
 
 namespace {
 
-// What this process starts is preloaded nothing: git and shells go on in the child of a fork.
 __attribute__((constructor)) void preloadThisProcessAlone() {
+  nextFork = reinterpret_cast<pid_t (*)()>(dlsym(RTLD_NEXT, "fork"));
+  // What this process starts is preloaded nothing: git and shells go on in the child of a fork.
   unsetenv("LD_PRELOAD");
 }
 
@@ -24,7 +33,9 @@ struct Kept {
 
 extern "C" {
 
+// Null: not the main thread.
 __attribute__((visibility("hidden"))) Kept *keepFrame(const char *frame) {
+  if (gettid() != getpid()) return nullptr;
   auto kept = static_cast<Kept *>(malloc(sizeof(Kept)));
   if (kept == nullptr) abort();
   kept->environment = environ;
@@ -54,6 +65,8 @@ fork:
   leaq 16(%rsp), %rdi
   call keepFrame
   addq $8, %rsp
+  testq %rax, %rax
+  jz 2f
   movq %rax, %rsi
   popq %rdi
   movl $58, %eax
@@ -67,5 +80,7 @@ fork:
   jmp restoreFrame
 1:
   ret
+2:
+  jmp *nextFork(%rip)
   .size fork, .-fork
 )");
