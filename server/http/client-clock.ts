@@ -53,7 +53,7 @@ export function readingSignal(req: Request, res: Response): AbortSignal {
   const gone = new AbortController()
   res.once('close', () => gone.abort(new ClientGone()))
   watchClient(req, res, () => {
-    if (res.headersSent) req.socket.resetAndDestroy()
+    if (res.headersSent) res.socket?.resetAndDestroy()
     gone.abort(new ClientGone())
   })
   return gone.signal

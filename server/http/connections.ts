@@ -27,9 +27,10 @@ export function newServer(app: RequestListener, log: Logger | undefined): Server
   // A client that ends its side of the connection still reads. Not in the types: undocumented, but tested here.
   Object.assign(server, { httpAllowHalfOpen: true })
   const answer: RequestListener = (req, res) => {
-    latest.set(req.socket, res)
+    const { socket } = req
+    latest.set(socket, res)
     toOriginForm(req)
-    res.once('finish', () => endUnread(req))
+    res.once('finish', () => endUnread(req, socket))
     app(req, res)
   }
   server.on('request', answer)
@@ -63,10 +64,10 @@ function continueOnceRead(req: IncomingMessage, res: ServerResponse): void {
   }
 }
 
-/** Discards input after the response for a while. */
-function endUnread(req: IncomingMessage): void {
+/** Discards input after the response for a while. A request has lost its socket where a pipeline has closed it. */
+function endUnread(req: IncomingMessage, socket: Socket): void {
   if (req.complete) return
-  const overdue = setTimeout(() => req.socket.destroy(), lingerMs)
+  const overdue = setTimeout(() => socket.destroy(), lingerMs)
   req.once('close', () => clearTimeout(overdue))
 }
 

