@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { PassThrough, type Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { replaceFile, syncDirectory } from '../durable.ts'
 import { GitError } from '../errors.ts'
 import { type GitProcess, killGroup, spawnGit, startFault } from '../native.ts'
 import { sentenceOf } from '../objects/fsck.ts'
 import { packedRefsText } from '../refs/packed-refs.ts'
 import type { Oid, Repo } from '../repo.ts'
+import { feed } from './git-input.ts'
 
 /** Of either git: one thread, and bounded memory for large files and for the search for deltas. */
 const settings = ['pack.threads=1', 'pack.windowMemory=64m', 'core.bigFileThreshold=4m', 'core.deltaBaseCacheLimit=32m']
@@ -52,7 +52,8 @@ export async function sendMissing(
 export async function takePack(repo: Repo, pack: Readable, signal: AbortSignal): Promise<void> {
   const child = startGit(repo, ['index-pack', '--stdin', '--fix-thin'])
   child.stdout.resume()
-  await whole(child, signal, () => pipeline(pack, child.stdin))
+  feed(pack, child)
+  await whole(child, signal)
   for (const folder of ['objects/pack', 'objects']) await syncDirectory(join(repo.dir, folder))
 }
 
@@ -67,7 +68,7 @@ function startGit(repo: Repo, args: readonly string[]): GitProcess {
 }
 
 /** Until git has ended, and `work` beside it. What git says is more than what `work` says of it. */
-async function whole(child: GitProcess, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+async function whole(child: GitProcess, signal: AbortSignal, work = async () => {}): Promise<void> {
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     stderr = (stderr + chunk).slice(-maxComplaintCharacters)

@@ -5,12 +5,13 @@
 
 import { type Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { type GitProcess, killGroup } from '../native.ts'
+import { killGroup } from '../native.ts'
 import type { Repo } from '../repo.ts'
 import { type ReadOptions, readFrames } from './bounded-input.ts'
 import { type Exchange, relayOutput } from './exchange.ts'
 import { fetchReader } from './fetch-reader.ts'
 import { bodyOf, type Fetch, type FetchRequest, type LsRefs } from './fetch-request.ts'
+import { feed } from './git-input.ts'
 import { flush, pktLine } from './pkt-line.ts'
 import { type Judge, oneLine, procReceive } from './proc-receive.ts'
 import { type PushHead, pushReader } from './push-request.ts'
@@ -95,7 +96,8 @@ export async function servePush(
 ): Promise<void> {
   const child = startService(repo, { ...conversation, shown: ['refs/'], advertises: false })
   const [, , , protocol, messages] = child.stdio as unknown as Duplex[] // receive-pack has these two
-  feed(head.bytes, input, child)
+  child.stdin.write(head.bytes)
+  feed(input, child)
   const answer = relayOutput(repo, child, conversation, output, { bands: head.bands, isPush: true })
   if (!protocol || !messages) return answer
   await Promise.all([
@@ -105,15 +107,4 @@ export async function servePush(
       throw error
     }),
   ])
-}
-
-/** Ends git's input where the client disconnects; git then reports the error itself. */
-function feed(head: Buffer, input: Readable, { stdin }: GitProcess): void {
-  const stop = () => stdin.end()
-  stdin.write(head)
-  input.once('error', stop)
-  input.once('close', () => input.readableEnded || stop())
-  // Git has ended its input; the client may still send.
-  stdin.once('close', () => input.unpipe(stdin))
-  input.pipe(stdin)
 }

@@ -36,6 +36,7 @@ const steps: Readonly<Record<string, (asked: Asked) => Promise<unknown>>> = {
   'POST objects': async ({ deps, sender, path, req, res }) => {
     const gone = new AbortController()
     res.once('close', () => gone.abort())
+    res.once('finish', () => req.unpipe().resume())
     await arrivals.takeObjects(deps, sender, path, req, gone.signal)
     return {}
   },

@@ -64,10 +64,10 @@ function continueOnceRead(req: IncomingMessage, res: ServerResponse): void {
   }
 }
 
-/** Discards input after the response for a while. A request has lost its socket where a pipeline has closed it. */
+/** Discards input after the response for a while. A request that a pipeline has closed has no socket, and is closed already. */
 function endUnread(req: IncomingMessage, socket: Socket): void {
   if (req.complete) return
-  const overdue = setTimeout(() => socket.destroy(), lingerMs)
+  const overdue = setTimeout(() => req.complete || socket.destroy(), lingerMs)
   req.once('close', () => clearTimeout(overdue))
 }
 

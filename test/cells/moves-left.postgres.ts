@@ -3,14 +3,17 @@ import { existsSync, readdirSync } from 'node:fs'
 import { cp, readdir, readFile, rename, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { findCell } from '../../index/credentials/cells.ts'
 import { beginMove, decideMove } from '../../index/credentials/place-moves.ts'
 import { settleMoves, settlePlaces } from '../../server/domain/background/places.ts'
 import { close } from '../../server/domain/cells/closing.ts'
 import { otherCell } from '../../server/remote/other-cell.ts'
+import { gitIn } from '../support/git.ts'
 import { type PersonClient, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { until } from '../support/until.ts'
 import { here, move, orgsIn, placeOf, setUrl, setUrls, signIn, there, useCells } from './scene.ts'
 
 describe('a move whose command has died', () => {
@@ -143,9 +146,7 @@ describe('a move whose command has died', () => {
   it('whose other cell refuses a pack before all of it has come leaves that cell serving', async () => {
     const { org, node } = await newOrg()
     await begin(org)
-    const cell = await findCell(here.deps.credentials.read, 'there')
-    if (cell === undefined) throw new Error('There is no such cell')
-    const { sendPack } = otherCell(here.deps, cell, new AbortController().signal)
+    const { sendPack } = await otherThere()
     const endless = Readable.from(noPack(), { objectMode: false })
     const cut = new Promise((done) => endless.once('close', done))
     const refused = await sendPack(org, `${node}.git`, endless).catch((error: Error) => error.message)
@@ -156,6 +157,31 @@ describe('a move whose command has died', () => {
     await settleMoves(here.deps)
     expect((await change(away, org, node)).status).to.equal(201)
   })
+
+  it('whose other cell has a whole pack before it hears that this was all keeps it', async () => {
+    const { org, node } = await newOrg()
+    await begin(org)
+    const path = `${node}.git`
+    const git = gitIn(here, org, node)
+    const pack = git.run(['pack-objects', '--quiet', '--revs', '--stdout'], { input: git.head() })
+    const { sendPack, setRefs } = await otherThere()
+    const arrived = join(there.dataDir, 'arriving', org, path, 'objects/pack')
+    const late = async function* () {
+      yield pack
+      await until(() => existsSync(arrived) && readdirSync(arrived).some((name) => name.endsWith('.idx')))
+      await sleep(200)
+    }
+    await sendPack(org, path, Readable.from(late(), { objectMode: false }))
+    expect(await setRefs(org, path, new Map([['refs/heads/main', git.head()]]))).to.match(/^[0-9a-f]{64}$/)
+    await settleMoves(here.deps)
+    expect((await change(ann, org, node)).status).to.equal(201)
+  })
+
+  async function otherThere() {
+    const cell = await findCell(here.deps.credentials.read, 'there')
+    if (cell === undefined) throw new Error('There is no such cell')
+    return otherCell(here.deps, cell, new AbortController().signal)
+  }
 
   async function newOrg() {
     const org: string = (await ann.post('/orgs', { name: 'Sea' }).then(expecting(201))).body.id

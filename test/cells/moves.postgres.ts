@@ -27,7 +27,7 @@ describe('grove move-org', () => {
     const org = await fill(ann)
     const [before, index] = [await everything(here, org), await changesOf(org)]
     const { code, stdout, stderr } = await move(org, 'there')
-    expect([code, stderr]).to.deep.equal([0, ''])
+    expect([code, stderr], stdout).to.deep.equal([0, ''])
     expect(stdout).to.match(RegExp(`^${org} is at there: 5 repositories; changes were refused for \\d+\\.\\d s\n$`))
     expect(await placeOf(org)).to.include({ cell: 'there', state: 'here', target: null, epoch: 2 })
     expect(await orgsIn(here)).not.to.include(org)
