@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
 
-const starts = 150
+const starts = 40
 
 /** As the main thread does below. */
 const inThread = `
