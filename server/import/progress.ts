@@ -3,7 +3,7 @@
 export interface Progress {
   /** `done` of `total`, which it never exceeds; cheap enough to call for each. */
   at(done: number, total: number): void
-  /** Leaves the last state standing on a line of its own. */
+  /** Leaves the last state standing on a line of its own; nothing where there was no work. */
   end(): void
 }
 
@@ -31,7 +31,7 @@ export function progressOn(output: Output, label: string, now: () => number): Pr
   }
 
   function end(): void {
-    if (done !== shown) show()
+    if (done !== shown && total > 0) show()
     if (terminal && shown >= 0) output.write('\n')
   }
 

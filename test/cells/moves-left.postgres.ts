@@ -9,6 +9,8 @@ import { findCell } from '../../index/credentials/cells.ts'
 import { beginMove, decideMove } from '../../index/credentials/place-moves.ts'
 import { settleMoves, settlePlaces } from '../../server/domain/background/places.ts'
 import { close } from '../../server/domain/cells/closing.ts'
+import { NotMoved } from '../../server/domain/moves/copying.ts'
+import { moveOrg } from '../../server/domain/moves/departure.ts'
 import { otherCell } from '../../server/remote/other-cell.ts'
 import { gitIn } from '../support/git.ts'
 import { type PersonClient, signUp } from '../support/grove.ts'
@@ -141,6 +143,21 @@ describe('a move whose command has died', () => {
       const answer = await fetch(there.url + at, { headers })
       expect(answer.status).to.equal(status)
     }
+  })
+
+  it('of an organisation that is deleted meanwhile says so, and leaves nothing at the other cell', async () => {
+    const { org } = await newOrg()
+    const to = await otherThere()
+    const prepare: typeof to.prepare = async (...what) => {
+      await ann.delete(`/orgs/${org}`).then(expecting(204))
+      return to.prepare(...what)
+    }
+    const options = { atOnce: 1, signal: new AbortController().signal, onProgress: () => {} }
+    const said = await moveOrg(here.deps, org, { ...to, prepare }, options).catch((error: Error) => error)
+    expect(said).to.be.instanceOf(NotMoved).with.property('message', 'It was deleted meanwhile')
+    expect(await placeOf(org)).to.include({ state: 'gone' })
+    await settleMoves(there.deps)
+    expect(readdirSync(join(there.dataDir, 'arriving'))).not.to.include(org)
   })
 
   it('whose other cell refuses a pack before all of it has come leaves that cell serving', async () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { makeFolder, replaceFile, syncDirectory } from '../../../gitstore/durable.ts'
-import { GitError } from '../../../gitstore/errors.ts'
+import { GitError, isDamage } from '../../../gitstore/errors.ts'
 import { createRepoBy } from '../../../gitstore/new-repos.ts'
 import { findDamage } from '../../../gitstore/objects/fsck.ts'
 import { ifThere, isThere, namesIn } from '../../../gitstore/presence.ts'
@@ -169,6 +169,7 @@ export async function removeAbandoned(deps: Deps): Promise<void> {
 
 async function isAbandoned(deps: Deps, orgId: string, place: PlaceRow | undefined, { name }: Cell): Promise<boolean> {
   if (place?.state === 'moving' && place.target === name) return false
+  if (place?.state === 'gone') return true
   const { mtimeMs } = await stat(arrivingOf(deps, { orgId }))
   return deps.now().getTime() - mtimeMs > abandonedAfterMs
 }
@@ -202,8 +203,8 @@ async function indexArrived(
     await nextTurn()
   }
   const [first] = failed
-  if (first !== undefined) throw new Refusal('repo_damaged', `${first.path}: ${first.reason}`)
-  return undefined
+  if (first === undefined) return undefined
+  throw isDamage(first.error) ? new Refusal('repo_damaged', `${first.path}: ${first.reason}`) : first.error
 }
 
 /** The same service, whose repositories are those that arrive. */

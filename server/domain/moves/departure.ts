@@ -94,7 +94,7 @@ async function moveAlone(deps: Deps, cell: Cell, orgId: string, to: Destination,
     if (!(await deps.credentials.write((trx) => decideMove(trx, begun, to.name))))
       throw new NotMoved('The move was undone by the service meanwhile')
   } catch (error) {
-    if (await isUndone(deps, cell, orgId)) throw error
+    if (await isUndone(deps, cell, orgId)) throw isThere(orgFolder(deps.store, orgId)) ? error : deletedMeanwhile(error)
   }
   const isServed = await arrived(to, orgId)
   const closedMs = performance.now() - closedAt
@@ -103,6 +103,10 @@ async function moveAlone(deps: Deps, cell: Cell, orgId: string, to: Destination,
     await leave(deps, orgId)
   }
   return { repositories: copy.repositories(), closedMs, isServed }
+}
+
+function deletedMeanwhile(cause: unknown): NotMoved {
+  return new NotMoved('It was deleted meanwhile', { cause })
 }
 
 function requireCell({ cell }: Deps): Cell {
