@@ -16,7 +16,7 @@ import { gitIn } from '../support/git.ts'
 import { type PersonClient, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { until } from '../support/until.ts'
-import { here, move, orgsIn, placeOf, setUrl, setUrls, signIn, there, useCells } from './scene.ts'
+import { groveAt, here, move, orgsIn, placeOf, setUrl, setUrls, signIn, there, useCells } from './scene.ts'
 
 describe('a move whose command has died', () => {
   useCells({ sweeps: false, logLevel: 'error' })
@@ -158,6 +158,27 @@ describe('a move whose command has died', () => {
     expect(await placeOf(org)).to.include({ state: 'gone' })
     await settleMoves(there.deps)
     expect(readdirSync(join(there.dataDir, 'arriving'))).not.to.include(org)
+  })
+
+  it('once all of it was indexed at the other cell, is nothing that its doctor finds wrong, and goes with its rows', async () => {
+    const { org } = await newOrg()
+    const to = await otherThere()
+    const prepare = async () => {
+      await to.prepare(org, '')
+      throw new NotMoved('No more')
+    }
+    const options = { atOnce: 1, signal: new AbortController().signal, onProgress: () => {} }
+    const said = await moveOrg(here.deps, org, { ...to, prepare }, options).catch((error: Error) => error)
+    expect(said).to.have.property('message', 'No more')
+    const rows = () => there.deps.index.read.selectFrom('node').select('id').where('org_id', '=', org).execute()
+    expect(await rows()).to.have.length(1)
+    const doctor = await groveAt(there, 'doctor')
+    expect([doctor.code, doctor.stdout.includes(`(note) arriving/${org}: was sent`)]).to.deep.equal([0, true])
+    const yesterday = Date.now() / 1000 - 25 * 3_600
+    await utimes(join(there.dataDir, 'arriving', org), yesterday, yesterday)
+    await settleMoves(there.deps)
+    expect(await rows()).to.have.length(0)
+    expect(await groveAt(there, 'doctor')).to.include({ code: 0 })
   })
 
   it('whose other cell refuses a pack before all of it has come leaves that cell serving', async () => {

@@ -174,10 +174,14 @@ async function isAbandoned(deps: Deps, orgId: string, place: PlaceRow | undefine
   return deps.now().getTime() - mtimeMs > abandonedAfterMs
 }
 
+/** Its rows go too: it was indexed beforehand. */
 async function abandon(deps: Deps, orgId: string): Promise<void> {
   // Renamed first: what is partly removed must not arrive.
   const going = join(deps.store.root, unfinishedName())
-  await moveRepo(arrivingOf(deps, { orgId }), going)
+  await announced(deps, orgId, [], async () => {
+    await moveRepo(arrivingOf(deps, { orgId }), going)
+    await indexOrg(deps, orgId)
+  })
   await rm(going, { recursive: true, force: true })
   deps.log.warn({ orgId }, 'removed what another cell had sent of an organisation that never moved here')
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { allDone } from '../../../gitstore/durable.ts'
 import { GitError } from '../../../gitstore/errors.ts'
-import { isTaken } from '../../../gitstore/presence.ts'
+import { isTaken, namesIn } from '../../../gitstore/presence.ts'
 import type { Store } from '../../../gitstore/store.ts'
 import { type CredentialsState, examinePostgres } from '../../../index/credentials/copies.ts'
 import { type Difference, differencesBetween } from '../../../index/derived/comparison.ts'
@@ -15,7 +15,7 @@ import { appliedMigrations } from '../../../index/sqlite/migration-copy.ts'
 import type { Deps } from '../../deps.ts'
 import { indexAll, indexOne } from '../indexing/reindex.ts'
 import { listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
-import { credentialsFile, indexFile, orgRepository } from '../layout.ts'
+import { arrivingFolder, credentialsFile, indexFile, orgRepository } from '../layout.ts'
 import type { Source } from './backup.ts'
 import { examinePlaces } from './place-findings.ts'
 import { examineRepository, type Finding, fault } from './repository-findings.ts'
@@ -131,9 +131,11 @@ async function examineIndex(
   const first = await indexAll(deps, (done, total) => onProgress('Rebuilding', done, total))
   deps.draining.throwIfAborted()
   const failed = new Map(first.failed.map(({ path, reason }) => [pathOf(path), reason]))
+  // What another cell has sent of an organisation is indexed before it moves here.
+  const arriving = new Set(await namesIn(arrivingFolder(root)))
   let different: Difference[]
   try {
-    different = differencesBetween(index, rebuilt)
+    different = differencesBetween(index, rebuilt).filter(({ orgId }) => !arriving.has(orgId))
     if (different.length + failed.size > 0) different = await lookAgain(deps, index, rebuilt, different, failed)
   } catch (error) {
     return [fault('database', indexFile, error instanceof Error ? error.message : String(error))]

@@ -1,12 +1,12 @@
 /** Looks at the directory of cells against the folders of one of them, and changes nothing. */
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { isTaken } from '../../../gitstore/presence.ts'
+import { join, relative } from 'node:path'
+import { isTaken, namesIn } from '../../../gitstore/presence.ts'
 import { listPlaces, listPlacesOf } from '../../../index/credentials/places.ts'
 import type { CredentialsDb, CredentialsSchema } from '../../../index/credentials/schema.ts'
 import { connectPostgres } from '../../../index/postgres/database.ts'
 import type { PostgresAddress } from '../../../index/postgres/pool.ts'
-import { isId } from '../layout.ts'
+import { arrivingFolder, isId } from '../layout.ts'
 import { type Finding, fault } from './repository-findings.ts'
 
 /** Organisations of one statement. */
@@ -31,6 +31,10 @@ async function examineFolders(db: CredentialsDb, cell: string, root: string): Pr
   const findings = names
     .filter((name) => name.startsWith('foreign-'))
     .map((path) => note(path, 'was set aside: another cell has it'))
+  for (const orgId of (await namesIn(arrivingFolder(root))).filter(isId))
+    findings.push(
+      note(relative(root, join(arrivingFolder(root), orgId)), 'was sent by another cell, and has not moved here'),
+    )
   for (let at = 0; at < orgIds.length; at += placesAtOnce) {
     const some = orgIds.slice(at, at + placesAtOnce)
     const places = new Map((await listPlaces(db, some)).map((place) => [place.org_id, place]))
