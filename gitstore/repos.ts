@@ -1,6 +1,6 @@
 /** Moves and lists bare repositories. A rename is the commit point of creation and of deletion. */
 import { statSync } from 'node:fs'
-import { readdir, rename } from 'node:fs/promises'
+import { opendir, readdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncDirectory } from './durable.ts'
 import { asStorageFault, codeOf, GitError } from './errors.ts'
@@ -49,9 +49,19 @@ export function repoExists(repo: Repo): boolean {
 
 /** The names, without `.git`, of the repositories in a folder, in order; none where the folder is missing. */
 export async function listRepos(folder: string): Promise<string[]> {
-  const entries = await ifThere(readdir(folder))
-  return (entries ?? [])
-    .filter((name) => name.endsWith('.git') && !isUnfinished(name))
-    .map((name) => name.slice(0, -'.git'.length))
-    .sort()
+  const names = (await ifThere(readdir(folder))) ?? []
+  return names.flatMap(repoName).sort()
+}
+
+/** The same in no order, with a turn of the event loop between two thousands. */
+export async function* eachRepo(folder: string): AsyncGenerator<string> {
+  const opened = await ifThere(opendir(folder, { bufferSize: namesPerTurn }))
+  for await (const { name } of opened ?? []) yield* repoName(name)
+}
+
+const namesPerTurn = 1_000
+
+/** None: it is no repository, or an unfinished one. */
+function repoName(name: string): string[] {
+  return name.endsWith('.git') && !isUnfinished(name) ? [name.slice(0, -'.git'.length)] : []
 }

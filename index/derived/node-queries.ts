@@ -1,4 +1,5 @@
 /** Queries on nodes. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Selectable, sql } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
 import { compiledOnce } from '../sqlite/compiled.ts'
@@ -63,9 +64,25 @@ export function listNodeStates(db: IndexDb, nodeIds: readonly string[]) {
     .execute()
 }
 
-export async function listNodeIds(db: IndexDb, orgId: string): Promise<string[]> {
-  return (await db.selectFrom('node').select('id').where('org_id', '=', orgId).execute()).map(({ id }) => id)
+/** The oldest first, with a turn of the event loop between two thousands. One that is made or moved meanwhile may be missing. */
+export async function* eachNodeId(db: IndexDb, orgId: string): AsyncGenerator<string> {
+  for (let last: Pick<NodeRow, 'id' | 'created_at'> | undefined = { created_at: '', id: '' }; last !== undefined; ) {
+    const rows: Pick<NodeRow, 'id' | 'created_at'>[] = await db
+      .selectFrom('node')
+      .select(['id', 'created_at'])
+      .where('org_id', '=', orgId)
+      .where(sql<boolean>`(created_at, id) > (${last.created_at}, ${last.id})`)
+      .orderBy('created_at')
+      .orderBy('id')
+      .limit(idsPerTurn)
+      .execute()
+    for (const { id } of rows) yield id
+    last = rows.length < idsPerTurn ? undefined : rows.at(-1)
+    await nextTurn()
+  }
 }
+
+const idsPerTurn = 1_000
 
 /** The first nodes of the organisation that were updated after `time`, by time and id, beyond those that end with `last`. */
 export function listNodesUpdatedAfter(

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { findAccountByEmail } from '../../index/credentials/accounts.ts'
-import { listNodeIds } from '../../index/derived/node-queries.ts'
 import { personOf } from '../../server/domain/accounts/users.ts'
+import { listNodes } from '../../server/domain/indexing/stored-repositories.ts'
 import { exportFiles } from '../../server/domain/nodes/exports.ts'
 import { type ImportInput, importNodes } from '../../server/domain/nodes/imports.ts'
 import { contentsOf, listKnownNodes, takenElsewhere } from '../../server/domain/nodes/known-nodes.ts'
@@ -78,7 +78,7 @@ export async function exportTo({ deps }: Grove, orgId: string, dir?: string) {
 /** Each node's files at main by id: JSON as values, `source_path` left out, other files as text or base64. */
 export async function stateOf(grove: Grove, orgId: string): Promise<Map<string, object>> {
   const state = new Map<string, object>()
-  for (const id of (await listNodeIds(grove.deps.index.read, orgId)).sort()) {
+  for (const id of await listNodes(grove.deps, orgId)) {
     const git = gitIn(grove, orgId, id)
     const names = git.run(['ls-tree', '-r', '-z', '--name-only', 'main']).toString().split('\0').filter(Boolean)
     const files: Record<string, unknown> = {}

@@ -2,8 +2,8 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { namesIn } from '../../../gitstore/presence.ts'
-import { listRepos } from '../../../gitstore/repos.ts'
-import { listNodeIds } from '../../../index/derived/node-queries.ts'
+import { eachRepo, listRepos } from '../../../gitstore/repos.ts'
+import { eachNodeId } from '../../../index/derived/node-queries.ts'
 import { listOrgIds } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { arrivingFolder, isId, ledgerRef, main, orgFolder, orgRepository } from '../layout.ts'
@@ -35,10 +35,12 @@ export async function listOrgs({ store, index }: Pick<Deps, 'store' | 'index'>):
   return [...new Set([...folders, ...rows])].sort()
 }
 
-/** Nodes that have a repository or a row, in order. */
+/** Nodes that have a repository or a row, in order; 100,000 in turns of the event loop, but for the sorting. */
 export async function listNodes({ store, index }: Pick<Deps, 'store' | 'index'>, orgId: string): Promise<string[]> {
-  const names = (await listRepos(orgFolder(store, orgId))).filter(isId)
-  return [...new Set([...names, ...(await listNodeIds(index.read, orgId))])].sort()
+  const found = new Set<string>()
+  for await (const id of eachNodeId(index.read, orgId)) found.add(id)
+  for await (const name of eachRepo(orgFolder(store, orgId))) if (!found.has(name) && isId(name)) found.add(name)
+  return [...found].sort()
 }
 
 /** The ref that holds the repository's identity. */
