@@ -1,8 +1,9 @@
 /** The HTTP server below Express: answers in the API's format what Node would otherwise answer itself. */
 
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer, IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { Express } from 'express'
 import type { Logger } from 'pino'
 import { sendRaw } from './raw-responses.ts'
 import { toOriginForm } from './request-line.ts'
@@ -20,8 +21,13 @@ const lingerMs = 3_000
 const latest = new WeakMap<Duplex, ServerResponse>()
 
 /** Input that never becomes a request is logged as refused, unless `log` is undefined. */
-export function newServer(app: RequestListener, log: Logger | undefined): Server {
-  const server = createServer({ requireHostHeader: false, headersTimeout: headersTimeoutMs, requestTimeout: 0 })
+export function newServer(app: Express, log: Logger | undefined): Server {
+  const server = createServer({
+    ...classesOf(app),
+    requireHostHeader: false,
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: 0,
+  })
   server.keepAliveTimeout = keepAliveTimeoutMs
   server.timeout = readTimeoutMs
   // A client that ends its side of the connection still reads. Not in the types: undocumented, but tested here.
@@ -47,6 +53,19 @@ export function newServer(app: RequestListener, log: Logger | undefined): Server
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseBroken(log, error, socket))
   return server
+}
+
+/**
+ * Requests and responses that have the prototypes of `app` when they are made, so that Express, which sets them on each, changes
+ * nothing: a prototype that changes takes an object its hidden class, and all that it holds outlives the young generation.
+ * Source: https://github.com/expressjs/express/issues/5998.
+ */
+function classesOf(app: Express) {
+  class Incoming extends IncomingMessage {}
+  class Outgoing extends ServerResponse {}
+  app.request = Object.setPrototypeOf(Incoming.prototype, app.request)
+  app.response = Object.setPrototypeOf(Outgoing.prototype, app.response)
+  return { IncomingMessage: Incoming, ServerResponse: Outgoing }
 }
 
 /** Sends `100 Continue` when the body is wanted. Otherwise it is unknown whether the client sends the body. */

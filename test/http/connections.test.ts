@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { expect } from 'chai'
+import express, { type RequestHandler } from 'express'
 import { pino } from 'pino'
 import { newServer } from '../../server/http/connections.ts'
 import { client, type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
@@ -78,7 +79,7 @@ describe('connections', () => {
     })
 
     it('has a way out when its headers do not arrive', async () => {
-      const server = newServer((_req, res) => res.end(), pino({ level: 'silent' }))
+      const server = serverOf((_req, res) => void res.end())
       const url = await listen(server)
       const socket = connectTo({ url })
       const received = read(socket)
@@ -199,13 +200,10 @@ describe('connections', () => {
 
   it('are not held by who does not read the answer, or asks no more, and are while the answer is made', async () => {
     let slowly: ServerResponse | undefined
-    const server = newServer(
-      (req, res) => {
-        if (req.url === '/slow') slowly = res
-        else res.end(req.url === '/large' ? Buffer.alloc(64 * mebibyte) : 'at once')
-      },
-      pino({ level: 'silent' }),
-    )
+    const server = serverOf((req, res) => {
+      if (req.url === '/slow') slowly = res
+      else res.end(req.url === '/large' ? Buffer.alloc(64 * mebibyte) : 'at once')
+    })
     const accepted: Socket[] = []
     server.on('connection', (socket) => accepted.push(socket))
     /** What Node says of every connection on which nothing moves. */
@@ -236,6 +234,21 @@ describe('connections', () => {
   })
 })
 
+describe('a request and its response', () => {
+  it('are made with what Express would set on each of them', async () => {
+    const app = express().use((_req, res) => void res.end())
+    const server = newServer(app, undefined)
+    const made: unknown[] = []
+    server.prependListener('request', (...both) => made.push(...both.map((one) => Object.getPrototypeOf(one))))
+    await fetch(await listen(server))
+    expect(made).to.have.length(2)
+    expect(made[0]).to.equal(app.request)
+    expect(made[1]).to.equal(app.response)
+    server.closeAllConnections()
+    server.close()
+  })
+})
+
 describe('the front door', () => {
   let grove: Grove
   before(async () => {
@@ -261,6 +274,10 @@ function expectRefusal(answer: RawAnswer | undefined, status: number, code: stri
   expect(body).to.have.all.keys('detail', 'code', 'request_id')
   expect(body.code).to.equal(code)
   expect(body.request_id).to.equal(answer?.headers['x-request-id'])
+}
+
+function serverOf(answer: RequestHandler): Server {
+  return newServer(express().use(answer), pino({ level: 'silent' }))
 }
 
 async function listen(server: Server): Promise<string> {
