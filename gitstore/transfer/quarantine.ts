@@ -9,6 +9,8 @@ import type { Repo } from '../repo.ts'
 
 /** Milliseconds that git gets to end by itself. */
 const endTimeoutMs = 5_000
+/** Milliseconds until it is killed although its folder is not found: what /proc shows of a process can be as slow as its disk. */
+const findTimeoutMs = 1_000
 
 /**
  * Cancels a push. Git removes a partial pack when its input ends; when it is killed by any signal, it leaves the pack (since
@@ -21,8 +23,10 @@ export function endPush(repo: Repo, child: GitProcess): void {
 }
 
 async function killPush(repo: Repo, child: GitProcess): Promise<void> {
-  const folders = child.pid === undefined ? [] : await quarantinesOf(repo, child.pid)
   const closed = new Promise((resolve) => child.once('close', resolve))
+  const overdue = setTimeout(() => killGroup(child), findTimeoutMs)
+  const folders = child.pid === undefined ? [] : await quarantinesOf(repo, child.pid)
+  clearTimeout(overdue)
   killGroup(child)
   await closed
   // A folder that cannot be removed now is removed later, as a stale file.
