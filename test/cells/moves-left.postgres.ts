@@ -86,9 +86,34 @@ describe('a move whose command has died', () => {
     expect(existsSync(arriving)).to.equal(true)
     const yesterday = Date.now() / 1000 - 25 * 3_600
     await utimes(arriving, yesterday, yesterday)
+    expect((await (await otherThere()).arrived(org)).size).to.equal(2)
+    await settleMoves(there.deps)
+    expect(existsSync(arriving)).to.equal(true)
+    await utimes(arriving, yesterday, yesterday)
     await settleMoves(there.deps)
     expect(existsSync(arriving)).to.equal(false)
     expect(await placeOf(org)).to.include({ cell: 'here', state: 'here' })
+  })
+
+  it('once the directory has decided, does not end where nothing has arrived, and holds up no other', async () => {
+    const [lost, other] = [await newOrg(), await newOrg()]
+    for (const { org } of [lost, other]) {
+      await close(here.deps.store, org)
+      const begun = await begin(org)
+      if (org === other.org)
+        await cp(join(here.dataDir, org), join(there.dataDir, 'arriving', org), { recursive: true })
+      expect(await here.deps.credentials.write((trx) => decideMove(trx, begun, 'there'))).to.equal(true)
+    }
+    for (const { deps } of [there, here]) await settleMoves(deps)
+    expect(await placeOf(lost.org)).to.include({ cell: 'there', state: 'moving' })
+    expect(await placeOf(other.org)).to.include({ cell: 'there', state: 'here' })
+    expect(await orgsIn(here))
+      .to.include(lost.org)
+      .and.not.to.include(other.org)
+    expect((await change(away, other.org, other.node)).status).to.equal(201)
+    await cp(join(here.dataDir, lost.org), join(there.dataDir, 'arriving', lost.org), { recursive: true })
+    for (const { deps } of [there, here]) await settleMoves(deps)
+    expect((await change(ann, lost.org, lost.node)).status).to.equal(201)
   })
 
   it('is never settled while a command that lives goes on', async () => {

@@ -64,14 +64,23 @@ async function isNewer({ credentials, store }: Deps, { name }: Cell, { org_id, e
   return own > epoch && (await credentials.write((trx) => claimNewer(trx, { org_id, cell: name, epoch: own })))
 }
 
-/** Ends the moves that the directory knows and no living process goes on with. Does nothing where there are no cells. */
+/**
+ * Ends the moves that the directory knows and no living process goes on with. One that cannot be ended holds up no other. Does
+ * nothing where there are no cells.
+ */
 export async function settleMoves(deps: Deps): Promise<void> {
-  const { cell, store } = deps
+  const { cell, log, store } = deps
   if (cell === undefined) return
   const departing = new Set<string>()
   for await (const { org_id: orgId, target } of placesOf(deps, cell, 'moving')) {
-    if (target === cell.name) await arrive(deps, { orgId })
-    else departing.add(orgId)
+    if (target !== cell.name) departing.add(orgId)
+    else
+      await arrive(deps, { orgId }).catch((error: unknown) => {
+        log.error(
+          { err: error, orgId },
+          'an organisation that moved here could not be put into its place; the next sweep retries',
+        )
+      })
   }
   const folders = (await namesIn(store.root)).filter(isId)
   for (let at = 0; at < folders.length; at += placesAtOnce) {

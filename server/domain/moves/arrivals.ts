@@ -2,7 +2,7 @@
  * What another cell sends of an organisation that it has: repositories in a folder that nothing serves, and rows of the index,
  * until the directory says that this cell has it.
  */
-import { mkdir, readFile, rm, rmdir, stat } from 'node:fs/promises'
+import { mkdir, readFile, rm, rmdir, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -17,7 +17,6 @@ import { moveRepo, repoExists } from '../../../gitstore/repos.ts'
 import { unfinishedName } from '../../../gitstore/temporary-names.ts'
 import { refsDigest, replaceRefs, takePack } from '../../../gitstore/transfer/pack-transfer.ts'
 import { type BegunMove, endMove, findWholePlace } from '../../../index/credentials/place-moves.ts'
-import type { PlaceRow } from '../../../index/credentials/schema.ts'
 import { listNodeStates } from '../../../index/derived/node-queries.ts'
 import { withFileLock } from '../../../index/sqlite/file-lock.ts'
 import type { Deps } from '../../deps.ts'
@@ -36,7 +35,7 @@ const prepareMs = 5_000
 const arrivalsMs = 60_000
 /** Nodes compared with the index at a time. */
 const nodesAtOnce = 100
-/** Milliseconds after which what was sent for a move that never ended is removed. */
+/** Milliseconds after which what was sent for a move that never ended is removed, unless another move begins. */
 const abandonedAfterMs = 24 * 3_600_000
 
 /** What a cell says of itself and the move; `http` has checked that it is a cell. */
@@ -49,6 +48,8 @@ export interface Sender {
 export async function listArrived(deps: Deps, sender: Sender): Promise<Record<string, string>> {
   await accept(deps, sender)
   const folder = arrivingOf(deps, sender)
+  // The first that a move asks: what an earlier one has sent is of use again.
+  await ifThere(utimes(folder, deps.now(), deps.now()))
   const found: Record<string, string> = {}
   for (const path of await listMovable(folder, join(folder, trashName))) {
     found[path] = refsDigest(listRefs({ dir: join(folder, path) }, 'refs/'))
@@ -112,11 +113,16 @@ export async function prepare(deps: Deps, sender: Sender, beyond: string): Promi
 /**
  * The directory says that this cell has it: gives it its name and serves it. May be repeated.
  *
- * @throws Refusal moving: the directory does not say so; DatabaseFault busy: another organisation arrives; as prepare
+ * @throws Refusal moving: the directory does not say so; DatabaseFault busy: another organisation arrives; GitError
+ *   storage_error: nothing of it is here; as prepare
  */
 export async function arrive(deps: Deps, at: Pick<Sender, 'orgId'>): Promise<void> {
-  // The other cell asks for it, and the sweep, in whatever process.
-  await withFileLock(join(deps.store.run, 'arrivals'), deps.draining, () => arriveAlone(deps, at), arrivalsMs)
+  await alone(deps, () => arriveAlone(deps, at))
+}
+
+/** The other cell asks for an arrival, and the sweep, which also removes, in whatever process. */
+function alone<T>({ store, draining }: Deps, work: () => Promise<T>): Promise<T | undefined> {
+  return withFileLock(join(store.run, 'arrivals'), draining, work, arrivalsMs)
 }
 
 async function arriveAlone(deps: Deps, at: Pick<Sender, 'orgId'>): Promise<void> {
@@ -128,6 +134,9 @@ async function arriveAlone(deps: Deps, at: Pick<Sender, 'orgId'>): Promise<void>
   cell.lease.before()
   const folder = arrivingOf(deps, at)
   if (isThere(folder)) await putIntoPlace(deps, at, place)
+  // The cell that it comes from removes its own only after the end of the move.
+  else if (!isThere(orgFolder(deps.store, at.orgId)))
+    throw new GitError('storage_error', 'What arrived of the organisation is not there', { orgId: at.orgId })
   else await indexOrg(deps, at.orgId)
   await deps.credentials.write((trx) => endMove(trx, place))
 }
@@ -159,29 +168,33 @@ export async function readEpoch(folder: string): Promise<number> {
 
 /** Removes what was sent for moves that have not come to their end. For the sweep. */
 export async function removeAbandoned(deps: Deps): Promise<void> {
-  const cell = cellOf(deps)
   for (const orgId of (await namesIn(arrivingFolder(deps.store.root))).filter(isId)) {
     if (deps.draining.aborted) return
-    const place = await findWholePlace(deps.credentials.read, orgId)
-    if (await isAbandoned(deps, orgId, place, cell)) await abandon(deps, orgId)
+    if (await isAbandoned(deps, orgId)) await abandon(deps, orgId)
   }
 }
 
-async function isAbandoned(deps: Deps, orgId: string, place: PlaceRow | undefined, { name }: Cell): Promise<boolean> {
-  if (place?.state === 'moving' && place.target === name) return false
-  if (place?.state === 'gone') return true
-  const { mtimeMs } = await stat(arrivingOf(deps, { orgId }))
-  return deps.now().getTime() - mtimeMs > abandonedAfterMs
+async function isAbandoned(deps: Deps, orgId: string): Promise<boolean> {
+  const sent = await ifThere(stat(arrivingOf(deps, { orgId })))
+  const place = await findWholePlace(deps.credentials.read, orgId)
+  if (sent === undefined || (place?.state === 'moving' && place.target === cellOf(deps).name)) return false
+  return place?.state === 'gone' || deps.now().getTime() - sent.mtimeMs > abandonedAfterMs
 }
 
 /** Its rows go too: it was indexed beforehand. */
 async function abandon(deps: Deps, orgId: string): Promise<void> {
   // Renamed first: what is partly removed must not arrive.
   const going = join(deps.store.root, unfinishedName())
-  await announced(deps, orgId, [], async () => {
-    await moveRepo(arrivingOf(deps, { orgId }), going)
-    await indexOrg(deps, orgId)
+  const isPutAside = await alone(deps, async () => {
+    // Asked again: it may just have arrived.
+    if (!(await isAbandoned(deps, orgId))) return false
+    await announced(deps, orgId, [], async () => {
+      await moveRepo(arrivingOf(deps, { orgId }), going)
+      await indexOrg(deps, orgId)
+    })
+    return true
   })
+  if (!isPutAside) return
   await rm(going, { recursive: true, force: true })
   deps.log.warn({ orgId }, 'removed what another cell had sent of an organisation that never moved here')
 }

@@ -187,7 +187,11 @@ async function leave(deps: Deps, orgId: string): Promise<void> {
 export async function settleDepartures(deps: Deps, orgIds: readonly string[]): Promise<void> {
   if (orgIds.length === 0) return
   await alone(deps, deps.draining, async () => {
-    for (const orgId of orgIds) await settleDeparture(deps, orgId)
+    for (const orgId of orgIds) {
+      await settleDeparture(deps, orgId).catch((error: unknown) => {
+        deps.log.error({ err: error, orgId }, 'the move of an organisation could not be ended; the next sweep retries')
+      })
+    }
   })
 }
 
