@@ -1,5 +1,5 @@
 /** Takes git's own `<ref>.lock` by linking a complete file, so that no kill leaves a lock that is empty or without an owner. */
-import { linkSync, readFileSync, type Stats, statSync, unlinkSync } from 'node:fs'
+import { linkSync, readFileSync, statSync, unlinkSync } from 'node:fs'
 import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { uptime } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
@@ -46,8 +46,9 @@ export function tokenText({ process, transaction, note, locks }: LockOwner): str
   return `grove ${process}/${transaction}\n${JSON.stringify({ note, locks })}\n`
 }
 
-/** Parses `tokenText`; undefined for a lock of native git, and for a partial token, which was never linked. */
+/** Parses `tokenText`; undefined for a lock of native git, and for a token of which a power cut has taken a part. */
 export function parseToken(text: string): LockOwner | undefined {
+  if (isLost(text)) return undefined
   const match = /^grove ([\w-]+)\/([\w-]+)\n(.+)\n$/.exec(text)
   if (!match?.[1] || !match[2] || !match[3]) return undefined
   const intent = JSON.parse(match[3]) as Pick<LockOwner, 'note' | 'locks'> // written by tokenText alone
@@ -113,11 +114,16 @@ export function removeLock(path: string): boolean {
   }
 }
 
-/** Whether a lock without an owner is stale at the time `now` of the file system. */
-export function isStaleLock({ mtimeMs, size }: Pick<Stats, 'mtimeMs' | 'size'>, now: number): boolean {
+/** Whether a power cut has taken the content, or a part of it: blocks that were never written are read as zeros. */
+function isLost(text: string): boolean {
+  return text === '' || text.includes('\0')
+}
+
+/** Whether a lock of that text, without an owner and last written at `mtimeMs`, is stale at the time `now` of the file system. */
+export function isStaleLock(text: string, mtimeMs: number, now: number): boolean {
   const age = now - mtimeMs
-  // Empty and older than the machine's start: a power cut has ended its holder and lost its content.
-  return age > staleLockMs || (size === 0 && age > uptime() * 1000)
+  // What is lost and older than the machine's start had its holder ended by a power cut.
+  return age > staleLockMs || (age > uptime() * 1000 && isLost(text))
 }
 
 /**
@@ -147,7 +153,7 @@ async function removeIfStale(
   }
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) return true
-  if (!isStaleLock(found, statSync(own).mtimeMs)) return false
+  if (!isStaleLock(token, found.mtimeMs, statSync(own).mtimeMs)) return false
   if (owner && isThere(join(store.run, owner.process))) return false
   removeLock(path)
   return true

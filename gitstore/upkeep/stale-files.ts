@@ -47,8 +47,7 @@ async function* staleFilesIn(
       if (isFolder ? now - lastWriteIn(path) > staleAfterMs : isOld(path, now)) yield path
     } else if (isFolder) yield* staleFilesIn(run, path, now, inRefs || name === 'refs', pace)
     else if (name.endsWith('.lock')) {
-      const found = statSync(path, { throwIfNoEntry: false })
-      if (found && isStaleLock(found, now) && !hasOwner(run, path)) yield path
+      if (isStale(run, path, now)) yield path
     } else if (name.endsWith('.keep') && isOld(path, now) && isKeepOfPush(path)) yield path
   }
 }
@@ -70,9 +69,12 @@ export async function removeIfStale(path: string, now: number): Promise<boolean>
   return true
 }
 
-function hasOwner(run: string, lock: string): boolean {
-  const owner = parseToken(readLock(lock) ?? '')
-  return owner !== undefined && isThere(join(run, owner.process))
+function isStale(run: string, lock: string, now: number): boolean {
+  const found = statSync(lock, { throwIfNoEntry: false })
+  const text = readLock(lock)
+  if (found === undefined || text === undefined || !isStaleLock(text, found.mtimeMs, now)) return false
+  const owner = parseToken(text)
+  return owner === undefined || !isThere(join(run, owner.process))
 }
 
 /** Git keeps the pack of a push by this file until its refs have moved. An operator's file has another text, or none. */

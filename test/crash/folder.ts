@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { readLock } from '../../gitstore/refs/ref-lock.ts'
 import { holding, type Store } from '../../gitstore/refs/ref-transaction.ts'
 import { findDatabaseDamage } from '../../index/sqlite/backup.ts'
 import { registerProcess, takeOver } from '../../index/sqlite/file-lock.ts'
@@ -34,8 +35,8 @@ export async function judgeLeftovers(world: World, living: number): Promise<void
 }
 
 /**
- * Recovery of refs with locks that a power cut has left. A machine that starts again finds an empty lock older than its
- * start; this machine has not started again, so the test makes the locks older.
+ * Recovery of refs with locks that a power cut has left. A machine that starts again finds an empty lock, or one of
+ * zeros, older than its start; this machine has not started again, so the test makes the locks older.
  */
 export async function meetLocks({ dataDir, problems }: World): Promise<void> {
   const run = join(dataDir, 'run')
@@ -50,10 +51,11 @@ export async function meetLocks({ dataDir, problems }: World): Promise<void> {
     becameReadOnly: () => {},
   }
   for (const lock of await locksIn(dataDir)) {
-    if ((await stat(lock)).size === 0) await utimes(lock, 0, 0)
+    const text = readLock(lock)
+    if (text === '' || text?.includes('\0')) await utimes(lock, 0, 0)
     const [, dir = '', ref = ''] = /^(.*?\.git)\/(.*)\.lock$/.exec(lock) ?? []
     await holding(store, { repo: { dir }, ref }, '', async () => {}).catch((error: unknown) =>
-      problems.push(`${lock} keeps others waiting: ${error}`),
+      problems.push(`${lock} keeps others waiting: ${error}; it has ${JSON.stringify(text)}; this is ${alive.id}`),
     )
   }
   alive.close()

@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util'
 import { machineLine } from '../bench/report.ts'
 import { randomFrom } from '../bench/repositories.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/grove.ts'
+import { faultsIn } from '../support/log.ts'
 import { startStorm } from './clients.ts'
 import { startDatabase } from './database.ts'
 import { type Disk, makeDisk } from './disk.ts'
@@ -93,7 +94,10 @@ async function storm({ folder, cutPower, remount }: Disk): Promise<number> {
     await judgePushes(world, grove, token)
     await judgeLeftovers(world, 1)
     await judgeRepositories(world)
-    if (world.problems.length > 0) break
+    if (world.problems.length > 0) {
+      console.log(faultsIn(grove.output().stderr).join('\n'))
+      break
+    }
     if (cut < cuts - 1) clients.resume()
   }
   await clients.end()

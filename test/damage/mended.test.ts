@@ -110,17 +110,22 @@ describe('a repository that was damaged while nothing ran', () => {
     expect(existsSync(join(node.git.dir, 'refs/heads/main.lock'))).to.equal(true)
   })
 
-  it('keeps nobody waiting by an empty lock that is older than the machine’s last start', async () => {
-    const justStarted = preload(
-      'import os from "node:os"; import { syncBuiltinESMExports } from "node:module"; os.uptime = () => 60; syncBuiltinESMExports()',
-    )
-    const lock = join(node.git.dir, 'refs/heads/main.lock')
-    const person = await meanwhile(async () => {
-      await writeFile(lock, '')
-      await utimes(lock, new Date(Date.now() - 120_000), new Date(Date.now() - 120_000))
-    }, justStarted)
-    expect((await person.post(`${node.at}/tree/main/commits`, commitOf('Goes on'))).status).to.equal(201)
-  })
+  for (const [what, content] of Object.entries({
+    'an empty lock': '',
+    'a lock of zeros': '\0'.repeat(140),
+    'a lock that ends in zeros': `grove gone/1\n{"note":"","locks":[]}\n${'\0'.repeat(140)}`,
+  }))
+    it(`keeps nobody waiting by ${what} that is older than the machine’s last start`, async () => {
+      const justStarted = preload(
+        'import os from "node:os"; import { syncBuiltinESMExports } from "node:module"; os.uptime = () => 60; syncBuiltinESMExports()',
+      )
+      const lock = join(node.git.dir, 'refs/heads/main.lock')
+      const person = await meanwhile(async () => {
+        await writeFile(lock, content)
+        await utimes(lock, new Date(Date.now() - 120_000), new Date(Date.now() - 120_000))
+      }, justStarted)
+      expect((await person.post(`${node.at}/tree/main/commits`, commitOf('Goes on'))).status).to.equal(201)
+    })
 })
 
 /** Leaves a file as an unfinished write does, three hours ago or just now; its path. */
