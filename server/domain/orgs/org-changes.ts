@@ -7,7 +7,7 @@ import { Refusal } from '../../errors.ts'
 import type { OrgAt } from '../at.ts'
 import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
-import { indexOrg } from '../indexing/index-node.ts'
+import { indexChangedOrg } from '../indexing/changed-orgs.ts'
 import { main, orgRepo } from '../layout.ts'
 
 /**
@@ -34,10 +34,7 @@ export async function changeOrg(
     const to = await commitOrg(draft, head, after, author, deps.now(), message)
     return { moves: [{ repo, ref: main, to }], value: undefined, save: draft.save }
   }).catch(orgIsGone)
-  await indexOrg(deps, orgId, 'with its card').catch((error: unknown) => {
-    deps.log.error({ err: error, orgId }, 'an organisation could not be indexed')
-    throw new Refusal('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')
-  })
+  await indexChangedOrg(deps, orgId, 'with its card')
 }
 
 /** Checks the role again, under the lock. @throws Refusal forbidden */

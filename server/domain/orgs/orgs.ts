@@ -19,7 +19,8 @@ import type { Actor, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { claimPlace, keepPlace, leavePlace, requireOpen } from '../cells/claims.ts'
 import { commitOrg, type OrgRecord } from '../format/org-format.ts'
-import { indexOrg } from '../indexing/index-node.ts'
+import { indexChangedOrg } from '../indexing/changed-orgs.ts'
+import { readBack } from '../indexing/index-node.ts'
 import { announced } from '../indexing/recovered.ts'
 import { main, orgFolder, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -52,7 +53,7 @@ export interface OrgInput {
  * The folder's rename is the commit point. A crash before it leaves nothing but a claim; after it, indexing catches up.
  *
  * @param given the id of a personal organisation, which a cell that takes no new ones makes too
- * @throws GitError repo_exists if a given id is already used, in any cell; Refusal moving
+ * @throws GitError repo_exists if a given id is already used, in any cell; Refusal moving, outcome_unknown
  */
 export async function createOrg(deps: Deps, actor: Person, input: OrgInput, given?: string): Promise<Org> {
   const id = given ?? newId()
@@ -84,9 +85,9 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, give
       throw error
     })
     await keepPlace(deps, id)
-    await indexOrg(deps, id)
+    await indexChangedOrg(deps, id)
   })
-  return readOrg(deps, actor, { orgId: id })
+  return readBack(deps, () => readOrg(deps, actor, { orgId: id }))
 }
 
 /** Creates the personal organisation if a crash interrupted the sign-up. A deleted one, or one of another cell, is not created again. */
@@ -149,7 +150,7 @@ export async function moveOrgToTrash(deps: Deps, { orgId }: OrgAt): Promise<void
   await makeFolder(trashFolder(deps.store))
   await announced(deps, orgId, [], async () => {
     await moveRepo(orgFolder(deps.store, orgId), trashedOrgFolder(deps.store, orgId, deps.now())).catch(orgIsGone)
-    await allDone([leavePlace(deps, orgId), indexOrg(deps, orgId)])
+    await allDone([leavePlace(deps, orgId), indexChangedOrg(deps, orgId)])
   })
 }
 

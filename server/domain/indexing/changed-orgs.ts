@@ -1,0 +1,34 @@
+/** Indexes organisations whose change is made, before the response: it may give access, or take it away. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
+import { indexOrg } from './index-node.ts'
+
+/** Milliseconds before each retry of an index that has failed; after the last, the sweep or the next start finds it. */
+const retryDelays = [500, 1_000, 2_000, 4_000, 8_000, 16_000] as const
+
+/**
+ * Brings the index up to an organisation that was made, changed or removed; where that fails it is retried in the background.
+ *
+ * @throws Refusal outcome_unknown (made, but not indexed)
+ */
+export async function indexChangedOrg(deps: Deps, orgId: string, how?: 'with its card'): Promise<void> {
+  await indexOrg(deps, orgId, how).catch((error: unknown) => {
+    deps.log.error({ err: error, orgId }, 'an organisation could not be indexed; it is retried')
+    void retry(deps, orgId)
+    throw new Refusal('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')
+  })
+}
+
+/** Until it is indexed, or the service stops. Two retries of one organisation do no harm. */
+async function retry(deps: Deps, orgId: string): Promise<void> {
+  for (const delay of retryDelays) {
+    await sleep(delay, undefined, { ref: false, signal: deps.draining }).catch(() => {})
+    if (deps.draining.aborted) return
+    const isIndexed = await indexOrg(deps, orgId, 'with its card').then(
+      () => true,
+      () => false,
+    )
+    if (isIndexed) return
+  }
+}
