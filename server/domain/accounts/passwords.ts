@@ -17,7 +17,8 @@ const longestQueue = 64
 export type Purpose = 'return' | 'login' | 'signup' | 'change'
 
 /** The hash of a random password: checking an unknown e-mail takes as long as checking a wrong password. */
-const nobodys = '$argon2id$v=19$m=19456,t=2,p=1$zcuF4NXXrcr6Dcz2AEzzOg$LtyOS6Gkq9mI3Royd4+elU6sp1LVAkUOSAh6TUmzUYM'
+export const nobodys =
+  '$argon2id$v=19$m=19456,t=2,p=1$zcuF4NXXrcr6Dcz2AEzzOg$LtyOS6Gkq9mI3Royd4+elU6sp1LVAkUOSAh6TUmzUYM'
 
 /** @throws Refusal rate_limited */
 export function hashPassword(deps: Deps, purpose: Purpose, password: string): Promise<string> {
