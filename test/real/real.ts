@@ -75,7 +75,9 @@ async function moveIn(ann: PersonClient, repository: string): Promise<number> {
     same(
       `details of ${oid}`,
       listed(body.changes),
-      git('diff-tree', '-r', '--no-renames', '--raw', '--abbrev=40', parent, oid).map(asListed).sort(),
+      git('-c', 'core.quotePath=false', 'diff-tree', '-r', '--no-renames', '--raw', '--abbrev=40', parent, oid)
+        .map(asListed)
+        .sort(),
     )
   }
   for (let n = 0; n < comparisonsAtRandom; n++) {
