@@ -1,5 +1,6 @@
 /** What Grove promises about time, side by side with others in one run: `npm run bench [-- SECTION…]`. Minutes, no network. */
 
+import { benchAttacks } from './attacks.ts'
 import { benchCells } from './cells.ts'
 import { benchClones } from './clones.ts'
 import { benchCredentials } from './credentials.ts'
@@ -39,6 +40,7 @@ const others = {
   metrics: benchMetrics,
   credentials: benchCredentials,
   cells: benchCells,
+  attacks: benchAttacks,
   repositories: benchStored,
 }
 
