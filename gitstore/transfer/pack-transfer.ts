@@ -6,7 +6,7 @@ import { replaceFile, syncDirectory } from '../durable.ts'
 import { GitError } from '../errors.ts'
 import { type GitProcess, killGroup, spawnGit, startFault } from '../native.ts'
 import { sentenceOf } from '../objects/fsck.ts'
-import { packedRefsText } from '../refs/packed-refs.ts'
+import { packedRefsPath, packedRefsText } from '../refs/packed-refs.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { feed } from './git-input.ts'
 
@@ -58,8 +58,8 @@ export async function takePack(repo: Repo, pack: Readable, signal: AbortSignal):
 }
 
 /** Makes `refs` all that the repository has, durably; no process else writes to it, and no ref is loose. @throws GitError storage_* */
-export async function replaceRefs({ dir }: Repo, refs: Refs): Promise<void> {
-  await replaceFile(join(dir, 'packed-refs'), packedRefsText(refs, 'any object'))
+export async function replaceRefs(repo: Repo, refs: Refs): Promise<void> {
+  await replaceFile(packedRefsPath(repo), packedRefsText(refs, 'any object'))
 }
 
 function startGit(repo: Repo, args: readonly string[]): GitProcess {

@@ -8,7 +8,7 @@ import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
 import { listToLookAt, lookedAt, ownRepository } from '../../../index/derived/ref-moves.ts'
 import type { Deps } from '../../deps.ts'
 import { mayWrite } from '../cells/cell.ts'
-import { nodeRepo, orgRepo } from '../layout.ts'
+import { maintenanceRef, nodeRepo, orgRepo } from '../layout.ts'
 import { newWalk, repositoriesAtOnce } from './walk.ts'
 
 /**
@@ -20,9 +20,6 @@ const pausesMs = { first: 5_000, other: 60_000, walk: 6 * 60 * 60_000 } as const
 const retryAfterMs = 60 * 60_000
 /** A piece of the walk is followed by 20 times as long without it; what git does does not count. */
 const restFactor = 20
-
-/** Locked, never moved: only one process at a time maintains a repository. */
-const maintenanceRef = 'refs/grove/maintenance'
 
 /** Runs until `deps.draining`, which also ends a running git. */
 export async function maintainRepositories(deps: Deps): Promise<void> {

@@ -1,5 +1,4 @@
 /** Compares the directory of cells with the folders: what a crash has left between them, and folders of other cells. */
-import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { isThere, namesIn } from '../../../gitstore/presence.ts'
@@ -18,7 +17,7 @@ import type { Deps } from '../../deps.ts'
 import type { Cell } from '../cells/cell.ts'
 import { isClosed } from '../cells/closing.ts'
 import { indexOrg } from '../indexing/index-node.ts'
-import { isId, orgFolder, trashFolder } from '../layout.ts'
+import { foreignOrgFolder, isId, orgFolder, trashFolder } from '../layout.ts'
 import { arrive, readEpoch, removeAbandoned } from '../moves/arrivals.ts'
 import { settleDepartures } from '../moves/departure.ts'
 
@@ -108,7 +107,7 @@ async function claimMissing(
 /** An old backup, or a mistake: the organisation is served by the other cell. */
 async function setAside(deps: Deps, { org_id: orgId, cell }: PlaceRow): Promise<void> {
   const { log, now, store } = deps
-  const aside = join(store.root, `foreign-${orgId}`)
+  const aside = foreignOrgFolder(store, orgId)
   const path = await moveRepo(orgFolder(store, orgId), aside).then(
     () => aside,
     async (error: unknown) => {
