@@ -22,7 +22,7 @@ export function refsDigest(refs: Refs): string {
 }
 
 /**
- * Hands `send` a pack of what `refs` reach and `known` do not; git writes it meanwhile. Nothing is sent where `known` have all
+ * Gives `send` a pack of what `refs` reach and `known` do not; git writes it meanwhile. Nothing is sent where `known` have all
  * that `refs` point at.
  *
  * @throws GitError native_failed with git's message; what `send` throws; the reason of `signal`
@@ -39,7 +39,7 @@ export async function sendMissing(
   if (wanted.length === 0) return
   const child = startGit(repo, ['pack-objects', '--quiet', '--revs', '--stdout', '--delta-base-offset', '--thin'])
   child.stdin.end([...wanted, '--not', ...there, ''].join('\n'))
-  // Node drops what nobody reads yet when a process ends.
+  // When a process ends, Node drops output that was not read yet.
   const pack = child.stdout.pipe(new PassThrough())
   await whole(child, signal, () => send(pack))
 }

@@ -28,7 +28,7 @@ const claimMs = 60 * 60_000
 
 /**
  * A folder without a place is claimed; one whose place is another cell gets another name, under which nothing serves it; claims
- * that have a folder, and organisations in the trash, are told of. Does nothing where there are no cells.
+ * that have a folder, and organisations in the trash, are written to the directory. Does nothing where there are no cells.
  */
 export async function settlePlaces(deps: Deps): Promise<void> {
   const { cell, store, draining } = deps

@@ -18,10 +18,10 @@ import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
 import { mergerOf } from './merged-by.ts'
 import { revisionFor } from './revisions.ts'
 
-/** Of a text of which lines are told. */
+/** Of a text. */
 const maxBytes = 1_048_576
 const maxLines = 20_000
-/** Characters of a commit's first line that are told. */
+/** Characters of a commit's first line in the answer. */
 const summaryCharacters = 500
 
 const tooLarge =
