@@ -48,7 +48,7 @@ async function settleFolders(deps: Deps, cell: Cell, orgIds: readonly string[]):
   const { credentials, store } = deps
   for (const place of await claimMissing(deps, cell, orgIds, 'here')) {
     const isHere = isThere(orgFolder(store, place.org_id))
-    // What takes no changes is on its way: `settleMoves` ends that.
+    // What takes no changes is on its way: `finishMoves` ends that.
     if (!isHere || isClosed(store, place.org_id)) continue
     if (place.cell !== cell.name && !(await isNewer(deps, cell, place))) await setAside(deps, place)
     // Found again after its deletion: the operator has taken it out of the trash.
@@ -67,7 +67,7 @@ async function isNewer({ credentials, store }: Deps, { name }: Cell, { org_id, e
  * Ends the moves that the directory knows and no living process goes on with. One that cannot be ended holds up no other. Does
  * nothing where there are no cells.
  */
-export async function settleMoves(deps: Deps): Promise<void> {
+export async function finishMoves(deps: Deps): Promise<void> {
   const { cell, log, store } = deps
   if (cell === undefined) return
   const departing = new Set<string>()
