@@ -93,15 +93,33 @@ module.exports = {
     ),
     never(
       'domain-has-two-neighbours',
-      'The domain reads configuration through deps alone.',
+      'Of the server the domain knows its dependencies and errors, what a limit is, and how refusals are counted.',
       '^server/domain/',
-      '^server/(main|cli|app|service|config)\\.ts$',
+      '^server/(?!domain/|(deps|errors|counters)\\.ts$|metrics/observers\\.ts$)',
+    ),
+    never(
+      'domain-files-know-no-folder',
+      'What lies beside the folders is for all of them; access.ts is on the ladder.',
+      '^server/domain/(?!access\\.ts$)[\\w-]+\\.ts$',
+      '^server/domain/([\\w-]+/|access\\.ts$)',
     ),
     never(
       'import-plans-alone',
-      'A plan follows from a folder: it needs no service, no HTTP and no database.',
+      'A plan follows from a folder: it needs no service, no HTTP and no database; of the domain it knows what may be written.',
       '^server/import/',
-      `(^(index|spec)/|^server/(http|routes)/|^server/(?!counted)[\\w-]+\\.ts$|${http})`,
+      `(^(index|spec)/|^server/(?!domain/|import/|counted\\.ts$)|^server/domain/(?!(format|vault)/|layout\\.ts$)|${http})`,
+    ),
+    never(
+      'export-writes-a-folder',
+      'It is given files: it needs no service, no HTTP and no database.',
+      '^server/export/',
+      `(^(index|spec)/|^server/(?!domain/(format|vault|nodes)/|import/|export/)|${http})`,
+    ),
+    never(
+      'remote-asks-a-service',
+      'A Grove elsewhere is known by its answers: no database and nothing of the doors of this one.',
+      '^server/remote/',
+      `(^(index|spec)/|^server/(?!domain/|import/|remote/|(counted|deps|loopback)\\.ts$)|${http})`,
     ),
     never(
       'routes-call-the-domain',
@@ -130,7 +148,7 @@ module.exports = {
     never(
       'pages-stay-outside',
       'Only the application knows that there are pages.',
-      '^(server/(domain|http|routes|commands|import)|gitstore|index|spec)/',
+      '^(server/(domain|http|routes|commands|import|export|remote|metrics)|gitstore|index|spec)/',
       '^server/pages/',
     ),
     never(
@@ -142,14 +160,14 @@ module.exports = {
     never(
       'models-have-two-doors',
       'Only the application and the command know that there are tools.',
-      '^(server/(domain|http|routes|pages|import)|gitstore|index|spec)/',
+      '^(server/(domain|http|routes|pages|import|export|remote|metrics)|gitstore|index|spec)/',
       '^server/mcp/',
     ),
     never(
       'entry-points-are-not-imported',
-      'main, cli and app are where things begin.',
-      '^(server/(domain|http|routes|pages|mcp|import)|gitstore|index|spec)/',
-      '^server/(main|cli|app|service)\\.ts$',
+      'main, cli, app and commands are where things begin.',
+      '^(server/(domain|http|routes|pages|mcp|import|export|remote|metrics)|gitstore|index|spec)/',
+      '^server/((main|cli|program|app|service|bootstrap|workers)\\.ts$|commands/)',
     ),
     never(
       'one-child-process',

@@ -11,7 +11,7 @@ export type TransactionPhase = 'lock' | 'decide' | 'save' | 'commit' | 'sync'
  */
 export type TransactionOutcome = 'moved' | 'nothing' | 'busy' | 'refused' | 'fault'
 
-/** Is told how ref transactions proceed, in seconds. */
+/** Observes ref transactions; times are in seconds. */
 export interface StoreObserver {
   phase(phase: TransactionPhase, seconds: number): void
   ended(outcome: TransactionOutcome): void

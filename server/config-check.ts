@@ -8,6 +8,7 @@ import { type Config, variableNames } from './config.ts'
 import { credentialsFile } from './domain/layout.ts'
 import { openFilesLimit } from './faults.ts'
 import { checkFolder } from './folder-check.ts'
+import { isLoopback } from './loopback.ts'
 
 /** The oldest git with what Grove asks of it. */
 const oldestGit = [2, 39] as const
@@ -87,10 +88,6 @@ function checkDatabase({ databaseUrl, dataDir }: Config): string[] {
 function checkCell({ cell, host }: Config): string[] {
   if (cell === undefined || isLoopback(new URL(cell.url).hostname) || !isLoopback(host)) return []
   return ['CELL_URL: HOST listens on this machine alone, where no other cell reaches it']
-}
-
-function isLoopback(host: string): boolean {
-  return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host)
 }
 
 function checkFiles(): string[] {

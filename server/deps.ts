@@ -38,6 +38,6 @@ export interface Deps {
   readonly draining: AbortSignal
   /** What this service measures, in all its processes, as text for Prometheus; absent in a command. */
   scrape?(): Promise<string>
-  /** Told the milliseconds for which the request waited for a queue; absent outside of a request. */
+  /** Called with the milliseconds for which the request waited for a queue; absent outside of a request. */
   waited?(ms: number): void
 }

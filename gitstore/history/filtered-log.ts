@@ -28,7 +28,7 @@ const logs = new LRUCache<string, Buffer>({ maxSize: 16 * 1024 * 1024, sizeCalcu
  * filter walks the whole history (11 µs of CPU a commit, 6 with a commit-graph), the others read memory.
  *
  * With a path git simplifies history: below a merge that took the path unchanged from one parent it follows that parent
- * alone, so a change that the merge dropped is not told. It does not follow renames.
+ * alone, so a change that the merge dropped is missing. It does not follow renames.
  *
  * @throws GitError as askGit
  */

@@ -87,7 +87,7 @@ export class PatchReader {
   #record: RegExpExecArray | undefined
   #paths: string[] = []
   #isRaw = true
-  /** Of the file in hand. */
+  /** Of the current file. */
   #at = -1
   #sections = 0
   #linesOfFile = 0

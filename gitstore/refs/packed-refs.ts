@@ -48,7 +48,7 @@ function foldersOf(names: Iterable<string>): Set<string> {
 }
 
 function cachedRefs(repo: Repo): CachedRefs {
-  const path = pathOf(repo)
+  const path = packedRefsPath(repo)
   const identity = identityOf(path)
   if (identity === '') return nothingPacked
   const known = cache.get(path)
@@ -58,8 +58,13 @@ function cachedRefs(repo: Repo): CachedRefs {
   return packed
 }
 
-function pathOf(repo: Repo): string {
+export function packedRefsPath(repo: Repo): string {
   return join(repo.dir, 'packed-refs')
+}
+
+/** The lock that git takes for each rewrite. */
+export function packedRefsLock(repo: Repo): string {
+  return `${packedRefsPath(repo)}.lock`
 }
 
 /** Git never leaves the file empty or a line incomplete: refs are lost then, not deleted. @throws GitError ref_damaged */
@@ -97,7 +102,7 @@ export function packedRefsText(refs: ReadonlyMap<string, Oid>, at: 'commits' | '
  * is packed. The caller holds `packed-refs.lock`.
  */
 export async function removePackedRefs(repo: Repo, refs: ReadonlySet<string>, scratch: string): Promise<void> {
-  const path = pathOf(repo)
+  const path = packedRefsPath(repo)
   const kept: string[] = []
   let found = false
   let skipPeeled = false

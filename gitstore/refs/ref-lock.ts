@@ -38,6 +38,11 @@ export interface LockOwner {
   readonly locks: readonly string[]
 }
 
+/** The token of a transaction, in its folder: every lock that it holds is a link to it. */
+export function tokenPath(folder: string): string {
+  return join(folder, 'token')
+}
+
 /** Finishes or undoes the transactions of a dead process, among them that of the lock's `owner`. */
 export type Recover = (owner: LockOwner) => Promise<void>
 

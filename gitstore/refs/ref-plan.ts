@@ -15,8 +15,16 @@ import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import { isNoFile } from '../presence.ts'
 import type { Oid } from '../repo.ts'
 import type { Store } from '../store.ts'
-import { hasPackedBelow, readPackedRefs, removePackedRefs } from './packed-refs.ts'
-import { linkLock, lockPath, type Recover, type RefName, removeEmptyFolders, removeLock } from './ref-lock.ts'
+import { hasPackedBelow, packedRefsLock, readPackedRefs, removePackedRefs } from './packed-refs.ts'
+import {
+  linkLock,
+  lockPath,
+  type Recover,
+  type RefName,
+  removeEmptyFolders,
+  removeLock,
+  tokenPath,
+} from './ref-lock.ts'
 import { hasLooseBelow, readRef } from './refs.ts'
 
 export interface Move extends RefName {
@@ -101,11 +109,16 @@ export async function writeValues(steps: readonly StagedMove[]): Promise<void> {
   }
 }
 
+/** Of a transaction, in its folder. */
+export function planPath(folder: string): string {
+  return join(folder, 'moves.json')
+}
+
 /** Writes the plan and its values, and syncs the names by which recovery finds it after a power cut: its folder's and its locks'. */
 export async function writePlan(store: Store, folder: string, steps: readonly StagedMove[]): Promise<void> {
   const plans = steps.map((step) => planOf(store, step))
-  const plan = writeSynced(join(folder, 'moves.json'), JSON.stringify(plans))
-  await allDone([writeValues(steps), plan, syncPath(join(folder, 'token'))])
+  const plan = writeSynced(planPath(folder), JSON.stringify(plans))
+  await allDone([writeValues(steps), plan, syncPath(tokenPath(folder))])
   await allDone([...[folder, dirname(folder), store.run].map(syncDirectory), syncRefFolders(steps)])
 }
 
@@ -199,7 +212,7 @@ export async function holdingPackedRefs(
   const locked: string[] = []
   try {
     for (const dir of dirs) {
-      const lock = join(dir, 'packed-refs.lock')
+      const lock = packedRefsLock({ dir })
       await linkLock(store, recover, token, lock, { dir })
       locked.push(lock)
     }

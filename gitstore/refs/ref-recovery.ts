@@ -5,12 +5,23 @@ import { asStorageFault, GitError } from '../errors.ts'
 import { isAbsent } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
-import { type LockOwner, lockPath, parseToken, type Recover, readLock, removeLock, tokenText } from './ref-lock.ts'
+import { packedRefsLock } from './packed-refs.ts'
+import {
+  type LockOwner,
+  lockPath,
+  parseToken,
+  type Recover,
+  readLock,
+  removeLock,
+  tokenPath,
+  tokenText,
+} from './ref-lock.ts'
 import {
   carryOut,
   holdingPackedRefs,
   moveOf,
   type PlannedMove,
+  planPath,
   type StagedMove,
   takenBy,
   writeValues,
@@ -38,7 +49,7 @@ async function recover(store: Store, process: string, owner?: LockOwner): Promis
   const broken: UnfinishedTransaction[] = []
   for (const name of await foldersIn(home)) {
     const folder = join(home, name)
-    const ownership = parseToken(readLock(join(folder, 'token')) ?? '')
+    const ownership = parseToken(readLock(tokenPath(folder)) ?? '')
     if (ownership) broken.push({ ...ownership, folder })
   }
   // A power cut may remove the folder, whose name is not synced, and leave the lock.
@@ -123,7 +134,7 @@ export async function recoverTransaction(store: Store, broken: UnfinishedTransac
   const token = tokenText(broken)
   const held = locks.map((lock) => join(store.root, lock)).filter((path) => readLock(path) === token)
   const moves = (await readPlans(folder)).map((plan) => moveOf(store, plan))
-  const packed = [...new Set(moves.map(({ repo }) => join(repo.dir, 'packed-refs.lock')))]
+  const packed = [...new Set(moves.map(({ repo }) => packedRefsLock(repo)))]
   removeHeld(packed.filter((path) => readLock(path) === token))
   const isHeld = new Set(held)
   // Values are written again from the plan under new names, so that every move can be repeated.
@@ -139,7 +150,7 @@ export async function recoverTransaction(store: Store, broken: UnfinishedTransac
 async function finish(store: Store, folder: string, due: readonly StagedMove[]): Promise<void> {
   // Native git may have created `a/b` where the plan has `a`: that move is no longer possible.
   const possible = due.filter((step) => step.to === null || readRef(step.repo, step.ref) || !takenBy(step))
-  const released = await holdingPackedRefs(store, recoverFor(store), join(folder, 'token'), possible, async () => {
+  const released = await holdingPackedRefs(store, recoverFor(store), tokenPath(folder), possible, async () => {
     for (const { value } of possible) await rm(value, { force: true })
     await writeValues(possible)
     await carryOut(folder, possible)
@@ -159,7 +170,7 @@ function lockStays(): GitError {
 /** None where the transaction ended before the plan was complete. */
 async function readPlans(folder: string): Promise<PlannedMove[]> {
   try {
-    return JSON.parse(await readFile(join(folder, 'moves.json'), 'utf8')) as PlannedMove[] // written by `writePlan` alone
+    return JSON.parse(await readFile(planPath(folder), 'utf8')) as PlannedMove[] // written by `writePlan` alone
   } catch (error) {
     if (error instanceof SyntaxError || isAbsent(error)) return []
     throw asStorageFault(error)

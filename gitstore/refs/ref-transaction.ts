@@ -15,7 +15,7 @@ import type { Oid } from '../repo.ts'
 import { repoExists } from '../repos.ts'
 import type { Store, TransactionOutcome, TransactionPhase } from '../store.ts'
 import { markReadOnly, refuseReadOnly } from './read-only.ts'
-import { linkLock, lockPath, type RefName, removeLock, secondsSince, tokenText } from './ref-lock.ts'
+import { linkLock, lockPath, type RefName, removeLock, secondsSince, tokenPath, tokenText } from './ref-lock.ts'
 import {
   carryOut,
   holdingPackedRefs,
@@ -163,7 +163,7 @@ async function withLocks<T>(
     withFaults(store, names, async () => {
       const transaction = String(++transactions)
       const folder = join(store.run, store.process, transaction)
-      const token = join(folder, 'token')
+      const token = tokenPath(folder)
       const locks = paths.map((path) => relative(store.root, path))
       const locked: string[] = []
       await ownTurn()
@@ -286,7 +286,7 @@ async function commit(
     await writePlan(store, folder, steps)
   })
   halfMade.add(folder)
-  const token = join(folder, 'token')
+  const token = tokenPath(folder)
   const released = await timed(store, 'commit', () =>
     holdingPackedRefs(store, recoverFor(store), token, moves, () => carryOut(folder, steps)),
   )

@@ -7,7 +7,7 @@ import { isNoFile } from '../presence.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
 import { repoExists } from '../repos.ts'
 import { identityOf, tickOf } from './file-identity.ts'
-import { readPackedRefs } from './packed-refs.ts'
+import { packedRefsPath, readPackedRefs } from './packed-refs.ts'
 
 /** Every ref below a prefix, with the identities that show whether one has moved since. */
 interface Listing {
@@ -67,7 +67,7 @@ export function listRefs(
 }
 
 function isUnmoved(repo: Repo, { packed, folders }: Listing): boolean {
-  if (identityOf(join(repo.dir, 'packed-refs')) !== packed) return false
+  if (identityOf(packedRefsPath(repo)) !== packed) return false
   for (const [folder, identity] of folders) if (identityOf(join(repo.dir, folder)) !== identity) return false
   return true
 }

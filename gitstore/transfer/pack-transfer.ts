@@ -6,7 +6,7 @@ import { replaceFile, syncDirectory } from '../durable.ts'
 import { GitError } from '../errors.ts'
 import { type GitProcess, killGroup, spawnGit, startFault } from '../native.ts'
 import { sentenceOf } from '../objects/fsck.ts'
-import { packedRefsText } from '../refs/packed-refs.ts'
+import { packedRefsPath, packedRefsText } from '../refs/packed-refs.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { feed } from './git-input.ts'
 
@@ -22,7 +22,7 @@ export function refsDigest(refs: Refs): string {
 }
 
 /**
- * Hands `send` a pack of what `refs` reach and `known` do not; git writes it meanwhile. Nothing is sent where `known` have all
+ * Gives `send` a pack of what `refs` reach and `known` do not; git writes it meanwhile. Nothing is sent where `known` have all
  * that `refs` point at.
  *
  * @throws GitError native_failed with git's message; what `send` throws; the reason of `signal`
@@ -39,7 +39,7 @@ export async function sendMissing(
   if (wanted.length === 0) return
   const child = startGit(repo, ['pack-objects', '--quiet', '--revs', '--stdout', '--delta-base-offset', '--thin'])
   child.stdin.end([...wanted, '--not', ...there, ''].join('\n'))
-  // Node drops what nobody reads yet when a process ends.
+  // When a process ends, Node drops output that was not read yet.
   const pack = child.stdout.pipe(new PassThrough())
   await whole(child, signal, () => send(pack))
 }
@@ -58,8 +58,8 @@ export async function takePack(repo: Repo, pack: Readable, signal: AbortSignal):
 }
 
 /** Makes `refs` all that the repository has, durably; no process else writes to it, and no ref is loose. @throws GitError storage_* */
-export async function replaceRefs({ dir }: Repo, refs: Refs): Promise<void> {
-  await replaceFile(join(dir, 'packed-refs'), packedRefsText(refs, 'any object'))
+export async function replaceRefs(repo: Repo, refs: Refs): Promise<void> {
+  await replaceFile(packedRefsPath(repo), packedRefsText(refs, 'any object'))
 }
 
 function startGit(repo: Repo, args: readonly string[]): GitProcess {

@@ -1,5 +1,5 @@
 /**
- * What refs of each repository have moved, as told by those who moved them: a stamp by which a backup knows what it has, and how
+ * Moves of refs in each repository, recorded by the process that made them: a stamp by which a backup knows what it has, and how
  * many moves maintenance has not looked at. Counted in the transaction in which the rows follow.
  */
 import { sql, type Transaction } from 'kysely'

@@ -159,7 +159,7 @@ interface CursorTable {
   node_id: string
 }
 
-/** What is told of a repository when its refs move (ref-moves.ts). */
+/** Moves of refs in a repository (ref-moves.ts). */
 interface RefMovesTable {
   org_id: string
   /** Empty: the organisation's own repository. */

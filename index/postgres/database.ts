@@ -21,7 +21,7 @@ export interface PostgresDatabase<S> extends Database<S> {
   snapshot<R>(work: (trx: Transaction<S>) => Promise<R>): Promise<R>
 }
 
-/** Further attempts of a transaction that met another. */
+/** Further attempts of a transaction that PostgreSQL ended because of another one. */
 const repeats = 5
 /** Milliseconds for which the start waits for another process that makes the tables. */
 const migrationTimeoutMs = 60_000

@@ -1,4 +1,4 @@
-/** Kysely's driver for a pool of connections to PostgreSQL: faults are told as SQLite's are, broken connections are dropped. */
+/** Kysely's driver for a pool of connections to PostgreSQL: faults have the codes of SQLite's, broken connections are dropped. */
 import {
   CompiledQuery,
   type DatabaseConnection,

@@ -5,7 +5,7 @@ import type pg from 'pg'
 export const clocks = {
   /** To connect, or for a connection that others have. */
   connect: 5_000,
-  /** Of a statement in a transaction, told to PostgreSQL; waits for rows included. */
+  /** Of a statement in a transaction, set in PostgreSQL; waits for rows included. */
   statement: 10_000,
   /** For the answer to any statement: longer, so that PostgreSQL's own clock comes first. */
   answer: 12_000,
@@ -48,7 +48,7 @@ export async function newPool({ url, connections }: PostgresAddress): Promise<pg
       getTypeParser: (type, format) => (type === int8 ? Number : types.getTypeParser(type, format)),
     },
   })
-  // What breaks while a statement runs is told to that statement; the pool drops the others.
+  // A connection that breaks while a statement runs fails that statement; the pool drops the others.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool

@@ -44,7 +44,7 @@ export interface RetrievedNode extends Omit<RankedNode, 'gained' | 'edge'>, Show
 const SNIPPET_READING = 1_048_576
 const LEAST_READING = 16_384
 
-/** All that an answer is told from. */
+/** All that an answer is made from. */
 export interface Answering {
   readonly expansion: Expansion
   readonly coverage: Coverage

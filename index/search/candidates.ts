@@ -1,6 +1,6 @@
 /** The documents that may have the best scores: the postings of all terms, added up. */
 import { B, K } from './bm25.ts'
-import { type Corpus, type Frozen, liveLength, type Place } from './corpus.ts'
+import { type Corpus, type DocumentPlace, type Frozen, liveLength } from './corpus.ts'
 import { heapOfBest } from './heap.ts'
 import { MANY } from './segment.ts'
 import { sizeOf } from './string-table.ts'
@@ -44,9 +44,9 @@ export function candidates(
   lists: readonly List[],
   limit: number,
   admission: Admission | undefined,
-): Place[] {
+): DocumentPlace[] {
   const best = heapOfBest(limit)
-  const found: (Place & { readonly score: number })[] = []
+  const found: (DocumentPlace & { readonly score: number })[] = []
   for (const [shortId, score] of sumLive(corpus, lists)) {
     if (admission?.live.has(shortId) === false) continue
     best.add(score)

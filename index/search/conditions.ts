@@ -32,7 +32,7 @@ function isPhrase(part: string): boolean {
   return /\s/.test(part)
 }
 
-/** What can be told from the postings alone; undefined: every node is admitted. */
+/** The conditions that the postings alone decide; undefined: every node is admitted. */
 export function conditionsOf(corpus: Corpus, parts: QuestionParts): Admission | undefined {
   const { titles, tags, excluded, excludedTitles, excludedTags } = parts
   const excludedWords = excluded.filter((part) => !isPhrase(part))

@@ -209,13 +209,13 @@ export function liveCountOf({ segment, deadList }: Frozen): number {
 }
 
 /** Where a document lies: its number in the segment `i`, or among the live ones where that is -1. */
-export interface Place {
+export interface DocumentPlace {
   readonly i: number
   readonly number: number
 }
 
 /** Undefined where there is none. */
-export function placeOf({ frozen, live }: Corpus, id: string): Place | undefined {
+export function placeOf({ frozen, live }: Corpus, id: string): DocumentPlace | undefined {
   const shortId = shortIdOf(live, id)
   if (shortId >= 0) return { i: -1, number: shortId }
   // A document lives in one part at most, mostly in the first, which is the largest.
@@ -226,7 +226,7 @@ export function placeOf({ frozen, live }: Corpus, id: string): Place | undefined
   return undefined
 }
 
-export function idAt({ frozen, live }: Corpus, { i, number }: Place): string {
+export function idAt({ frozen, live }: Corpus, { i, number }: DocumentPlace): string {
   const part = frozen[i]
   return part === undefined ? String(live.mini[IDS].get(number)) : stringAt(part.segment.ids, number)
 }

@@ -1,7 +1,7 @@
 /** The edges of nodes, and which of them an expansion of matches follows, within a budget of edges that are looked at. */
 
 import type { Admission } from './candidates.ts'
-import { type Corpus, type Place, placeOf } from './corpus.ts'
+import { type Corpus, type DocumentPlace, placeOf } from './corpus.ts'
 import { type FollowedEdges, MOST_EDGES_AT, type SearchRows } from './rows.ts'
 import { admitsAt } from './scope.ts'
 
@@ -32,7 +32,7 @@ export interface Expansion {
   /** Those that fit the question best: a hub's edges to them are looked up, whichever come first. */
   readonly best: readonly string[]
   /** By node id, for this question. */
-  readonly places: Map<string, Place | undefined>
+  readonly places: Map<string, DocumentPlace | undefined>
   /** Edges to `best`, by node, end and type, for this question. */
   readonly toBest: Map<string, FollowedEdges>
 }

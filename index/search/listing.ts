@@ -1,6 +1,6 @@
 /** What a question finds that demands something and has no words to rank by: `tag:port`, `-title:draft`. */
 import type { Admission } from './candidates.ts'
-import { type Corpus, idAt, type Place, shortIdOf } from './corpus.ts'
+import { type Corpus, type DocumentPlace, idAt, shortIdOf } from './corpus.ts'
 import { heapOfBest } from './heap.ts'
 import { admitsAt } from './scope.ts'
 import type { ScoredHit } from './scores.ts'
@@ -24,7 +24,7 @@ export function newestHits(corpus: Corpus, admission: Admission, limit: number):
   return found.slice(0, limit).map(({ id }) => ({ id, score: SCORE, terms: [] }))
 }
 
-function* admitted(corpus: Corpus, admission: Admission): Generator<{ place: Place; time: number }> {
+function* admitted(corpus: Corpus, admission: Admission): Generator<{ place: DocumentPlace; time: number }> {
   for (const { id, time } of corpus.live.documents.values()) {
     const place = { i: -1, number: shortIdOf(corpus.live, id) }
     if (admitsAt(admission, place)) yield { place, time }

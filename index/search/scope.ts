@@ -1,7 +1,7 @@
 /** Which nodes a question admits. */
 
 import type { Admission } from './candidates.ts'
-import { type Corpus, type CorpusDocument, type Place, placeOf, ranksOf, shortIdOf } from './corpus.ts'
+import { type Corpus, type CorpusDocument, type DocumentPlace, placeOf, ranksOf, shortIdOf } from './corpus.ts'
 import type { SearchRows } from './rows.ts'
 import { sizeOf } from './string-table.ts'
 import { FIELD } from './terms.ts'
@@ -31,7 +31,7 @@ export function admissionOf(corpus: Corpus, rows: SearchRows, scope: Scope): Adm
   return first && others.reduce(both, first)
 }
 
-export function admitsAt(admission: Admission | undefined, { i, number }: Place): boolean {
+export function admitsAt(admission: Admission | undefined, { i, number }: DocumentPlace): boolean {
   if (admission === undefined) return true
   return i < 0 ? admission.live.has(number) : admission.masks[i]?.[number] === 1
 }

@@ -4,6 +4,7 @@ import { type Admission, candidates, type List, type SearchedField } from './can
 import {
   averageLength,
   type Corpus,
+  type DocumentPlace,
   documentCount,
   documentFrequency,
   type Frozen,
@@ -11,7 +12,6 @@ import {
   idfOf,
   liveLength,
   livePostings,
-  type Place,
   placeOf,
   ranksOf,
 } from './corpus.ts'
@@ -52,7 +52,7 @@ export interface Scores {
   explain(id: string): readonly ScorePart[]
   /** Undefined where no term occurs in the document, or there is none. */
   find(id: string): Hit | undefined
-  at(place: Place): Hit | undefined
+  at(place: DocumentPlace): Hit | undefined
   /** The first `limit` by score, rounded to 6 digits, equals by id. */
   best(limit: number, admission?: Admission): readonly ScoredHit[]
 }
@@ -82,11 +82,11 @@ export function scoreTerms(
     countOf: (list) => list.live?.get(shortId) ?? 0,
     lengthOf: (field) => liveLength(corpus.live, shortId, field),
   })
-  const countedAt = ({ i, number }: Place) => {
+  const countedAt = ({ i, number }: DocumentPlace) => {
     const part = corpus.frozen[i]
     return part === undefined ? ofLive(number) : ofFrozen(part, i, number)
   }
-  const at = (place: Place) => scoreOf(lists, terms, countedAt(place))
+  const at = (place: DocumentPlace) => scoreOf(lists, terms, countedAt(place))
   const explain = (id: string): readonly ScorePart[] => {
     const place = placeOf(corpus, id)
     return place === undefined ? [] : partsOf(lists, terms, countedAt(place))

@@ -17,7 +17,7 @@ export interface SqliteOptions {
   readonly mode: ConnectionMode
 }
 
-/** Is told of waits for a database. */
+/** Observes waits for a database. */
 export interface DatabaseObserver {
   /** Seconds that each write transaction waits for its turn, and that a read waits that has to. */
   waited(role: ConnectionMode, seconds: number): void

@@ -78,7 +78,7 @@ async function manifestOf(dir: string, notes: string[]): Promise<Manifest | unde
   } catch (error) {
     if (!(error instanceof Error)) throw error
     if (codeOf(error) === 'ENOTDIR') return undefined
-    notes.push(`whose export the folder is cannot be told: ${error.message}`)
+    notes.push(`the folder's record of an export cannot be read: ${error.message}`)
     return undefined
   }
 }

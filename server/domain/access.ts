@@ -1,4 +1,4 @@
-/** Access: which organisations and nodes the caller may see, and with which role. Each use case asks once and hands it on. */
+/** Access: which organisations and nodes the caller may see, and with which role. Each use case asks once and passes it on. */
 
 import { isGitError, isStorageFault } from '../../gitstore/errors.ts'
 import type { History } from '../../gitstore/history/history.ts'

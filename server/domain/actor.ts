@@ -27,6 +27,13 @@ export interface Operator {
 
 export type Actor = Person | Anonymous
 
+/** Who asks, and until when they wait. */
+export interface Asker<A extends Actor = Actor> {
+  readonly actor: A
+  /** Aborted with `ClientGone` when the client disconnects. */
+  readonly signal: AbortSignal
+}
+
 export const anonymous: Anonymous = { kind: 'anonymous' }
 
 /** As commits of org.git have it. */

@@ -32,6 +32,11 @@ export interface PullAt extends NodeAt {
   readonly number: number
 }
 
+export interface RevisionAt extends NodeAt {
+  /** A branch, a tag or the id of a commit. */
+  readonly revision: string
+}
+
 /** Reads accept a tag's name as well. */
 export interface BranchAt extends NodeAt {
   readonly branch: string

@@ -38,6 +38,9 @@ export function arrivingFolder(root: string): string {
   return join(root, 'arriving')
 }
 
+/** Mirrors that `grove restore` has copied and not put in place yet. No process reads it; only one restore runs at a time. */
+export const stagingFolder = 'restoring'
+
 /** The repository of an organisation itself, below its folder. */
 export const orgRepository = 'org.git'
 
@@ -46,6 +49,8 @@ export const tagRefs = 'refs/tags/'
 export const ledgerRef = 'refs/grove/ledger'
 /** Locked, never moved, while a parent edge is added on main: two commits must not close a cycle together. */
 export const graphRef = 'refs/grove/graph'
+/** Locked, never moved: only one process at a time maintains a repository. */
+export const maintenanceRef = 'refs/grove/maintenance'
 
 export function branchRef(name: string): string {
   return branchRefs + name
@@ -58,6 +63,11 @@ export function branchName(ref: string): string {
 
 export function orgFolder(store: Store, orgId: string): string {
   return join(store.root, orgId)
+}
+
+/** Of an organisation whose place is another cell: nothing serves it. */
+export function foreignOrgFolder(store: Store, orgId: string): string {
+  return join(store.root, `foreign-${orgId}`)
 }
 
 export function orgRepo(store: Store, orgId: string): Repo {
@@ -81,9 +91,12 @@ export function readableCloneUrl(base: string, orgId: string, { id, slug }: { id
   return `${base}/git/${orgId}/${id}/${slug}.git`
 }
 
+/** Of the folder of what is deleted; an organisation that moves to another cell has its deleted nodes in one of that name. */
+export const trashName = 'trash'
+
 /** Holds deleted organisations as `<org>.<ms>` and deleted nodes as `<org>/<node>.<ms>.git`. */
 export function trashFolder(store: Store): string {
-  return join(store.root, 'trash')
+  return join(store.root, trashName)
 }
 
 export function trashedOrgFolder(store: Store, orgId: string, at: Date): string {
@@ -99,9 +112,11 @@ export function trashedNodeRepo(store: Store, orgId: string, nodeId: string, at:
   return { dir: join(trashFolder(store), orgId, `${nodeId}.${at.getTime()}.git`) }
 }
 
-/** The ref that keeps the head of a closed, unmerged request from garbage collection. */
+/** The refs that keep the heads of closed, unmerged requests from garbage collection. */
+export const pinRefs = 'refs/grove/pulls/'
+
 export function pinRef(number: number): string {
-  return `refs/grove/pulls/${number}`
+  return pinRefs + number
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

@@ -3,6 +3,7 @@
 import type { Request, Response } from 'express'
 import type { Deps } from '../deps.ts'
 import { forgetBrowser, keepInBrowser } from '../domain/accounts/browser-sessions.ts'
+import { isLoopback } from '../loopback.ts'
 import type { FindCredential } from './authentication.ts'
 import { baseUrl } from './base-url.ts'
 
@@ -52,8 +53,4 @@ export function browserCookies(deps: Deps, findCredential: FindCredential): Brow
 function cookieIn(header: string, name: string): string | undefined {
   const pairs = header.split(';').map((pair) => pair.trim())
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }

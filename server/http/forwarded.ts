@@ -40,7 +40,7 @@ export function isForwarded(req: Request): boolean {
   return accepted.has(req)
 }
 
-/** What the cell `name` is told of a request: the address of its client, and the service as the client reaches it. */
+/** A JWT for the cell `name` that says of a request the address of its client, and the service as the client reaches it. */
 export async function signForwarded(deps: Directory, name: string, req: Request): Promise<string> {
   const at = deps.now().getTime()
   const signed = signedBy.get(deps.keys) ?? new LRUCache<string, Signed>({ max: remembered })

@@ -165,8 +165,8 @@ function pass(req: Request, res: Response, url: string, forwarded: string): Prom
 }
 
 /**
- * The client's error alone ends the request: a cell that answers before it has read all is heard to its end, and so is the
- * client, whose input is discarded then. One that waits to be told to go on is told by the other cell.
+ * The client's error alone ends the request: the answer of a cell that has not read all is passed on to its end, and the
+ * rest of the client's input is discarded. A client that expects 100 Continue gets it from the other cell.
  */
 function send(req: Request, asked: ClientRequest): void {
   const begin = () => {

@@ -47,8 +47,8 @@ export function inProcess({ deps, handlers, checks }: Answering, { req, res, cre
     if (deps.cell !== undefined) {
       const { method, originalUrl } = asked
       const url = withQuery(originalUrl, sent.query)
-      const told = await askElsewhere(deps, req, sent.parameters.org_id, { method, url, body: sent.body })
-      if (told !== undefined) return isStream(id) ? told : readAnswer(told)
+      const answered = await askElsewhere(deps, req, sent.parameters.org_id, { method, url, body: sent.body })
+      if (answered !== undefined) return isStream(id) ? answered : readAnswer(answered)
     }
     authenticateAs(asked, credential)
     await new Promise<void>((done, fail) => check(asked, res, (error?: unknown) => (error ? fail(error) : done())))

@@ -1,5 +1,6 @@
 /** Normalises request values by the spec before validation. */
 
+import { isRecord } from '../domain/format/json-text.ts'
 import { canonicalId } from '../domain/layout.ts'
 import type { Problem } from '../errors.ts'
 import { isLongText, matchesInSlices } from './long-texts.ts'
@@ -20,7 +21,7 @@ export function readBySchema(given: Schema, value: unknown): unknown {
     return items === undefined ? value : value.map((item) => readBySchema(items, item))
   }
   const object = objectIn(schema)
-  if (!isObject(value) || object === undefined) return value
+  if (!isRecord(value) || object === undefined) return value
   const { properties, required = [], additionalProperties } = object
   const names = Object.keys(additionalProperties === undefined ? properties : value)
   const read: [string, unknown][] = []
@@ -60,7 +61,7 @@ function look(given: Schema, value: unknown, loc: Steps, found: Found): void {
     const { items, maxItems = Number.POSITIVE_INFINITY } = schema
     if (value.length > maxItems) found.problems.push({ loc, ...tooManyItems(maxItems) })
     else if (items !== undefined) for (const [at, item] of value.entries()) look(items, item, [...loc, at], found)
-  } else if (isObject(value)) {
+  } else if (isRecord(value)) {
     const object = objectIn(schema)
     if (object !== undefined) lookAtMembers(object, value, loc, found)
   }
@@ -92,10 +93,6 @@ function lookAtMembers(
     if (found.unknown.length >= maxProblems) return
     found.unknown.push({ loc: [...loc, name], ...extra, ...inputOf(value[name]) })
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 type ObjectSchema = Schema & Required<Pick<Schema, 'properties'>>

@@ -1,4 +1,5 @@
 /** Reads what an export wrote about a node into the front matter of its note. */
+import { isRecord } from '../domain/format/json-text.ts'
 import { isTitle } from '../domain/format/node-format.ts'
 import { edgeFile, edgeIdAt } from '../domain/format/paths.ts'
 import { isId } from '../domain/layout.ts'
@@ -102,8 +103,4 @@ function fromJson(value: unknown): Record<string, unknown> {
     if (error instanceof SyntaxError) return {}
     throw error
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

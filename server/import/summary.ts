@@ -15,7 +15,7 @@ interface Written {
   readonly problems: readonly PathProblem[]
 }
 
-interface Told {
+interface ImportRun {
   /** Of the organisation. */
   readonly id: string
   readonly name: string
@@ -34,8 +34,8 @@ const examples = 3
 const namedAtMost = 20
 
 /** Lines. */
-export function summaryOf(told: Told): string[] {
-  const { id, name, isNew, notes, plan, done, dryRun } = told
+export function summaryOf(run: ImportRun): string[] {
+  const { id, name, isNew, notes, plan, done, dryRun } = run
   const { counts } = plan
   const problems = [...plan.problems, ...done.problems]
   return [
@@ -47,9 +47,9 @@ export function summaryOf(told: Told): string[] {
       : [`Note: links from the root of the site are read with --base ${plan.foundBase}`]),
     countsOf(done),
     ...(dryRun ? changedIn(plan, done) : []),
-    ...removedIn(told),
+    ...removedIn(run),
     ...editedIn(done),
-    ...ghostsIn(told),
+    ...ghostsIn(run),
     ...(problems.length > 0
       ? [`${counted(problems.length, 'thing')} could not be placed as ${problems.length === 1 ? 'it is' : 'they are'}:`]
       : []),
@@ -82,7 +82,7 @@ function changedIn({ nodes }: Plan, { created, updated, renamed }: Written): str
 }
 
 /** Nodes that are, or would be, moved to the trash; then with what restore-node takes. */
-function removedIn({ id: orgId, plan, done, dryRun }: Told): string[] {
+function removedIn({ id: orgId, plan, done, dryRun }: ImportRun): string[] {
   if (dryRun) return namedIn('  removed', done.removed)
   const ids = new Map(plan.gone.map(({ id, path }) => [path, id]))
   return namedIn(
@@ -103,7 +103,7 @@ function namedIn(what: string, paths: readonly string[]): string[] {
 }
 
 /** Nodes whose file is gone, and how to remove them. */
-function ghostsIn({ plan, done, pruning }: Told): string[] {
+function ghostsIn({ plan, done, pruning }: ImportRun): string[] {
   const removed = new Set(done.removed)
   const gone = plan.gone
     .filter(({ path = '' }) => !removed.has(path))

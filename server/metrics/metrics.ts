@@ -74,17 +74,17 @@ export function newMetrics(worker = 1) {
     ),
     refLockWaitSeconds: histogram('ref_lock_wait_seconds', 'Waits for a lock that another process or git held', []),
 
-    followSeconds: histogram('index_follow_seconds', 'From a difference between refs and rows to written rows', [
+    indexSeconds: histogram('index_follow_seconds', 'From a difference between refs and rows to written rows', [
       'kind',
     ]),
-    followFailures: counter(
+    indexFailures: counter(
       'index_follow_failures_total',
       'Repositories that could not be indexed when they were read',
       ['kind'],
     ),
     behindNodes: gauge('index_behind_nodes', 'Nodes that the last sweep could not bring up to their refs'),
     unreadable: gauge('repositories_unreadable', 'Repositories that the last sweep found damaged'),
-    suspect: gauge('repositories_suspect', 'Repositories that are read-only since a sync failed'),
+    readOnly: gauge('repositories_suspect', 'Repositories that are read-only since a sync failed'),
     sweepSuccess: gauge('sweep_last_success_timestamp_seconds', 'When a background job last ended well', ['chore']),
     sweepSeconds: gauge('sweep_duration_seconds', 'How long the last run of a background job took', ['chore']),
     maintained: counter('maintenance_repositories_total', 'Repositories maintained: done or failed', ['outcome']),

@@ -28,7 +28,7 @@ function setOwnGauges({ cell, metrics, search }: Deps): void {
   metrics.gitProcesses.set(runningGits())
   metrics.gitWaiting.set(waitingForGit())
   metrics.passwordQueue.set(passwordsWaiting())
-  metrics.suspect.set(countReadOnly())
+  metrics.readOnly.set(countReadOnly())
   const { documents, bytes, opened } = search.gauges()
   metrics.searchDocuments.set(documents)
   metrics.searchBytes.set(bytes)

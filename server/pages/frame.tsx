@@ -4,12 +4,12 @@ import type { ComponentChildren } from 'preact'
 import { assetName } from './assets.ts'
 import { Icon } from './icons.tsx'
 import type { Urls } from './urls.ts'
-import type { Head, Place, Visit } from './visit.ts'
+import type { Head, PagePlace, Visit } from './visit.ts'
 
 interface FrameProps {
   readonly visit: Pick<Visit, 'urls' | 'person' | 'here' | 'query'>
   readonly head: Head
-  readonly place: Place
+  readonly place: PagePlace
   readonly children: ComponentChildren
 }
 
@@ -153,7 +153,7 @@ function Bar({ visit: { urls, person, here, query }, head, place }: Omit<FramePr
 
 interface SearchProps {
   readonly urls: Urls
-  readonly org: NonNullable<Place['org']>
+  readonly org: NonNullable<PagePlace['org']>
   readonly words: string
 }
 

@@ -39,7 +39,7 @@ export interface Head {
 }
 
 /** The organisation that the bar at the top names. */
-export interface Place {
+export interface PagePlace {
   readonly org?: { readonly id: string; readonly name: string }
   /** The node that is shown, by its id. */
   readonly node?: string
@@ -54,7 +54,7 @@ export interface Page {
   /** Default: 200. */
   readonly status?: number
   readonly head: Head
-  readonly place: Place
+  readonly place: PagePlace
   /** Everything that the page shows: the same facts are the same page. */
   readonly facts: unknown
   /** Called only where the browser does not have the page yet. */

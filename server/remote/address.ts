@@ -1,5 +1,6 @@
 /** The address of a Grove elsewhere, and the token that it is shown, as the command line gives them. */
 import { readRegular } from '../../gitstore/regular-files.ts'
+import { isLoopback } from '../loopback.ts'
 import { RemoteRefusal } from './client.ts'
 
 /** Bytes of the file with the token. */
@@ -17,10 +18,6 @@ export function addressOf(text: string): string {
       `--to ${text} would send the token readable for anyone on the way: https is needed, except to this machine`,
     )
   return url.href.replace(/\/+$/, '')
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
 }
 
 /** @throws RemoteRefusal */

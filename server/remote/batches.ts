@@ -1,10 +1,10 @@
-/** Creates nodes of a Grove elsewhere in batches, and tells of those that it refuses. */
+/** Creates nodes of a Grove elsewhere in batches, and reports those that it refuses. */
 import { type ImportedNode, otherEnd, withoutEdgesTo } from '../domain/nodes/imports.ts'
 import { writtenSchema } from './answers.ts'
 import { type Remote, type RemoteAnswer, RemoteFault, RemoteRefusal } from './client.ts'
 import { entriesAtOnce, type Item, itemOf, requestBytes } from './items.ts'
 
-/** Told of each node: what became of it, or why it was refused. */
+/** Called for each node: what became of it, or why it was refused. */
 type Tell = (id: string, outcome: 'created' | 'updated' | { readonly reason: string }) => void
 
 interface Created {

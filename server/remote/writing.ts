@@ -135,7 +135,7 @@ export async function writeRemotely(
     }
   }
 
-  /** False where it is refused, which is told. */
+  /** False where it is refused; the refusal is among the problems. */
   async function commit(node: ImportedNode, files: NodeFiles, difference: Difference | undefined): Promise<boolean> {
     for (const changes of changesOf(files, difference ?? { puts: [], deletes: [] })) {
       const body = `{"message":${JSON.stringify(messageOf(node))},"changes":[${changes.join(',')}]}`

@@ -12,6 +12,7 @@ import type {
   OrgAt,
   ParentAt,
   PullAt,
+  RevisionAt,
   SessionAt,
   TokenAt,
 } from '../domain/at.ts'
@@ -60,6 +61,11 @@ export const objectAt = (path: NodePath & { readonly object_id: string }): Objec
 export const pullAt = (path: NodePath & { readonly number: number }): PullAt => ({
   ...nodeAt(path),
   number: path.number,
+})
+
+export const revisionAt = (path: NodePath & { readonly commit: string }): RevisionAt => ({
+  ...nodeAt(path),
+  revision: path.commit,
 })
 
 export const branchAt = (path: BranchPath): BranchAt => ({ ...nodeAt(path), branch: path.branch })

@@ -6,7 +6,7 @@ import { readRaw } from '../domain/branches/raw-files.ts'
 import * as diffs from '../domain/branches/text-diffs.ts'
 import type { HandlersOf } from '../http/operations.ts'
 import { bytes, created, Download, patch } from '../http/responses.ts'
-import { branchAt, commitAt, fileAt, nodeAt, objectAt } from './at.ts'
+import { branchAt, commitAt, fileAt, nodeAt, objectAt, revisionAt } from './at.ts'
 
 /** An object id names its bytes for ever. */
 const immutable = { 'Cache-Control': 'private, max-age=31536000, immutable' }
@@ -40,8 +40,8 @@ export const contentRoutes: HandlersOf<
   getCommit: (deps, actor, { path }) => contents.readBranchCommit(deps, actor, commitAt(path)),
   getCommitDiff: async (deps, actor, { path, query, type, signal }) =>
     type === 'application/json'
-      ? diffs.readCommitDiff(deps, { actor, signal }, nodeAt(path), path.commit, query)
-      : patch(await diffs.readCommitPatch(deps, { actor, signal }, nodeAt(path), path.commit, query)),
+      ? diffs.readCommitDiff(deps, { actor, signal }, revisionAt(path), query)
+      : patch(await diffs.readCommitPatch(deps, { actor, signal }, revisionAt(path), query)),
   compareCommits: async (deps, actor, { path, query, type, signal }) =>
     type === 'application/json'
       ? comparing.compare(deps, { actor, signal }, nodeAt(path), query)

@@ -33,7 +33,7 @@ export const pullRoutes: HandlersOf<
     pr: await mergePull(deps, actor, pullAt(path), body ?? {}),
   }),
   updatePullBranch: async (deps, actor, { path, signal }) => ({
-    pr: await updatePullBranch(deps, actor, pullAt(path), { signal }),
+    pr: await updatePullBranch(deps, { actor, signal }, pullAt(path)),
   }),
   listPullCommits: (deps, actor, { path, query }) => pulls.listPullCommits(deps, actor, pullAt(path), query),
   getPullChanges: (deps, actor, { path }) => diffs.readPullChanges(deps, actor, pullAt(path)),

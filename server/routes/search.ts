@@ -4,7 +4,7 @@ import type { HandlersOf } from '../http/operations.ts'
 import { orgAt } from './at.ts'
 
 export const searchRoutes: HandlersOf<'searchNodes' | 'suggestTitles'> = {
-  searchNodes: (deps, actor, { path, body, signal }) => retrieve(deps, actor, orgAt(path), body, signal),
+  searchNodes: (deps, actor, { path, body, signal }) => retrieve(deps, { actor, signal }, orgAt(path), body),
   suggestTitles: (deps, actor, { path, query }) =>
     suggest(deps, actor, orgAt(path), { query: query.q, limit: query.limit }),
 }

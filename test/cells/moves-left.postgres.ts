@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { findCell } from '../../index/credentials/cells.ts'
 import { beginMove, decideMove } from '../../index/credentials/place-moves.ts'
-import { settleMoves, settlePlaces } from '../../server/domain/background/places.ts'
+import { finishMoves, settlePlaces } from '../../server/domain/background/places.ts'
 import { close } from '../../server/domain/cells/closing.ts'
 import { NotMoved } from '../../server/domain/moves/copying.ts'
 import { moveOrg } from '../../server/domain/moves/departure.ts'
@@ -44,9 +44,9 @@ describe('a move whose command has died', () => {
       ])
         expect([answer.status, answer.body.code]).to.deep.equal([503, 'moving'])
     }
-    await settleMoves(there.deps)
+    await finishMoves(there.deps)
     expect((await change(ann, org, node)).status).to.equal(503)
-    await settleMoves(here.deps)
+    await finishMoves(here.deps)
     expect(await placeOf(org)).to.include({ cell: 'here', state: 'here', target: null })
     expect((await change(away, org, node)).status).to.equal(201)
     expect(readdirSync(join(here.dataDir, org))).not.to.include('closed')
@@ -63,12 +63,12 @@ describe('a move whose command has died', () => {
       const answer = await person.get(`/orgs/${org}/nodes/${node}`)
       expect([answer.status, answer.body.code]).to.deep.equal([503, 'moving'])
     }
-    await settleMoves(there.deps)
+    await finishMoves(there.deps)
     expect(await orgsIn(there)).to.include(org)
-    await settleMoves(here.deps)
+    await finishMoves(here.deps)
     expect(await placeOf(org)).to.include({ cell: 'here', state: 'here', target: null, epoch: 3 })
     expect((await change(away, org, node)).status).to.equal(201)
-    await settleMoves(there.deps)
+    await finishMoves(there.deps)
     expect(await orgsIn(there)).not.to.include(org)
     expect(await orgsIn(here)).to.include(org)
   })
@@ -82,15 +82,15 @@ describe('a move whose command has died', () => {
     await setUrls()
     const arriving = join(there.dataDir, 'arriving', org)
     await cp(join(here.dataDir, org), arriving, { recursive: true })
-    await settleMoves(there.deps)
+    await finishMoves(there.deps)
     expect(existsSync(arriving)).to.equal(true)
     const yesterday = Date.now() / 1000 - 25 * 3_600
     await utimes(arriving, yesterday, yesterday)
     expect((await (await otherThere()).arrived(org)).size).to.equal(2)
-    await settleMoves(there.deps)
+    await finishMoves(there.deps)
     expect(existsSync(arriving)).to.equal(true)
     await utimes(arriving, yesterday, yesterday)
-    await settleMoves(there.deps)
+    await finishMoves(there.deps)
     expect(existsSync(arriving)).to.equal(false)
     expect(await placeOf(org)).to.include({ cell: 'here', state: 'here' })
   })
@@ -104,7 +104,7 @@ describe('a move whose command has died', () => {
         await cp(join(here.dataDir, org), join(there.dataDir, 'arriving', org), { recursive: true })
       expect(await here.deps.credentials.write((trx) => decideMove(trx, begun, 'there'))).to.equal(true)
     }
-    for (const { deps } of [there, here]) await settleMoves(deps)
+    for (const { deps } of [there, here]) await finishMoves(deps)
     expect(await placeOf(lost.org)).to.include({ cell: 'there', state: 'moving' })
     expect(await placeOf(other.org)).to.include({ cell: 'there', state: 'here' })
     expect(await orgsIn(here))
@@ -112,7 +112,7 @@ describe('a move whose command has died', () => {
       .and.not.to.include(other.org)
     expect((await change(away, other.org, other.node)).status).to.equal(201)
     await cp(join(here.dataDir, lost.org), join(there.dataDir, 'arriving', lost.org), { recursive: true })
-    for (const { deps } of [there, here]) await settleMoves(deps)
+    for (const { deps } of [there, here]) await finishMoves(deps)
     expect((await change(ann, lost.org, lost.node)).status).to.equal(201)
   })
 
@@ -120,7 +120,7 @@ describe('a move whose command has died', () => {
     const { org, node } = await newOrg()
     let over = false
     const sweeping = (async () => {
-      while (!over) for (const { deps } of [here, there]) await settleMoves(deps)
+      while (!over) for (const { deps } of [here, there]) await finishMoves(deps)
     })()
     for (const to of ['there', 'here'] as const) expect(await move(org, to)).to.include({ code: 0 })
     over = true
@@ -181,7 +181,7 @@ describe('a move whose command has died', () => {
     const said = await moveOrg(here.deps, org, { ...to, prepare }, options).catch((error: Error) => error)
     expect(said).to.be.instanceOf(NotMoved).with.property('message', 'It was deleted meanwhile')
     expect(await placeOf(org)).to.include({ state: 'gone' })
-    await settleMoves(there.deps)
+    await finishMoves(there.deps)
     expect(readdirSync(join(there.dataDir, 'arriving'))).not.to.include(org)
   })
 
@@ -201,7 +201,7 @@ describe('a move whose command has died', () => {
     expect([doctor.code, doctor.stdout.includes(`(note) arriving/${org}: was sent`)]).to.deep.equal([0, true])
     const yesterday = Date.now() / 1000 - 25 * 3_600
     await utimes(join(there.dataDir, 'arriving', org), yesterday, yesterday)
-    await settleMoves(there.deps)
+    await finishMoves(there.deps)
     expect(await rows()).to.have.length(0)
     expect(await groveAt(there, 'doctor')).to.include({ code: 0 })
   })
@@ -217,7 +217,7 @@ describe('a move whose command has died', () => {
     // That cell closes the connection once it has waited for the rest.
     await cut
     await away.get('/auth/me').then(expecting(200))
-    await settleMoves(here.deps)
+    await finishMoves(here.deps)
     expect((await change(away, org, node)).status).to.equal(201)
   })
 
@@ -236,7 +236,7 @@ describe('a move whose command has died', () => {
     }
     await sendPack(org, path, Readable.from(late(), { objectMode: false }))
     expect(await setRefs(org, path, new Map([['refs/heads/main', git.head()]]))).to.match(/^[0-9a-f]{64}$/)
-    await settleMoves(here.deps)
+    await finishMoves(here.deps)
     expect((await change(ann, org, node)).status).to.equal(201)
   })
 

@@ -115,7 +115,8 @@ describe('grove config check', () => {
     expect(await problems({ PUBLIC_URL: 'http://grove.example', HOST: '0.0.0.0' })).to.deep.equal([
       'PUBLIC_URL is not https: passwords and tokens travel in the clear',
     ])
-    expect(await problems({ PUBLIC_URL: 'http://localhost:3000' })).to.deep.equal([])
+    for (const host of ['localhost', 'grove.localhost', '127.0.0.1', '[::1]'])
+      expect(await problems({ PUBLIC_URL: `http://${host}:3000` }), host).to.deep.equal([])
     const proxied = { PUBLIC_URL: 'https://grove.example/a%20b' }
     expect(await problems(proxied)).to.deep.equal([
       'PUBLIC_URL: proxies change empty and escaped parts of a path; use another path',

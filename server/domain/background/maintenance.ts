@@ -8,11 +8,11 @@ import { maintain, needsOf } from '../../../gitstore/upkeep/maintenance.ts'
 import { listToLookAt, lookedAt, ownRepository } from '../../../index/derived/ref-moves.ts'
 import type { Deps } from '../../deps.ts'
 import { mayWrite } from '../cells/cell.ts'
-import { nodeRepo, orgRepo } from '../layout.ts'
+import { maintenanceRef, nodeRepo, orgRepo } from '../layout.ts'
 import { newWalk, repositoriesAtOnce } from './walk.ts'
 
 /**
- * Milliseconds from the start to the first look, between two looks at what was told, and between two walks through all
+ * Milliseconds from the start to the first look, between two looks at recorded moves of refs, and between two walks through all
  * repositories: the walk is for what other programs write, and for an index that was made again.
  */
 const pausesMs = { first: 5_000, other: 60_000, walk: 6 * 60 * 60_000 } as const
@@ -20,9 +20,6 @@ const pausesMs = { first: 5_000, other: 60_000, walk: 6 * 60 * 60_000 } as const
 const retryAfterMs = 60 * 60_000
 /** A piece of the walk is followed by 20 times as long without it; what git does does not count. */
 const restFactor = 20
-
-/** Locked, never moved: only one process at a time maintains a repository. */
-const maintenanceRef = 'refs/grove/maintenance'
 
 /** Runs until `deps.draining`, which also ends a running git. */
 export async function maintainRepositories(deps: Deps): Promise<void> {
@@ -36,7 +33,7 @@ export async function maintainRepositories(deps: Deps): Promise<void> {
     let gitMs = 0
     let isOver: boolean | undefined
     try {
-      if (mayWrite(deps)) gitMs += await maintainTold(deps, failures)
+      if (mayWrite(deps)) gitMs += await maintainMoved(deps, failures)
       if (mayWrite(deps) && began >= walkDueAt)
         isOver = await walk.step(deps, async ({ orgId, isFirst, nodeIds }) => {
           gitMs += await maintainSome(
@@ -61,12 +58,12 @@ export async function maintainRepositories(deps: Deps): Promise<void> {
   }
 }
 
-/** Repositories whose refs have moved often, as those who moved them have told: the others are not looked at. */
-async function maintainTold(deps: Deps, failures: Map<string, Failure>): Promise<number> {
+/** Maintains repositories with many recorded moves of refs; the others are not looked at. */
+async function maintainMoved(deps: Deps, failures: Map<string, Failure>): Promise<number> {
   let gitMs = 0
-  for (const told of await listToLookAt(deps.index.read, repositoriesAtOnce)) {
-    gitMs += await maintainSome(deps, reposOf(deps, told.org_id, [told.node_id]), failures)
-    await deps.index.write((trx) => lookedAt(trx, told))
+  for (const moved of await listToLookAt(deps.index.read, repositoriesAtOnce)) {
+    gitMs += await maintainSome(deps, reposOf(deps, moved.org_id, [moved.node_id]), failures)
+    await deps.index.write((trx) => lookedAt(trx, moved))
   }
   return gitMs
 }

@@ -1,5 +1,4 @@
 /** Compares the directory of cells with the folders: what a crash has left between them, and folders of other cells. */
-import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { isThere, namesIn } from '../../../gitstore/presence.ts'
@@ -18,7 +17,7 @@ import type { Deps } from '../../deps.ts'
 import type { Cell } from '../cells/cell.ts'
 import { isClosed } from '../cells/closing.ts'
 import { indexOrg } from '../indexing/index-node.ts'
-import { isId, orgFolder, trashFolder } from '../layout.ts'
+import { foreignOrgFolder, isId, orgFolder, trashFolder } from '../layout.ts'
 import { arrive, readEpoch, removeAbandoned } from '../moves/arrivals.ts'
 import { settleDepartures } from '../moves/departure.ts'
 
@@ -29,7 +28,7 @@ const claimMs = 60 * 60_000
 
 /**
  * A folder without a place is claimed; one whose place is another cell gets another name, under which nothing serves it; claims
- * that have a folder, and organisations in the trash, are told of. Does nothing where there are no cells.
+ * that have a folder, and organisations in the trash, are written to the directory. Does nothing where there are no cells.
  */
 export async function settlePlaces(deps: Deps): Promise<void> {
   const { cell, store, draining } = deps
@@ -49,7 +48,7 @@ async function settleFolders(deps: Deps, cell: Cell, orgIds: readonly string[]):
   const { credentials, store } = deps
   for (const place of await claimMissing(deps, cell, orgIds, 'here')) {
     const isHere = isThere(orgFolder(store, place.org_id))
-    // What takes no changes is on its way: `settleMoves` ends that.
+    // What takes no changes is on its way: `finishMoves` ends that.
     if (!isHere || isClosed(store, place.org_id)) continue
     if (place.cell !== cell.name && !(await isNewer(deps, cell, place))) await setAside(deps, place)
     // Found again after its deletion: the operator has taken it out of the trash.
@@ -68,7 +67,7 @@ async function isNewer({ credentials, store }: Deps, { name }: Cell, { org_id, e
  * Ends the moves that the directory knows and no living process goes on with. One that cannot be ended holds up no other. Does
  * nothing where there are no cells.
  */
-export async function settleMoves(deps: Deps): Promise<void> {
+export async function finishMoves(deps: Deps): Promise<void> {
   const { cell, log, store } = deps
   if (cell === undefined) return
   const departing = new Set<string>()
@@ -108,7 +107,7 @@ async function claimMissing(
 /** An old backup, or a mistake: the organisation is served by the other cell. */
 async function setAside(deps: Deps, { org_id: orgId, cell }: PlaceRow): Promise<void> {
   const { log, now, store } = deps
-  const aside = join(store.root, `foreign-${orgId}`)
+  const aside = foreignOrgFolder(store, orgId)
   const path = await moveRepo(orgFolder(store, orgId), aside).then(
     () => aside,
     async (error: unknown) => {

@@ -25,7 +25,7 @@ import {
 } from '../indexing/reindex.ts'
 import { isId, orgFolder, searchFolder } from '../layout.ts'
 import { removeUnusedSegments } from '../search/segment-files.ts'
-import { settleMoves, settlePlaces } from './places.ts'
+import { finishMoves, settlePlaces } from './places.ts'
 import { repairRepository } from './repair.ts'
 import type { Report } from './unreadable.ts'
 import { newWalk, type Walk } from './walk.ts'
@@ -64,7 +64,7 @@ const places: Job = {
 const moves: Job = {
   chore: 'moves',
   everyMs: 15_000,
-  work: settleMoves,
+  work: finishMoves,
   failed: 'moves between cells that have ended early could not be settled',
 }
 

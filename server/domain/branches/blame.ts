@@ -8,19 +8,20 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
+import type { Asker } from '../actor.ts'
 import type { FileAt } from '../at.ts'
 import { timeOf } from '../format/signatures.ts'
 import { startOf } from './blob-starts.ts'
 import { readTree } from './commit-trees.ts'
-import { type Asker, gitRead } from './git-reads.ts'
+import { gitRead } from './git-reads.ts'
 import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
 import { mergerOf } from './merged-by.ts'
 import { revisionFor } from './revisions.ts'
 
-/** Of a text of which lines are told. */
+/** Of a text. */
 const maxBytes = 1_048_576
 const maxLines = 20_000
-/** Characters of a commit's first line that are told. */
+/** Characters of a commit's first line in the answer. */
 const summaryCharacters = 500
 
 const tooLarge =

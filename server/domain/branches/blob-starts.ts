@@ -1,4 +1,4 @@
-/** The first bytes of blobs, by which text is told from other bytes. */
+/** The first bytes of blobs, which show whether they are text. */
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import { streamBlob } from '../../../gitstore/objects/blob-stream.ts'

@@ -1,9 +1,9 @@
 /** Compares two branches, tags or commits. */
 import type { Deps } from '../../deps.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
+import type { Asker } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
 import { readDiff } from './commit-views.ts'
-import type { Asker } from './git-reads.ts'
 import { commitNamed } from './revisions.ts'
 import { type CommitPair, commitPair, type DiffQuery, patchOf, textDiff } from './text-diffs.ts'
 

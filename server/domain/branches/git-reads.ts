@@ -2,7 +2,7 @@
 import { isGitError } from '../../../gitstore/errors.ts'
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
-import type { Actor } from '../actor.ts'
+import type { Asker } from '../actor.ts'
 import { openSlots } from '../slots.ts'
 
 /** Per process. All anonymous readers together count as one person. */
@@ -20,12 +20,6 @@ const timeoutMs = 10_000
 
 export interface GitBounds {
   readonly timeoutMs: number
-  readonly signal: AbortSignal
-}
-
-/** Who asks, and until when they wait. */
-export interface Asker {
-  readonly actor: Actor
   readonly signal: AbortSignal
 }
 

@@ -3,8 +3,9 @@ import { readFilteredLog } from '../../../gitstore/history/filtered-log.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
 import type { NodeAccess } from '../access.ts'
+import type { Asker } from '../actor.ts'
 import type { Page } from '../pagination.ts'
-import { type Asker, gitRead, pathIn } from './git-reads.ts'
+import { gitRead, pathIn } from './git-reads.ts'
 
 export interface HistoryQuery extends Page {
   readonly path?: string

@@ -9,7 +9,7 @@ import type { Deps } from '../../deps.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Actor } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
-import { branchRefs, tagRefs } from '../layout.ts'
+import { branchRefs, pinRefs, tagRefs } from '../layout.ts'
 import { type Page, pageOf, slice } from '../pagination.ts'
 import { listVisibleRefs } from './visible-refs.ts'
 
@@ -47,7 +47,7 @@ export async function commitOfTag(repo: Repo, name: string): Promise<Oid | undef
 export async function visibleHeads({ repo, role }: Pick<NodeAccess, 'repo' | 'role'>): Promise<Oid[]> {
   const refs = [...listVisibleRefs(repo, role === null ? 'public' : 'member')]
   const oidsBelow = (place: string) => refs.filter(([ref]) => ref.startsWith(place)).map(([, oid]) => oid)
-  const pins = role === null ? [] : listRefs(repo, 'refs/grove/pulls/').values()
+  const pins = role === null ? [] : listRefs(repo, pinRefs).values()
   const tagged = await peelAll(repo, oidsBelow(tagRefs))
   return [...new Set([...oidsBelow(branchRefs), ...tagged, ...pins].filter((oid) => oid !== undefined))]
 }

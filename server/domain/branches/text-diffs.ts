@@ -6,10 +6,11 @@ import { maxTextBytes, readHunks, readPatch } from '../../../gitstore/objects/te
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
-import type { NodeAt } from '../at.ts'
+import type { Asker } from '../actor.ts'
+import type { RevisionAt } from '../at.ts'
 import { entityAt } from '../format/node-format.ts'
 import { readTree } from './commit-trees.ts'
-import { type Asker, gitRead, pathIn } from './git-reads.ts'
+import { gitRead, pathIn } from './git-reads.ts'
 import { type ImmutableAnswer, immutableAnswer } from './immutable-answers.ts'
 import { commitNamed } from './revisions.ts'
 
@@ -55,14 +56,14 @@ export async function commitPair(
   return { base: parents[0] ?? null, target }
 }
 
-export async function readCommitDiff(deps: Deps, asker: Asker, at: NodeAt, commit: string, query: DiffQuery) {
+export async function readCommitDiff(deps: Deps, asker: Asker, at: RevisionAt, query: DiffQuery) {
   const access = await nodeFor(deps, asker.actor, at, 'public')
-  return textDiff(deps, asker, access, await commitPair(access, commit), query)
+  return textDiff(deps, asker, access, await commitPair(access, at.revision), query)
 }
 
-export async function readCommitPatch(deps: Deps, asker: Asker, at: NodeAt, commit: string, query: DiffQuery) {
+export async function readCommitPatch(deps: Deps, asker: Asker, at: RevisionAt, query: DiffQuery) {
   const access = await nodeFor(deps, asker.actor, at, 'public')
-  return patchOf(deps, asker, access, await commitPair(access, commit), query)
+  return patchOf(deps, asker, access, await commitPair(access, at.revision), query)
 }
 
 /** @throws Refusal too_large, busy; Invalid: the path; GitError as readHunks */

@@ -52,7 +52,10 @@ async function declare({ cell, credentials, log }: Directory, orgId: string, sta
   const isKept = await credentials
     .write((trx) => setPlaceState(trx, cell.name, orgId, state))
     .catch((error: unknown) => {
-      log.error({ err: error, orgId, state }, 'the directory of cells could not be told of an organisation')
+      log.error(
+        { err: error, orgId, state },
+        'the state of an organisation could not be written to the directory of cells',
+      )
       return false
     })
   if (!isKept)

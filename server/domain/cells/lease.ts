@@ -26,7 +26,7 @@ const leaseFile = 'lease'
 export interface Lease extends Omit<Fence, 'enter'> {
   /** Whether this process may write at this moment. */
   isHeld(): boolean
-  /** Until it ends, where nobody renews it; 0: it has ended. */
+  /** Until it ends, if it is not renewed; 0: it has ended. */
   leftMs(): number
   /** Where no other process shares the lease, the next one need not wait for its end. */
   close(): Promise<void>

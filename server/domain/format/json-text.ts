@@ -11,6 +11,11 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** Whether parsed JSON is an object, not an array. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** A member of the outermost object: the start of its name, and the range of its value. */
 export interface Member {
   readonly name: string

@@ -5,7 +5,7 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { readEdgeFolder } from './edge-folders.ts'
-import { lossesOf } from './json-text.ts'
+import { isRecord, lossesOf } from './json-text.ts'
 import { depthLimit, isTooDeep, propertiesLimit } from './limits.ts'
 import type { ContentProblem } from './path-problem.ts'
 import { type EdgeFolderName, edgeIdAt, nodeFile, readmeFile, textFile } from './paths.ts'
@@ -252,10 +252,6 @@ function decodeText(bytes: Buffer): string {
 
 function isPlain(entry: TreeEntry): boolean {
   return entry.mode === '100644'
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isTags(value: unknown, isTag: (text: string, limit: number) => boolean = isText): value is string[] {

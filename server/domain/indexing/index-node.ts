@@ -53,7 +53,7 @@ async function countFailure({ metrics }: Deps, kind: 'node' | 'org', work: () =>
   try {
     await work()
   } catch (error) {
-    metrics.followFailures.inc({ kind })
+    metrics.indexFailures.inc({ kind })
     throw error
   }
 }
@@ -103,7 +103,7 @@ async function indexOnce(
   if (!ledger) throw new GitError('ref_damaged', `${ledgerRef} is missing`, { ref: ledgerRef })
   const branches = listRefs(repo, branchRefs)
   if (row?.ledger === ledger && agree(row, indexed, branches)) return 'agrees'
-  const stop = deps.metrics.followSeconds.startTimer({ kind: 'node' })
+  const stop = deps.metrics.indexSeconds.startTimer({ kind: 'node' })
   const { records, gone } =
     row?.ledger === ledger
       ? { records: [], gone: [] }
@@ -172,7 +172,7 @@ async function indexOrgRows(deps: Deps, orgId: string): Promise<void> {
     const head = repoExists(repo) ? readRef(repo, main) : null
     if (head === null && repoExists(repo)) throw new GitError('ref_damaged', `${main} is missing`, { ref: main })
     if (before === head && (await isOrgRowWhole(deps.index.read, orgId))) return
-    const stop = deps.metrics.followSeconds.startTimer({ kind: 'org' })
+    const stop = deps.metrics.indexSeconds.startTimer({ kind: 'org' })
     if (head === null) {
       await deps.index.write((trx) => deleteOrgRow(trx, orgId))
       return

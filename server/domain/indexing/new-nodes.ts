@@ -15,7 +15,7 @@ const nodesAtOnce = 50
 export async function indexNewNodes(deps: Deps, orgId: string, nodes: readonly NewNodeRows[]): Promise<void> {
   for (let at = 0; at < nodes.length; at += nodesAtOnce) {
     const some = nodes.slice(at, at + nodesAtOnce)
-    const stop = deps.metrics.followSeconds.startTimer({ kind: 'node' })
+    const stop = deps.metrics.indexSeconds.startTimer({ kind: 'node' })
     try {
       await deps.index.write((trx) => insertNewNodes(trx, orgId, some))
       stop()

@@ -33,7 +33,7 @@ export function partialIndex(store: Store, index: DerivedDatabase<IndexSchema>):
   }
 }
 
-/** The order in which organisations are indexed, and who is told of each. */
+/** The order in which organisations are indexed, and what is called after each. */
 export interface Queue {
   /** The organisation that is wanted before the others. */
   first(): Promise<string | undefined>

@@ -26,8 +26,8 @@ import { indexOrg } from '../indexing/index-node.ts'
 import { announced } from '../indexing/recovered.ts'
 import { indexMoved, indexMovedOrg, type UnreadableRepository } from '../indexing/reindex.ts'
 import { listNodes } from '../indexing/stored-repositories.ts'
-import { arrivingFolder, epochFile, isId, orgFolder, trashFolder } from '../layout.ts'
-import { isMovable, listMovable, trashName } from './movable.ts'
+import { arrivingFolder, epochFile, isId, orgFolder, trashFolder, trashName } from '../layout.ts'
+import { isMovable, listMovable } from './movable.ts'
 
 /** Milliseconds for which one request indexes. */
 const prepareMs = 5_000

@@ -20,9 +20,8 @@ import type { Cell } from '../cells/cell.ts'
 import { close, isClosed, reopen } from '../cells/closing.ts'
 import { indexOrg } from '../indexing/index-node.ts'
 import { announced } from '../indexing/recovered.ts'
-import { movedOrgFolder, orgFolder, trashFolder } from '../layout.ts'
+import { movedOrgFolder, orgFolder, trashFolder, trashName } from '../layout.ts'
 import { type CopyOptions, copier, type Destination, NotMoved } from './copying.ts'
-import { trashName } from './movable.ts'
 
 export interface Moved {
   readonly repositories: number

@@ -2,10 +2,7 @@
 import { join } from 'node:path'
 import { namesIn } from '../../../gitstore/presence.ts'
 import { listRepos } from '../../../gitstore/repos.ts'
-import { isId, orgRepository } from '../layout.ts'
-
-/** Of deleted nodes, below the organisation where it arrives. */
-export const trashName = 'trash'
+import { isId, orgRepository, trashName } from '../layout.ts'
 
 /** The organisation's own first: paths below it, `<node>.git`, `trash/<node>.<ms>.git`. */
 export async function listMovable(folder: string, trash: string): Promise<string[]> {

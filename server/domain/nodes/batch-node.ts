@@ -28,11 +28,11 @@ export interface BatchOptions {
   /** The part of the input to which a problem at `path` of the item at position `at` belongs. */
   readonly locate: (at: number, path: string) => readonly (string | number)[]
   /**
-   * Told of items that break a rule; they are left out, and the others are written. Without it, one such item refuses the
+   * Called with items that break a rule; they are left out, and the others are written. Without it, one such item refuses the
    * whole batch before anything is written.
    */
   readonly refused?: (at: number, problems: readonly Problem[]) => void
-  /** Told, beside `refused`, of an item with edges to items that were left out: it is built again, without these. */
+  /** Called, beside `refused`, with an item that has edges to items that were left out: it is built again, without these. */
   readonly without?: (at: number, lost: ReadonlySet<string>) => void
   /** Items done so far, and all. */
   readonly onProgress?: (done: number, total: number) => void

@@ -26,7 +26,7 @@ const commitsAtOnce = 4
 const maxProblems = 100
 
 /**
- * Makes main of each node what its item builds, and returns what became of them, in their order; those that `refused` was told of
+ * Makes main of each node what its item builds, and returns what became of them, in their order; those that `refused` was called with
  * are missing. Up to 1,000 nodes are judged together before anything is written: all or nothing, but for a crash, or a change by
  * others meanwhile, between two commits. More are written in such slices, the new ones first: an edge may lead to a node of a
  * later slice. A repeated call completes an interrupted one, with `existing: 'update'`.

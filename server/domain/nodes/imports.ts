@@ -214,7 +214,7 @@ async function compare(
   return { statuses, edited, changed }
 }
 
-/** False where it cannot be told. */
+/** Whether main's head is no commit of an import; false where it cannot be read. */
 async function isEdited(repo: Repo): Promise<boolean> {
   try {
     const head = readRef(repo, main)
@@ -226,8 +226,8 @@ async function isEdited(repo: Repo): Promise<boolean> {
 }
 
 /**
- * The files that main is to have, JSON that says the same as it is there; undefined where it has them already. Where that cannot
- * be told, all as planned: what is wrong is said when it is written.
+ * The files that main is to have, JSON that says the same as it is there; undefined where it has them already. Where main cannot be
+ * read, all as planned: the write then says what is wrong.
  */
 async function filesToWrite(
   repo: Repo,

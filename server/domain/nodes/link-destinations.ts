@@ -34,7 +34,7 @@ interface Known {
 /** Files of a repository among which a name is looked for. */
 const maxFiles = 10_000
 const maxPathBytes = 1_024
-/** Characters of a heading or block that are told. */
+/** Characters of a heading or block in the answer. */
 const anchorCharacters = 500
 
 const tooManyFiles =

@@ -9,9 +9,9 @@ import { listSources } from '../../../index/derived/source-paths.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
+import type { Asker } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
 import { readTree } from '../branches/commit-trees.ts'
-import type { Asker } from '../branches/git-reads.ts'
 import { type ImmutableAnswer, immutableAnswer } from '../branches/immutable-answers.ts'
 import { revisionFor } from '../branches/revisions.ts'
 import { readContent } from '../format/node-format.ts'
@@ -21,14 +21,14 @@ import { nodeResolver, type ResolveNode } from '../vault/vault-nodes.ts'
 import type { WrittenLink } from '../vault/written-links.ts'
 import { type Destination, destinationsOf } from './link-destinations.ts'
 
-/** Of a text whose links are told. */
+/** Of a text whose links are listed. */
 const maxBytes = 524_288
 const maxLinks = 10_000
 /** Of a text that are read: blocks are found in one turn of the event loop, 0.3 s for that many in the worst case. */
 const maxLines = 20_000
 /** Characters of all links of an answer, approximately: one definition may serve many references. */
 const maxCharacters = 4_194_304
-/** Characters of a target that are told. */
+/** Characters of a target in the answer. */
 const targetCharacters = 2_000
 /** UTF-16 units of a paragraph, a cell or a piece of HTML that is read, at once: 0.15 s in the worst case. */
 const maxBlock = 32_768
@@ -58,19 +58,19 @@ const resolvers = new LRUCache<string, { readonly resolve: ResolveNode; readonly
   sizeCalculation: ({ size }) => size + 1,
 })
 
-type ToldLink = WrittenLink & Destination
+type ListedLink = WrittenLink & Destination
 
 interface Links {
   readonly node_id: string
   readonly commit_id?: Oid
   readonly object_id?: Oid
-  readonly links: readonly ToldLink[]
+  readonly links: readonly ListedLink[]
   readonly truncated: boolean
 }
 
 /**
- * Text, files and connections are those of the revision; which nodes there are, with their titles and `source_path`, is told
- * as of now.
+ * Text, files and connections are those of the revision; which nodes there are, with their titles and `source_path`, are
+ * those of now.
  *
  * @throws Refusal as nodeFor, branch_not_found, too_large, busy; the signal's reason
  */
@@ -104,17 +104,17 @@ async function linksAt(deps: Deps, access: NodeAccess, head: Oid | null, version
   })
   const { written, truncated } = await writtenIn(bytes.toString('utf8'))
   const resolve = written.length === 0 ? () => undefined : await resolverOf(deps, access, version)
-  const links: ToldLink[] = []
+  const links: ListedLink[] = []
   const began = performance.now()
   let [characters, turn] = [0, began]
   for await (const destination of destinationsOf(deps, access, { tree, content, resolve, links: written })) {
     const link = written[links.length]
     if (!link) break
-    const told = { ...link, target: link.target.slice(0, targetCharacters), ...destination }
-    characters += lengthOf(told)
+    const listed = { ...link, target: link.target.slice(0, targetCharacters), ...destination }
+    characters += lengthOf(listed)
     const now = performance.now()
     if (characters > maxCharacters || now - began > maxResolvingMs) break
-    links.push(told)
+    links.push(listed)
     if (now - turn < turnMs) continue
     await nextTurn()
     turn = performance.now()
@@ -158,7 +158,7 @@ async function resolverOf({ index }: Deps, { org }: NodeAccess, version: string)
   return resolve
 }
 
-function lengthOf({ text, target, definition, node, file }: ToldLink): number {
+function lengthOf({ text, target, definition, node, file }: ListedLink): number {
   const named =
     (node ? 60 + node.title.length + (node.heading ?? node.block ?? '').length : 0) + (file?.path.length ?? 0)
   return 150 + text.length + target.length + (definition?.label.length ?? 0) + named

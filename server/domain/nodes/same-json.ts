@@ -4,7 +4,7 @@ import { isGitError } from '../../../gitstore/errors.ts'
 import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { parseJson } from '../format/json-text.ts'
+import { isRecord, parseJson } from '../format/json-text.ts'
 import { defaultConnectionType, jsonLimit } from '../format/node-format.ts'
 import { edgeIdAt, nodeFile } from '../format/paths.ts'
 import type { NodeFiles } from './node-creation.ts'
@@ -57,8 +57,4 @@ async function readJsonBlob(repo: Repo, oid: Oid): Promise<Buffer | undefined> {
     if (isGitError(error, 'limit_exceeded')) return undefined
     throw error
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

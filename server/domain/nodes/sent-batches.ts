@@ -2,7 +2,7 @@
 import type { Deps } from '../../deps.ts'
 import { Invalid } from '../../errors.ts'
 import { orgFor } from '../access.ts'
-import type { Person } from '../actor.ts'
+import type { Asker, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { openSlots } from '../slots.ts'
 import { batchNodes, locateIn, type SentNode, wordsIn } from './batch-input.ts'
@@ -19,12 +19,6 @@ const inSlot = openSlots({
   refusal: 'Other batches are being written just now; try again',
 })
 
-/** Who asks, and when they are gone. */
-interface Asking {
-  readonly actor: Person
-  readonly signal: AbortSignal
-}
-
 interface Batch {
   readonly nodes: readonly SentNode[]
 }
@@ -37,19 +31,24 @@ interface Written extends Pick<BatchOutcome, 'id' | 'head'> {
 /**
  * Creates all or none. @throws Refusal as writeBatch, busy; Invalid, its problems located below `["body", "nodes", position]`
  */
-export async function createNodes(deps: Deps, asking: Asking, at: OrgAt, batch: Batch): Promise<{ nodes: Written[] }> {
-  const outcomes = await write(deps, asking, at, batch, 'refuse')
+export async function createNodes(
+  deps: Deps,
+  asker: Asker<Person>,
+  at: OrgAt,
+  batch: Batch,
+): Promise<{ nodes: Written[] }> {
+  const outcomes = await write(deps, asker, at, batch, 'refuse')
   return { nodes: outcomes.map(({ status, ...created }) => created) }
 }
 
 /** Creates those that are not there, changes those that are: one commit each where something differs. @throws as createNodes */
-export async function putNodes(deps: Deps, asking: Asking, at: OrgAt, batch: Batch) {
-  return { nodes: await write(deps, asking, at, batch, 'update') }
+export async function putNodes(deps: Deps, asker: Asker<Person>, at: OrgAt, batch: Batch) {
+  return { nodes: await write(deps, asker, at, batch, 'update') }
 }
 
 async function write(
   deps: Deps,
-  { actor, signal }: Asking,
+  { actor, signal }: Asker<Person>,
   at: OrgAt,
   { nodes: sent }: Batch,
   existing: BatchOptions['existing'],

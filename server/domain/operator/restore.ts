@@ -19,11 +19,11 @@ import { unknownPassword } from '../accounts/passwords.ts'
 import { issueResetToken } from '../accounts/sessions.ts'
 import { accountOfHiddenEmail } from '../format/hidden-emails.ts'
 import type { PathProblem } from '../format/path-problem.ts'
-import { credentialsFile, isId, runFolder } from '../layout.ts'
+import { credentialsFile, isId, runFolder, stagingFolder } from '../layout.ts'
 import { listLiveProcesses } from '../live-processes.ts'
 import type { Source } from './backup.ts'
 import { hashOfFile, type Manifest } from './manifest.ts'
-import { type Staged, stagingFolder } from './staging.ts'
+import type { Staged } from './staging.ts'
 
 /** Why a data folder cannot be restored into; undefined: it is empty and unused. */
 export async function findOccupant(root: string): Promise<string | undefined> {

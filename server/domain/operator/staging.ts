@@ -15,7 +15,7 @@ import { findHazard } from '../../../gitstore/upkeep/hazards.ts'
 import { findRecord } from '../format/org-format.ts'
 import type { PathProblem } from '../format/path-problem.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
-import { isId, ledgerRef, main, orgRepository } from '../layout.ts'
+import { isId, ledgerRef, main, orgRepository, stagingFolder } from '../layout.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 import { byPath } from './backup.ts'
 import { type Copied, chooseCopies } from './choosing.ts'
@@ -24,9 +24,6 @@ import { type Manifest, manifestFile, readManifest } from './manifest.ts'
 
 /** Repositories copied concurrently. */
 const atOnce = 2
-
-/** The staging folder. No process reads it; only one restore runs at a time. */
-export const stagingFolder = 'restoring'
 
 /** Copied repositories that are not in place yet. */
 export interface Staged {

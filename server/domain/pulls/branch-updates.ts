@@ -7,7 +7,7 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor, requireStill } from '../access.ts'
-import type { Person } from '../actor.ts'
+import type { Asker, Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
 import {
   addsParents,
@@ -45,12 +45,7 @@ const inSlot = openSlots({
  * @throws Refusal merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected,
  *   source_branch_missing, too_many_commits, busy; the reason of `signal`, after which nothing moves
  */
-export async function updatePullBranch(
-  deps: Deps,
-  actor: Person,
-  at: PullAt,
-  { signal }: { signal: AbortSignal },
-): Promise<PullRequest> {
+export async function updatePullBranch(deps: Deps, { actor, signal }: Asker<Person>, at: PullAt): Promise<PullRequest> {
   const access = await nodeFor(deps, actor, at, 'editor')
   const { repo, history } = access
   const row = await rowFor(deps, at)

@@ -1,17 +1,12 @@
 /** What the source of a pull request changed since the merge base: entities, hunks, a patch. */
 import type { Deps } from '../../deps.ts'
 import { nodeFor } from '../access.ts'
-import type { Person } from '../actor.ts'
+import type { Asker, Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
 import { readDiff } from '../branches/commit-views.ts'
 import { type CommitPair, type DiffQuery, patchOf, textDiff } from '../branches/text-diffs.ts'
 import { toPull } from './pull-views.ts'
 import { rowFor } from './pulls.ts'
-
-interface Member {
-  readonly actor: Person
-  readonly signal: AbortSignal
-}
 
 export async function readPullChanges(deps: Deps, actor: Person, at: PullAt) {
   const { access, pair } = await pairOf(deps, actor, at)
@@ -19,13 +14,13 @@ export async function readPullChanges(deps: Deps, actor: Person, at: PullAt) {
 }
 
 /** @throws as textDiff */
-export async function readPullDiff(deps: Deps, asker: Member, at: PullAt, query: DiffQuery) {
+export async function readPullDiff(deps: Deps, asker: Asker<Person>, at: PullAt, query: DiffQuery) {
   const { access, pair } = await pairOf(deps, asker.actor, at)
   return textDiff(deps, asker, access, pair, query)
 }
 
 /** @throws as patchOf */
-export async function readPullPatch(deps: Deps, asker: Member, at: PullAt, query: DiffQuery): Promise<Buffer> {
+export async function readPullPatch(deps: Deps, asker: Asker<Person>, at: PullAt, query: DiffQuery): Promise<Buffer> {
   const { access, pair } = await pairOf(deps, asker.actor, at)
   return patchOf(deps, asker, access, pair, query)
 }

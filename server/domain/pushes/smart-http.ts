@@ -167,19 +167,19 @@ function pushed(repo: Repo, judge: (push: Push) => Promise<PushOutcome>): SmartH
           output.end(refusalOf(head, refused))
           return
         }
-        const told: Judge = async (push) => {
+        const noted: Judge = async (push) => {
           const outcome = await judge(push)
           if (outcome.reasons.length > 0) later.refused(outcome.reasons)
           return outcome
         }
-        await carriedOut(told, (watched) => servePush(repo, conversation(later), head, input, output, watched))
+        await carriedOut(noted, (watched) => servePush(repo, conversation(later), head, input, output, watched))
       }
     },
   }
 }
 
 /**
- * Tells a push whose refs may have moved, and of which git could not say so any more, from one that was refused before.
+ * Distinguishes a push whose refs may have moved, though git could not report it any more, from one that was refused before.
  *
  * @throws Refusal outcome_unknown; before `judge` was asked, what `serve` throws
  */
@@ -193,7 +193,7 @@ async function carriedOut(judge: Judge, serve: (judge: Judge) => Promise<void>):
     await serve(watched)
   } catch (error) {
     if (!asked) throw error
-    const told = 'The push may have been carried out; fetch before you push again'
-    throw new Refusal('outcome_unknown', told, {}, { cause: error })
+    const detail = 'The push may have been carried out; fetch before you push again'
+    throw new Refusal('outcome_unknown', detail, {}, { cause: error })
   }
 }

@@ -53,7 +53,7 @@ const sliceMs = 8
 /** A segment is merged with the next one unless it has more than so many times its documents. */
 const tidyFactor = 3
 
-/** @param folder of all organisations' segments; @param report is told of files that could not be read or written */
+/** @param folder of all organisations' segments; @param report is called with files that could not be read or written */
 export function openIndexes(
   snapshots: Snapshots,
   folder: string,

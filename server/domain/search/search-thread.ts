@@ -65,7 +65,7 @@ export interface SearchThread {
   close(): Promise<void>
 }
 
-/** Is told of what goes wrong in the thread. */
+/** Observes faults of the thread. */
 interface ThreadObserver {
   warned(message: string, code: string | undefined): void
   died(error: Error): void

@@ -5,7 +5,7 @@ import type { Suggestions, SuggestQuestion } from '../../../index/search/suggest
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
 import { type OrgAccess, orgFor, requireRole } from '../access.ts'
-import type { Actor } from '../actor.ts'
+import type { Actor, Asker } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { refuseLongQuery } from '../format/limits.ts'
 import { openSlots } from '../slots.ts'
@@ -37,10 +37,9 @@ const rounds = 5
  */
 export async function retrieve(
   deps: Deps,
-  actor: Actor,
+  { actor, signal }: Asker,
   at: OrgAt,
   question: Question,
-  signal: AbortSignal,
 ): Promise<SearchAnswer> {
   const { orgId } = at
   const access = await orgFor(deps, actor, at, 'public')

@@ -6,7 +6,7 @@ import { allOf } from '../support/all-of.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
-describe('what is left in a repository that nobody uses any more', () => {
+describe('a stale file', () => {
   let grove: Grove
   let ann: PersonClient
   let node: TestNode
