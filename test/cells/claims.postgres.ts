@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { insertPlaces } from '../../index/credentials/places.ts'
 import { settlePlaces } from '../../server/domain/background/places.ts'
 import { ensurePersonalOrg } from '../../server/domain/orgs/orgs.ts'
+import { runCommand } from '../support/command.ts'
 import { newDataDir, signUp, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { until } from '../support/until.ts'
@@ -16,6 +17,7 @@ import {
   newcomer,
   orgsIn,
   placeOf,
+  setUrls,
   signIn,
   startCell,
   there,
@@ -136,6 +138,31 @@ describe('a data folder', () => {
     expect(await placeOf(ann.org)).to.include({ cell: 'here', state: 'here' })
     await ann.get(`/orgs/${ann.org}`).then(expecting(200))
     await rm(dataDir, { recursive: true })
+  })
+
+  it('that is an old copy of its cell’s sets aside what has moved away since, and serves the rest', async () => {
+    await setUrls()
+    const [dataDir, copy] = [await newDataDir(), await newDataDir()]
+    const before = await startCell('old', { dataDir })
+    const dee = await signUp(before, 'Dee')
+    const { id: moved } = (await dee.post('/orgs', { name: 'Moved' }).then(expecting(201))).body
+    await before.close()
+    await cp(dataDir, copy, { recursive: true })
+    const { url } = cellNamed('old')
+    const environment = { ...process.env, DATA_DIR: dataDir, DATABASE_URL: database, CELL: 'old', CELL_URL: url }
+    expect(await runCommand(['move-org', moved, 'there'], environment)).to.include({ code: 0 })
+    const away = await signIn(there, dee)
+    await away.patch(`/orgs/${moved}`, { name: 'Later' }).then(expecting(200))
+    const again = await startCell('old', { dataDir: copy, logLevel: 'error' })
+    expect(await orgsIn(again)).to.deep.equal([dee.org])
+    expect(await readdir(copy)).to.include(`foreign-${moved}`)
+    expect(again.logged()).to.include('an organisation of another cell lay here').and.to.include(moved)
+    expect(await placeOf(moved)).to.include({ cell: 'there', state: 'here', epoch: 2 })
+    const person = await signIn(again, dee)
+    await person.patch(`/orgs/${dee.org}`, { name: 'Served' }).then(expecting(200))
+    expect((await person.get(`/orgs/${moved}`).then(expecting(200))).body.name).to.equal('Later')
+    await again.close()
+    for (const folder of [dataDir, copy]) await rm(folder, { recursive: true })
   })
 
   it('that was alone before becomes a cell: what it has is claimed, what it had deleted stays so', async () => {

@@ -7,10 +7,12 @@ import { findCell } from '../../index/credentials/cells.ts'
 import { client, newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { databaseFor, ownServer } from '../support/postgres.ts'
+import { type TurnedClock, turnedClock } from '../support/turned-clock.ts'
 import { until } from '../support/until.ts'
 import { database, here, signIn, startCell, there, useCells } from './scene.ts'
 
 const run = promisify(execFile)
+const hour = 3_600_000
 
 describe('the lease of a cell', () => {
   useCells({ logLevel: 'error' })
@@ -113,76 +115,95 @@ describe('the lease of a cell', () => {
   })
 })
 
-describe('a cell that was stopped, while another serves a copy of its folder', () => {
-  let folders: string[]
-  let first: SpawnedGrove
-  let second: SpawnedGrove | undefined
-  let ann: PersonClient
+/** How far the wall clock of the one that is stopped is set, in milliseconds, while it runs and before it wakes. */
+const clocks = [
+  { title: 'with the right time', running: 0, woken: 0 },
+  { title: 'whose clock is set back while it sleeps', running: 0, woken: -hour },
+  { title: 'whose clock is set forth, and back while it sleeps', running: hour, woken: -hour },
+]
 
-  before(async () => {
-    folders = [await newDataDir(), await newDataDir()]
-    const [dataDir = ''] = folders
-    first = await spawn(dataDir)
-    ann = await signUp(first, 'Ann')
-  })
-  after(async () => {
-    await second?.stop()
-    await first?.kill()
-    for (const folder of folders) await rm(folder, { recursive: true })
-  })
+for (const { title, running, woken } of clocks)
+  describe(`a cell ${title} that was stopped, while another serves a copy of its folder`, () => {
+    let clock: TurnedClock
+    let folders: string[]
+    let first: SpawnedGrove
+    let second: SpawnedGrove | undefined
+    let ann: PersonClient
 
-  async function spawn(dataDir: string): Promise<SpawnedGrove> {
-    const [first = ''] = folders
-    return spawnGrove(dataDir, {
-      DATABASE_URL: await databaseFor(first),
-      CELL: 'cell',
-      CELL_URL: 'http://cell.example:3000',
-      WORKERS: '1',
+    before(async () => {
+      folders = [await newDataDir(), await newDataDir()]
+      const [dataDir = ''] = folders
+      clock = turnedClock()
+      first = await spawn(dataDir, clock.environment)
+      ann = await signUp(first, 'Ann')
+      const node = await newNode(first, ann)
+      // A personal access token is good at any time.
+      const { token } = (await ann.post('/auth/tokens', { name: 'Any', access: 'write' }).then(expecting(201))).body
+      ann = { ...ann, ...client(first, token) }
+      clock.set(running)
+      await until(async () => (await ann.patch(node.at, { title: 'Set' })).status === 200)
     })
-  }
-
-  it('acknowledges no write after it wakes, and none that the other has not', async () => {
-    const node = await newNode(first, ann)
-    const answers: { readonly status: number; readonly id: string }[] = []
-    let stopped = false
-    const writers = Array.from({ length: 8 }, async (_, writer) => {
-      for (let n = 0; !stopped; n++) {
-        const changes = [{ action: 'put', path: `${writer}.txt`, content: `${n}\n` }]
-        const write =
-          writer % 2 === 0
-            ? ann.post(`${node.at}/tree/main/commits`, { message: 'More', changes })
-            : ann.post(`/orgs/${ann.org}/nodes`, { title: `${writer} ${n}` })
-        answers.push(await write.then(({ status, body }) => ({ status, id: body.id })))
-      }
+    after(async () => {
+      await second?.stop()
+      await first?.kill()
+      clock?.remove()
+      for (const folder of folders) await rm(folder, { recursive: true })
     })
-    await until(() => answers.filter(({ status }) => status === 201).length > 30)
-    process.kill(first.pid, 'SIGSTOP')
-    // It starts once the lease of the first has ended.
-    const [from = '', to = ''] = folders
-    await rm(to, { recursive: true })
-    await cp(from, to, { recursive: true })
-    second = await spawn(to)
-    const twin = await signInAt(second, ann)
-    await twin.post(`/orgs/${ann.org}/nodes`, { title: 'Elsewhere' }).then(expecting(201))
-    const asleep = answers.length
-    process.kill(first.pid, 'SIGCONT')
-    await until(() => answers.length > asleep + 50)
-    stopped = true
-    await Promise.all(writers)
-    const after = answers.slice(asleep)
-    // One may have been stopped between the last look at the lease and its answer: it was on the disk.
-    expect(after.filter(({ status }) => status === 201).length).to.be.at.most(1)
-    expect(new Set(after.map(({ status }) => status))).to.include(503)
-    const { nodes } = (await twin.get(`/orgs/${ann.org}/nodes?limit=200`).then(expecting(200))).body
-    const { history } = (await twin.get(`${node.at}/tree/main/commits?limit=200`).then(expecting(200))).body
-    const kept = new Set([...nodes, ...history].map(({ id }: { id: string }) => id))
-    const lost = answers.filter(({ status, id }) => status === 201 && !kept.has(id))
-    expect(lost, 'acknowledged, and not with the other').to.deep.equal([])
-    await ann.get(node.at).then(expecting(200))
-    await twin.post(`/orgs/${ann.org}/nodes`, { title: 'Goes on' }).then(expecting(201))
-    expect(first.output().stderr).to.include('has taken the lease of this cell')
+
+    async function spawn(dataDir: string, environment: Record<string, string> = {}): Promise<SpawnedGrove> {
+      const [first = ''] = folders
+      return spawnGrove(dataDir, {
+        DATABASE_URL: await databaseFor(first),
+        CELL: 'cell',
+        CELL_URL: 'http://cell.example:3000',
+        WORKERS: '1',
+        ...environment,
+      })
+    }
+
+    it('acknowledges no write after it wakes, and none that the other has not', async () => {
+      const node = await newNode(first, ann)
+      const answers: { readonly status: number; readonly id: string }[] = []
+      let stopped = false
+      const writers = Array.from({ length: 8 }, async (_, writer) => {
+        for (let n = 0; !stopped; n++) {
+          const changes = [{ action: 'put', path: `${writer}.txt`, content: `${n}\n` }]
+          const write =
+            writer % 2 === 0
+              ? ann.post(`${node.at}/tree/main/commits`, { message: 'More', changes })
+              : ann.post(`/orgs/${ann.org}/nodes`, { title: `${writer} ${n}` })
+          answers.push(await write.then(({ status, body }) => ({ status, id: body.id })))
+        }
+      })
+      await until(() => answers.filter(({ status }) => status === 201).length > 30)
+      process.kill(first.pid, 'SIGSTOP')
+      // It starts once the lease of the first has ended.
+      const [from = '', to = ''] = folders
+      await rm(to, { recursive: true })
+      await cp(from, to, { recursive: true })
+      second = await spawn(to)
+      const twin = await signInAt(second, ann)
+      await twin.post(`/orgs/${ann.org}/nodes`, { title: 'Elsewhere' }).then(expecting(201))
+      const asleep = answers.length
+      clock.set(woken)
+      process.kill(first.pid, 'SIGCONT')
+      await until(() => answers.length > asleep + 50)
+      stopped = true
+      await Promise.all(writers)
+      const after = answers.slice(asleep)
+      // One may have been stopped between the last look at the lease and its answer: it was on the disk.
+      expect(after.filter(({ status }) => status === 201).length).to.be.at.most(1)
+      expect(new Set(after.map(({ status }) => status))).to.include(503)
+      const { nodes } = (await twin.get(`/orgs/${ann.org}/nodes?limit=200`).then(expecting(200))).body
+      const { history } = (await twin.get(`${node.at}/tree/main/commits?limit=200`).then(expecting(200))).body
+      const kept = new Set([...nodes, ...history].map(({ id }: { id: string }) => id))
+      const lost = answers.filter(({ status, id }) => status === 201 && !kept.has(id))
+      expect(lost, 'acknowledged, and not with the other').to.deep.equal([])
+      await ann.get(node.at).then(expecting(200))
+      await twin.post(`/orgs/${ann.org}/nodes`, { title: 'Goes on' }).then(expecting(201))
+      expect(first.output().stderr).to.include('has taken the lease of this cell')
+    })
   })
-})
 
 async function signInAt(grove: SpawnedGrove, { user }: PersonClient) {
   const { body } = await client(grove)

@@ -3,15 +3,20 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { locksIn } from '../support/data-folder.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
+import { gitIn } from '../support/git.ts'
 import { type Answer, type PersonClient, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { until } from '../support/until.ts'
 import { here, move, placeOf, setUrls, signIn, there, useCells } from './scene.ts'
 
 const moves = 4
 const writers = 6
+/** Of the organisation that goes back and forth, an even number. */
+const manyMoves = 20
 /** Milliseconds between two changes of a client, and between two new nodes: more could not be copied beside this. */
-const pauseMs = { change: 50, node: 1_000 }
+const pauseMs = { change: 50, node: 1_000, slow: 200 }
 
 describe('an organisation that moves while it is in use', () => {
   useCells({ logLevel: 'error' })
@@ -116,5 +121,45 @@ describe('an organisation that moves while it is in use', () => {
       expect(readdirSync(dataDir).filter((name) => name.startsWith('foreign-'))).to.deep.equal([])
     }
     expect(reads).to.be.above(0)
+  })
+
+  it('can go back and forth twenty times, with every commit, and leaves nothing but its trash', async () => {
+    const { id: org } = (await ann.post('/orgs', { name: 'Tide' }).then(expecting(201))).body
+    const { id: node } = (await ann.post(`/orgs/${org}/nodes`, { title: 'Foam' }).then(expecting(201))).body
+    let over = false
+    const others: string[] = []
+    const acknowledged = new Set<string>()
+    const write = async (person: PersonClient, path: string) => {
+      for (let count = 1; !over; count++) {
+        const changes = [{ action: 'put', path, content: String(count) }]
+        const answer = await person.post(`/orgs/${org}/nodes/${node}/tree/main/commits`, { message: 'Count', changes })
+        if (answer.status === 201) acknowledged.add(answer.body.id)
+        else if (answer.status !== 503 || answer.body.code !== 'moving')
+          others.push(`${answer.status} ${JSON.stringify(answer.body)}`)
+        await sleep(pauseMs.slow)
+      }
+    }
+    const clients = [write(ann, 'a.txt'), write(away, 'b.txt')]
+    try {
+      for (let count = 0; count < manyMoves; count++) {
+        const before = acknowledged.size
+        expect(await move(org, count % 2 === 0 ? 'there' : 'here')).to.include({ code: 0 })
+        await until(() => others.length > 0 || acknowledged.size > before)
+      }
+    } finally {
+      over = true
+      await Promise.all(clients)
+    }
+    expect(others).to.deep.equal([])
+    expect(await placeOf(org)).to.include({ cell: 'here', state: 'here', target: null, epoch: manyMoves + 1 })
+    const kept = new Set(gitIn(here, org, node).log())
+    expect([...acknowledged].filter((id) => !kept.has(id))).to.deep.equal([])
+    for (const { dataDir } of [here, there]) {
+      expect(readdirSync(join(dataDir, 'arriving'))).to.deep.equal([])
+      expect(await locksIn(dataDir)).to.deep.equal([])
+      expect(readdirSync(dataDir).filter((name) => name.startsWith('foreign-'))).to.deep.equal([])
+      const trash = readdirSync(join(dataDir, 'trash')).filter((name) => name.startsWith(`moved-${org}`))
+      expect(trash).to.have.length(manyMoves / 2)
+    }
   })
 })

@@ -16,6 +16,7 @@ import {
   type RunningProxy,
   removeCertificate,
   signUp,
+  upstreamOf,
 } from './scene.ts'
 
 interface Cell {
@@ -50,12 +51,7 @@ describe('three cells behind nginx', () => {
       const [dataDir, port] = [await newDataDir(), await freePort()]
       cells.push({ dataDir, port, grove: await startCell(name, dataDir, port) })
     }
-    const text = await readFile('server/domain/cells/README.md', 'utf8')
-    const block = /```nginx\n([\s\S]*?)```/.exec(text)?.[1] ?? ''
-    const upstreams = cells.reduce(
-      (before, { port }, at) => before.replace(`10.0.0.${at + 1}:3000`, `127.0.0.1:${port}`),
-      block,
-    )
+    const upstreams = await upstreamOf(cells.map(({ port }) => port))
     expect(upstreams).to.not.include('10.0.0.')
     proxy = await proxies.nginx?.({ certificate, port, upstream: 0, prefix: '', cells: upstreams })
     people = await Promise.all(Array.from({ length: 12 }, (_, n) => newPerson(`p${n}`, `127.0.1.${n + 1}`)))

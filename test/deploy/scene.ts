@@ -98,6 +98,16 @@ export const proxies: Readonly<Record<string, (place: ProxyPlace) => Promise<Run
   },
 }
 
+/** nginx's block for three cells, as their README has it, with these ports. */
+export async function upstreamOf(ports: readonly number[]): Promise<string> {
+  const text = await readFile('server/domain/cells/README.md', 'utf8')
+  const block = /```nginx\n([\s\S]*?)```/.exec(text)?.[1] ?? ''
+  return replaced(
+    block,
+    ports.map((port, at) => [new RegExp(`10\\.0\\.0\\.${at + 1}:3000`), `127.0.0.1:${port}`]),
+  )
+}
+
 type Replacement = readonly [RegExp, string]
 
 /** @throws Error where a pattern is not in the file any more: what is tested would not be what is delivered */

@@ -8,7 +8,15 @@ import { countAccounts, insertAccount, listAccounts } from '../../index/credenti
 import { copyFromPostgres, copyToPostgres } from '../../index/credentials/copies.ts'
 import { insertInvitation, listOpenInvitations } from '../../index/credentials/invitations.ts'
 import { credentialsMigrations } from '../../index/credentials/migrations.ts'
+import {
+  listCardsOf,
+  listCardsWithOwners,
+  listOrgsElsewhere,
+  putCard,
+  putCardMembers,
+} from '../../index/credentials/org-cards.ts'
 import { insertPendingMembership, listPendingMemberships } from '../../index/credentials/pending-memberships.ts'
+import { listChangedPlaces } from '../../index/credentials/place-changes.ts'
 import { deleteRows, haveSameRows } from '../../index/credentials/rows.ts'
 import type { CredentialsDb, CredentialsSchema } from '../../index/credentials/schema.ts'
 import { insertSession, listOpenSessions } from '../../index/credentials/sessions.ts'
@@ -100,12 +108,38 @@ async function fill(trx: CredentialsDb, ids: readonly string[], times: readonly 
       invited_by: null,
       created_at: `${n}`,
     })
+    await fillDirectory(trx, { id, owner, created_at, since: n % times.length })
   }
+}
+
+/** A cell and an organisation of that name; times are stated, as SQLite has no clock of PostgreSQL's. */
+async function fillDirectory(
+  trx: CredentialsDb,
+  { id, owner, created_at, since }: { id: string; owner: string; created_at: string; since: number },
+): Promise<void> {
+  await trx.insertInto('cell').values({ name: id, url: id, epoch: 1, until: 0, open: 1, weight: 1 }).execute()
+  const place = { org_id: id, cell: id, epoch: 1, state: 'here' as const, target: null, since }
+  await trx.insertInto('place').values(place).execute()
+  const settings = { description: '', vault_id: null, published: 0, require_pull_requests: 0 }
+  await putCard(trx, { org_id: id, head: '', name: id, ...settings, created_at, updated_at: created_at })
+  const member = { org_id: id, role: 'owner' as const, email: '' }
+  await putCardMembers(
+    trx,
+    [...new Set([owner, id])].map((user_id) => ({ ...member, user_id, name: user_id })),
+  )
+}
+
+/** Owners by organisation: of several organisations nothing says which one's are first. */
+async function cardsWithOwners(db: CredentialsDb, orgIds: readonly string[]): Promise<unknown> {
+  const { rows, owners, total } = await listCardsWithOwners(db, all)
+  return [rows, total, orgIds.map((id) => owners.filter(({ org_id }) => org_id === id))]
 }
 
 async function readAll(db: CredentialsDb, ids: readonly string[]): Promise<unknown> {
   const owner = ids[0] ?? ''
   const found = []
+  for (const orgId of ids)
+    found.push((await listChangedPlaces(db, { since: 0, orgId }, 100)).map(({ org_id }) => org_id))
   for (const q of ids)
     found.push([
       await countAccounts(db, { q, state: 'all' }),
@@ -119,5 +153,9 @@ async function readAll(db: CredentialsDb, ids: readonly string[]): Promise<unkno
     await listOpenInvitations(db, 'o', '', all),
     await listTokenKeys(db),
     await listPendingMemberships(db, 100),
+    await listCardsOf(db, owner, all),
+    await cardsWithOwners(db, ids),
+    await listOrgsElsewhere(db, owner, owner),
+    await listChangedPlaces(db, { since: -1, orgId: '' }, 100),
   ]
 }

@@ -14,11 +14,17 @@ const sections: readonly (readonly [string, string])[] = [
   ['server/import/README.md', 'Import: folders of Markdown'],
 ]
 
-/** What each block of the tour prints, the tour run as one script; only the service's address is another. @param more of the environment */
+/**
+ * What each block of the tour prints, the tour run as one script; only the service's address is another.
+ *
+ * @param more of the environment
+ * @param afterSignUp shell, which prints nothing
+ */
 export async function tour(
   folder: string,
   url: string,
   more: Readonly<Record<string, string>> = {},
+  afterSignUp = '',
 ): Promise<string[]> {
   const blocks: string[] = []
   for (const [file, title] of sections) {
@@ -26,7 +32,9 @@ export async function tour(
     const [untilNext = ''] = section.split(/^## /m)
     blocks.push(...[...untilNext.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? ''))
   }
-  const script = blocks.map((block) => `${block}printf '${endOfBlock.replace('\n', '\\n')}'\n`).join('')
+  const script = blocks
+    .map((block, at) => `${block}${at === 0 ? afterSignUp : ''}printf '${endOfBlock.replace('\n', '\\n')}'\n`)
+    .join('')
   if (script.split(address).length !== 2) throw new Error(`the tour names ${address} once`)
   const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script.replace(address, url)], {
     cwd: folder,

@@ -1,0 +1,30 @@
+/** The wall clock of a service that runs as a child, which a test sets while it runs; its monotonic clock goes on. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { compiled } from './faults.ts'
+
+export interface TurnedClock {
+  /** For `spawnGrove`. */
+  readonly environment: Record<string, string>
+  /** Milliseconds before (negative) or after the clock of the machine. */
+  set(ms: number): void
+  remove(): void
+}
+
+export function turnedClock(): TurnedClock {
+  const folder = mkdtempSync(join(tmpdir(), 'grove-clock-'))
+  const file = join(folder, 'offset')
+  const set = (ms: number) => {
+    const bytes = Buffer.alloc(8)
+    bytes.writeBigInt64LE(BigInt(ms))
+    // Written in place: the process has mapped it.
+    writeFileSync(file, bytes, { flag: 'r+' })
+  }
+  writeFileSync(file, Buffer.alloc(8))
+  return {
+    environment: { LD_PRELOAD: compiled('clock.cc', '-shared', '-fPIC'), GROVE_CLOCK: file },
+    set,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
