@@ -1,6 +1,5 @@
 /** Signing up, logging in and the access tokens that come of it. */
 
-import { createHook } from 'node:async_hooks'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -8,6 +7,7 @@ import { findAccountByEmail } from '../../index/credentials/accounts.ts'
 import { nobodys } from '../../server/domain/accounts/passwords.ts'
 import { indexOrg } from '../../server/domain/indexing/index-node.ts'
 import { client, type Grove, password, signUp, startGrove } from '../support/grove.ts'
+import { hashesOf } from '../support/hashes.ts'
 import { times } from '../support/many.ts'
 import { expecting } from '../support/node.ts'
 import { claims, wrongCredentials } from './answers.ts'
@@ -155,13 +155,8 @@ describe('accounts', () => {
       const real = await startGrove({ slowPasswords: true })
       await signUp(real, 'Ida')
       const account = await findAccountByEmail(real.deps.credentials.read, 'ida@example.org')
-      const hashesFor = async (email: string) => {
-        const started: string[] = []
-        const hook = createHook({ init: (_, type) => void started.push(type) }).enable()
-        await client(real).post('/auth/login', { email, password: 'wrong password' })
-        hook.disable()
-        return started.filter((type) => type === 'argon2:HashWorker').length
-      }
+      const hashesFor = (email: string) =>
+        hashesOf(() => client(real).post('/auth/login', { email, password: 'wrong password' }))
       expect(await hashesFor('ida@example.org')).to.equal(1)
       expect(await hashesFor('nobody@example.org')).to.equal(1)
       await real.close()

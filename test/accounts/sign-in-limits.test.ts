@@ -7,6 +7,7 @@ import { limitedSignIns } from '../../server/domain/accounts/sign-ins.ts'
 import { RateLimited, Refusal } from '../../server/errors.ts'
 import { from, guess, login, startBehindProxy } from '../support/behind-proxy.ts'
 import { client, type Grove, password, signUp } from '../support/grove.ts'
+import { hashesOf } from '../support/hashes.ts'
 
 const day = 24 * 3600 * 1000
 
@@ -118,6 +119,15 @@ describe('sign-in limits', () => {
       for (let turn = 0; turn < 30; turn++) expect((await reset('10.9.9.1', 'grv_reset_nothing')).status).to.equal(401)
       expect((await reset('10.9.9.1', reset_token)).status).to.equal(429)
       expect((await reset('10.9.9.2', reset_token)).status).to.equal(200)
+    })
+
+    it('begin no hash for a made-up reset token, and one for a good one', async () => {
+      const { user } = await join('ida', '10.10.0.1')
+      const { reset_token } = await issueResetToken(grove.deps, user.id)
+      const reset = (token: string) => () =>
+        client(grove).post('/auth/password', { reset_token: token, new_password }, from('10.10.0.1'))
+      expect(await hashesOf(reset('grv_reset_nothing'))).to.equal(0)
+      expect(await hashesOf(reset(reset_token))).to.equal(1)
     })
   })
 })

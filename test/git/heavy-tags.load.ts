@@ -100,14 +100,13 @@ describe('tags of large things', () => {
       node,
       names.map((name) => `100644 blob ${blob(node, 'x')}\t${name}`),
     )
-    tagTree(
-      node,
-      'bomb',
+    const folders = (inner: string) =>
       tree(
         node,
-        names.map((name) => `040000 tree ${leaf}\t${name}`),
-      ),
-    )
+        names.map((name) => `040000 tree ${inner}\t${name}`),
+      )
+    // 32 million paths in three trees: each is looked at once.
+    tagTree(node, 'bomb', folders(folders(leaf)))
     const after = blob(node, 'after')
     tagTree(node, 'later', tree(node, [`100644 blob ${after}\tafter`]))
     expect(await anybody.get(`${node.at}/objects/${after}`)).to.deep.equal({ status: 200, body: 'after' })

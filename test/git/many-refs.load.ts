@@ -28,12 +28,19 @@ describe('git: a push of many refs', () => {
     return (await rows.executeTakeFirstOrThrow()).version
   }
 
-  it('is indexed once', async () => {
+  const transactions = async () => {
+    const { values } = await grove.deps.metrics.refTransactions.get()
+    return values.reduce((sum, { value }) => sum + value, 0)
+  }
+
+  it('moves in one transaction, and is indexed once', async () => {
     const before = await version()
+    const moved = await transactions()
     await desk.done("cd whales; git push -q origin 'refs/heads/b*'")
     expect(heads()).to.equal(count + 1)
     expect((await ann.get(`${node.at}/branches?limit=200`)).body.total).to.equal(count + 1)
     expect((await version()) - before).to.equal(1)
+    expect((await transactions()) - moved).to.equal(1)
   })
 
   it('leaves behind what is refused, each with its reason, and moves the rest', async () => {

@@ -1,12 +1,12 @@
 /** A fault of the file system is never read as "nothing there". */
 
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { GitError } from '../../gitstore/errors.ts'
-import { isThere, namesIn } from '../../gitstore/presence.ts'
+import { ifThere, isThere, namesIn } from '../../gitstore/presence.ts'
 import { checkReadOnly, markReadOnly, refuseReadOnly } from '../../gitstore/refs/read-only.ts'
 import { tokenText } from '../../gitstore/refs/ref-lock.ts'
 import { listStaleFiles } from '../../gitstore/upkeep/stale-files.ts'
@@ -46,10 +46,14 @@ describe('what cannot be looked at', () => {
     writeFileSync(join(folder, 'file'), '')
     for (const name of ['nothing', 'file/below', 'round']) expect(isThere(join(folder, name)), name).to.equal(false)
     for (const name of ['nothing', 'file', 'round']) expect(await namesIn(join(folder, name)), name).to.deep.equal([])
+    for (const name of ['nothing', 'file/below', 'round'])
+      expect(await ifThere(stat(join(folder, name))), name).to.equal(undefined)
     const faults = { EMFILE: 'busy', EIO: 'storage_error', EACCES: 'storage_error' } as const
     for (const [fault, code] of Object.entries(faults) as ['EMFILE' | 'EIO' | 'EACCES', string][]) {
       expect(await codeOf(() => failing('stat', folder, fault, async () => isThere(folder))), fault).to.equal(code)
       expect(await codeOf(() => failing('readdir', folder, fault, () => namesIn(folder))), fault).to.equal(code)
+      const error = Object.assign(new Error(fault), { code: fault })
+      expect(await ifThere(Promise.reject(error)).catch((thrown: unknown) => thrown)).to.equal(error)
     }
   })
 

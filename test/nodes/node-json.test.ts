@@ -59,6 +59,15 @@ describe('node.json', () => {
       expect(textOf(node)).to.equal(text.replace('"tags":[]', '"tags":["t"]'))
     })
 
+    it('writes what changes on one line where it would be too large in several', async () => {
+      const rest = `"pad": "${'x'.repeat(900 * kib)}"`
+      const node = await withFiles({ 'node.json': `{\n  "title": "Large",\n  ${rest}\n}` })
+      const properties = { a: Array(30_000).fill(1) }
+      await ann.patch(node.at, { properties }).then(expecting(200))
+      const written = `"properties":${JSON.stringify(properties)}`
+      expect(textOf(node) === `{\n  "title": "Large",\n  ${rest},${written}\n}`).to.equal(true)
+    })
+
     it('keeps numbers and names that JavaScript would lose, where an older service took them', async () => {
       const members = '"n": 123456789012345678901, "m": 1e999, "m": {"a": 1, "a": 2}'
       const node = await withFiles({ 'node.json': `{"title": "Old", "title": "Older", ${members}}` })

@@ -209,19 +209,26 @@ describe('grove restore', () => {
   })
 
   it('takes one of two nodes with one id, the older, and names the other', async () => {
-    const copy = await copyOfBackup()
     const [stolen] = nodes as [TestNode]
-    await cp(join(copy, pathOf(stolen)), join(copy, bob.org, `${stolen.id}.git`), { recursive: true })
-    const git = gitIn({ dataDir: copy }, bob.org, stolen.id)
-    claim(git, { id: stolen.id, org_id: bob.org, title: 'Mine', created_at: new Date(Date.now() + 1000).toISOString() })
-    const { code, stdout } = await restored(copy)
-    expect({ code, wrong: wrongIn(stdout) }).to.deep.equal({
-      code: 1,
-      wrong: [
-        `${bob.org}/${stolen.id}.git: left: its id ${stolen.id} is that of a node of the organisation ${ann.org}, too (${pathOf(stolen)})`,
-      ],
-    })
-    expect(stdout).to.contain(`2 organisations and ${nodes.length} nodes restored from `)
+    const theirs = `${bob.org}/${stolen.id}.git`
+    const copies = [
+      { created: Date.now() + 1000, kept: { org: ann.org, path: pathOf(stolen) }, left: theirs },
+      { created: 0, kept: { org: bob.org, path: theirs }, left: pathOf(stolen) },
+    ]
+    for (const { created, kept, left } of copies) {
+      const copy = await copyOfBackup()
+      await cp(join(copy, pathOf(stolen)), join(copy, theirs), { recursive: true })
+      const git = gitIn({ dataDir: copy }, bob.org, stolen.id)
+      claim(git, { id: stolen.id, org_id: bob.org, title: 'Mine', created_at: new Date(created).toISOString() })
+      const { code, stdout } = await restored(copy)
+      expect({ code, wrong: wrongIn(stdout) }).to.deep.equal({
+        code: 1,
+        wrong: [
+          `${left}: left: its id ${stolen.id} is that of a node of the organisation ${kept.org}, too (${kept.path})`,
+        ],
+      })
+      expect(stdout).to.contain(`2 organisations and ${nodes.length} nodes restored from `)
+    }
   })
 
   it('says that a folder without a repository has none', async () => {

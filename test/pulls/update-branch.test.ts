@@ -1,7 +1,8 @@
 /** What updating a branch on the server may cost. */
 
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { request } from 'node:http'
+import { type ClientRequest, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openSlots } from '../../server/domain/slots.ts'
@@ -74,20 +75,37 @@ describe('updating a branch', () => {
     node.git.fsck()
   })
 
-  it('stops, and moves nothing, once the caller has hung up', async () => {
-    const source = await diverged(120, (n) => ['both.txt', lines([n % 10, `by commit ${n}`])])
-    const quarantined = () => readdirSync(node.git.dir).some((name) => name.startsWith('quarantine-'))
+  /** Another tool's connection, which may be ended at any time. */
+  function ask(): ClientRequest {
     const { hostname, port } = new URL(grove.url)
     const authorization = `Bearer ${ann.session.accessToken}`
     const path = `${node.at}/pull-requests/1/update-branch`
     const asking = request({ hostname, port, path, method: 'POST', headers: { authorization } })
     asking.on('error', () => {}).end()
+    return asking
+  }
+
+  const quarantined = () => readdirSync(node.git.dir).some((name) => name.startsWith('quarantine-'))
+  const hardToMerge = (n: number): [string, string] => ['both.txt', lines([n % 10, `by commit ${n}`])]
+
+  it('stops, and moves nothing, once the caller has hung up', async () => {
+    const source = await diverged(120, hardToMerge)
+    const asking = ask()
     while (!quarantined()) await sleep(5)
     asking.destroy()
     while (quarantined()) await sleep(5)
     await sleep(300)
     expect(node.git.head('work')).to.equal(source)
     expect(await node.pull(1)).to.include({ source_commit: source, merge_reason: 'diverged' })
+  })
+
+  it('is done once at a time for one person: eight more wait, and another is told to come again', async () => {
+    await diverged(250, hardToMerge)
+    const asked = Array.from({ length: 10 }, ask)
+    const first = await Promise.race(asked.map((asking) => once(asking, 'response')))
+    expect(first[0].statusCode).to.equal(503)
+    for (const asking of asked) asking.destroy()
+    while (quarantined()) await sleep(5)
   })
 })
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { ANALYZER_VERSION } from '../../index/search/analyzer.ts'
 import { decodeSegments, encodeSegments, type Origin } from '../../index/search/segment-file.ts'
-import { removeUnusedSegments, writeSegments } from '../../server/domain/search/segment-files.ts'
+import { readSegments, removeUnusedSegments, writeSegments } from '../../server/domain/search/segment-files.ts'
 import { failing } from '../support/failing.ts'
 import { until } from '../support/until.ts'
 import { openOver } from './over-files.ts'
@@ -202,11 +202,16 @@ describe('files of segments', () => {
 
     it('are told where they cannot be listed', async () => {
       const root = join(base, 'unlisted')
-      await mkdir(join(root, 'org'), { recursive: true })
-      const fault = await failing('readdir', join(root, 'org'), 'EIO', () =>
-        removeUnusedSegments(root, async () => true).catch((error: unknown) => error),
-      )
-      expect(fault).to.include({ code: 'storage_error' })
+      const folder = join(root, 'org')
+      await mkdir(folder, { recursive: true })
+      const looks: Record<string, () => Promise<unknown>> = {
+        'to be removed': () => removeUnusedSegments(root, async () => true),
+        'to be read': () => readSegments(folder, { analyzer: ANALYZER_VERSION, epoch: 'one' }, 1),
+      }
+      for (const [why, look] of Object.entries(looks)) {
+        const fault = await failing('readdir', folder, 'EIO', () => look().catch((error: unknown) => error))
+        expect(fault, why).to.include({ code: 'storage_error' })
+      }
     })
   })
 
