@@ -15,10 +15,14 @@ export interface SourceRow {
 const rowsAtOnce = 500
 /** Bytes of properties that are looked into. */
 const maxProperties = 65_536
+/** Characters of a path that an import can have given, and of the aliases of all nodes: those that come after are left out. */
+const maxPath = 4_096
+const maxAliases = 8_388_608
 
 /** The oldest first, `limit` of them. */
 export async function listSources(db: Kysely<IndexSchema>, orgId: string, limit: number): Promise<SourceRow[]> {
   const sources: SourceRow[] = []
+  let room = maxAliases
   let last: { created_at: string; id: string } | undefined = { created_at: '', id: '' }
   while (last && sources.length < limit) {
     const { rows }: { rows: (Omit<SourceRow, 'path'> & { path: unknown; created_at: string })[] } = await sql<
@@ -30,8 +34,11 @@ export async function listSources(db: Kysely<IndexSchema>, orgId: string, limit:
           then json_array(properties -> '$.aliases', properties -> '$.alias') end as aliases
       from node where org_id = ${orgId} and (created_at, id) > (${last.created_at}, ${last.id})
       order by created_at, id limit ${rowsAtOnce}`.execute(db)
-    for (const { id, title, path, aliases } of rows)
-      if (typeof path === 'string' && sources.length < limit) sources.push({ id, title, path, aliases })
+    for (const { id, title, path, aliases } of rows) {
+      if (typeof path !== 'string' || path.length > maxPath || sources.length >= limit) continue
+      room -= aliases?.length ?? 0
+      sources.push({ id, title, path, aliases: room < 0 ? null : aliases })
+    }
     last = rows.at(-1)
     await nextTurn()
   }

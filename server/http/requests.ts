@@ -17,6 +17,9 @@ interface Carrier extends Request {
   [key]?: string
 }
 
+/** Steps of one request that wait for the end of its response; more is a leak, of which Node warns on standard error. */
+const mostListeners = 32
+
 /** Gives each request its id (the client's, if it is valid), and counts and logs it after the response. */
 export function requestLog({ config, log, metrics }: Deps): RequestHandler {
   const { logRequests } = config
@@ -32,6 +35,7 @@ export function requestLog({ config, log, metrics }: Deps): RequestHandler {
     req[key] = id
     metrics.requestsInFlight.inc()
     res.setHeader('X-Request-Id', id)
+    res.setMaxListeners(mostListeners)
     res.once('close', () => {
       const outcome = outcomeOf(req, res)
       const bytes = countBytes(socket)

@@ -46,6 +46,7 @@ async function sendPage(req: Request, res: Response, visit: Visit, page: Page): 
       return
     }
   }
+  await page.prepare?.()
   const html = pageHtml(visit, page)
   await sendText(req, res.status(status), visit, { type: 'text/html; charset=utf-8', text: html })
 }

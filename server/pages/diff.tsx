@@ -4,7 +4,7 @@ import type { Api } from '../../spec/client/api.ts'
 import { Refusal } from '../errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { Icon } from './icons.tsx'
-import { compareWords, type Fold, type Piece, type Row, type WordDiff } from './words.ts'
+import { compareWords, type Effort, type Fold, newEffort, type Piece, type Row, type WordDiff } from './words.ts'
 
 export type Changes = AnswerOf<'getPullChanges'>
 
@@ -90,10 +90,11 @@ function textOf(file: File | undefined): string | undefined {
 /** The files of a page, in words as long as there is room. */
 export function FileDiffs({ files }: { readonly files: readonly FileChange[] }) {
   let left: number = most.rows
+  const effort = newEffort()
   return (
     <>
       {files.map((file) => {
-        const diff = left > 0 ? diffOf(file) : undefined
+        const diff = left > 0 ? diffOf(file, effort) : undefined
         left -= diff?.rows ?? 0
         return <Told file={file} diff={diff} />
       })}
@@ -101,12 +102,12 @@ export function FileDiffs({ files }: { readonly files: readonly FileChange[] }) 
   )
 }
 
-export function FileDiff({ file }: { readonly file: FileChange }) {
-  return <Told file={file} diff={diffOf(file)} />
+export function FileDiff({ file, effort }: { readonly file: FileChange; readonly effort: Effort }) {
+  return <Told file={file} diff={diffOf(file, effort)} />
 }
 
-function diffOf({ before, after }: FileChange): WordDiff | undefined {
-  return before === undefined || after === undefined ? undefined : compareWords(before, after)
+function diffOf({ before, after }: FileChange, effort: Effort): WordDiff | undefined {
+  return before === undefined || after === undefined ? undefined : compareWords(before, after, effort)
 }
 
 interface ToldProps {

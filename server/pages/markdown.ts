@@ -29,7 +29,9 @@ export interface Target {
 /** Undefined where nothing is there. `isWiki`: written as `[[target]]`. */
 export type Resolve = (target: string, isWiki: boolean) => Target | undefined
 
-interface Env {
+/** What rules share of a text; some keep notes of their own. */
+export interface Env {
+  readonly [note: string | symbol]: unknown
   readonly resolve: Resolve
   /** Ids that headings have so far. */
   readonly ids: Map<string, number>
@@ -56,6 +58,23 @@ markdown.core.ruler.before('inline', 'long_blocks', (state) => {
     Object.assign(token, { type: 'inline_text', children: [text] })
   }
 })
+
+type CoreState = InstanceType<typeof markdown.core.State>
+
+/** The blocks whose marks are read, one after the other: a step for each. */
+export function* readingInline({ tokens, env }: CoreState): Generator<undefined> {
+  for (const { type, content, children } of tokens) {
+    if (type !== 'inline') continue
+    markdown.inline.parse(content, markdown, env, children ?? [])
+    yield
+  }
+}
+
+/** A rule of markdown-it, which `texts.ts` runs step by step. */
+export const readInline = (state: CoreState): void => {
+  for (const _ of readingInline(state));
+}
+markdown.core.ruler.at('inline', readInline)
 
 const escapeHtml = markdown.utils.escapeHtml
 const { rules } = markdown.renderer

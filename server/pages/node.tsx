@@ -45,13 +45,16 @@ export async function showNode(visit: Visit): Promise<Shown> {
   const { text_content: _, ...rest } = node
   const facts = { rest, org, version, history, proposals, tree, revision }
   const canonical = urls.absolute(urls.node(org.id, node.id, node.slug))
+  let shown = notShown
   return {
     kind: 'page',
     head: headOf(visit, { node, org, canonical, isMain: revision === 'main', text: version.text }),
     place: { org, node: node.id, ...(tree.path[0] && { crumb: tree.path[0].title }), hasSide: true },
     facts,
+    prepare: async () => {
+      shown = await shownOf(visit, { org, node, revision, version })
+    },
     body: () => {
-      const shown = shownOf(visit, { org, node, revision, version })
       const neighbours = neighboursOf(node.id, node.connections)
       return (
         <div class="cols">
@@ -105,7 +108,9 @@ interface Versioned {
   readonly version: Version
 }
 
-function shownOf({ urls }: Visit, { org, node, revision, version }: Versioned): ShownText {
+const notShown: ShownText = { html: '', headings: [], summary: '' }
+
+function shownOf({ urls }: Visit, { org, node, revision, version }: Versioned): Promise<ShownText> {
   const { text, links, title } = version
   const place = { org: org.id, node: node.id, revision, isEditable: revision === 'main' && mayWrite(org.role) }
   const key = createHash('sha256')

@@ -38,9 +38,13 @@ async function proposalPage(visit: Visit, problem?: string): Promise<Page> {
   const proposals = { title: 'Proposals', href: urls.proposals(org.id, node.id) }
   // Between two commits, the same always differs.
   const between = [changes.base_commit_id, changes.target_commit_id]
+  let description = ''
   return {
     ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, pr, between, commits, impact, problem } },
     head: { title: `${pr.title} · ${node.title}`, noIndex: true },
+    prepare: async () => {
+      description = await descriptionOf(visit, at, pr)
+    },
     body: () => (
       <main id="main" class="wide" data-cards>
         <NodePath visit={visit} at={at} between={[proposals]} />
@@ -63,7 +67,7 @@ async function proposalPage(visit: Visit, problem?: string): Promise<Page> {
         </div>
         <div class="pr-grid">
           <div>
-            <Description visit={visit} at={at} pr={pr} />
+            {description !== '' && <div class="prose small" dangerouslySetInnerHTML={{ __html: description }} />}
             <nav class="tabs" aria-label="Proposal">
               <a href="#changes" aria-current="true">
                 Changes <span class="n">{files.length + (changesGraph(impact) ? 1 : 0)}</span>
@@ -107,12 +111,13 @@ function readableAt({ status, source_branch, source_commit }: Pull): string {
   return status === 'open' ? source_branch : source_commit
 }
 
-function Description({ visit: { urls }, at: { path }, pr }: { visit: Visit; at: AtNode; pr: Pull }) {
-  if (pr.description.trim() === '') return null
+/** As HTML; empty where there is none. */
+async function descriptionOf({ urls }: Visit, { path }: AtNode, pr: Pull): Promise<string> {
+  if (pr.description.trim() === '') return ''
   const place = { org: path.org_id, node: path.node_id, revision: 'main' }
   const key = `proposal ${pr.id} ${pr.updated_at} ${urls.root}`
-  const { html } = showText({ key, text: pr.description, title: pr.title, resolve: resolver(urls, place, []) })
-  return <div class="prose small" dangerouslySetInnerHTML={{ __html: html }} />
+  const { html } = await showText({ key, text: pr.description, title: pr.title, resolve: resolver(urls, place, []) })
+  return html
 }
 
 interface BoxProps {

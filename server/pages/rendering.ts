@@ -1,6 +1,6 @@
 /** The text of a node as HTML. It runs on the server, and in the editor to show a text before it is sent. */
 
-import { type Heading, longestText, markdown, type Resolve, textOf } from './markdown.ts'
+import { type Env, type Heading, longestText, markdown, type Resolve, textOf } from './markdown.ts'
 
 export interface ShownText {
   readonly html: string
@@ -12,12 +12,23 @@ export interface ShownText {
 
 const summaryCharacters = 200
 
+type Tokens = ReturnType<typeof markdown.parse>
+
 /** @param title of the node: a heading of the same words that begins the text is left out */
 export function renderText(text: string, title: string, resolve: Resolve): ShownText {
-  if (text.length > longestText) return { html: asWritten(text), headings: [], summary: '' }
-  const headings: Heading[] = []
-  const env = { resolve, ids: new Map<string, number>(), headings, closings: [] }
-  const tokens = belowTitle(withoutTitle(markdown.parse(withoutHead(text), env), title))
+  if (text.length > longestText) return asWritten(text)
+  const env = newEnv(resolve)
+  return rendered(markdown.parse(withoutHead(text), env), title, env)
+}
+
+export function newEnv(resolve: Resolve): Env {
+  return { resolve, ids: new Map(), headings: [], closings: [] }
+}
+
+/** The text of which the tokens were read, with `env`. */
+export function rendered(read: Tokens, title: string, env: Env): ShownText {
+  const { headings } = env
+  const tokens = belowTitle(withoutTitle(read, title))
   const html = markdown.renderer.render(tokens, markdown.options, env)
   const at = tokens.findIndex(({ type, attrs }) => type === 'paragraph_open' && attrs === null)
   const summary = at < 0 ? '' : cut(textOf(tokens[at + 1]?.children ?? []))
@@ -25,7 +36,7 @@ export function renderText(text: string, title: string, resolve: Resolve): Shown
 }
 
 /** Without a head in YAML: lines of `---` with a key on the first. */
-function withoutHead(text: string): string {
+export function withoutHead(text: string): string {
   return text.replace(
     /^---[ \t]*\r?\n(?=[\w-]{1,100}[ \t]*:|#)(?:(?!---|\.\.\.)[^\n]*\n){0,2000}(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/,
     '',
@@ -51,8 +62,10 @@ function withoutTitle<T extends { type: string; tag: string; children: Parameter
   return tokens.slice(isTitle ? 3 : 0)
 }
 
-function asWritten(text: string): string {
-  return `<pre class="long" tabindex="0">${markdown.utils.escapeHtml(text)}</pre>`
+/** Of a text that is too long to be read. */
+export function asWritten(text: string): ShownText {
+  const html = `<pre class="long" tabindex="0">${markdown.utils.escapeHtml(text)}</pre>`
+  return { html, headings: [], summary: '' }
 }
 
 function cut(text: string): string {

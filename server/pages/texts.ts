@@ -1,8 +1,9 @@
 /** Texts of nodes as HTML, kept as long as the blob and what its links lead to are the same. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import type { Resolve } from './markdown.ts'
-import { renderText, type ShownText } from './rendering.ts'
+import { longestText, markdown, type Resolve, readInline, readingInline } from './markdown.ts'
+import { asWritten, newEnv, rendered, type ShownText, withoutHead } from './rendering.ts'
 
 export type { ShownText } from './rendering.ts'
 
@@ -18,10 +19,32 @@ interface Written {
   readonly resolve: Resolve
 }
 
-export function showText({ key, text, title, resolve }: Written): ShownText {
+export async function showText({ key, text, title, resolve }: Written): Promise<ShownText> {
   const known = kept.get(key)
   if (known !== undefined) return known
-  const shown = renderText(text, title, resolve)
+  const shown = await renderInTurns(text, title, resolve)
   kept.set(key, shown, { size: 2 * (shown.html.length + key.length) + 500 })
   return shown
+}
+
+/** Milliseconds of reading between two turns of the event loop. */
+const turnMs = 5
+
+/** As renderText, with turns of the event loop between the steps of reading and between blocks. */
+export async function renderInTurns(text: string, title: string, resolve: Resolve): Promise<ShownText> {
+  if (text.length > longestText) return asWritten(text)
+  const env = newEnv(resolve)
+  const state = new markdown.core.State(withoutHead(text), markdown, env)
+  let turn = performance.now()
+  const turned = async () => {
+    if (performance.now() - turn < turnMs) return
+    await nextTurn()
+    turn = performance.now()
+  }
+  for (const rule of markdown.core.ruler.getRules('')) {
+    if (rule === readInline) for (const _ of readingInline(state)) await turned()
+    else rule(state)
+    await turned()
+  }
+  return rendered(state.tokens, title, env)
 }

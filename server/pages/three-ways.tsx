@@ -4,6 +4,7 @@ import { FileDiff } from './diff.tsx'
 import type { Written } from './editor-form.tsx'
 import type { Source } from './edits.ts'
 import { mergeTexts } from './merging.ts'
+import { newEffort } from './words.ts'
 
 export interface ThreeWays {
   readonly start: Source
@@ -29,6 +30,7 @@ export function ThreeWaysView({ ways: { start, theirs, yours, isMerged } }: { re
     { path: `What others changed${title(theirs.title)}`, before: start.text, after: theirs.text },
     { path: `What you changed${title(yours.title)}`, before: start.text, after: yours.text },
   ]
+  const effort = newEffort()
   return (
     <section id="ways" class="ways" tabIndex={-1} aria-labelledby="ways-title">
       <h2 id="ways-title">Others have changed it meanwhile</h2>
@@ -39,7 +41,7 @@ export function ThreeWaysView({ ways: { start, theirs, yours, isMerged } }: { re
       </p>
       <div class="ways-sides">
         {sides.map((side) => (
-          <FileDiff file={{ ...side, kind: 'modified' }} />
+          <FileDiff file={{ ...side, kind: 'modified' }} effort={effort} />
         ))}
       </div>
       <Whole title="Their text" text={theirs.text} data-theirs />

@@ -57,7 +57,8 @@ export interface Page {
   readonly place: PagePlace
   /** Everything that the page shows: the same facts are the same page. */
   readonly facts: unknown
-  /** Called only where the browser does not have the page yet. */
+  /** Called only where the browser does not have the page yet; `prepare` before `body`. */
+  prepare?(): Promise<void>
   body(): VNode
 }
 

@@ -39,9 +39,22 @@ const joined = 2
 /** Of the words of two lines, as many must be the same for the one to have become the other. */
 const alike = 0.3
 
+/**
+ * What comparing may still cost, for all texts of a page: it holds the event loop. Steps of the comparison, half the square of
+ * what differs between two lists.
+ */
+export interface Effort {
+  steps: number
+}
+
+/** Some 0.1 s. */
+export function newEffort(): Effort {
+  return { steps: 400_000 }
+}
+
 /** Undefined where too much differs to be shown in words. */
-export function compareWords(before: string, after: string): WordDiff | undefined {
-  const changes = diffArrays(linesOf(before), linesOf(after), { maxEditLength: most.edits })
+export function compareWords(before: string, after: string, effort: Effort = newEffort()): WordDiff | undefined {
+  const changes = spending(effort, (maxEditLength) => diffArrays(linesOf(before), linesOf(after), { maxEditLength }))
   if (changes === undefined) return undefined
   const rows: Row[] = []
   let [oldLine, newLine] = [1, 1]
@@ -58,7 +71,7 @@ export function compareWords(before: string, after: string): WordDiff | undefine
     const gone = removed ? value : other?.removed ? other.value : []
     const come = added ? value : other?.added ? other.value : []
     if (removed ? other?.added : other?.removed) at++
-    rows.push(...changed(gone, come, oldLine, newLine))
+    rows.push(...changed(gone, come, { oldLine, newLine, effort }))
     oldLine += gone.length
     newLine += come.length
   }
@@ -73,6 +86,18 @@ export function compareWords(before: string, after: string): WordDiff | undefine
   }
 }
 
+/** Source: Myers, An O(ND) Difference Algorithm, 1986: the n-th round looks at n + 1 diagonals. */
+function spending<T extends { readonly count: number; readonly added: boolean; readonly removed: boolean }>(
+  effort: Effort,
+  compare: (maxEditLength: number) => T[] | undefined,
+): T[] | undefined {
+  const edits = Math.min(most.edits, Math.floor(Math.sqrt(2 * effort.steps)))
+  const changes = edits > 0 ? compare(edits) : undefined
+  const made = changes?.reduce((sum, { count, added, removed }) => sum + (added || removed ? count : 0), 0)
+  effort.steps -= (made ?? edits) ** 2 / 2
+  return changes
+}
+
 function linesOf(text: string): string[] {
   const lines = text.split(/\r?\n/)
   if (lines.at(-1) === '') lines.pop()
@@ -84,14 +109,21 @@ function isTold({ pieces }: Row): boolean {
   return pieces.some(({ text }) => text.trim() !== '')
 }
 
+interface Changing {
+  /** The first that went, and that came. */
+  readonly oldLine: number
+  readonly newLine: number
+  readonly effort: Effort
+}
+
 /** Each line that went beside the one it became, if they are alike. */
-function changed(gone: readonly string[], come: readonly string[], oldLine: number, newLine: number): Row[] {
+function changed(gone: readonly string[], come: readonly string[], { oldLine, newLine, effort }: Changing): Row[] {
   const rows: Row[] = []
   const lines = gone.map((text, at) => ({ text, at })).filter(({ text }) => text.trim() !== '')
   const others = come.map((text, at) => ({ text, at })).filter(({ text }) => text.trim() !== '')
   for (let at = 0; at < Math.max(lines.length, others.length); at++) {
     const [one, other] = [lines[at], others[at]]
-    const pieces = one && other && within(one.text, other.text)
+    const pieces = one && other && within(one.text, other.text, effort)
     if (one) rows.push({ kind: 'removed', line: oldLine + one.at, pieces: pieces?.before ?? [whole(one.text)] })
     if (other) rows.push({ kind: 'added', line: newLine + other.at, pieces: pieces?.after ?? [whole(other.text)] })
   }
@@ -102,10 +134,10 @@ function whole(text: string): Piece {
   return { text, isChanged: true }
 }
 
-/** Undefined where the lines have too little in common. */
-function within(before: string, after: string): { before: Piece[]; after: Piece[] } | undefined {
+/** Undefined where the lines have too little in common, or there is no effort left. */
+function within(before: string, after: string, effort: Effort): { before: Piece[]; after: Piece[] } | undefined {
   if (before.length > most.line || after.length > most.line) return undefined
-  const changes = diffWordsWithSpace(before, after, { maxEditLength: most.edits })
+  const changes = spending(effort, (maxEditLength) => diffWordsWithSpace(before, after, { maxEditLength }))
   if (changes === undefined) return undefined
   const same = changes
     .filter(({ added, removed }) => !added && !removed)

@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { TakenPaths } from '../../server/domain/vault/export-layout.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { filesIn } from './folders.ts'
 
@@ -131,6 +132,28 @@ It is big. ![](img/whale.svg)`,
     expect(files.get(`${'deep/'.repeat(20)}${path}`)?.toString()).to.equal('z')
     const found = [...files.values()].map((content) => /^title: (.*)$/m.exec(content.toString())?.[1]).filter(Boolean)
     expect(found.sort()).to.deep.equal([...titles, 'Deep'].sort())
+  })
+
+  it('looks for the place of each file a few times, however many names become one', async () => {
+    const org = await newOrg('Alike')
+    const id = await made(`/orgs/${org}/nodes`, { title: 'Alike' })
+    const names = Array.from({ length: 500 }, (_, at) => `d/${'x'.repeat(240)}${String(at).padStart(4, '0')}`)
+    const changes = names.map((path, at) => ({ action: 'put', path, content: String(at) }))
+    await ann.post(`/orgs/${org}/nodes/${id}/tree/main/commits`, { message: 'Alike', changes })
+    const { claim } = TakenPaths.prototype
+    let tried = 0
+    TakenPaths.prototype.claim = function (...named) {
+      tried++
+      return claim.apply(this, named)
+    }
+    try {
+      const { files } = await unpacked((await tarOf(org)).bytes)
+      const texts = [...files.values()].map((content) => content.toString())
+      expect(new Set(texts.filter((text) => /^\d+$/.test(text)))).to.have.length(500)
+    } finally {
+      TakenPaths.prototype.claim = claim
+    }
+    expect(tried).to.be.below(500 * 6)
   })
 
   it('holds a large file of several nodes once, and passes it on in pieces', async () => {

@@ -44,6 +44,21 @@ describe('the request log', () => {
     await grove.close()
   })
 
+  it('has no warning of Node beside it: an answer in pieces to a body in JSON', async () => {
+    const texts = Array.from({ length: 3 }, () => newNode(grove, ann, { text_content: 'krill '.repeat(60_000) }))
+    await Promise.all(texts)
+    const warnings: string[] = []
+    const warn = ({ name }: Error) => void warnings.push(name)
+    process.on('warning', warn)
+    try {
+      const found = await ann.post(`/orgs/${ann.org}/search/retrieve`, { query: 'krill', include_raw_text: true })
+      expect(found.body.nodes.length).to.equal(3)
+    } finally {
+      process.off('warning', warn)
+    }
+    expect(warnings).to.deep.equal([])
+  })
+
   it('names the operation, the organisation, the node and the account of a request', async () => {
     const { headers } = await ann.get(node.at)
     const { level, msg, op, org, node: id, actor, token_id, req, res } = await lineOf(grove, headers['x-request-id'])

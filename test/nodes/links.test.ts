@@ -193,6 +193,14 @@ describe('the links of a text', () => {
     expect((await cleo.get(`/orgs/${cleo.org}/nodes/${randomUUID()}/links`)).status).to.equal(404)
   })
 
+  it('lead to the first 200 aliases of a node, however often it has each', async () => {
+    const aliases = ['also', ...Array(5_000).fill('also'), ...Array.from({ length: 200 }, (_, at) => `alias ${at}`)]
+    const rose = await note('aliases/Rose.md', { properties: { source_path: 'aliases/Rose.md', aliases: 'Rosa,Rosa' } })
+    const other = await note('aliases/Other.md', { properties: { source_path: 'aliases/Other.md', aliases } })
+    const links = await linksIn('[[Rosa]] [[also]] [[alias 198]] [[alias 199]]')
+    expect(links.map(({ node }) => node?.id)).to.deep.equal([rose.id, other.id, other.id, undefined])
+  })
+
   it('have an ETag that changes with the text and with what it leads to', async () => {
     const node = await note('tag/Note.md', { text_content: '[[Later]]' })
     const asked = async () => (await ann.get(`${node.at}/links`)).headers.etag

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { compareWords, type Fold, type Row } from '../../server/pages/words.ts'
+import { compareWords, type Fold, newEffort, type Row } from '../../server/pages/words.ts'
 
 const flat = (parts: readonly (Row | Fold)[]): Row[] =>
   parts.flatMap((part) => (part.kind === 'fold' ? part.rows : [part]))
@@ -37,6 +37,17 @@ describe('the difference in words', () => {
     const { parts = [] } = compareWords(lines.join('\n'), [...lines, 'eight'].join('\n')) ?? {}
     expect(parts.map(({ kind }) => kind)).to.deep.equal(['fold', 'same', 'added'])
     expect((parts[0] as Fold).heading).to.equal('B')
+  })
+
+  it('costs no more for many lines, or texts, than for some: then lines are shown whole', () => {
+    const line = (word: string) => Array.from({ length: 280 }, (_, at) => (at % 2 ? 'same' : `${word}${at}`)).join(' ')
+    const text = (word: string) => Array.from({ length: 200 }, (_, at) => `${line(word)} ${at}`).join('\n')
+    const effort = newEffort()
+    const rows = flat(compareWords(text('a'), text('b'), effort)?.parts ?? [])
+    expect(rows[0]?.pieces).to.have.length.above(1)
+    expect(rows.at(-1)?.pieces).to.have.length(1)
+    expect(effort.steps).to.be.within(0, 1_000)
+    expect(compareWords('one\n'.repeat(100), 'two\n'.repeat(100), effort)).to.equal(undefined)
   })
 
   it('gives up where everything differs', () => {

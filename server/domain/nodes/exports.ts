@@ -1,5 +1,6 @@
 /** An organisation as a folder of Markdown that an import takes back: one note for each node, beside it the node's files. */
 import { posix } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GitError, isGitError, isStorageFault } from '../../../gitstore/errors.ts'
 import { pathProblem } from '../../../gitstore/names.ts'
 import { blobSize, streamBlob } from '../../../gitstore/objects/blob-stream.ts'
@@ -45,6 +46,10 @@ export interface ExportOptions {
 
 /** Nodes between two calls of `checkAccess`. */
 const nodesPerCheck = 200
+/** Milliseconds of placing files between two turns of the event loop. */
+const turnMs = 5
+/** UTF-16 units of the text of a node that are looked through for the names of its files; those that come after count as not named. */
+const mostLookedThrough = 2 ** 30
 
 /**
  * The files of an export: the notes in the order of their paths, after each the files of its node that no note before it had.
@@ -104,7 +109,7 @@ export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: Export
       files,
       text: text && size > 0 ? text.oid : '',
     }
-    const start = Buffer.from(headOf(note))
+    const start = Buffer.from(await headOf(note))
     yield {
       ...{ path: node.path, nodeId: node.id, size: start.length + size, time },
       read: async function* () {
@@ -126,12 +131,16 @@ export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: Export
     const own: { path: string; oid: Oid }[] = []
     let areBeside = true
     const sources = sourceFilesIn(content.properties)
+    const numbers = { next: 2 }
     let text: string | undefined
+    let looked = 0
+    let turn = performance.now()
     for (const { path, mode, oid } of await listFiles(repo, tree)) {
       if ((mode !== '100644' && mode !== '100755') || isOwn(path) || pathProblem(path) !== undefined) continue
-      if (path.startsWith(attachments)) text ??= await readText(repo, content)
-      const beside = placeBeside(node.path, path, text ?? '')
-      for (const place of filePlaces(node, path, sources.get(path) ?? beside)) {
+      if (path.startsWith(attachments)) text ??= await textNaming(repo, content)
+      const beside = placeBeside(node.path, path, looked < mostLookedThrough ? (text ?? '') : '')
+      looked += 2 * (text ?? '').length
+      for (const place of filePlaces(node, path, sources.get(path) ?? beside, numbers)) {
         const isNew = taken.claim(place, `${oid} ${place}`)
         if (!isNew && taken.contentAt(place) !== `${oid} ${place}`) continue
         places.set(path, place)
@@ -139,6 +148,9 @@ export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: Export
         if (isNew) own.push({ path: place, oid })
         break
       }
+      if (performance.now() - turn < turnMs) continue
+      await nextTurn()
+      turn = performance.now()
     }
     return { files: places, own, areBeside }
   }
@@ -158,15 +170,21 @@ function isOwn(path: string): boolean {
   return path === nodeFile || path === textFile || isEdge !== undefined
 }
 
-/** Places for a file of a node, best first. */
-function* filePlaces(node: Placed, path: string, home: string): Generator<string> {
+/** Empty where it names no file below `attachments/`. */
+async function textNaming(repo: Repo, content: NodeContent): Promise<string> {
+  const text = await readText(repo, content)
+  return text.includes(attachments) ? text : ''
+}
+
+/** Places for a file of a node, best first. `numbers` of all its files: one that was tried is not tried again. */
+function* filePlaces(node: Placed, path: string, home: string, numbers: { next: number }): Generator<string> {
   const folder = posix.dirname(node.path)
   const safe = filePath(path)
   yield home
   yield posix.join(folder, safe)
   yield posix.join(folder, `${posix.basename(withoutEnding(node.path))}.files`, safe)
   yield posix.join(`${node.id}.files`, safe)
-  for (let number = 2; ; number++) yield posix.join(`${node.id}.files`, String(number), safe)
+  for (;;) yield posix.join(`${node.id}.files`, String(numbers.next++), safe)
 }
 
 /** The statement of the note says them. */

@@ -23,7 +23,7 @@ export interface ExportedNote extends NodeMembers {
 }
 
 /** The front matter, after which the text stands as it is. */
-export function headOf(note: ExportedNote): string {
+export function headOf(note: ExportedNote): Promise<string> {
   const { title, tags, properties, others, parents, connections, files, source } = note
   const own = Object.entries(properties)
   const sayable = own.filter(([key, value]) => !taken.has(key) && isSayable(key, value))
@@ -45,8 +45,8 @@ export function headOf(note: ExportedNote): string {
       ...(tags.length > 0 ? ([['tags', tags]] as const) : []),
       ...sayable,
       ['id', note.id],
-      [statementKey, statement],
     ]),
+    { key: statementKey, members: statement },
   )
 }
 

@@ -1,13 +1,53 @@
 /** Writes front matter: YAML that an import reads as the same JSON, and that people can read. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Document, isScalar, Scalar, visit } from 'yaml'
 
 /** Levels of JSON that are written as YAML; an import reads some more. */
 const maxDepth = 32
 /** Characters of a name. */
 const maxKey = 200
+/** Items of a long list that are written between two turns of the event loop: some 5 ms. */
+const itemsPerTurn = 100
 
-/** The head of a Markdown file, with the lines that end it. */
-export function frontMatter(members: ReadonlyMap<string, unknown>): string {
+/** The head of a Markdown file, with the lines that end it. `last`: a key after the others, whose members may be long lists. */
+export async function frontMatter(
+  members: ReadonlyMap<string, unknown>,
+  last?: { readonly key: string; readonly members: Readonly<Record<string, unknown>> },
+): Promise<string> {
+  const texts = [yamlOf(members)]
+  let known = 0
+  for (const [name, value] of Object.entries(last?.members ?? {})) {
+    for (const part of partsOf(value)) {
+      texts.push(withoutLines(yamlOf(new Map([[last?.key ?? '', { [name]: part }]])), known))
+      // The next part of this list goes on below both keys.
+      known = 2
+      if (part !== value) await nextTurn()
+    }
+    known = 1
+  }
+  return `---\n${texts.join('')}---\n`
+}
+
+/** A long list or object in parts of one kind with it, everything else whole. */
+function partsOf(value: unknown): readonly unknown[] {
+  if (typeof value !== 'object' || value === null) return [value]
+  const items = Array.isArray(value) ? value : Object.entries(value)
+  if (items.length <= itemsPerTurn) return [value]
+  const parts: unknown[] = []
+  for (let from = 0; from < items.length; from += itemsPerTurn) {
+    const some = items.slice(from, from + itemsPerTurn)
+    parts.push(Array.isArray(value) ? some : Object.fromEntries(some))
+  }
+  return parts
+}
+
+function withoutLines(text: string, count: number): string {
+  let from = 0
+  for (let line = 0; line < count; line++) from = text.indexOf('\n', from) + 1
+  return text.slice(from)
+}
+
+function yamlOf(members: ReadonlyMap<string, unknown>): string {
   // Through JSON, which has no -0.
   const values = new Map([...members].map(([key, value]) => [key, JSON.parse(JSON.stringify(value)) as unknown])) // JSON's own type
   const document = new Document(values, { aliasDuplicateObjects: false, schema: 'core' })
@@ -17,7 +57,7 @@ export function frontMatter(members: ReadonlyMap<string, unknown>): string {
     minContentWidth: 0,
     doubleQuotedMinMultiLineLength: Number.POSITIVE_INFINITY,
   })
-  return `---\n${yaml.replace(lineEnds, escaped)}---\n`
+  return yaml.replace(lineEnds, escaped)
 }
 
 /** Whether an import reads `key: value` as it is. Text with NUL or half a character is no YAML. */

@@ -1,0 +1,31 @@
+/** Texts as pages show them: what a server reads with turns of the event loop in between is what the editor's preview reads at once. */
+
+import { expect } from 'chai'
+import { renderText } from '../../server/pages/rendering.ts'
+import { renderInTurns } from '../../server/pages/texts.ts'
+
+describe('a text that is read in turns', () => {
+  it('is the same as one that is read at once', async () => {
+    const text = [
+      '---\na: b\n---\n# One\n\n[[x|y]] *a* `b` <kbd>c</kbd> %%gone%% ^id\n\n> [!note] Title\n> text https://a.example',
+      '## Two { #own }\n\n- [ ] to do\n- [x] done\n\n|a|b|\n|:-|-:|\n|[c](d)|![e](f.png)|\n\n[r]\n\n[r]: g "h"\n\n```\n# code\n```',
+      'a'.repeat(9_000),
+    ].join('\n\n')
+    const resolve = (target: string) => ({ href: `/${target}`, kind: 'node', name: target }) as const
+    expect(await renderInTurns(text, 'One', resolve)).to.deep.equal(renderText(text, 'One', resolve))
+  })
+
+  it('leaves turns to others between its blocks', async () => {
+    let turns = 0
+    let isOver = false
+    const count = () => {
+      turns++
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    const block = `${'![[a'.repeat(2_040)}\n\n`
+    await renderInTurns(block.repeat(16), '', () => undefined)
+    isOver = true
+    expect(turns).to.be.at.least(16)
+  })
+})
