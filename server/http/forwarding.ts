@@ -81,8 +81,17 @@ function mayBeGone(meaning: ReturnType<typeof answerOf>): boolean {
 /** Of the address of an operation, a page or a repository; the other ones are of no organisation, and any cell answers them. */
 function organisationOf(req: Request): string | undefined {
   const [, found = ''] = /^\/(?:orgs|public\/orgs|o|git)\/([^/?]+)/.exec(req.originalUrl) ?? []
-  const id = canonicalId(found)
+  const id = canonicalId(decoded(found))
   return isId(id) ? id : undefined
+}
+
+/** As the router reads a segment: any character of it may be percent-encoded. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
 }
 
 function isNewOrganisation({ method, originalUrl }: Request): boolean {

@@ -43,6 +43,10 @@ describe('a request to another cell', () => {
       `${at}/tree`,
       `${at}/suggest?q=kri`,
       `${at}/nowhere`,
+      // Any character may be percent-encoded.
+      `/orgs/${encoded(ann.org)}/nodes/${node}`,
+      `/orgs/${encoded(ann.org).toUpperCase()}`,
+      `/orgs/%zz${ann.org.slice(3)}`,
     ]
     for (const path of [
       ...paths,
@@ -166,6 +170,11 @@ describe('a request to another cell', () => {
 /** As the other cell would name itself. */
 function addressed(body: unknown): unknown {
   return body === undefined ? undefined : JSON.parse(JSON.stringify(body).replaceAll(there.url, here.url))
+}
+
+/** Its first character is percent-encoded. */
+function encoded(id: string): string {
+  return `%${id.charCodeAt(0).toString(16)}${id.slice(1)}`
 }
 
 /** Headers but those that differ from answer to answer, or with the length of an address. */
