@@ -60,7 +60,7 @@ export async function relayOutput(
     if (ended || left || !bands || missing === undefined) return leave()
     left = true
     end()
-    output.end(Buffer.concat([Buffer.alloc(missing), pktLine(`\x03${stopSentence}\n`), flush]))
+    output.end(lastWords(missing, stopSentence))
   }
   signal.addEventListener('abort', leave, { once: true })
   stopping.addEventListener('abort', stop, { once: true })
@@ -85,7 +85,11 @@ export async function relayOutput(
     ended = true
     if (left) return
     if (code !== 0 && !answered) throw new GitError('native_failed', `git ended with ${code}`, { stderr })
-    output.end()
+    const missing = bands && code !== 0 ? tail.missing() : undefined
+    // A git client waits for ever where an answer ends well before its last frame: it asks no more, and hears no end.
+    if (missing !== undefined) output.end(lastWords(missing, isPush ? brokenPush : brokenFetch))
+    else if (code !== 0 && isPush) output.write('', () => output.destroy())
+    else output.end()
     await finished(output).catch(() => undefined)
   } finally {
     clearTimeout(overdue)
@@ -94,4 +98,11 @@ export async function relayOutput(
   }
 }
 
+/** The rest of the frame that is under way, then a sentence that ends the exchange, on the band for errors (gitprotocol-pack(5)). */
+function lastWords(missing: number, sentence: string): Buffer {
+  return Buffer.concat([Buffer.alloc(missing), pktLine(`\x03${sentence}\n`), flush])
+}
+
 const stopSentence = 'The service is stopping; try again in a moment, and fetch before you push again'
+const brokenPush = 'The push broke off and may have been carried out; fetch before you push again'
+const brokenFetch = 'The answer broke off; fetch again'

@@ -70,7 +70,7 @@ describe('git: a push that takes long', () => {
           signal: gone,
           stopping,
         } as const
-        await servePush({ dir: node.git.dir }, conversation, head, req, res, judge)
+        await servePush({ dir: node.git.dir }, conversation, head, req, res, judge).catch(() => undefined)
       })
       server.listen(0, '127.0.0.1')
       await once(server, 'listening')
@@ -99,6 +99,24 @@ describe('git: a push that takes long', () => {
       judged()
       await heard.ended
       expect(heard.text()).to.include('ng refs/heads/long judged at last')
+    })
+
+    it('ends with a sentence where the judge fails after that: git would wait for ever for the rest of an answer', async () => {
+      let isHeard = false
+      judge = async () => {
+        await until(() => isHeard)
+        throw new Error('No judge')
+      }
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // it listens
+      const one = openService({ url }, node, '', 'git-receive-pack')
+      one.end(Buffer.concat([command('refs/heads/lost'), pack()]))
+      const heard = await hear(one)
+      await until(() => heard.text().includes('0005\x01'))
+      isHeard = true
+      await heard.ended
+      expect(heard.text()).to.match(
+        /\x03The push broke off and may have been carried out; fetch before you push again\n0000$/,
+      )
     })
   })
 
