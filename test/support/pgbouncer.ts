@@ -41,7 +41,7 @@ max_client_conn = 1000
   // It refuses to run as root.
   const user = process.getuid?.() === 0 ? ['-u', 'postgres'] : []
   let hasEnded = false
-  void startBesideRun([program, ...user, file], log, [folder]).then(() => {
+  void startBesideRun([program, ...user, file], log, [folder], 'KILL').then(() => {
     hasEnded = true
   })
   const said = () => readFile(log, 'utf8').catch(() => '')

@@ -136,7 +136,7 @@ async function newServer(name: string, tls = false): Promise<PostgresServer> {
   const service = [...words, join(folder, 'postgres'), '-D', data, ...args]
   let ended = Promise.resolve()
   const start = async () => {
-    ended = startBesideRun(service, `${data}.log`, [data, `${data}.log`, certificate])
+    ended = startBesideRun(service, `${data}.log`, [data, `${data}.log`, certificate], 'QUIT')
     await until(() => answers(url))
   }
   await start()

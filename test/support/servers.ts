@@ -7,14 +7,19 @@ import { promisify } from 'node:util'
 
 /**
  * Ends with the run, whose process may be killed; `files` go then. Resolves when the program has ended; what it says is
- * in `log`.
+ * in `log`. By SIGQUIT where the program has processes of its own to end: others ignore it in the background of a shell.
  */
-export function startBesideRun(words: readonly string[], log: string, files: readonly string[]): Promise<void> {
+export function startBesideRun(
+  words: readonly string[],
+  log: string,
+  files: readonly string[],
+  signal: 'QUIT' | 'KILL',
+): Promise<void> {
   const quoted = (parts: readonly string[]) => parts.map((word) => `'${word}'`).join(' ')
   const script = `${quoted(words)} > '${log}' 2>&1 & server=$!
 tail --pid=${runProcess()} -f /dev/null & watch=$!
 wait -n $server $watch
-kill -QUIT $server $watch 2> /dev/null; wait $server; kill -0 ${runProcess()} 2> /dev/null || rm -rf ${quoted(files)}`
+kill -${signal} $server $watch 2> /dev/null; wait $server; kill -0 ${runProcess()} 2> /dev/null || rm -rf ${quoted(files)}`
   const shell = spawn('bash', ['-c', script], { stdio: 'ignore', detached: true, cwd: '/' })
   shell.unref()
   return new Promise((done) => shell.once('exit', () => done()))
