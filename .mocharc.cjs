@@ -48,12 +48,16 @@ const files = (ending) =>
 /** By the script that npm runs. */
 const kind = /^test:(load|browser|postgres)$/.exec(process.env.npm_lifecycle_event ?? '')?.[1] ?? 'test'
 
-/** What these say of credentials holds on either engine. Sign-in limits are counted in memory, whatever the engine. */
-const onPostgres = /^test\/(accounts\/(?!sign-in-limits|rate-limits)|operator\/(accounts|member)\.).*\.test\.ts$/
+/**
+ * What these say of credentials holds on either engine. Sign-in limits are counted in memory, whatever the engine. Of the operator's
+ * the others expect `credentials.sqlite` by name (restore, doctor), or are of no credentials (command-line, config, mirrors, trash).
+ */
+const onPostgres =
+  /^test\/(accounts\/(?!sign-in-limits|rate-limits)|permissions\/|operator\/(accounts|member|invite|backup|hostile-restore)\.|service\/two-processes).*\.(test|load)\.ts$/
 
 const specs = () => [
   ...files(`.${kind}.ts`),
-  ...(kind === 'postgres' ? files('.test.ts').filter((file) => onPostgres.test(file)) : []),
+  ...(kind === 'postgres' ? [...files('.load.ts'), ...files('.test.ts')].filter((file) => onPostgres.test(file)) : []),
 ]
 
 module.exports = {

@@ -8,8 +8,9 @@ import { peakMemory, resetPeakMemory } from '../bench/processes.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
 import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { databaseFor, freePort } from '../support/postgres.ts'
+import { databaseFor } from '../support/postgres.ts'
 import { startShell } from '../support/processes.ts'
+import { freePort } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 
 const mebibyte = 2 ** 20

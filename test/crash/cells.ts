@@ -2,7 +2,7 @@
 
 import { newDataDir, type SpawnedGrove, spawnGrove } from '../support/grove.ts'
 import { faultsIn } from '../support/log.ts'
-import { freePort } from '../support/postgres.ts'
+import { freePort } from '../support/servers.ts'
 
 export interface CrashingCell {
   readonly name: string

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { client, type Grove, type PersonClient, password, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { databaseEnvironment } from '../support/postgres.ts'
 import { cli, cliWith } from './desk.ts'
 
 const dayMs = 24 * 3600 * 1000
@@ -36,7 +37,8 @@ describe('grove invite', () => {
   })
 
   it('invites to an organisation, with the link where PUBLIC_URL is set', async () => {
-    const env = { DATA_DIR: grove.dataDir, LOG_LEVEL: 'warn', PUBLIC_URL: 'https://example.org/grove/' }
+    const database = await databaseEnvironment(grove.dataDir)
+    const env = { DATA_DIR: grove.dataDir, ...database, PUBLIC_URL: 'https://example.org/grove/' }
     const options = ['--org', org, '--role', 'owner', '--uses', '3', '--days', '2']
     const { stdout } = await cliWith(env, 'invite', ...options)
     const [token = '', link, ...rest] = stdout.split('\n')

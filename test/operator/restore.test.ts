@@ -126,6 +126,16 @@ describe('the operator', () => {
       expect(await readdir(target)).to.not.include('restoring')
     })
 
+    it('fills no folder that has accounts', async () => {
+      const target = await folder()
+      await writeFile(join(target, 'credentials.sqlite'), await readFile(join(backup, 'credentials.sqlite')))
+      expect(await cli(target, 'restore', backup)).to.deep.equal({
+        code: 2,
+        stdout: '',
+        stderr: `grove: ${target} is not an empty data folder: it has accounts\n`,
+      })
+    })
+
     it('never takes the place of a good backup for a data folder that was named by mistake', async () => {
       const [empty, other] = [await folder(), await startGrove()]
       const was = await readFile(join(backup, 'credentials.sqlite'))

@@ -1,16 +1,12 @@
 /** PostgreSQL that goes away, comes back, or lies behind a pooler. */
-import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { chmod, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect } from 'chai'
-import { client, type Grove, newDataDir, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { client, type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { databaseFor, freePort, ownServer, type PostgresServer } from '../support/postgres.ts'
-import { endAfterFile } from '../support/processes.ts'
+import { pooled } from '../support/pgbouncer.ts'
+import { databaseFor, ownServer, type PostgresServer } from '../support/postgres.ts'
+import { freePort } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 
-const pooler = '/usr/sbin/pgbouncer'
 const secret = 'never-in-a-log'
 
 describe('PostgreSQL', () => {
@@ -75,10 +71,9 @@ describe('PostgreSQL', () => {
   })
 
   it('behind PgBouncer in transaction mode does as without it', async () => {
-    if (!existsSync(pooler)) throw new Error('PgBouncer is missing: apt-get install pgbouncer')
     // A cell, whose limits are counted there, too.
     const cell = { name: 'pooled', url: 'http://127.0.0.1:9' }
-    const grove = await startGrove({ postgres: await startPooler(url), cell, rateLimit: true })
+    const grove = await startGrove({ postgres: await pooled(url), cell, rateLimit: true })
     const people = await Promise.all(['Bea', 'Cyd', 'Dan'].map((name) => signUp(grove, name)))
     await Promise.all(people.map((person) => useAll(grove, person)))
     await grove.close()
@@ -98,35 +93,4 @@ async function useAll(grove: Grove, person: PersonClient): Promise<void> {
   }
   const change = { old_password: password, new_password: 'words that were changed' }
   await person.post('/auth/password', change).then(expecting(200))
-}
-
-/** Two connections for all: each transaction may get another. */
-async function startPooler(url: string): Promise<string> {
-  const { hostname, port, pathname } = new URL(url)
-  const folder = await newDataDir()
-  const [listen, file] = [await freePort(), join(folder, 'pgbouncer.ini')]
-  await writeFile(join(folder, 'users'), `"grove" "${secret}"\n`)
-  await writeFile(
-    file,
-    `[databases]
-* = host=${hostname} port=${port}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${listen}
-unix_socket_dir =
-auth_type = trust
-auth_file = ${folder}/users
-pool_mode = transaction
-default_pool_size = 2
-logfile = ${folder}/log
-`,
-  )
-  for (const name of ['', 'pgbouncer.ini', 'users']) await chmod(join(folder, name), name === '' ? 0o777 : 0o644)
-  // It refuses to run as root.
-  const user = process.getuid?.() === 0 ? ['-u', 'postgres'] : []
-  const child = endAfterFile(spawn(pooler, [...user, file], { stdio: 'ignore' }))
-  const log = () => readFile(join(folder, 'log'), 'utf8').catch(() => '')
-  await until(async () => child.exitCode !== null || /process up|listening on/.test(await log()))
-  if (child.exitCode !== null) throw new Error(`PgBouncer ended: ${await log()}`)
-  return `postgres://grove:${secret}@127.0.0.1:${listen}${pathname}`
 }

@@ -6,6 +6,7 @@ import { credentialsMigrations } from '../../index/credentials/migrations.ts'
 import type { CredentialsSchema } from '../../index/credentials/schema.ts'
 import { openPostgres, type PostgresDatabase } from '../../index/postgres/database.ts'
 import { isDuplicate } from '../../index/sqlite/database.ts'
+import { DatabaseBusy } from '../../index/sqlite/database-fault.ts'
 import { databaseFor } from '../support/postgres.ts'
 
 describe('a transaction on PostgreSQL', () => {
@@ -37,6 +38,37 @@ describe('a transaction on PostgreSQL', () => {
     expect(runs).to.be.within(3, 5)
     const [a, b] = await Promise.all(['a', 'b'].map((id) => findAccountById(db.read, id)))
     expect(a?.last_seen_at).to.equal(b?.last_seen_at)
+  })
+
+  it('that PostgreSQL cannot serialize is run again whole, and so at most six times', async () => {
+    // Read committed never ends so by itself; engines that speak its protocol do. A sequence does not go back with a transaction.
+    await sql`create sequence attempts`.execute(db.read)
+    await sql`create function refuse_before() returns trigger language plpgsql as $$ begin
+      if nextval('attempts') < tg_argv[0]::int then raise exception 'refused' using errcode = '40001'; end if;
+      return new; end $$`.execute(db.read)
+    const refused = async (before: number) => {
+      await sql`alter sequence attempts restart`.execute(db.read)
+      await sql
+        .raw(
+          `create trigger refuse before update on account for each row when (new.id = 'b') execute function refuse_before(${before})`,
+        )
+        .execute(db.read)
+      let runs = 0
+      const work = db.write(async (trx) => {
+        runs++
+        await setAccountSeen(trx, 'a', `run ${runs} before ${before}`)
+        await setAccountSeen(trx, 'b', `run ${runs} before ${before}`)
+      })
+      const said = await work.catch((error: unknown) => error)
+      await sql`drop trigger refuse on account`.execute(db.read)
+      const rows = await Promise.all(['a', 'b'].map((id) => findAccountById(db.read, id)))
+      return { runs, said, seen: rows.map((row) => row?.last_seen_at) }
+    }
+    const kept = Array(2).fill('run 6 before 6')
+    expect(await refused(6)).to.deep.equal({ runs: 6, said: undefined, seen: kept })
+    const { runs, said, seen } = await refused(7)
+    expect({ runs, seen }).to.deep.equal({ runs: 6, seen: kept })
+    expect(said).to.be.instanceOf(DatabaseBusy)
   })
 
   it('is kept as a whole or not at all, also where an error of a statement is swallowed', async () => {

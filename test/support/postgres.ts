@@ -2,15 +2,15 @@
  * PostgreSQL for tests: one server for a run, started by the first test that needs it, a database for each data folder; and servers of
  * their own for tests that stop them. They lie in the run's folder and end with the run, however it ends.
  */
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { chmod, chown, copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { basename, delimiter, join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { pooled } from './pgbouncer.ts'
+import { freePort, runFolder, startBesideRun, unprivileged } from './servers.ts'
 import { until } from './until.ts'
 
 const run = promisify(execFile)
@@ -39,7 +39,10 @@ export interface PostgresServer {
   remove(): Promise<void>
 }
 
-/** The address of the run's server, which is started by the first call of all processes. */
+/**
+ * The address of the run's server, which is started by the first call of all processes; of PgBouncer before it, where
+ * GROVE_TEST_DATABASE_URL is `start-pgbouncer`.
+ */
 async function sharedServer(): Promise<string> {
   const given = process.env.GROVE_TEST_DATABASE_URL
   if (given?.startsWith('postgres')) return given
@@ -51,7 +54,8 @@ async function sharedServer(): Promise<string> {
     await until(() => existsSync(said))
     return readFile(said, 'utf8')
   }
-  const { url } = await newServer('shared')
+  const server = await newServer('shared')
+  const url = given === 'start-pgbouncer' ? await pooled(server.url) : server.url
   await writeFile(`${said}.new`, url)
   await rename(`${said}.new`, said)
   return url
@@ -129,17 +133,10 @@ async function newServer(name: string, tls = false): Promise<PostgresServer> {
     ssl: tls ? 'on' : 'off',
   }
   const args = Object.entries(options).flatMap(([key, value]) => ['-c', `${key}=${value}`])
-  const quoted = [...words, join(folder, 'postgres'), '-D', data, ...args].map((word) => `'${word}'`).join(' ')
-  // Ends with the run, whose process may be killed.
-  const script = `${quoted} > '${data}.log' 2>&1 & server=$!
-tail --pid=${runProcess()} -f /dev/null & watch=$!
-wait -n $server $watch
-kill -QUIT $server $watch 2> /dev/null; wait $server; kill -0 ${runProcess()} 2> /dev/null || rm -rf '${data}' '${data}.log' '${data}.pem'`
+  const service = [...words, join(folder, 'postgres'), '-D', data, ...args]
   let ended = Promise.resolve()
   const start = async () => {
-    const shell = spawn('bash', ['-c', script], { stdio: 'ignore', detached: true, cwd: '/' })
-    shell.unref()
-    ended = new Promise((done) => shell.once('exit', () => done()))
+    ended = startBesideRun(service, `${data}.log`, [data, `${data}.log`, certificate], 'QUIT')
     await until(() => answers(url))
   }
   await start()
@@ -177,33 +174,4 @@ async function answers(url: string): Promise<boolean> {
     () => asking.end().then(() => true),
     () => false,
   )
-}
-
-/** The user of Debian's package, for root; undefined: the present user will do. */
-async function unprivileged(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
-  if (process.getuid?.() !== 0) return undefined
-  const { stdout } = await run('id', ['-u', 'postgres'])
-  const { stdout: group } = await run('id', ['-g', 'postgres'])
-  return { uid: Number(stdout), gid: Number(group) }
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((done, failed) => {
-    const server = createServer()
-    server.once('error', failed)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      const port = typeof address === 'object' && address !== null ? address.port : 0
-      server.close(() => done(port))
-    })
-  })
-}
-
-function runFolder(): string {
-  return process.env.GROVE_RUN_FOLDER ?? tmpdir()
-}
-
-/** Its number is in the name of the run's folder: run.ts. */
-function runProcess(): number {
-  return Number(/\d+$/.exec(basename(runFolder()))?.[0] ?? process.pid)
 }
