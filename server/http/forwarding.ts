@@ -204,14 +204,18 @@ function relay(answer: IncomingMessage, res: Response): void {
 
 /** Name, value, name, value, without those of the connection. */
 function headersOf(raw: readonly string[], without: readonly string[]): string[] {
-  const named = (raw.find((_, at) => at % 2 === 1 && raw[at - 1]?.toLowerCase() === 'connection') ?? '')
-    .toLowerCase()
-    .split(/\s*,\s*/)
+  const named = new Set(
+    raw.flatMap((value, at) =>
+      at % 2 === 1 && raw[at - 1]?.toLowerCase() === 'connection'
+        ? value.split(',').map((name) => name.trim().toLowerCase())
+        : [],
+    ),
+  )
   const kept: string[] = []
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const [name = '', value = ''] = [raw[at], raw[at + 1]]
     const lower = name.toLowerCase()
-    if (!hopByHop.test(name) && !named.includes(lower) && !without.includes(lower)) kept.push(name, value)
+    if (!hopByHop.test(name) && !named.has(lower) && !without.includes(lower)) kept.push(name, value)
   }
   return kept
 }

@@ -1,6 +1,9 @@
 /** A request to a cell that lacks the organisation: the answer is that of the cell that has it. */
 
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import type { Request } from 'express'
 import { signForwarded } from '../../server/http/forwarded.ts'
@@ -10,6 +13,7 @@ import type { PersonClient } from '../support/grove.ts'
 import { client, signUp } from '../support/grove.ts'
 import { started } from '../support/half-sent.ts'
 import { expecting } from '../support/node.ts'
+import { sendRaw } from '../support/raw.ts'
 import { until } from '../support/until.ts'
 import { here, placeOf, setUrl, setUrls, signIn, there, useCells } from './scene.ts'
 
@@ -150,6 +154,32 @@ describe('a request to another cell', () => {
       await setUrl('here', here.url)
     }
     await away.get(`/orgs/${ann.org}`).then(expecting(200))
+  })
+
+  it('is passed on without the headers of its connection, whichever lines name them', async () => {
+    const heard: string[][] = []
+    const cell = createServer((req, res) => {
+      heard.push(req.rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase()))
+      res.end()
+    }).listen(0, '127.0.0.1')
+    await once(cell, 'listening')
+    const address = cell.address() as AddressInfo // it listens
+    await setUrl('here', `http://127.0.0.1:${address.port}`)
+    try {
+      const spaces = ' '.repeat(8_000)
+      const named = [
+        'Connection: X-One',
+        `Connection: x-two,${spaces}x-three, close`,
+        'X-One: 1',
+        'X-Two: 2',
+        'X-Three: 3',
+      ]
+      await sendRaw(there, `GET /orgs/${ann.org} HTTP/1.1\r\nHost: x\r\n${named.join('\r\n')}\r\nX-Four: 4\r\n\r\n`)
+    } finally {
+      await setUrl('here', here.url)
+      cell.close()
+    }
+    expect(heard[0]?.filter((name) => name.startsWith('x-'))).to.deep.equal(['x-four', 'x-request-id'])
   })
 
   it('whose client goes away ends at both', async () => {

@@ -120,6 +120,8 @@ function readBack(written: string): unknown {
   return readMapping(written.slice(4, -4)).values
 }
 
+import { countTurns } from '../support/turns.ts'
+
 describe('the front matter of an exported note', () => {
   it('is read as the JSON that was written, names and order too', async () => {
     await fc.assert(
@@ -137,15 +139,9 @@ describe('the front matter of an exported note', () => {
     const parents = numbers.map((at) => (at % 2 === 0 ? { id: `p${at}`, label: '- a' } : `p${at}`))
     const files = Object.fromEntries(numbers.map((at) => [`d/${at}: x.png`, `${at}.png`]))
     const members = { parents, short: ['a'], files, digest: 'x' }
-    let turns = 0
-    let isOver = false
-    const count = () => {
-      turns++
-      if (!isOver) setImmediate(count)
-    }
-    setImmediate(count)
-    const written = await frontMatter(new Map([['title', 'Hub']]), { key: 'grove', members })
-    isOver = true
+    const { result: written, turns } = await countTurns(() =>
+      frontMatter(new Map([['title', 'Hub']]), { key: 'grove', members }),
+    )
     expect(JSON.stringify(readBack(written))).to.equal(JSON.stringify({ title: 'Hub', grove: members }))
     expect(turns).to.be.at.least(18)
     expect(await frontMatter(new Map([['title', 'Hub']]), { key: 'grove', members: { digest: 'x' } })).to.equal(

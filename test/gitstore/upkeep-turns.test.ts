@@ -11,6 +11,8 @@ import { allOf } from '../support/all-of.ts'
 
 const files = 6_000
 
+import { countTurns } from '../support/turns.ts'
+
 describe('gitstore: upkeep of a repository with many files', () => {
   let repo: Repo
 
@@ -31,15 +33,8 @@ describe('gitstore: upkeep of a repository with many files', () => {
   }
   for (const [what, look] of Object.entries(looks))
     it(`lets others have their turns while it looks for ${what}`, async () => {
-      let [turns, isOver] = [0, false]
-      const count = () => {
-        if (isOver) return
-        turns++
-        setImmediate(count)
-      }
-      setImmediate(count)
-      expect(await look()).to.deep.equal([])
-      isOver = true
+      const { result, turns } = await countTurns(look)
+      expect(result).to.deep.equal([])
       expect(turns).to.be.at.least(2)
     })
 })

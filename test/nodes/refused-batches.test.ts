@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { batchNodes } from '../../server/domain/nodes/batch-input.ts'
+import { countTurns } from '../support/turns.ts'
 import { ann, grove, make, nodes, read, useScene } from './scene.ts'
 
 type Loc = (string | number)[]
@@ -182,5 +184,13 @@ describe('a batch of nodes refuses', () => {
 
   it('and leaves no unfinished folder', async () => {
     expect((await readdir(join(grove.dataDir, ann.org))).filter((name) => !name.endsWith('.git'))).to.deep.equal([])
+  })
+
+  it('as many problems as an answer lists, of a million, and takes turns while it looks for them', async () => {
+    const names = Array.from({ length: 1_000 }, (_, n) => `n${n}`)
+    const sent = (parents: readonly string[]) => names.map((ref) => ({ ref, title: ref, parents }))
+    expect((await countTurns(() => batchNodes(sent(names)))).turns).to.be.at.least(100)
+    const problems = await batchNodes(sent(names.map(() => 'n0'))).catch(({ problems }) => problems)
+    expect(problems).to.have.length(100)
   })
 })

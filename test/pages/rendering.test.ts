@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { renderText } from '../../server/pages/rendering.ts'
 import { renderInTurns } from '../../server/pages/texts.ts'
+import { countTurns } from '../support/turns.ts'
 
 describe('a text that is read in turns', () => {
   it('is the same as one that is read at once', async () => {
@@ -16,16 +17,8 @@ describe('a text that is read in turns', () => {
   })
 
   it('leaves turns to others between its blocks', async () => {
-    let turns = 0
-    let isOver = false
-    const count = () => {
-      turns++
-      if (!isOver) setImmediate(count)
-    }
-    setImmediate(count)
     const block = `${'![[a'.repeat(2_040)}\n\n`
-    await renderInTurns(block.repeat(16), '', () => undefined)
-    isOver = true
+    const { turns } = await countTurns(() => renderInTurns(block.repeat(16), '', () => undefined))
     expect(turns).to.be.at.least(16)
   })
 })

@@ -3,10 +3,10 @@ import { v7 as newId } from 'uuid'
 import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import { applyChanges, type PathChange } from '../../../gitstore/objects/tree-changes.ts'
 import { listFiles } from '../../../gitstore/objects/trees.ts'
+import { newPace } from '../../../gitstore/pace.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { Invalid, type Problem } from '../../errors.ts'
 import { applyFileChanges, type Change, type FileChange, fileChanges } from '../branches/commit-changes.ts'
-import { excerpt } from '../format/excerpt.ts'
 import { type NodeFields, requireTitle, textBytes } from '../format/node-files.ts'
 import { type ConnectionEntity, defaultConnectionType, readContent } from '../format/node-format.ts'
 import { type EdgeFolderName, edgeFile, edgeIdAt, nodeFile, textFile } from '../format/paths.ts'
@@ -31,7 +31,7 @@ export interface SentNode extends Partial<NodeFields> {
   readonly files?: readonly Omit<Change, 'action'>[]
 }
 
-type Loc = readonly (string | number)[]
+export type Loc = readonly (string | number)[]
 
 /** An item with ids in the place of what others are called. */
 interface Resolved extends Omit<SentNode, 'parents' | 'connections'> {
@@ -59,66 +59,28 @@ function messagesOf({ message }: SentNode): Pick<BatchNode, 'message' | 'changeM
 }
 
 /**
- * The items as the batch writes them, in their order.
+ * The items as the batch writes them, in their order; it takes turns of the event loop, since they may name a million parents.
  *
  * @throws Invalid: ids or refs that are named twice, refs that no item has, fields that break a rule by themselves
  */
-export function batchNodes(sent: readonly SentNode[]): InputNode[] {
+export async function batchNodes(sent: readonly SentNode[]): Promise<InputNode[]> {
   const problems: Problem[] = []
   const ids = idsOf(sent, problems)
-  const nodes = sent.map((one, at) => {
-    const loc = ['body', 'nodes', at]
+  const nodes: InputNode[] = []
+  const pace = newPace()
+  for (const [at, one] of sent.entries()) {
+    if (problems.length >= maxProblems) break
+    const { parents = [], connections = [], files = [] } = one
+    if (pace.isDue(1 + parents.length + connections.length + files.length)) await pace.turn()
     const id = ids.own[at] ?? ''
-    const resolved = collect(problems, () => resolve(one, id, loc, ids.named))
+    const resolved = collect(problems, () => resolve(one, id, ['body', 'nodes', at], ids.named))
+    if (resolved === undefined) continue
     const connectionIds: string[] = []
-    const build = resolved && builderOf(resolved, connectionIds)
-    return build && { id, title: one.title ?? '', ...messagesOf(one), build, connectionIds }
-  })
+    const build = builderOf(resolved, connectionIds)
+    nodes.push({ id, title: one.title ?? '', ...messagesOf(one), build, connectionIds })
+  }
   if (problems.length > 0) throw new Invalid(problems.slice(0, maxProblems))
-  return nodes.filter((node) => node !== undefined)
-}
-
-/** The part of the body to which a path of an item belongs. */
-export function locateIn(sent: readonly SentNode[], nodes: readonly InputNode[]) {
-  const ids = new Map(sent.flatMap(({ ref }, at) => (ref === undefined ? [] : [[ref, nodes[at]?.id ?? '']])))
-  return (at: number, path: string): Loc => {
-    const loc = ['body', 'nodes', at]
-    const { parents = [], files = [] } = sent[at] ?? {}
-    const parentId = edgeIdAt('parents', path)
-    const parent = parents.findIndex((name) => (ids.get(name) ?? canonicalId(name)) === parentId)
-    if (parentId !== undefined) return parent < 0 ? loc : [...loc, 'parents', parent]
-    const edge = edgeIdAt('connections', path)
-    const connection = edge === undefined ? -1 : (nodes[at]?.connectionIds.indexOf(edge) ?? -1)
-    if (edge !== undefined) return connection < 0 ? [...loc, 'connections'] : [...loc, 'connections', connection]
-    const file = files.findIndex((one) => one.path === path)
-    return file < 0 ? loc : [...loc, 'files', file]
-  }
-}
-
-/**
- * The problem in words that the sender knows: items by their refs, or by their places in the batch, not by the ids that they get
- * here; a connection without an id by its `loc` alone.
- */
-export function wordsIn(sent: readonly SentNode[], nodes: readonly InputNode[]) {
-  const names = new Map<string, string>()
-  for (const [at, { id, ref }] of sent.entries())
-    if (id === undefined && nodes[at]) names.set(nodes[at].id, ref === undefined ? `nodes[${at}]` : excerpt(ref))
-  const words = (text: string) => text.replace(uuid, (id) => names.get(id) ?? id)
-  return (problem: Problem): Problem => {
-    const { path, reason } = problem.ctx ?? {}
-    if (typeof path !== 'string' || typeof reason !== 'string') return problem
-    const isUnnamed = edgeIdAt('connections', path) !== undefined && !isSentEdge(sent, problem.loc)
-    const msg = isUnnamed ? words(reason) : words(problem.msg)
-    return { ...problem, msg, ctx: { ...problem.ctx, path: words(path), reason: words(reason) } }
-  }
-}
-
-const uuid = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g
-
-/** Whether the connection at this part of the body was sent with an id. */
-function isSentEdge(sent: readonly SentNode[], loc: Loc): boolean {
-  const [node, connection] = [sent[Number(loc[2])], Number(loc[4])]
-  return node?.connections?.[connection]?.id !== undefined
+  return nodes
 }
 
 interface Ids {
@@ -158,8 +120,11 @@ function resolve(sent: SentNode, id: string, loc: Loc, named: ReadonlyMap<string
   const text =
     text_content === undefined ? undefined : collect(problems, () => textBytes(text_content, [...loc, 'text_content']))
   const parents = sent.parents?.map((name, at) => lookUp(name, [...loc, 'parents', at]))
-  for (const [at, parent] of parents?.entries() ?? [])
-    if (parents?.indexOf(parent) !== at) problems.push(problem([...loc, 'parents', at], 'is named twice', parent))
+  const seen = new Set<string>()
+  for (const [at, parent] of parents?.entries() ?? []) {
+    if (seen.has(parent)) problems.push(problem([...loc, 'parents', at], 'is named twice', parent))
+    seen.add(parent)
+  }
   const connections = sent.connections?.map(({ id, target, type = defaultConnectionType, label = '' }, at) => ({
     ...{ id, type, label, made: newConnectionId() },
     target: lookUp(target, [...loc, 'connections', at, 'target']),
@@ -245,8 +210,12 @@ async function connectionChanges(
   const known = new Map((await readContent(draft.repo, tree)).connections.map((edge) => [edge.id, edge]))
   const taken = new Set(connections.flatMap(({ id }) => id ?? []))
   const free = new Map<string, string[]>()
-  for (const edge of known.values())
-    if (!taken.has(edge.id)) free.set(kindOf(edge), [...(free.get(kindOf(edge)) ?? []), edge.id])
+  for (const edge of known.values()) {
+    if (taken.has(edge.id)) continue
+    const alike = free.get(kindOf(edge))
+    if (alike) alike.push(edge.id)
+    else free.set(kindOf(edge), [edge.id])
+  }
   const changes: PathChange[] = []
   for (const { id: sent, made, ...edge } of connections) {
     const id = sent ?? free.get(kindOf(edge))?.shift() ?? made

@@ -44,7 +44,8 @@ export async function createNode(deps: Deps, actor: Person, at: OrgAt, input: No
   requireTitle(input.title)
   if (!initialize) refuseContent(input)
 
-  const wrong = parents.findIndex((parent, position) => !isId(parent) || parents.indexOf(parent) !== position)
+  const seen = new Set<string>()
+  const wrong = parents.findIndex((parent) => !isId(parent) || seen.size === seen.add(parent).size)
   if (wrong >= 0) throw invalid(['body', 'parents', wrong], 'is no node id, or is named twice', parents[wrong])
   const files = new Map<string, Buffer>([[nodeFile, nodeJson(input)]])
   if (input.text_content !== undefined) files.set(textFile, textBytes(input.text_content))

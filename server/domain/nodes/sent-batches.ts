@@ -5,8 +5,9 @@ import { orgFor } from '../access.ts'
 import type { Asker, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { openSlots } from '../slots.ts'
-import { batchNodes, locateIn, type SentNode, wordsIn } from './batch-input.ts'
+import { batchNodes, type SentNode } from './batch-input.ts'
 import type { BatchOptions, BatchOutcome } from './batch-node.ts'
+import { locateIn, wordsIn } from './batch-problems.ts'
 import { writeBatch } from './batches.ts'
 
 /** A batch holds its body several times in memory: 16 MiB as text, as JSON, as bytes and as packs. */
@@ -56,7 +57,7 @@ async function write(
   await orgFor(deps, actor, at, 'editor')
   if (existing === 'update') refuseNameless(sent)
   return inSlot(actor.id, signal, async () => {
-    const nodes = batchNodes(sent)
+    const nodes = await batchNodes(sent)
     const options = { existing, locate: locateIn(sent, nodes) }
     const outcomes = await writeBatch(deps, actor, at, nodes, options).catch((error: unknown) => {
       throw error instanceof Invalid ? new Invalid(error.problems.map(wordsIn(sent, nodes))) : error
