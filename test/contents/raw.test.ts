@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { get } from 'node:http'
 import { expect } from 'chai'
-import { runningGits } from '../../gitstore/native.ts'
+import { commandsBelow } from '../bench/processes.ts'
 import { client } from '../support/grove.ts'
 import { expecting, type TestNode } from '../support/node.ts'
 import { until } from '../support/until.ts'
@@ -207,16 +207,18 @@ describe('contents', () => {
     })
 
     it('leaves no git behind where a client goes in the middle', async () => {
-      const before = runningGits()
       const huge = await nodeWith({ huge: randomBytes(24 * 1_048_576) })
       const headers = { authorization: `Bearer ${ann.session.accessToken}` }
       const request = get(grove.url + rawOf(huge, 'huge'), { headers })
       // It reads the headers alone, so that git waits for it.
       const [answer] = await once(request, 'response')
       expect(answer.statusCode).to.equal(200)
-      expect(runningGits()).to.be.above(before)
+      const oid = huge.git.say('rev-parse', 'dev:huge')
+      const isRead = async () =>
+        (await commandsBelow(process.pid)).some((line) => line.endsWith(`cat-file blob ${oid}`))
+      expect(await isRead()).to.equal(true)
       request.destroy()
-      await until(() => runningGits() <= before)
+      await until(async () => !(await isRead()))
     })
   })
 
