@@ -108,15 +108,23 @@ function serviceOf(req: Request, res: Response, { rest }: Route): GitService {
   return service
 }
 
+/** Of a personal access token, or an access token (a JWT). */
+const tokenForm = /^(grv_|eyJ)/
+
 /** The password of Basic, with any user name, or a Bearer token. @throws Refusal invalid_token */
 export async function gitCredentialOf(req: Request, findCredential: FindCredential): Promise<Credential | undefined> {
   const header = req.get('Authorization')
   if (header === undefined) return undefined
   const [, scheme = '', text = ''] = /^(Basic|Bearer) +(\S+)$/i.exec(header) ?? []
   const decoded = scheme.toLowerCase() === 'basic' ? Buffer.from(text, 'base64').toString() : `:${text}`
-  const credential = await findCredential(decoded.slice(decoded.indexOf(':') + 1))
-  if (credential === undefined) throw badToken()
-  return credential
+  const password = decoded.slice(decoded.indexOf(':') + 1)
+  const credential = await findCredential(password)
+  if (credential !== undefined) return credential
+  if (scheme.toLowerCase() !== 'basic' || tokenForm.test(password)) throw badToken()
+  throw new Refusal(
+    'invalid_token',
+    "Git's password is a personal access token (grv_…), not that of the account; make one at /me/tokens",
+  )
 }
 
 /** As git-http-backend: any other value means version 0. */

@@ -37,6 +37,16 @@ describe('git: first steps', () => {
     expect(await firstPush("'master:refs/heads/$(reboot)'")).to.include(advice('<branch>'))
   })
 
+  it('with the password of an account is told which one git takes; with an old token that it is bad', async () => {
+    const { org, id } = await newNode(grove, ann)
+    const clone = async (secret: string) =>
+      (await desk.sh(`git clone -q ${remoteUrl(grove, org, id, secret)} none`)).text
+    expect(await clone('correct%20horse')).to.include(
+      "remote: Git's password is a personal access token (grv_…), not that of the account; make one at /me/tokens",
+    )
+    expect(await clone('grv_gone')).to.include('remote: The token is bad, expired or revoked')
+  })
+
   it('with Git LFS are 501 with a reason that its client shows', async () => {
     for (const path of ['/objects/batch', '/locks/verify', '']) {
       const { status, headers, body } = await client(grove).post(`/git/x/y.git/info/lfs${path}`, {

@@ -135,7 +135,7 @@ describe('the command line', () => {
         env: { ...process.env, DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'warn' },
       })
       const finished = outcomeOf(child)
-      await new Promise((heard) => child.stdout.once('data', heard))
+      await Promise.race([new Promise((heard) => child.stdout.once('data', heard)), finished])
       child.kill('SIGHUP')
       const { code, stdout, stderr } = await finished
       expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })

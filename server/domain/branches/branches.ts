@@ -58,7 +58,8 @@ export async function createBranch(
   const access = await nodeFor(deps, actor, at, 'editor')
   const { repo } = access
   const name = asBranchName(input.name)
-  if (!name) throw invalid(['body', 'name'], `name ${branchNameProblem(input.name) ?? 'is not valid'}`, input.name)
+  if (!name)
+    throw invalid(['body', 'name'], branchNameProblem(input.name) ?? 'A branch cannot have this name', input.name)
   const from = await findNamedCommit(access, input.from ?? 'main')
   if (!from) throw invalid(['body', 'from'], 'names no branch or commit of this node', input.from ?? 'main')
   const ref = branchRef(name)

@@ -33,9 +33,8 @@ export function fileChanges(changes: readonly Change[], within = inCommit): File
   const seen = new Set<string>()
   const files = changes.map((change, at): FileChange => {
     const loc = [...within, at]
-    const problem = pathProblem(change.path) ?? (seen.has(change.path) ? 'is named twice' : undefined)
-    if (problem)
-      problems.push({ loc: [...loc, 'path'], msg: `path ${problem}`, type: 'value_error', input: change.path })
+    const problem = pathProblem(change.path) ?? (seen.has(change.path) ? 'A path is named twice' : undefined)
+    if (problem) problems.push({ loc: [...loc, 'path'], msg: problem, type: 'value_error', input: change.path })
     seen.add(change.path)
     return {
       path: change.path,

@@ -18,8 +18,8 @@ import { sameBranches } from '../indexing/indexed-branches.ts'
 import { isId, ledgerRef, main, orgRepository, stagingFolder } from '../layout.ts'
 import { readNodeRecord } from '../ledger/ledger.ts'
 import { byPath } from './backup.ts'
-import { type Copied, chooseCopies } from './choosing.ts'
 import { findCopies } from './copies.ts'
+import { type Copied, chooseCopies } from './copy-choice.ts'
 import { type Manifest, manifestFile, readManifest } from './manifest.ts'
 
 /** Repositories copied concurrently. */
