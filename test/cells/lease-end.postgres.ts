@@ -1,0 +1,109 @@
+/** A lease that ends during a change, and one whose renewal is answered late. */
+import { execFile } from 'node:child_process'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { mock } from 'node:test'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { findCell } from '../../index/credentials/cells.ts'
+import type { CredentialsSchema } from '../../index/credentials/schema.ts'
+import type { Database } from '../../index/sqlite/database.ts'
+import { openLease } from '../../server/domain/cells/lease.ts'
+import { remoteUrl } from '../support/desk.ts'
+import { gitIn } from '../support/git.ts'
+import { newDataDir, signUp } from '../support/grove.ts'
+import { newNode } from '../support/node.ts'
+import { until } from '../support/until.ts'
+import { cellNamed, here, there, useCells } from './scene.ts'
+
+const run = promisify(execFile)
+const sentence = 'The lease of this cell ended during the change, which may be lost; read again before you repeat it'
+
+describe('the end of a lease', () => {
+  useCells({ logLevel: 'error' })
+
+  it('during a change is 503 outcome_unknown, and in a push the branch is refused', async () => {
+    const ann = await signUp(here, 'Ann')
+    const node = await newNode(here, ann)
+    const { fence } = here.deps.store
+    if (fence === undefined) throw new Error('A cell has a fence')
+    const { after } = fence
+    const real = Date.now
+    Object.assign(fence, {
+      after: () => {
+        Date.now = () => real() + 3_600_000
+        try {
+          after()
+        } finally {
+          Date.now = real
+        }
+      },
+    })
+    try {
+      const { status, body } = await ann.patch(`/orgs/${ann.org}`, { name: 'New' })
+      expect([status, body]).to.deep.equal([503, { detail: sentence, code: 'outcome_unknown' }])
+      const url = remoteUrl(here, ann.org, node.id, ann.session.accessToken)
+      const pushed = run('git', ['push', url, 'main:refs/heads/late'], { cwd: node.git.dir })
+      expect(await pushed.catch(({ stderr }) => stderr)).to.match(/! \[remote rejected\].*lease of this cell ended/s)
+    } finally {
+      Object.assign(fence, { after })
+    }
+    // What is not acknowledged may stand.
+    expect(gitIn(here, ann.org, 'org').say('show', 'main:org.json')).to.include('"New"')
+  })
+
+  it('comes no later where the answer to a renewal does', async () => {
+    const folder = await newDataDir()
+    await mkdir(join(folder, 'me'))
+    const { credentials, log } = there.deps
+    const [first, second] = [newGate(), newGate()]
+    let answers = Promise.resolve()
+    let asked = 0
+    const slow: Database<CredentialsSchema> = {
+      ...credentials,
+      write: async (work) => {
+        asked++
+        const result = await credentials.write(work)
+        await answers
+        return result
+      },
+    }
+    mock.timers.enable({ apis: ['setInterval'] })
+    const real = Date.now
+    const draining = new AbortController().signal
+    const options = { ...cellNamed('late'), run: folder, process: 'me', leave: () => {}, log, draining, isNeeded: true }
+    const lease = await openLease({ ...options, credentials: slow })
+    try {
+      const untilOf = async () => (await findCell(credentials.read, 'late'))?.until ?? 0
+      const taken = await untilOf()
+      answers = first.opened
+      mock.timers.tick(3_000)
+      await until(async () => (await untilOf()) > taken)
+      Date.now = () => real() + 9_000
+      answers = second.opened
+      const before = asked
+      first.open()
+      // The next renewal begins once this one has been heard of.
+      await until(async () => {
+        mock.timers.tick(3_000)
+        return asked > before
+      })
+      expect(lease.leftMs()).to.be.at.most(1_000)
+    } finally {
+      Date.now = real
+      first.open()
+      second.open()
+      await lease.close()
+      mock.timers.reset()
+      await rm(folder, { recursive: true })
+    }
+  })
+})
+
+function newGate(): { readonly opened: Promise<void>; open(): void } {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open: () => open() }
+}
