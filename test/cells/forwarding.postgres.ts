@@ -6,6 +6,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import type { Request } from 'express'
+import { decodeJwt, decodeProtectedHeader, generateKeyPair, SignJWT } from 'jose'
+import { signForCell } from '../../server/domain/accounts/cell-tokens.ts'
 import { signForwarded } from '../../server/http/forwarded.ts'
 import { connectHttp, tokenOf } from '../mcp/scene.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
@@ -105,8 +107,11 @@ describe('a request to another cell', () => {
     const sign = (name: string, now = new Date()) => signForwarded({ ...here.deps, config, now: () => now }, name, req)
     const token = ann.session.accessToken
     const early = new Date(Date.now() - 3_600_000)
-    for (const text of ['x', token, await sign('there'), await sign('here', early), 'a.b.c'])
-      expect((await ann.get(asked, header(text))).body.code, text).to.equal('forbidden')
+    const forged = await forgedHeaders(await sign('here'))
+    for (const text of ['x', token, await sign('there'), await sign('here', early), 'a.b.c', ...forged]) {
+      const { status, body } = await ann.get(asked, header(text))
+      expect([status, body.code], text).to.deep.equal([403, 'forbidden'])
+    }
     await ann.get(asked, header(await sign('here'))).then(expecting(200))
     const twice = await away.get(asked, header(await sign('there')))
     expect([twice.status, twice.body.code, twice.headers['retry-after']]).to.deep.equal([503, 'moving', '2'])
@@ -196,6 +201,19 @@ describe('a request to another cell', () => {
     await until(async () => (await inFlight()).every((count, at) => count === before[at]))
   })
 })
+
+/** The claims of a good one: signed with a key of somebody else under the name of ours, not signed, and for another use. */
+async function forgedHeaders(good: string): Promise<string[]> {
+  const { alg = '', ...named } = decodeProtectedHeader(good)
+  const claims = decodeJwt(good)
+  const { privateKey } = await generateKeyPair(alg)
+  const unsigned = Buffer.from(JSON.stringify({ ...named, alg: 'none' })).toString('base64url')
+  return [
+    await new SignJWT(claims).setProtectedHeader({ ...named, alg }).sign(privateKey),
+    `${unsigned}.${good.split('.')[1]}.`,
+    await signForCell(here.deps, 'here', 'move+jwt', { ip: String(claims.ip), base: String(claims.base) }),
+  ]
+}
 
 /** As the other cell would name itself. */
 function addressed(body: unknown): unknown {
