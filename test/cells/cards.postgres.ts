@@ -1,7 +1,7 @@
 /** Lists of one's organisations in all cells, which follow Git. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { listCardsOf } from '../../index/credentials/org-cards.ts'
+import { deleteCard, listCardsOf } from '../../index/credentials/org-cards.ts'
 import { listOrgsOf } from '../../index/derived/org-queries.ts'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { takeOutDeleted } from '../../server/domain/accounts/deletion.ts'
@@ -46,6 +46,13 @@ describe('the list of one’s organisations', () => {
       published: false,
     })
     expect(await listedAt(annThere)).to.deep.equal(await listedAt(ann))
+  })
+
+  it('has the own one again after a sign-in, where the directory did not hear of it', async () => {
+    await here.deps.credentials.write((trx) => deleteCard(trx, ann.org))
+    expect(idsOf(await listedAt(ann))).to.not.include(ann.org)
+    await signIn(here, ann)
+    expect(idsOf(await listedAt(annThere))).to.include(ann.org)
   })
 
   it('of an administrator has those of all cells, and the nodes of those that are here', async () => {

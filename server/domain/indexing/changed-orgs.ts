@@ -8,12 +8,13 @@ import { indexOrg } from './index-node.ts'
 const retryDelays = [500, 1_000, 2_000, 4_000, 8_000, 16_000] as const
 
 /**
- * Brings the index up to an organisation that was made, changed or removed; where that fails it is retried in the background.
+ * Brings the index, and the directory of cells, up to an organisation that was made, changed or removed; where that fails it
+ * is retried in the background.
  *
  * @throws Refusal outcome_unknown (made, but not indexed)
  */
-export async function indexChangedOrg(deps: Deps, orgId: string, how?: 'with its card'): Promise<void> {
-  await indexOrg(deps, orgId, how).catch((error: unknown) => {
+export async function indexChangedOrg(deps: Deps, orgId: string): Promise<void> {
+  await indexOrg(deps, orgId, 'with its card').catch((error: unknown) => {
     deps.log.error({ err: error, orgId }, 'an organisation could not be indexed; it is retried')
     void retry(deps, orgId)
     throw new Refusal('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')

@@ -26,7 +26,7 @@ import { settleFound } from '../ledger/settlement.ts'
 import { historyOf, logsToLay } from './history.ts'
 import { agree, indexedBranches, keepBranches } from './indexed-branches.ts'
 import { nodeFields } from './node-rows.ts'
-import { updateCard } from './org-cards.ts'
+import { tryUpdateCard, updateCard } from './org-cards.ts'
 
 /** Rounds of compare-and-swap before giving up; each lost round means that another process made progress. */
 const rounds = 50
@@ -157,11 +157,7 @@ export async function indexOrg(deps: Deps, orgId: string, how?: 'with its card')
   const repo = orgRepo(deps.store, orgId)
   const unindexed = listUnindexed(repo)
   await countFailure(deps, 'org', () => indexOrgRows(deps, orgId))
-  if (deps.cell !== undefined)
-    await updateCard(deps, orgId).catch((error: unknown) => {
-      if (how !== undefined) throw error
-      deps.log.warn({ err: error, orgId }, 'the card of an organisation could not be written; the sweep retries')
-    })
+  await (how === undefined ? tryUpdateCard : updateCard)(deps, orgId)
   markIndexed(repo, unindexed)
 }
 

@@ -47,6 +47,13 @@ export async function updateCard(deps: Deps, orgId: string): Promise<void> {
   throw new GitError('busy', 'The organisation changes faster than its card can be written; nothing is lost')
 }
 
+/** As updateCard; a failure is logged: the sweep writes the card. */
+export async function tryUpdateCard(deps: Deps, orgId: string): Promise<void> {
+  await updateCard(deps, orgId).catch((error: unknown) => {
+    deps.log.warn({ err: error, orgId }, 'the card of an organisation could not be written; the sweep retries')
+  })
+}
+
 type OrgRecord = Awaited<ReturnType<typeof readOrgRecord>>
 
 async function writeCard(trx: CredentialsDb, orgId: string, head: string, { org, members }: OrgRecord): Promise<void> {

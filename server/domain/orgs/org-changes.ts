@@ -34,7 +34,7 @@ export async function changeOrg(
     const to = await commitOrg(draft, head, after, author, deps.now(), message)
     return { moves: [{ repo, ref: main, to }], value: undefined, save: draft.save }
   }).catch(orgIsGone)
-  await indexChangedOrg(deps, orgId, 'with its card')
+  await indexChangedOrg(deps, orgId)
 }
 
 /** Checks the role again, under the lock. @throws Refusal forbidden */

@@ -21,6 +21,7 @@ import { claimPlace, keepPlace, leavePlace, requireOpen } from '../cells/claims.
 import { commitOrg, type OrgRecord } from '../format/org-format.ts'
 import { indexChangedOrg } from '../indexing/changed-orgs.ts'
 import { readBack } from '../indexing/index-node.ts'
+import { tryUpdateCard } from '../indexing/org-cards.ts'
 import { announced } from '../indexing/recovered.ts'
 import { main, orgFolder, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -92,7 +93,8 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, give
 
 /** Creates the personal organisation if a crash interrupted the sign-up. A deleted one, or one of another cell, is not created again. */
 export async function ensurePersonalOrg(deps: Deps, actor: Person, orgId: string): Promise<void> {
-  if (await findOrg(deps, orgId)) return
+  // It was made where the directory of cells did not answer.
+  if (await findOrg(deps, orgId)) return tryUpdateCard(deps, orgId)
   const trash = await namesIn(trashFolder(deps.store))
   if (trash.some((name) => name.startsWith(`${orgId}.`))) return
   await createOrg(deps, actor, { name: actor.name }, orgId).catch((error: unknown) => {
