@@ -8,8 +8,8 @@ import { until } from './until.ts'
 const program = '/usr/sbin/pgbouncer'
 
 /**
- * The same address behind a pooler, which leads to every database of its server, to each by two connections for all: what
- * a service leaves in a session is soon met by another. Ends with the run.
+ * The same address behind a pooler, which leads to every database of its server, to each by two connections for all: a
+ * service soon gets a session in which another one has left something. Ends with the run.
  */
 export async function pooled(url: string): Promise<string> {
   if (!existsSync(program)) throw new Error('PgBouncer is missing: apt-get install pgbouncer')
