@@ -14,6 +14,7 @@ import { asStorageFault, codeOf, GitError, type GitErrorCode, isGitError } from 
 import type { Oid } from '../repo.ts'
 import { repoExists } from '../repos.ts'
 import type { Store, TransactionOutcome, TransactionPhase } from '../store.ts'
+import { requireFence } from './fence.ts'
 import { markReadOnly, refuseReadOnly } from './read-only.ts'
 import { linkLock, lockPath, type RefName, removeLock, secondsSince, tokenPath, tokenText } from './ref-lock.ts'
 import {
@@ -84,7 +85,7 @@ export async function transact<T>(
     )
     // After the lock is released: a writer that builds on the ref syncs the same folder later.
     if (unsynced) await timed(store, 'sync', () => withFaults(store, [unsynced], () => syncRefFolders([unsynced])))
-    if (unsynced) store.fence?.after()
+    if (unsynced) await requireFence(store, names)
     store.observer?.ended(moves.length > 0 ? 'moved' : 'nothing')
     return value
   } catch (error) {
@@ -185,7 +186,7 @@ async function withLocks<T>(
       }
     }),
   )
-  store.fence?.after()
+  await requireFence(store, names)
   return result
 }
 

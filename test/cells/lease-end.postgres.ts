@@ -12,7 +12,7 @@ import { openLease } from '../../server/domain/cells/lease.ts'
 import { remoteUrl } from '../support/desk.ts'
 import { gitIn } from '../support/git.ts'
 import { newDataDir, signUp } from '../support/grove.ts'
-import { newNode } from '../support/node.ts'
+import { expecting, newNode } from '../support/node.ts'
 import { until } from '../support/until.ts'
 import { cellNamed, here, there, useCells } from './scene.ts'
 
@@ -25,31 +25,33 @@ describe('the end of a lease', () => {
   it('during a change is 503 outcome_unknown, and in a push the branch is refused', async () => {
     const ann = await signUp(here, 'Ann')
     const node = await newNode(here, ann)
-    const { fence } = here.deps.store
-    if (fence === undefined) throw new Error('A cell has a fence')
-    const { after } = fence
-    const real = Date.now
-    Object.assign(fence, {
-      after: () => {
-        Date.now = () => real() + 3_600_000
-        try {
-          after()
-        } finally {
-          Date.now = real
-        }
-      },
-    })
-    try {
+    await withLeaseEnded(async () => {
       const { status, body } = await ann.patch(`/orgs/${ann.org}`, { name: 'New' })
       expect([status, body]).to.deep.equal([503, { detail: sentence, code: 'outcome_unknown' }])
       const url = remoteUrl(here, ann.org, node.id, ann.session.accessToken)
       const pushed = run('git', ['push', url, 'main:refs/heads/late'], { cwd: node.git.dir })
       expect(await pushed.catch(({ stderr }) => stderr)).to.match(/! \[remote rejected\].*lease of this cell ended/s)
-    } finally {
-      Object.assign(fence, { after })
-    }
+    })
     // What is not acknowledged may stand.
     expect(gitIn(here, ann.org, 'org').say('show', 'main:org.json')).to.include('"New"')
+  })
+
+  it('during a change hides nothing of it: what may be lost is read at once', async () => {
+    const bob = await signUp(here, 'Bob')
+    const [kept, gone] = [await newNode(here, bob), await newNode(here, bob)]
+    await withLeaseEnded(async () => {
+      for (const change of [
+        bob.patch(`/orgs/${bob.org}`, { name: 'New' }),
+        bob.patch(kept.at, { title: 'Seals' }),
+        bob.delete(gone.at),
+      ])
+        expect((await change).body.code).to.equal('outcome_unknown')
+    })
+    expect((await bob.get(`/orgs/${bob.org}`).then(expecting(200))).body.name).to.equal('New')
+    const { nodes } = (await bob.get(`/orgs/${bob.org}/nodes`).then(expecting(200))).body
+    expect(nodes.map(({ title }: { title: string }) => title)).to.deep.equal(['Seals'])
+    const listed = (await bob.get('/orgs').then(expecting(200))).body.orgs
+    expect(listed.map(({ name }: { name: string }) => name)).to.deep.equal(['New'])
   })
 
   it('comes no later where the answer to a renewal does', async () => {
@@ -106,4 +108,27 @@ function newGate(): { readonly opened: Promise<void>; open(): void } {
     open = resolve
   })
   return { opened, open: () => open() }
+}
+
+/** While `work` runs, the lease of the cell `here` ends at the last look of each transaction. */
+async function withLeaseEnded(work: () => Promise<void>): Promise<void> {
+  const { fence } = here.deps.store
+  if (fence === undefined) throw new Error('A cell has a fence')
+  const { after } = fence
+  const real = Date.now
+  Object.assign(fence, {
+    after: () => {
+      Date.now = () => real() + 3_600_000
+      try {
+        after()
+      } finally {
+        Date.now = real
+      }
+    },
+  })
+  try {
+    await work()
+  } finally {
+    Object.assign(fence, { after })
+  }
 }

@@ -23,7 +23,7 @@ const membersAtOnce = 500
 /**
  * Writes what has changed in org.git since the card, in one transaction. Of an organisation that another cell has, nothing.
  *
- * @throws DatabaseFault; GitError as readOrgRecord, busy
+ * @throws DatabaseFault; GitError as readOrgRecord, busy; Refusal storage_readonly
  */
 export async function updateCard(deps: Deps, orgId: string): Promise<void> {
   const { cell, credentials, store } = deps
@@ -33,6 +33,8 @@ export async function updateCard(deps: Deps, orgId: string): Promise<void> {
     const before = (await findCardHead(credentials.read, orgId)) ?? null
     const head = repoExists(repo) ? readRef(repo, main) : null
     if (before === head) return
+    // Another process of this name may have the organisation, and writes its card.
+    cell.lease.before()
     const record = head === null ? undefined : await readOrgRecord(repo, head, before)
     const isOurs = await credentials.write(async (trx) => {
       if ((await holdPlace(trx, orgId))?.cell !== cell.name) return false
