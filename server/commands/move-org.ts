@@ -1,7 +1,7 @@
 /** `grove move-org`: moves an organisation of this cell to another one. */
 import { findCell } from '../../index/credentials/cells.ts'
 import { counted } from '../counted.ts'
-import { NotMoved } from '../domain/moves/copying.ts'
+import { LeftClosed, NotMoved } from '../domain/moves/copying.ts'
 import { moveOrg } from '../domain/moves/departure.ts'
 import { otherCell } from '../remote/other-cell.ts'
 import { type Call, progressFor, requireFolder, requireOrgId, say, UsageError, withDeps } from './command.ts'
@@ -13,7 +13,7 @@ interface MoveFlags {
 /** Repositories copied at a time: each has a git on either side. */
 const maxJobs = 64
 
-/** Exit code 1 if the organisation stays where it is, or the other cell does not serve it yet. */
+/** Exit code 1 if the organisation stays where it is, whose it is cannot be asked, or the other cell does not serve it yet. */
 export async function moveOrgTo(call: Call, org: string, to: string, { jobs = '2' }: MoveFlags): Promise<number> {
   const orgId = requireOrgId(org)
   const atOnce = Number(jobs)
@@ -39,8 +39,9 @@ export async function moveOrgTo(call: Call, org: string, to: string, { jobs = '2
       return 1
     } catch (error) {
       progress.end()
-      if (!(error instanceof NotMoved)) throw error
-      say(`${orgId} was not moved, and nothing of it was changed. ${error.message}`)
+      if (error instanceof LeftClosed) say(`${orgId} is not moved yet. ${error.message}`)
+      else if (error instanceof NotMoved) say(`${orgId} was not moved, and nothing of it was changed. ${error.message}`)
+      else throw error
       return 1
     }
   })

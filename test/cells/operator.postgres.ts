@@ -51,7 +51,7 @@ describe('grove, of cells', () => {
     const refused = await grove(['member', 'add', bob.org, cleo.user.email, 'owner'], { dataDir })
     expect([refused.code, refused.stderr]).to.deep.equal([
       2,
-      'grove: Another service has taken the place of this one, which only reads\n',
+      'grove: Another process has the lease of this cell: one on another data folder or machine, or one that was killed in the last 10 s; nothing was changed, try again then\n',
     ])
     await rm(dataDir, { recursive: true })
   })

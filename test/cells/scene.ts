@@ -45,12 +45,15 @@ export function startCell(name: string, options: GroveOptions = {}): Promise<Gro
   return startGrove({ cell: cellNamed(name), postgres: database, ...options })
 }
 
-/** Cells `here` and `there`. */
-export function useCells(options: GroveOptions = {}): void {
+/** Cells `here` and `there`; by default on a database of the run's server. */
+export function useCells(
+  options: GroveOptions = {},
+  newDatabase: (key: string) => Promise<string> = databaseFor,
+): void {
   const folders: string[] = []
   before(async () => {
     folders.push(await newDataDir(), await newDataDir())
-    database = await databaseFor(folders.join())
+    database = await newDatabase(folders.join())
     here = await startCell('here', { ...options, dataDir: folders[0] ?? '' })
     there = await startCell('there', { ...options, dataDir: folders[1] ?? '' })
   })

@@ -127,11 +127,11 @@ function newLease(
   obtained: Obtained | undefined,
 ): Lease {
   let renewed = obtained?.since
-  let isTaken = obtained === undefined
+  let lost: Lost | undefined = obtained === undefined ? 'never had' : undefined
   let running: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
 
-  const leftMs = () => (isTaken || renewed === undefined ? 0 : Math.max(0, leaseMs - elapsed(renewed)))
+  const leftMs = () => (lost !== undefined || renewed === undefined ? 0 : Math.max(0, leaseMs - elapsed(renewed)))
   const isHeld = () => leftMs() > 0
 
   const renew = async (epoch: number) => {
@@ -143,7 +143,7 @@ function newLease(
         if (!wasHeld && isHeld()) log.warn({ cell: name, epoch }, 'the cell has its lease again, and writes')
         return
       }
-      isTaken = true
+      lost = 'taken'
       clearInterval(timer)
       log.error(
         { cell: name, epoch },
@@ -167,7 +167,7 @@ function newLease(
     isHeld,
     leftMs,
     before: () => {
-      if (!isHeld()) throw new Refusal('storage_readonly', sentence(isTaken))
+      if (!isHeld()) throw new Refusal('storage_readonly', sentences[lost ?? 'unanswered'])
     },
     after: () => {
       if (isHeld()) return
@@ -180,15 +180,18 @@ function newLease(
       clearInterval(timer)
       await running
       leave()
-      if (obtained === undefined || isTaken || (await listLiveProcesses(run, process)).length > 0) return
+      if (obtained === undefined || lost !== undefined || (await listLiveProcesses(run, process)).length > 0) return
       const { epoch } = obtained
       await credentials.write((trx) => endLease(trx, { name, epoch })).catch(() => {})
     },
   }
 }
 
-function sentence(isTaken: boolean): string {
-  return isTaken
-    ? 'Another service has taken the place of this one, which only reads'
-    : 'The database of accounts does not answer; until it does, this cell only reads'
-}
+/** Why a process only reads for good. */
+type Lost = 'never had' | 'taken'
+
+const sentences = {
+  'never had': `Another process has the lease of this cell: one on another data folder or machine, or one that was killed in the last ${leaseMs / 1000} s; nothing was changed, try again then`,
+  taken: 'Another service has taken the place of this one, which only reads',
+  unanswered: 'The database of accounts does not answer; until it does, this cell only reads',
+} as const

@@ -43,6 +43,18 @@ export class NotMoved extends Error {
   }
 }
 
+/** The directory of cells does not answer: whose the organisation is will be known, and it takes changes again, when it does. */
+export class LeftClosed extends Error {
+  constructor(cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    super(
+      `It takes no changes until the database of the cells answers; the service of this cell then undoes the move or finishes it. ${reason}`,
+      { cause },
+    )
+    this.name = 'LeftClosed'
+  }
+}
+
 /** Rounds of copying before the organisation is closed, whatever has changed meanwhile. */
 const maxRounds = 10
 /** Repositories that a round may find changed for the next one to be the last. */

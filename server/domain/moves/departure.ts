@@ -8,6 +8,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeFolder } from '../../../gitstore/durable.ts'
+import { GitError } from '../../../gitstore/errors.ts'
 import { isThere } from '../../../gitstore/presence.ts'
 import { isNamedByToken } from '../../../gitstore/refs/live-tokens.ts'
 import { recoverAll } from '../../../gitstore/refs/ref-transaction.ts'
@@ -21,7 +22,7 @@ import { close, isClosed, reopen } from '../cells/closing.ts'
 import { indexOrg } from '../indexing/index-node.ts'
 import { announced } from '../indexing/recovered.ts'
 import { movedOrgFolder, orgFolder, trashFolder, trashName } from '../layout.ts'
-import { type CopyOptions, copier, type Destination, NotMoved } from './copying.ts'
+import { type CopyOptions, copier, type Destination, LeftClosed, NotMoved } from './copying.ts'
 
 export interface Moved {
   readonly repositories: number
@@ -42,8 +43,7 @@ const arriveMs = 30_000
 /**
  * One organisation of a cell moves at a time.
  *
- * @throws NotMoved: everything is as before; whatever else is thrown too, but where the database of the directory does not
- *   answer: then the organisation takes no changes until the sweep of this cell has asked it
+ * @throws NotMoved, or another error: everything is as before; LeftClosed
  */
 export async function moveOrg(deps: Deps, orgId: string, to: Destination, options: CopyOptions): Promise<Moved> {
   const cell = requireCell(deps)
@@ -93,7 +93,8 @@ async function moveAlone(deps: Deps, cell: Cell, orgId: string, to: Destination,
     if (!(await deps.credentials.write((trx) => decideMove(trx, begun, to.name))))
       throw new NotMoved('The move was undone by the service meanwhile')
   } catch (error) {
-    if (await isUndone(deps, cell, orgId)) throw isThere(orgFolder(deps.store, orgId)) ? error : deletedMeanwhile(error)
+    const isAsBefore = closedAt === 0 || (await isUndone(deps, cell, orgId))
+    if (isAsBefore) throw isThere(orgFolder(deps.store, orgId)) ? asNotMoved(error) : deletedMeanwhile(error)
   }
   const isServed = await arrived(to, orgId)
   const closedMs = performance.now() - closedAt
@@ -102,6 +103,11 @@ async function moveAlone(deps: Deps, cell: Cell, orgId: string, to: Destination,
     await leave(deps, orgId)
   }
   return { repositories: copy.repositories(), closedMs, isServed }
+}
+
+function asNotMoved(error: unknown): unknown {
+  const isFault = error instanceof DatabaseFault || error instanceof GitError
+  return isFault ? new NotMoved(error.message, { cause: error }) : error
 }
 
 function deletedMeanwhile(cause: unknown): NotMoved {
@@ -138,9 +144,9 @@ async function changesHaveEnded(deps: Deps, orgId: string, signal: AbortSignal):
 /**
  * False: the directory has decided for the other cell, whatever has failed since.
  *
- * @throws DatabaseFault: the directory does not answer
+ * @throws LeftClosed
  */
-async function isUndone({ credentials, log, store }: Deps, cell: Cell, orgId: string): Promise<boolean> {
+async function isUndone({ credentials, store }: Deps, cell: Cell, orgId: string): Promise<boolean> {
   try {
     const found = await findWholePlace(credentials.read, orgId)
     if (found?.state === 'moving') await credentials.write((trx) => undoMove(trx, found))
@@ -148,8 +154,7 @@ async function isUndone({ credentials, log, store }: Deps, cell: Cell, orgId: st
     if (isHere) await reopen(store, orgId)
     return isHere
   } catch (error) {
-    log.error({ err: error, orgId }, 'the organisation takes no changes until the directory of cells answers')
-    throw error
+    throw new LeftClosed(error)
   }
 }
 
