@@ -32,12 +32,14 @@ describe('credentials that move', () => {
     if (folder !== undefined) await rm(folder, { recursive: true })
   })
 
-  const goesOn = async (dataDir: string, postgres: string | false) => {
+  /** Returns the heir of the refresh token. */
+  const goesOn = async (dataDir: string, postgres: string | false): Promise<string> => {
     const grove = await startGrove({ dataDir, postgres })
     try {
       await client(grove, accessToken).get('/auth/me').then(expecting(200))
-      await client(grove).post('/auth/refresh', { refreshToken }).then(expecting(200))
+      const { body } = await client(grove).post('/auth/refresh', { refreshToken }).then(expecting(200))
       await client(grove).post('/auth/login', { email: 'ann@example.org', password }).then(expecting(200))
+      return body.refreshToken
     } finally {
       await grove.close()
     }
@@ -87,7 +89,7 @@ describe('credentials that move', () => {
     expect(moved.stdout).to.include('credentials.sqlite.moved')
     // As it was between the commit and the new name.
     await rename(`${file()}.moved`, file())
-    await goesOn(folder, false)
+    refreshToken = await goesOn(folder, false)
     expect((await withPostgres(folder, url, 'credentials-to-postgres')).stderr).to.include('has other accounts')
     const again = await databaseFor(`${folder} again`)
     expect((await withPostgres(folder, again, 'credentials-to-postgres')).code).to.equal(0)
@@ -95,7 +97,7 @@ describe('credentials that move', () => {
     expect((await withPostgres(folder, again, 'credentials-to-postgres')).code).to.equal(0)
     expect(await refusal(false)).to.equal('Accounts were moved to PostgreSQL: set DATABASE_URL')
     url = again
-    await goesOn(folder, url)
+    refreshToken = await goesOn(folder, url)
   })
 
   it('are looked at by doctor', async () => {

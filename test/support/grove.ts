@@ -121,10 +121,21 @@ export interface SpawnedGrove {
   kill(): Promise<void>
 }
 
-/** What `npm start` runs, on any free port; resolves once it says that it listens. @throws Error with its output if it ends */
-export async function spawnGrove(dataDir: string, environment: Record<string, string> = {}): Promise<SpawnedGrove> {
+/**
+ * What `npm start` runs, on any free port; resolves once it says that it listens.
+ *
+ * @param through what stands before the command, and becomes it
+ * @throws Error with its output if it ends
+ */
+export async function spawnGrove(
+  dataDir: string,
+  environment: Record<string, string> = {},
+  through: readonly string[] = [],
+): Promise<SpawnedGrove> {
+  const flags = ['--max-old-space-size=2000', '--v8-pool-size=1']
+  const [program = '', ...words] = [...through, process.execPath, ...endsWithParent, ...flags, 'dist/main.js']
   const child = endAfterFile(
-    spawn(process.execPath, [...endsWithParent, '--max-old-space-size=2000', '--v8-pool-size=1', 'dist/main.js'], {
+    spawn(program, words, {
       stdio: 'pipe',
       env: {
         ...process.env,

@@ -1,0 +1,122 @@
+/** Machines with a network of their own, one link of which can be cut: network namespaces, for root. */
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { promisify } from 'node:util'
+import { endAfterFile, endsWithParent } from '../support/processes.ts'
+
+const run = promisify(execFile)
+
+export interface Machine {
+  /** What stands before a command that is to run there. */
+  readonly through: readonly string[]
+  /** Of its own: the link to it is never cut. */
+  readonly address: string
+  /** The database, by the link that is cut. */
+  readonly database: string
+  /** From now on no packet passes, in either direction, and nobody is told. */
+  cut(): Promise<void>
+  restore(): Promise<void>
+  /** What runs there must have ended. */
+  remove(): Promise<void>
+}
+
+let links = 0
+
+/** @param database on this machine's loopback @throws Error that says why this machine cannot have one */
+export async function makeMachine(database: string): Promise<Machine> {
+  if (process.getuid?.() !== 0) throw new Error('only root may make a network namespace')
+  // It keeps the namespace, which goes with it, and the links with that.
+  const keeping = [...endsWithParent, '-e', 'console.log("kept"); setInterval(() => {}, 1_000_000)']
+  const keeper = endAfterFile(spawn('unshare', ['--net', '--', process.execPath, ...keeping], { stdio: 'pipe' }))
+  const relays: Server[] = []
+  const sockets = new Set<Socket>()
+  const remove = async () => {
+    for (const relay of relays) relay.close()
+    for (const socket of sockets) socket.destroy()
+    await ended(keeper)
+  }
+  try {
+    await Promise.race([once(keeper.stdout, 'data'), failed(keeper)])
+    const through = ['nsenter', `--net=/proc/${keeper.pid}/ns/net`, '--']
+    const [nsenter = '', ...words] = through
+    await run(nsenter, [...words, 'ip', 'link', 'set', 'lo', 'up'])
+    const [door, cable] = [await link(keeper, through), await link(keeper, through)]
+    const url = new URL(database)
+    const relay = await relayTo(url, cable.near, sockets)
+    relays.push(relay)
+    const bound = relay.address()
+    url.hostname = cable.near
+    url.port = String(typeof bound === 'object' && bound !== null ? bound.port : 0)
+    const set = async (state: 'up' | 'down') => void (await run('ip', ['link', 'set', cable.name, state]))
+    return {
+      through,
+      address: door.far,
+      database: url.href,
+      cut: () => set('down'),
+      restore: () => set('up'),
+      remove,
+    }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+/** Two network devices that face each other: `near` is this machine's address, `far` the other's. */
+async function link({ pid }: ChildProcess, through: readonly string[]) {
+  const name = `gr${process.pid.toString(36)}x${links}`
+  // Of the addresses for benchmarks, RFC 2544: a block of four for each link.
+  const block = ((process.pid * 8 + links++) % 32_768) * 4
+  const address = (n: number) => [198, 18 + (block >> 16), (block >> 8) & 255, (block & 255) + n].join('.')
+  const [near, far] = [address(1), address(2)]
+  const [nsenter = '', ...words] = through
+  await run('ip', ['link', 'add', name, 'type', 'veth', 'peer', 'name', name, 'netns', String(pid)])
+  for (const [program, before, own] of [
+    ['ip', [], near],
+    [nsenter, [...words, 'ip'], far],
+  ] as const) {
+    await run(program, [...before, 'address', 'add', `${own}/30`, 'dev', name])
+    await run(program, [...before, 'link', 'set', name, 'up'])
+  }
+  return { name, near, far }
+}
+
+/** Bytes that come to the address go to the database, and back. */
+async function relayTo({ hostname, port }: URL, address: string, sockets: Set<Socket>): Promise<Server> {
+  const relay = createServer((near) => {
+    const far = connect(Number(port), hostname)
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket)
+      socket.pipe(other)
+      socket.on('error', () => {})
+      socket.once('close', () => {
+        sockets.delete(socket)
+        other.destroy()
+      })
+    }
+  })
+  relay.listen(0, address)
+  await once(relay, 'listening')
+  return relay
+}
+
+async function failed(keeper: ChildProcess): Promise<never> {
+  let said = ''
+  keeper.stderr?.on('data', (chunk) => {
+    said += chunk
+  })
+  await once(keeper, 'exit')
+  throw new Error(`no network namespace: ${said.trim()}`)
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exit
+}
