@@ -50,10 +50,10 @@ const kind = /^test:(load|browser|postgres)$/.exec(process.env.npm_lifecycle_eve
 
 /**
  * What these say of credentials holds on either engine. Sign-in limits are counted in memory, whatever the engine. Of the operator's
- * the others expect `credentials.sqlite` by name (restore, doctor), or are of no credentials (command-line, config, mirrors, trash).
+ * the others expect `credentials.sqlite` by name (restore, doctor), or are of no credentials (command-line, config, mirror-checks, trash).
  */
 const onPostgres =
-  /^test\/(accounts\/(?!sign-in-limits|rate-limits)|permissions\/|operator\/(accounts|member|invite|backup|hostile-restore)\.|service\/two-processes).*\.(test|load)\.ts$/
+  /^test\/(accounts\/(?!sign-in-limits|rate-limits)|permissions\/|operator\/(accounts|member|invite|backup|hostile-restore|interruption)\.|service\/two-processes).*\.(test|load)\.ts$/
 
 const specs = () => [
   ...files(`.${kind}.ts`),
