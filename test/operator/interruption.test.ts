@@ -3,10 +3,12 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { grove as command, type Finished, startGroveCommand } from '../support/command.ts'
+import { grove as command, type Finished, runGroveCommand, startGroveCommand } from '../support/command.ts'
 import { type Grove, signUp, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { preload } from '../support/preload.ts'
 import { until } from '../support/until.ts'
+import { credentials } from './desk.ts'
 
 describe('a command that is asked to end', () => {
   let scratch: string
@@ -54,6 +56,24 @@ describe('a command that is asked to end', () => {
       expect((await command(dataDir, ...args)).code).to.equal(0)
     })
   }
+
+  it('says what a restore that is ended while it indexes has filled', async () => {
+    const target = await folder()
+    const environment = preload(`
+      const { write } = process.stderr
+      process.stderr.write = (said, ...more) => {
+        if (said.startsWith('Indexing')) process.emit('SIGTERM', 'SIGTERM')
+        return write.call(process.stderr, said, ...more)
+      }`)
+    const both = credentials === 'DATABASE_URL'
+    expect(await runGroveCommand(target, ['restore', backup], environment)).to.deep.equal({
+      code: 143,
+      stdout: both
+        ? `${target} and the database of DATABASE_URL are restored in part: empty both before you restore again\n`
+        : `${target} is restored in part: empty it before you restore again\n`,
+      stderr: 'grove: ended by SIGTERM before the work was done\n',
+    })
+  })
 
   function folder(): Promise<string> {
     return mkdtemp(join(scratch, 'folder-'))
