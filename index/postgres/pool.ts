@@ -41,6 +41,8 @@ export async function newPool({ url, connections }: PostgresAddress): Promise<pg
     connectionTimeoutMillis: clocks.connect,
     query_timeout: clocks.answer,
     idleTimeoutMillis: clocks.idle,
+    // A command ends with its work, also where PostgreSQL, or what lies before it, does not close the connection.
+    allowExitOnIdle: true,
     maxLifetimeSeconds: lifetimeSeconds,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,

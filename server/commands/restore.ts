@@ -27,7 +27,11 @@ export async function restoreFrom(call: Call, source: string): Promise<number> {
     const indexing = progressFor('Indexing')
     const { failed } = await indexAll(deps, indexing.at)
     indexing.end()
-    if (call.signal.aborted) say(`${root} is restored in part: empty it before you restore again`)
+    if (call.signal.aborted) {
+      const hasFilledBoth = target.postgres !== undefined && hasCredentials && !target.isCell
+      const filled = hasFilledBoth ? `${root} and the database of DATABASE_URL are` : `${root} is`
+      say(`${filled} restored in part: empty ${hasFilledBoth ? 'both' : 'it'} before you restore again`)
+    }
     call.signal.throwIfAborted()
     const accounts = await createAccounts(deps, problems)
     say(`${counted(staged.orgs.length, 'organisation')} and ${counted(staged.nodes, 'node')} restored from ${dir}`)

@@ -1,7 +1,7 @@
 /** An organisation of 1,000 nodes moves to another cell, while a client writes to it: how long it takes, and for how long changes are refused. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startGroveCommand } from '../support/command.ts'
+import { runGroveCommand } from '../support/command.ts'
 import { client } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import type { CellScene } from './cells-scene.ts'
@@ -43,11 +43,11 @@ export async function benchMove(report: Report, { cells, databaseUrl, org, token
   })()
   const began = performance.now()
   const environment = { DATABASE_URL: databaseUrl, CELL: here.name, CELL_URL: here.grove.url }
-  const { code, stdout, stderr } = await startGroveCommand(
+  const { code, stdout, stderr } = await runGroveCommand(
     here.grove.dataDir,
     ['move-org', orgId, there.name],
     environment,
-  ).finished
+  )
   const seconds = (performance.now() - began) / 1_000
   over = true
   await writing

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { v7 as newId } from 'uuid'
 import { insertPlaces } from '../../index/credentials/places.ts'
-import { type Finished, startGroveCommand } from '../support/command.ts'
+import { type Finished, runGroveCommand } from '../support/command.ts'
 import { newDataDir, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { cellNamed, database, here, placeOf, signIn, startCell, there, useCells } from './scene.ts'
@@ -13,7 +13,7 @@ describe('grove, of cells', () => {
   useCells()
 
   const grove = (args: readonly string[], { dataDir = here.dataDir, cell = 'here' } = {}): Promise<Finished> =>
-    startGroveCommand(dataDir, args, { DATABASE_URL: database, CELL: cell, CELL_URL: cellNamed(cell).url }).finished
+    runGroveCommand(dataDir, args, { DATABASE_URL: database, CELL: cell, CELL_URL: cellNamed(cell).url })
 
   it('lists them, and opens and closes one', async () => {
     await signUp(here, 'Ann')

@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { relative } from 'node:path'
 import pg from 'pg'
 import { isId } from '../../server/domain/layout.ts'
-import { startGroveCommand } from '../support/command.ts'
+import { runGroveCommand } from '../support/command.ts'
 import { repositoriesIn } from '../support/data-folder.ts'
 import type { CrashingCell } from './cells.ts'
 import type { CrashingDatabase } from './database.ts'
@@ -51,7 +51,7 @@ export async function judgeDirectory(
 export async function judgeDoctors(cells: readonly CrashingCell[]): Promise<string[]> {
   const problems: string[] = []
   for (const { name, dataDir, environment } of cells) {
-    const { code, stdout, stderr } = await startGroveCommand(dataDir, ['doctor'], environment).finished
+    const { code, stdout, stderr } = await runGroveCommand(dataDir, ['doctor'], environment)
     if (code !== 0) problems.push(`grove doctor of ${name} ended with ${code}: ${stdout}${stderr}`)
   }
   return problems

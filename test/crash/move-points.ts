@@ -3,7 +3,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { startGroveCommand } from '../support/command.ts'
+import { runGroveCommand } from '../support/command.ts'
 import { locksIn, transactionsIn } from '../support/data-folder.ts'
 import { type Faults, prepareFaults } from '../support/faults.ts'
 import { type Answer, client, newDataDir, password, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
@@ -102,12 +102,12 @@ async function movesUntil(scene: Scene, side: Side, n: number): Promise<boolean>
   let hasDied = false
   const command = (environment: Record<string, string>) => {
     const { DATABASE_URL = '', CELL = '', CELL_URL = '' } = cells[from].environment
-    return startGroveCommand(cells[from].dataDir, ['move-org', org, to], {
+    return runGroveCommand(cells[from].dataDir, ['move-org', org, to], {
       DATABASE_URL,
       CELL,
       CELL_URL,
       ...environment,
-    }).finished
+    })
   }
   if (side === 'the command dies') {
     // Its own file: what the service of the same folder does is not counted.

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { toolsFor } from '../../server/mcp/tools.ts'
 import { made, makeNode } from '../support/cast.ts'
-import { startGroveCommand } from '../support/command.ts'
+import { runGroveCommand } from '../support/command.ts'
 import { signUp } from '../support/grove.ts'
 import { ann, connectHttp, connectStdio, grove, type Model, tokenOf, useScene } from './scene.ts'
 
@@ -13,7 +13,7 @@ async function names({ client }: Model): Promise<readonly string[]> {
 
 /** `grove mcp` with nothing on standard input. */
 function groveWith(environment: Record<string, string>) {
-  return startGroveCommand(grove.dataDir, ['mcp'], { GROVE_URL: '', GROVE_TOKEN: '', ...environment }).finished
+  return runGroveCommand(grove.dataDir, ['mcp'], { GROVE_URL: '', GROVE_TOKEN: '', ...environment })
 }
 
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }

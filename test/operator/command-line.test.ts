@@ -1,27 +1,20 @@
-/** `grove` on a machine that is not as it should be: interrupted, without a folder, without files. */
+/** `grove` on a machine that is not as it should be: without a folder, without files. */
 import { spawn } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { grove as command, outcomeOf, startGroveCommand } from '../support/command.ts'
-import { type Grove, signUp, startGrove } from '../support/grove.ts'
-import { newNode } from '../support/node.ts'
+import { grove as command, outcomeOf } from '../support/command.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 
 describe('the command line', () => {
   let scratch: string
   let grove: Grove
-  let backup: string
   let garden: string
 
   before(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'grove-command-'))
     grove = await startGrove()
-    const ann = await signUp(grove, 'Ann')
-    await newNode(grove, ann)
-    backup = join(scratch, 'backup')
-    await command(grove.dataDir, 'backup', backup)
     garden = join(scratch, 'garden')
     await mkdir(garden)
     await writeFile(join(garden, 'a.md'), '# A\n')
@@ -29,37 +22,6 @@ describe('the command line', () => {
   after(async () => {
     await grove.close()
     await rm(scratch, { recursive: true, force: true })
-  })
-
-  describe('of a command that is asked to end', () => {
-    const cases = [
-      ['restore', 'SIGTERM', 143],
-      ['backup', 'SIGINT', 130],
-      ['doctor', 'SIGHUP', 129],
-    ] as const
-    for (const [name, signal, code] of cases) {
-      it(`ends ${name} at ${signal} with ${code}, its gits at once, and leaves nothing half made`, async () => {
-        const slow = await slowGit(name === 'doctor' ? 'fsck' : 'fetch')
-        const target = await folder()
-        const args = { restore: ['restore', backup], backup: ['backup', target], doctor: ['doctor'] }[name]
-        const environment = { PATH: `${slow.bin}:${process.env.PATH}`, TMPDIR: slow.temporary }
-        const dataDir = name === 'restore' ? target : grove.dataDir
-        const { child, finished } = startGroveCommand(dataDir, args, environment)
-        await slow.started()
-        child.kill(signal)
-        expect(await finished).to.deep.equal({
-          code,
-          stdout: '',
-          stderr: `grove: ended by ${signal} before the work was done\n`,
-        })
-        expect((await slow.pids()).filter(isAlive)).to.deep.equal([])
-        expect(await readdir(slow.temporary)).to.deep.equal([])
-        const left = (await readdir(target, { recursive: true })).filter((path) => !/^(run|index|cred)/.test(path))
-        expect(left.filter((path) => /restoring|tmp-|manifest|\.git/.test(path))).to.deep.equal([])
-        // Nothing keeps the same command from being run again.
-        expect((await command(dataDir, ...args)).code).to.equal(0)
-      })
-    }
   })
 
   describe('with a DATA_DIR that cannot be one', () => {
@@ -97,7 +59,7 @@ describe('the command line', () => {
 
     it('runs no command, says why in a sentence, and ends with 2', async () => {
       for (const [dataDir, reason] of places) {
-        const { code, stdout, stderr } = await command(dataDir, 'restore', backup)
+        const { code, stdout, stderr } = await command(dataDir, 'restore', scratch)
         expect({ code, stdout, stderr }).to.deep.equal({ code: 2, stdout: '', stderr: `grove: DATA_DIR: ${reason}\n` })
       }
     })
@@ -172,32 +134,6 @@ describe('the command line', () => {
   function folder(): Promise<string> {
     return mkdtemp(join(scratch, 'folder-'))
   }
-
-  /** A `git` that hangs where it is asked to do `what`, and leaves a file of its process's number. */
-  async function slowGit(what: string) {
-    const [bin, temporary, hung] = [await folder(), await folder(), await folder()]
-    const pids = async () => (await readdir(hung)).map(Number)
-    const script = `#!/bin/sh\ncase " $* " in *" ${what} "*) : > ${hung}/$$; exec sleep 60;; esac
-PATH=$(echo "$PATH" | cut -d: -f2-) exec git "$@"\n`
-    await writeFile(join(bin, 'git'), script, { mode: 0o755 })
-    return {
-      bin,
-      temporary,
-      pids,
-      started: async () => {
-        while ((await pids()).length === 0) await sleep(20)
-      },
-    }
-  }
 })
 
 const id = '00000000-0000-4000-8000-000000000000'
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}

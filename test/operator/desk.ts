@@ -48,6 +48,9 @@ export async function cliWith(env: Record<string, string>, ...args: string[]): P
   return withoutProgress(await runCommand(args, environmentOf({ LOG_LEVEL: 'warn', ...env })))
 }
 
+/** What `grove` calls the database of accounts, on the engine of this run. */
+export const credentials = process.env.GROVE_TEST_DATABASE_URL === undefined ? 'credentials.sqlite' : 'DATABASE_URL'
+
 /** By e-mail. */
 export function resetTokens(stdout: string): Map<string, string> {
   return new Map(

@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { git } from '../support/data-folder.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
-import { cli, folder, run, seed, useDesk } from './desk.ts'
+import { cli, credentials, folder, run, seed, useDesk } from './desk.ts'
 
 describe('the operator', () => {
   useDesk()
@@ -126,31 +126,39 @@ describe('the operator', () => {
       expect(await readdir(target)).to.not.include('restoring')
     })
 
-    it('fills no folder that has accounts', async () => {
+    it('fills no folder that has accounts, though its organisations are gone', async () => {
       const target = await folder()
-      await writeFile(join(target, 'credentials.sqlite'), await readFile(join(backup, 'credentials.sqlite')))
+      await cli(target, 'restore', backup)
+      for (const org of (await readdir(target)).filter((name) => /^[0-9a-f-]{36}$/.test(name)))
+        await rm(join(target, org), { recursive: true })
+      const has = credentials === 'DATABASE_URL' ? 'the database of DATABASE_URL has accounts' : 'it has accounts'
       expect(await cli(target, 'restore', backup)).to.deep.equal({
         code: 2,
         stdout: '',
-        stderr: `grove: ${target} is not an empty data folder: it has accounts\n`,
+        stderr: `grove: ${target} is not an empty data folder: ${has}\n`,
       })
     })
 
     it('never takes the place of a good backup for a data folder that was named by mistake', async () => {
-      const [empty, other] = [await folder(), await startGrove()]
+      const other = await startGrove()
       const was = await readFile(join(backup, 'credentials.sqlite'))
-      const refused = (stderr: string) => ({ code: 2, stdout: '', stderr: `grove: ${stderr}\n` })
       try {
         await signUp(other, 'Zoe')
-        expect(await cli(other.dataDir, 'backup', backup)).to.deep.equal(
-          refused(`${backup} holds copies of another data folder: nothing in it is in ${other.dataDir}`),
-        )
+        expect(await cli(other.dataDir, 'backup', backup)).to.deep.equal({
+          code: 2,
+          stdout: '',
+          stderr: `grove: ${backup} holds copies of another data folder: nothing in it is in ${other.dataDir}\n`,
+        })
       } finally {
         await other.close()
       }
-      expect(await cli(empty, 'backup', backup)).to.deep.equal(
-        refused(`${empty} is not a data folder: it has no credentials.sqlite`),
-      )
+      const empty = await folder()
+      const lacks = credentials === 'DATABASE_URL' ? 'index.sqlite' : credentials
+      expect(await cli(empty, 'backup', backup)).to.deep.equal({
+        code: 2,
+        stdout: '',
+        stderr: `grove: ${empty} is not a data folder: it has no ${lacks}\n`,
+      })
       expect(await readFile(join(backup, 'credentials.sqlite'))).to.deep.equal(was)
       expect(await readdir(empty)).to.deep.equal([])
     })

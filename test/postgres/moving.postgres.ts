@@ -2,7 +2,7 @@
 import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type Finished, startGroveCommand } from '../support/command.ts'
+import { type Finished, runGroveCommand } from '../support/command.ts'
 import { client, newDataDir, password, signUp, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { databaseFor } from '../support/postgres.ts'
@@ -14,9 +14,10 @@ describe('credentials that move', () => {
   let accessToken: string
   const file = () => join(folder, 'credentials.sqlite')
 
-  const withFile = (dataDir: string, ...args: string[]): Promise<Finished> => startGroveCommand(dataDir, args).finished
+  const withFile = (dataDir: string, ...args: string[]): Promise<Finished> =>
+    runGroveCommand(dataDir, args, { DATABASE_URL: '' })
   const withPostgres = (dataDir: string, database: string, ...args: string[]): Promise<Finished> =>
-    startGroveCommand(dataDir, args, { DATABASE_URL: database }).finished
+    runGroveCommand(dataDir, args, { DATABASE_URL: database })
 
   before(async () => {
     folder = await newDataDir()

@@ -49,22 +49,29 @@ function startThread(): Worker {
   return thread
 }
 
-export function startGroveCommand(
+/** With the database of the data folder, where all tests of the run are to use PostgreSQL and `environment` names none. */
+export async function startGroveCommand(
   dataDir: string,
   args: readonly string[],
   environment: Record<string, string> = {},
-): Running {
+): Promise<Running> {
+  const database = 'DATABASE_URL' in environment ? {} : await databaseEnvironment(dataDir)
   const child = spawn(process.execPath, [program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: hangsAfterMs,
     killSignal: 'SIGKILL',
-    env: environmentOf(dataDir, environment),
+    env: environmentOf(dataDir, { ...database, ...environment }),
   })
   return { child, finished: outcomeOf(child).then(withoutProgress) }
 }
 
 function environmentOf(dataDir: string, more: Record<string, string>): NodeJS.ProcessEnv {
   return { ...process.env, DATA_DIR: dataDir, LOG_LEVEL: 'warn', UV_THREADPOOL_SIZE: '16', ...more }
+}
+
+/** To its end, as a process of its own. */
+export async function runGroveCommand(...call: Parameters<typeof startGroveCommand>): Promise<Finished> {
+  return (await startGroveCommand(...call)).finished
 }
 
 /** To its end; what the child says is in `said` as it comes. */

@@ -1,0 +1,45 @@
+/** What the commands say of `credentials.sqlite` itself, which is damaged, missing, or there alone. */
+
+import { copyFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { signUp, startGrove } from '../support/grove.ts'
+import { cli, folder, useDesk } from './desk.ts'
+
+describe('the operator of a folder with credentials.sqlite', () => {
+  useDesk()
+
+  let dataDir: string
+  let backup: string
+
+  before(async () => {
+    dataDir = await folder()
+    backup = join(await folder(), 'backup')
+    const grove = await startGrove({ dataDir })
+    await signUp(grove, 'Ann')
+    await grove.close()
+    await cli(dataDir, 'backup', backup)
+  })
+
+  it('fills no folder that has accounts', async () => {
+    const target = await folder()
+    await copyFile(join(backup, 'credentials.sqlite'), join(target, 'credentials.sqlite'))
+    expect(await cli(target, 'restore', backup)).to.deep.equal({
+      code: 2,
+      stdout: '',
+      stderr: `grove: ${target} is not an empty data folder: it has accounts\n`,
+    })
+  })
+
+  it('hears from doctor that it is damaged, or missing', async () => {
+    const file = join(dataDir, 'credentials.sqlite')
+    await writeFile(file, 'not a database at all '.repeat(100))
+    const damaged = await cli(dataDir, 'doctor')
+    expect(damaged.code).to.equal(1)
+    expect(damaged.stdout).to.contain('\n  credentials.sqlite: file is not a database\n')
+    await rename(file, join(dataDir, 'gone'))
+    expect((await cli(dataDir, 'doctor')).stdout).to.contain(
+      '\n  credentials.sqlite: is missing, and with it all accounts\n',
+    )
+  })
+})
