@@ -11,7 +11,7 @@ import { expecting } from '../support/node.ts'
 import { until } from '../support/until.ts'
 import { here, move, placeOf, setUrls, signIn, there, useCells } from './scene.ts'
 
-const moves = 4
+const moves = 2
 const writers = 6
 /** Of the organisation that goes back and forth, an even number. */
 const manyMoves = 20
