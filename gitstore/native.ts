@@ -50,14 +50,14 @@ interface SpawnOptions {
 
 /**
  * Starts git in `repo` as the leader of a process group of its own. Nothing of the service's environment or of the machine's
- * git configuration reaches it. Bytes written to a process that has ended are dropped: an unhandled EPIPE would end the
- * service. Where git cannot be found, the child emits 'error'.
+ * git configuration reaches it; hooks and transports of the repository do not run. Bytes written to a process that has ended
+ * are dropped: an unhandled EPIPE would end the service. Where git cannot be found, the child emits 'error'.
  *
  * @throws GitError busy: there are no files, processes or memory for it
  */
 export function spawnGit(repo: Repo, args: readonly string[], options: SpawnOptions = {}): GitProcess {
   const { env, cwd = '/', pipes = 0, priority = 'request', timeoutMs = longestGitMs } = options
-  const settings = ['core.fsync=all', 'gc.auto=0', 'receive.autogc=false', 'protocol.allow=never']
+  const settings = ['core.fsync=all', 'gc.auto=0', 'receive.autogc=false', 'core.hooksPath=/dev/null']
   const child = start('git', [...settings.flatMap((setting) => ['-c', setting]), ...args], cwd, pipes, {
     PATH: searchPath,
     LC_ALL: 'C',
@@ -66,6 +66,8 @@ export function spawnGit(repo: Repo, args: readonly string[], options: SpawnOpti
     GIT_ATTR_NOSYSTEM: '1',
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_TERMINAL_PROMPT: '0',
+    // None, whatever the repository's configuration allows.
+    GIT_ALLOW_PROTOCOL: '',
     GIT_DIR: repo.dir,
     ...env,
   })

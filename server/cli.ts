@@ -4,6 +4,7 @@ import { isMainThread } from 'node:worker_threads'
 import { CommanderError } from 'commander'
 import { UsageError } from './commands/command.ts'
 import { ConfigError, readConfig } from './config.ts'
+import { printable } from './domain/format/texts.ts'
 import { Invalid, Refusal } from './errors.ts'
 import { explainFault } from './faults.ts'
 import { Interrupted, type Interruption, untilInterrupted } from './interruption.ts'
@@ -43,11 +44,16 @@ export async function runCommand(args: readonly string[]): Promise<number | unde
   } catch (thrown) {
     // After a signal, any error is a consequence of the interruption.
     const error: unknown = interruption?.signal.aborted ? interruption.signal.reason : thrown
-    if (!(error instanceof CommanderError)) process.stderr.write(`grove: ${explain(error)}\n`)
+    if (!(error instanceof CommanderError)) process.stderr.write(`grove: ${linesOf(explain(error))}\n`)
     return exitCodeOf(error)
   } finally {
     interruption?.end()
   }
+}
+
+/** Of a message or a stack, as `say` writes them. */
+function linesOf(text: string): string {
+  return text.split('\n').map(printable).join('\n')
 }
 
 /** 2: the caller can correct it; 1: it failed; after a signal, 128 plus its number. */

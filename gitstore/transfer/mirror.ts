@@ -14,7 +14,7 @@ const mirrorTimeoutMs = 60 * 60_000
  * Reads the source. Git runs no hook and no program that the source's configuration names. These settings let it read a
  * repository of another user, and every ref, whatever that configuration hides.
  */
-const uploadPack = 'git -c safe.directory=* -c transfer.hideRefs=!refs -c protocol.allow=never upload-pack'
+const uploadPack = 'GIT_ALLOW_PROTOCOL= git -c safe.directory=* -c transfer.hideRefs=!refs upload-pack'
 
 /**
  * Creates a bare repository at `dir` with the refs and objects of `from`, durably, whole or not at all. `signal` ends git.
@@ -30,7 +30,7 @@ export function createMirror(from: Repo, dir: string, signal?: AbortSignal): Pro
 /**
  * Updates every ref of the bare repository `to` to that of `from`, durably; deletes refs that `from` does not have. Git reads
  * the refs first and then their objects, so a concurrent commit is copied whole or not at all. An object that is missing in
- * `from`, or damaged in a pack, moves no ref. About 20 ms.
+ * `from`, or damaged in a pack, moves no ref. About 20 ms. Git obeys the configuration of `to`.
  *
  * @throws GitError native_failed with git's message, storage_*
  */
@@ -43,10 +43,10 @@ async function fetchAll(from: Repo, to: Repo, config: readonly string[], signal?
   const { code, stderr } = await runGit(
     to,
     [
-      ...[...config, '-c', 'protocol.file.allow=always', 'fetch', ...options, `--upload-pack=${uploadPack}`],
+      ...[...config, 'fetch', ...options, `--upload-pack=${uploadPack}`],
       ...['--end-of-options', from.dir, '+refs/*:refs/*'],
     ],
-    { timeoutMs: mirrorTimeoutMs, ...(signal && { signal }) },
+    { env: { GIT_ALLOW_PROTOCOL: 'file' }, timeoutMs: mirrorTimeoutMs, ...(signal && { signal }) },
   )
   if (code !== 0) throw new GitError('native_failed', `git fetch: ${sentenceOf(stderr)}`, { stderr })
   await syncFolders(to.dir)

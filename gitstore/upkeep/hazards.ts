@@ -3,6 +3,8 @@ import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ifThere } from '../presence.ts'
 import { kindOf, readRegular } from '../regular-files.ts'
+import type { Repo } from '../repo.ts'
+import { config } from '../repos.ts'
 
 /** Bytes of a configuration that are searched. */
 const configLimitBytes = 1_048_576
@@ -36,13 +38,19 @@ async function findWayOut(dir: string): Promise<string | undefined> {
     return 'it borrows objects from another folder (objects/info/alternates); git clone --mirror --no-local copies them'
   if ((await sizeOf(join(dir, 'commondir'))) > 0) return 'it is a worktree of another repository (commondir)'
   for (const name of ['config', 'config.worktree']) {
-    const config = await readRegular(join(dir, name), configLimitBytes)
-    if (typeof config === 'string') return `${name}: ${config}`
+    const found = await readRegular(join(dir, name), configLimitBytes)
+    if (typeof found === 'string') return `${name}: ${found}`
     // Git knows the sections include and includeIf, anywhere in a line that began as a section.
-    if (config && /\[\s*include/i.test(config.toString('latin1')))
+    if (found && /\[\s*include/i.test(found.toString('latin1')))
       return `${name} includes other files; remove its [include] sections`
   }
   return undefined
+}
+
+/** Whether the repository has the configuration of those that Grove makes: another could lead a fetch into it elsewhere. */
+export async function hasOwnConfig({ dir }: Repo): Promise<boolean> {
+  const bytes = await readRegular(join(dir, 'config'), configLimitBytes)
+  return bytes?.toString() === config
 }
 
 /** 0 where the file is missing. */

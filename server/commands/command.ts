@@ -7,6 +7,7 @@ import type { Config } from '../config.ts'
 import { counted } from '../counted.ts'
 import type { Deps } from '../deps.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
+import { printable } from '../domain/format/texts.ts'
 import { isId } from '../domain/layout.ts'
 import { createLog } from '../http/log.ts'
 import { type Progress, progressOn } from '../import/progress.ts'
@@ -88,6 +89,7 @@ export function progressFor(label: string): Progress {
   return progressOn(process.stderr, label, () => performance.now())
 }
 
+/** Names, titles, reasons and what another service answers may be anybody's: no character of them commands the terminal. */
 export function say(line: string): void {
-  process.stdout.write(`${line}\n`)
+  process.stdout.write(`${printable(line)}\n`)
 }

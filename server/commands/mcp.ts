@@ -1,4 +1,5 @@
 /** `grove mcp`: a Grove elsewhere, for a model on this machine that speaks the Model Context Protocol. */
+import { printable } from '../domain/format/texts.ts'
 import { addressOf, readToken } from '../remote/address.ts'
 import { RemoteRefusal } from '../remote/client.ts'
 import { UsageError } from './command.ts'
@@ -18,7 +19,7 @@ export async function serveModels(signal: AbortSignal, options: McpOptions): Pro
   // The service and the other commands do without the library.
   const { serveOnStdio } = await import('../mcp/stdio.ts')
   const isTaken = await serveOnStdio({ url, token, signal }, ({ message }) => {
-    process.stderr.write(`grove: ${message.replace(/\s+/g, ' ').slice(0, lineChars)}\n`)
+    process.stderr.write(`grove: ${printable(message.replace(/\s+/g, ' ').slice(0, lineChars))}\n`)
   })
   return isTaken ? 0 : 1
 }

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { codeOf } from '../../gitstore/errors.ts'
+import { depthLimit, isTooDeep } from '../domain/format/limits.ts'
 
 /** The service refuses, or the address or the token cannot be used: the caller can correct it. */
 export class RemoteRefusal extends Error {
@@ -58,6 +59,9 @@ const firstWaitMs = 500
 const longestWaitMs = 30_000
 /** Bytes of an answer: a node with a text of 10 MiB, each character escaped. */
 const maxAnswerBytes = 64 * 1_048_576
+
+/** Of an answer, around the JSON that a node holds. */
+const levelsAround = 10
 
 /** The request did not arrive, came too early, or the service or what stands before it is not able to answer just now. */
 const passing: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504])
@@ -129,7 +133,7 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
     }
   }
 
-  /** Undefined where it is no JSON. @throws RemoteFault: too large; network errors */
+  /** Undefined where it is no JSON, or nested too deep. @throws RemoteFault: too large; network errors */
   async function bodyOf(response: Response): Promise<unknown> {
     const chunks: Uint8Array[] = []
     let bytes = 0
@@ -139,7 +143,9 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
       if (bytes > maxAnswerBytes) throw new RemoteFault(`${url} answers more than ${maxAnswerBytes / 1_048_576} MiB`)
     }
     try {
-      return JSON.parse(Buffer.concat(chunks).toString())
+      const body: unknown = JSON.parse(Buffer.concat(chunks).toString())
+      // No Grove answers so, and what reads it later would overflow the stack.
+      return isTooDeep(body, depthLimit + levelsAround) ? undefined : body
     } catch {
       return undefined
     }

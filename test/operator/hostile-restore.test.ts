@@ -200,6 +200,19 @@ describe('grove restore', () => {
     })
   }
 
+  it('shows an address that is none as it is, in the line of one person', async () => {
+    const copy = await folder()
+    await cp(join(backup, bob.org), join(copy, bob.org), { recursive: true })
+    const file = `members/${bob.user.id}.json`
+    const was = JSON.parse(gitIn({ dataDir: copy }, bob.org, 'org').say('show', `main:${file}`))
+    const email = 'bob@example.org\x1b[2J\nroot@example.org'
+    await writeOrg(copy, bob.org, { [file]: JSON.stringify({ ...was, email }) })
+    const { stdout } = await restored(copy)
+    const [line, ...more] = stdout.split('\n').filter((one) => one.includes('grv_reset_'))
+    expect(line).to.match(/^bob@example\.org\\u001b\[2J\\u000aroot@example\.org grv_reset_/)
+    expect(more).to.deep.equal([])
+  })
+
   it('keeps what a newer version wrote into org.json', async () => {
     const copy = await folder()
     await cp(join(backup, bob.org), join(copy, bob.org), { recursive: true })

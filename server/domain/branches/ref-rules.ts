@@ -122,8 +122,3 @@ async function pathProblems(repo: Repo, before: Oid | null, after: Oid): Promise
   }))
   return [...problems, ...collisions]
 }
-
-/** Escapes control characters for a terminal. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Surrogate}]/gu, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
-}

@@ -10,6 +10,11 @@ export function withoutControls(text: string): string {
   return text.replace(/[\p{Cc}\p{Surrogate}]/gu, '')
 }
 
+/** For a terminal: control characters, which move its cursor or command it, as escapes. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Surrogate}]/gu, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
 /** A message as git keeps it; git removes each `\r` itself. */
 export function withLineFeeds(text: string): string {
   return text.replace(/\r\n?/g, '\n')

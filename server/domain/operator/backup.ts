@@ -12,7 +12,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo, repoExists } from '../../../gitstore/repos.ts'
 import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.ts'
 import { createMirror, fetchMirror } from '../../../gitstore/transfer/mirror.ts'
-import { findHazard, findOddEntry } from '../../../gitstore/upkeep/hazards.ts'
+import { findHazard, findOddEntry, hasOwnConfig } from '../../../gitstore/upkeep/hazards.ts'
 import { stateOf } from '../../../gitstore/upkeep/state.ts'
 import { copyFromPostgres } from '../../../index/credentials/copies.ts'
 import type { PostgresAddress } from '../../../index/postgres/pool.ts'
@@ -210,7 +210,8 @@ async function takeRepository(
       await createMirror(from, to.dir, signal)
       return { fetched: true, damage: await findDamage(to, signal) }
     }
-    const had = (await findHazard(to.dir)) === undefined ? refsOf(to) : undefined
+    const isOurs = (await findHazard(to.dir)) === undefined && (await hasOwnConfig(to))
+    const had = isOurs ? refsOf(to) : undefined
     const fetched = had === undefined || !sameBranches(had, refs)
     const failure = fetched && had ? await fetchMirror(from, to, signal).catch((error: unknown) => error) : undefined
     const isSound = had && (await findDamage(to, signal)) === undefined
