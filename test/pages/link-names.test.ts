@@ -2,23 +2,14 @@
 
 import { expect } from 'chai'
 import { ann, folderOf, grove, importAs, nodesOf, orgIn, useService } from '../import/command.ts'
-import { client, password } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-
-const page = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate', accept: 'text/html' }
-const form = { ...page, 'content-type': 'application/x-www-form-urlencoded' }
+import { formsOf } from './forms.ts'
 
 /** As a text that was copied from a PDF has it: upper case takes the ligature apart, lower case does not. */
 const ligature = 'O\ufb03ce'
 
 describe('names of links', () => {
   useService()
-
-  async function cookie(): Promise<string> {
-    const fields = new URLSearchParams({ email: ann.user.email, password }).toString()
-    const { headers } = await client(grove).post('/sign-in', fields, form)
-    return headers['set-cookie']?.split(';')[0] ?? ''
-  }
 
   it('lead from the editor where they lead from an imported folder', async () => {
     const org = orgIn(await importAs(await folderOf('Names', { [`${ligature}.md`]: '', 'From.md': '[[Office]]\n' })))
@@ -33,9 +24,8 @@ describe('names of links', () => {
     const edited = (await ann.post(`/orgs/${org}/nodes`, { title: 'Edited', text_content: '' }).then(expecting(201)))
       .body
     const fields = { head: edited.head, title: 'Edited', text: '[[Office]]\n', message: '', act: 'save' }
-    const sent = { ...form, cookie: await cookie() }
-    const path = `/o/${org}/n/${edited.id}/edit`
-    expect((await client(grove).post(path, new URLSearchParams(fields).toString(), sent)).status).to.equal(303)
+    const send = await formsOf(grove, ann)
+    expect((await send(`/o/${org}/n/${edited.id}/edit`, fields)).status).to.equal(303)
     expect(await targetsOf(edited.id)).to.deep.equal([target])
   })
 })
