@@ -82,6 +82,7 @@ export function seal(token: string, text: string): string {
   return Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64')
 }
 
+/** What `seal` has sealed. @throws Error where `sealed` was sealed with another token, or changed */
 export function unseal(token: string, sealed: string): string {
   const bytes = Buffer.from(sealed, 'base64')
   const decipher = createDecipheriv('aes-256-gcm', sealingKey(token), Buffer.alloc(12), { authTagLength: 16 })

@@ -50,6 +50,7 @@ export const jsonLimit = 1_048_576
 const mostLosses = 20
 export const textLimit = 10 * 1_048_576
 
+/** What a path of the tree is, by the public format of a node's repository (README). */
 export function entityAt(path: string, nodeId: string): { entity_type: EntityType; entity_id: string } {
   if (path === nodeFile) return { entity_type: 'node', entity_id: nodeId }
   if (path === textFile) return { entity_type: 'content', entity_id: path }
