@@ -135,15 +135,15 @@ module.exports = {
     ),
     never(
       'pages-ask-operations',
-      'A page takes an Api: it can show nothing that REST would refuse.',
+      'A page takes an Api: it can show nothing that REST would refuse. Of the domain it knows which names of notes are one.',
       '^server/pages/',
-      '^(gitstore|index)/|^server/(domain|routes)/',
+      '^(gitstore|index)/|^server/(domain/(?!vault/note-names\\.ts$)|routes/)',
     ),
     never(
       'islands-run-in-browsers',
-      'What browsers run knows the client, and of pages what an edit, a text and a broken rule are.',
+      'What browsers run knows the client, of pages what an edit, a text and a broken rule are, and which names of notes are one.',
       '^server/pages/islands/',
-      '^(server/(?!pages/(islands/|(broken-rules|edits|links|urls|rendering|markdown|callouts|wiki-rules)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
+      '^(server/(?!domain/vault/note-names\\.ts$|pages/(islands/|(broken-rules|edits|links|urls|rendering|markdown|callouts|wiki-rules)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
     ),
     never(
       'pages-stay-outside',

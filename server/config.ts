@@ -1,10 +1,19 @@
 /** Configuration by the operator. The only file that reads the environment. */
 
 import { readFileSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { PostgresAddress } from '../index/postgres/pool.ts'
+import {
+  areNetworks,
+  hasKnownMode,
+  isOrigin,
+  isPlain,
+  isPostgres,
+  listed,
+  oneOf,
+  wholeNumber,
+} from './config-values.ts'
 
 export interface Config {
   /** 0: any free port. */
@@ -67,7 +76,7 @@ const signupModes = ['open', 'invite', 'closed'] as const
 const defaultPool = 8
 
 const environment = z.object({
-  PORT: z.coerce.number().int().min(0).max(65535).default(3000),
+  PORT: wholeNumber(0, 65_535).default(3000),
   HOST: z.string().default('127.0.0.1'),
   DATA_DIR: z.string().default('./repos'),
   PUBLIC_URL: z
@@ -75,23 +84,23 @@ const environment = z.object({
     .refine(isPlain, 'is an address without a query, a fragment or a user, such as https://grove.example')
     .optional(),
   TRUST_PROXY: z.string().transform(listed).refine(areNetworks, 'is a list such as loopback, 10.0.0.0/8').optional(),
-  LOG_LEVEL: z.enum(logLevels).default('info'),
-  LOG_REQUESTS: z.enum(logRequests).default('all'),
-  RATE_LIMIT: z.enum(['on', 'off']).default('on'),
+  LOG_LEVEL: oneOf(logLevels).default('info'),
+  LOG_REQUESTS: oneOf(logRequests).default('all'),
+  RATE_LIMIT: oneOf(['on', 'off']).default('on'),
   METRICS_TOKEN: z
     .string()
     .regex(/^[\w.~+/-]{16,}=*$/, 'has at least 16 letters, digits or any of . _ ~ + / -')
     .optional(),
-  HIDE_EMAIL: z.enum(['off', 'default']).default('off'),
-  WORKERS: z.coerce.number().int().min(1).max(64).default(1),
-  SIGNUP: z.enum(signupModes).default('open'),
-  SEARCH_MEMORY: z.coerce.number().int().min(16).max(65_536).default(256),
+  HIDE_EMAIL: oneOf(['off', 'default']).default('off'),
+  WORKERS: wholeNumber(1, 64).default(1),
+  SIGNUP: oneOf(signupModes).default('open'),
+  SEARCH_MEMORY: wholeNumber(16, 65_536).default(256),
   DATABASE_URL: z
     .string()
     .refine(isPostgres, 'is the address of a database, such as postgres://grove:password@localhost/grove')
     .refine(hasKnownMode, 'sslmode is disable, require, verify-ca or verify-full')
     .optional(),
-  DATABASE_POOL: z.coerce.number().int().min(1).max(1_000).default(defaultPool),
+  DATABASE_POOL: wholeNumber(1, 1_000).default(defaultPool),
   CELL: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'has up to 63 of a-z, 0-9 and -, no - at its beginning')
@@ -101,45 +110,6 @@ const environment = z.object({
     .refine(isOrigin, 'is an address without a path, a query or a user, such as http://10.0.0.1:3000')
     .optional(),
 })
-
-/** A base URL; paths are appended. */
-function isPlain(address: string): boolean {
-  if (!URL.canParse(address)) return false
-  const { username, password } = new URL(address)
-  return username === '' && password === '' && !/[?#]/.test(address)
-}
-
-/** The service itself, not what a proxy makes of its paths. */
-function isOrigin(address: string): boolean {
-  return isPlain(address) && new URL(address).pathname === '/'
-}
-
-function isPostgres(address: string): boolean {
-  return URL.canParse(address) && /^postgres(ql)?:$/.test(new URL(address).protocol)
-}
-
-/** Others would be taken for less than they say. */
-const tlsModes: readonly (string | null)[] = [null, 'disable', 'require', 'verify-ca', 'verify-full']
-
-function hasKnownMode(address: string): boolean {
-  return !URL.canParse(address) || tlsModes.includes(new URL(address).searchParams.get('sslmode'))
-}
-
-function listed(text: string): string[] {
-  return text.split(',').map((one) => one.trim())
-}
-
-const namedNetworks = ['loopback', 'linklocal', 'uniquelocal']
-
-function areNetworks(list: readonly string[]): boolean {
-  return list.every((one) => {
-    const [address = '', prefix, more] = one.split('/')
-    if (namedNetworks.includes(one)) return true
-    const bits = isIP(address) === 6 ? 128 : 32
-    const isPrefix = prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits)
-    return isIP(address) !== 0 && isPrefix && more === undefined
-  })
-}
 
 /** Invalid configuration; the message names each variable. */
 export class ConfigError extends Error {

@@ -4,11 +4,12 @@ import cluster from 'node:cluster'
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { codeOf } from '../gitstore/errors.ts'
 import { gitVersion } from '../gitstore/native.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { createApp } from './app.ts'
 import { openDeps } from './bootstrap.ts'
-import { type Config, workerNumber } from './config.ts'
+import { type Config, ConfigError, workerNumber } from './config.ts'
 import { counters, countersOfCells } from './counters.ts'
 import type { Deps } from './deps.ts'
 import { limitedSignIns, unlimitedSignIns } from './domain/accounts/sign-ins.ts'
@@ -47,7 +48,7 @@ export interface Overrides {
   readonly sharedLimits?: boolean
 }
 
-/** Resolves when the service listens. The index is completed in the background. @throws system errors if the port is not available */
+/** Resolves when the service listens. The index is completed in the background. @throws as listen */
 export async function startService(config: Config, overrides: Overrides = {}): Promise<RunningService> {
   const {
     now,
@@ -110,11 +111,20 @@ export async function startService(config: Config, overrides: Overrides = {}): P
   return { url: urlOf(config.host, portOf(server)), deps, close }
 }
 
+/** @throws ConfigError that names HOST; system errors, if the port is not available */
 function listen(server: Server, { port, host }: Config): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (error) => reject(hostError(error, host) ?? error))
     server.listen({ port, host }, resolve)
   })
+}
+
+function hostError(error: Error, host: string): ConfigError | undefined {
+  const code = codeOf(error)
+  if (code === 'EADDRNOTAVAIL') return new ConfigError(`HOST: ${host} is no address of this machine`)
+  if (code === 'ENOTFOUND') return new ConfigError(`HOST: no address is known of ${host}`)
+  if (code === 'EAI_AGAIN') return new ConfigError(`HOST: the address of ${host} cannot be asked for now`)
+  return undefined
 }
 
 function portOf(server: Server): number {

@@ -23,6 +23,7 @@ export function decodeName(bytes: Buffer): string {
   return name
 }
 
+/** The bytes of a name that `decodeName` has read. */
 export function encodeName(name: string): Buffer {
   if (!isEscapedName(name)) return Buffer.from(name)
   const parts = name.split(/((?<![\ud800-\udbff])[\udc80-\udcff])/)

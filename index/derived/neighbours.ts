@@ -121,6 +121,7 @@ const countAll = sql<number>`count(*)`.as('total')
 /** By node and version of the graph: a hub has as many as the organisation has nodes. */
 const known = new LRUCache<string, NeighbourCounts>({ max: 10_000 })
 
+/** Distinct nodes that are there, ancestors and descendants over `main` alone. Remembered for a version of the graph. */
 export async function countsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string): Promise<NeighbourCounts> {
   // Read now: the caller's row may be older than the node's latest rows.
   const [graph] = await graphState(db, orgId)

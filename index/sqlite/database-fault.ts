@@ -63,6 +63,7 @@ export function faultOfOpening(dir: string): NodeJS.ErrnoException | undefined {
   }
 }
 
+/** Result codes of SQLite (sqlite.org/rescode.html) as faults; any other error as it is. @param file the database */
 export function asDatabaseFault(error: unknown, file: string): unknown {
   if (!(error instanceof Sqlite.SqliteError)) return error
   const { code } = error

@@ -35,7 +35,8 @@ export async function backUpTo(call: Call, target: string, { jobs = '2', full = 
   const progress = progressFor('Copying')
   const done = await backUp(source, dir, { atOnce, full, stamps }, new Date(), signal, progress.at)
   progress.end()
-  say(`${done.repositories} repositories in ${dir}, ${done.fetched} of them changed since the last backup`)
+  const since = done.isFirst ? 'the first backup there' : `${done.fetched} of them changed since the last backup`
+  say(`${done.repositories} repositories in ${dir}, ${since}`)
   for (const path of done.gone) say(`kept, though it is deleted: ${path}`)
   const problems = [
     ...(opened instanceof Error ? [{ path: config.dataDir, reason: opened.message }] : []),

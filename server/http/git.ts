@@ -6,6 +6,7 @@ import type { Request, RequestHandler, Response } from 'express'
 import type { Deps } from '../deps.ts'
 import { badToken } from '../domain/access.ts'
 import type { Credential } from '../domain/accounts/access-tokens.ts'
+import { isMeantAsToken } from '../domain/accounts/tokens.ts'
 import type { RepositoryAt } from '../domain/at.ts'
 import { canonicalId } from '../domain/layout.ts'
 import { type GitService, openSmartHttp } from '../domain/pushes/smart-http.ts'
@@ -108,9 +109,6 @@ function serviceOf(req: Request, res: Response, { rest }: Route): GitService {
   return service
 }
 
-/** Of a personal access token, or an access token (a JWT). */
-const tokenForm = /^(grv_|eyJ)/
-
 /** The password of Basic, with any user name, or a Bearer token. @throws Refusal invalid_token */
 export async function gitCredentialOf(req: Request, findCredential: FindCredential): Promise<Credential | undefined> {
   const header = req.get('Authorization')
@@ -120,7 +118,7 @@ export async function gitCredentialOf(req: Request, findCredential: FindCredenti
   const password = decoded.slice(decoded.indexOf(':') + 1)
   const credential = await findCredential(password)
   if (credential !== undefined) return credential
-  if (scheme.toLowerCase() !== 'basic' || tokenForm.test(password)) throw badToken()
+  if (scheme.toLowerCase() !== 'basic' || isMeantAsToken(password)) throw badToken()
   throw new Refusal(
     'invalid_token',
     "Git's password is a personal access token (grv_…), not that of the account; make one at /me/tokens",

@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable, Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { findFault, type Place, placeAfter } from '../domain/format/json-fault.ts'
 import { Invalid, Refusal } from '../errors.ts'
 
 /** JSON is sent in UTF-8: what is none cannot be read as it was meant. */
@@ -30,12 +31,36 @@ export async function readJson(
   if (Number(req.headers['content-length'] ?? 0) > limits.bytes) throw tooLarge(limits)
   const bytes = await readBytes(req, limits)
   if (bytes.length === 0) return undefined
+  const text = decode(bytes)
   try {
-    const text = utf8.decode(bytes)
     return { value: JSON.parse(text), text }
   } catch {
-    throw badJson('JSON decode error')
+    throw undecodable(findFault(text))
   }
+}
+
+/** @throws Invalid json_invalid */
+function decode(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw undecodable(placeAfter(beforeFault(bytes)))
+  }
+}
+
+/** What is before the first bytes that are no UTF-8. */
+function beforeFault(bytes: Buffer): string {
+  const replaced = Buffer.from(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes))
+  let same = 0
+  while (replaced[same] === bytes[same]) same++
+  // U+FFFD may begin with the same bytes as what it replaces; `stream` leaves out a character that is not whole.
+  return new TextDecoder().decode(replaced.subarray(0, same), { stream: true })
+}
+
+/** Says where, and never what is there: it may be a secret. */
+function undecodable(place: Place | undefined): Invalid {
+  const ctx = place === undefined ? {} : { ctx: { ...place } }
+  return new Invalid([{ loc: ['body'], msg: 'JSON decode error', type: 'json_invalid', ...ctx }])
 }
 
 export function badJson(msg: string): Invalid {

@@ -4,12 +4,10 @@ import type { Socket } from 'node:net'
 import type { Request, RequestHandler, Response } from 'express'
 import { v7 as newId } from 'uuid'
 import type { Deps } from '../deps.ts'
+import { holdsToken } from '../domain/accounts/tokens.ts'
 import { countRequest, countTransport, isTransport } from './request-metrics.ts'
 import { notesOf } from './request-notes.ts'
 import { traceIdOf } from './trace-context.ts'
-
-/** Tokens do not belong in request ids; if a client sends one there, it is hidden. */
-const tokens = /eyJ[\w-]+\.[\w-]+\.[\w-]*|grv_[\w-]+/g
 
 const key = Symbol('request id')
 
@@ -95,8 +93,9 @@ function countBytes(socket: Socket): { readonly bytes_in: number; readonly bytes
   return { bytes_in: now.read - before.read, bytes_out: now.written - before.written }
 }
 
+/** Tokens do not belong in request ids; if a client sends one there, it is hidden. */
 function idFor(sent: unknown): string {
-  return typeof sent === 'string' && /^[\w.:-]{1,100}$/.test(sent) && sent.search(tokens) < 0 ? sent : newId()
+  return typeof sent === 'string' && /^[\w.:-]{1,100}$/.test(sent) && !holdsToken(sent) ? sent : newId()
 }
 
 export function requestId(req: Carrier): string {

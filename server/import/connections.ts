@@ -28,6 +28,7 @@ export interface Connections {
 
 type KindOf = (from: string, link: Link) => UnresolvedKind
 
+/** @param kindOf why `resolve` has found nothing */
 export function followLinks(
   tree: Tree,
   documents: ReadonlyMap<string, Document>,

@@ -1,6 +1,7 @@
 /** What an edit sends, from the form of a page and from its script alike: operations of the contract, and nothing that one of them would refuse. */
 
 import type { Api, Input } from '../../spec/client/api.ts'
+import { folded } from '../domain/vault/note-names.ts'
 
 export interface NodePath {
   readonly org_id: string
@@ -193,10 +194,6 @@ export function linkNames(text: string): string[] {
 export function nameOf(target: string): string {
   const name = target.split('/').at(-1) ?? ''
   return name.replace(/\\$/, '').replace(/\.md$/i, '').trim()
-}
-
-export function folded(name: string): string {
-  return name.normalize('NFC').toLowerCase()
 }
 
 function messageOf({ message, title }: Edit): string {

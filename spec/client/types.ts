@@ -1878,7 +1878,7 @@ export interface components {
             readonly type: "missing" | "extra_forbidden" | "json_invalid" | "string_type" | "string_too_short" | "string_too_long" | "string_pattern_mismatch" | "int_type" | "int_parsing" | "bool_type" | "list_type" | "dict_type" | "too_short" | "too_long" | "less_than_equal" | "greater_than_equal" | "enum" | "uuid_parsing" | "datetime_parsing" | "scope_too_large" | "value_error";
             /** @description The value itself; never what encloses it, nor a password or a token. */
             readonly input?: unknown;
-            /** @description The bound that was broken, such as `{"le": 50}`. */
+            /** @description The bound that was broken, such as `{"le": 50}`; with `json_invalid`, where the fault is: `{"line": 3, "column": 14}`, in UTF-16 units from 1. */
             readonly ctx?: {
                 readonly [key: string]: unknown;
             };

@@ -44,7 +44,8 @@ describe('git: first steps', () => {
     expect(await clone('correct%20horse')).to.include(
       "remote: Git's password is a personal access token (grv_…), not that of the account; make one at /me/tokens",
     )
-    expect(await clone('grv_gone')).to.include('remote: The token is bad, expired or revoked')
+    for (const token of ['grv_gone', 'eyJhbGciOiJub25lIn0.e30.', 'eyJhbGc'])
+      expect(await clone(token)).to.include('remote: The token is bad, expired or revoked')
   })
 
   it('with Git LFS are 501 with a reason that its client shows', async () => {

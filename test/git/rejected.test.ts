@@ -46,6 +46,10 @@ describe('git: what a push cannot do', () => {
       script: `printf '{\\n  "title": "x",\\n}\\n' > node.json`,
       told: 'node.json: is not JSON: line 3: ',
     },
+    'node.json with a word that JSON does not know': {
+      script: `printf '{\\n  "title": x\\n}\\n' > node.json`,
+      told: 'node.json: is not JSON: line 2: ',
+    },
     'a tree without node.json': {
       script: 'git rm -q node.json',
       told: 'node.json: is removed: title, tags and properties of the node are in it',

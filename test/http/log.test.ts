@@ -76,6 +76,15 @@ describe('the log', () => {
     ])
   })
 
+  it('takes the id of a request from its client, but no token of any kind', async () => {
+    const idOf = async (sent: string) =>
+      (await client(grove).get('/healthz', { 'x-request-id': sent })).headers['x-request-id']
+    for (const id of ['from-a-proxy:1', 'grv', 'eyJ.a', 'eyJhbGciOiJub25lIn0']) expect(await idOf(id)).to.equal(id)
+    const random = ['', 'refresh_', 'reset_', 'invite_', 'browser_'].map((kind) => `grv_${kind}${'a'.repeat(43)}`)
+    for (const token of [...random, 'eyJhbGciOiJub25lIn0.e30.', 'eyJhbGciOiJub25lIn0.e30.c2ln', `x:${random[0]}`])
+      expect(await idOf(token)).to.match(/^[0-9a-f-]{36}$/)
+  })
+
   /** Asks with an address that `fetch` would take apart. */
   function requestLine(path: string): Promise<void> {
     const { hostname, port } = new URL(grove.url)

@@ -11,22 +11,6 @@ describe('input', () => {
   const retrieve = (body: unknown) => ann.post(`/orgs/${ann.org}/search/retrieve`, body)
 
   describe('bodies', () => {
-    it('that are no JSON are json_invalid', async () => {
-      for (const body of ['{', '{"a":1}}', '\u0000', "{'a': 1}", 'NaN']) {
-        expect(await problems(ann.post('/orgs', body))).to.deep.equal([
-          { loc: ['body'], msg: 'JSON decode error', type: 'json_invalid' },
-        ])
-      }
-    })
-
-    it('that are no UTF-8 are json_invalid, and are not read as something else', async () => {
-      const body = new Uint8Array(Buffer.from('{"name":"caf\u00e9"}', 'latin1'))
-      const headers = { authorization: `Bearer ${ann.session.accessToken}`, 'content-type': 'application/json' }
-      const answer = await fetch(`${grove.url}/orgs`, { method: 'POST', headers, body })
-      const detail = [{ loc: ['body'], msg: 'JSON decode error', type: 'json_invalid' }]
-      expect([answer.status, await answer.json()]).to.deep.equal([422, { detail }])
-    })
-
     it('that are missing are missing, where one is required', async () => {
       const missing = [{ loc: ['body'], msg: 'Field required', type: 'missing' }]
       expect(await problems(ann.post('/orgs'))).to.deep.equal(missing)

@@ -38,7 +38,7 @@ describe('the operator', () => {
       const repositories = (await repositoriesIn(dataDir)).length
       expect(await cli(dataDir, 'backup', backup)).to.deep.include({
         code: 0,
-        stdout: `${repositories} repositories in ${backup}, ${repositories} of them changed since the last backup\n`,
+        stdout: `${repositories} repositories in ${backup}, the first backup there\n`,
       })
       expect((await stat(join(backup, 'credentials.sqlite'))).mode & 0o077).to.equal(0)
       const manifest = JSON.parse(await readFile(join(backup, 'manifest.json'), 'utf8'))

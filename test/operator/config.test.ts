@@ -96,10 +96,19 @@ describe('grove config check', () => {
     }
   })
 
-  it('is 2 for a value that cannot be used, and names the variable', async () => {
-    const { code, stdout, stderr } = await check({ WORKERS: 'many', LOG_REQUESTS: 'some' })
+  it('is 2 for a value that cannot be used, with the variable, what is allowed and the value', async () => {
+    const { code, stdout, stderr } = await check({ WORKERS: 'many', LOG_REQUESTS: 'some', PORT: '70000' })
     expect([code, stdout]).to.deep.equal([2, ''])
-    expect(stderr).to.match(/^grove: LOG_REQUESTS: .*; WORKERS: .*\n$/)
+    expect(stderr.trim().split(/; |^grove: /)).to.have.members([
+      '',
+      'LOG_REQUESTS: is one of off, errors, all, not "some"',
+      'PORT: is a whole number from 0 to 65535, not "70000"',
+      'WORKERS: is a whole number from 1 to 64, not "many"',
+    ])
+    for (const PORT of ['abc', ' ', '1.5', '-1', '1e3', 'x'.repeat(1_000)]) {
+      const said = `grove: PORT: is a whole number from 0 to 65535, not "${PORT.length > 100 ? `${PORT.slice(0, 100)}…` : PORT}"\n`
+      expect((await check({ PORT })).stderr).to.equal(said)
+    }
   })
 
   it('names variables that look misspelt, and no others', async () => {

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { expect } from 'chai'
-import { readConfig } from '../../server/config.ts'
+import { effectiveVariables, readConfig } from '../../server/config.ts'
 import { runCommand } from '../support/command.ts'
 import { client, type Grove, startGrove } from '../support/grove.ts'
 
@@ -22,8 +22,7 @@ describe('the README', () => {
 
   describe('the tables', () => {
     it('name each variable of the environment, with its default', async () => {
-      const source = await readFile('server/config.ts', 'utf8')
-      const variables = [...source.matchAll(/^ {2}([A-Z_]+): z\b/gm)].map((match) => match[1])
+      const variables = effectiveVariables({}).map(({ name }) => name)
       const {
         port,
         host,

@@ -42,6 +42,21 @@ describe('the service', () => {
     expect(stderr).to.match(/^The environment cannot be used: PORT: .*; RATE_LIMIT: .*\n$/)
   })
 
+  for (const [HOST, said] of [
+    ['192.0.2.1', '192.0.2.1 is no address of this machine'],
+    ['a..b', 'no address is known of a..b'],
+  ] as const) {
+    for (const WORKERS of ['1', '2']) {
+      it(`ends with one line that names HOST if that is ${HOST}, with ${WORKERS} processes`, async () => {
+        expect(await run({ HOST, WORKERS, PORT: '0', DATA_DIR: dataDir })).to.deep.equal({
+          code: 1,
+          stdout: '',
+          stderr: `The environment cannot be used: HOST: ${said}\n`,
+        })
+      })
+    }
+  }
+
   it('answers what is in flight when it is told to stop, takes nothing new, and exits 0', async () => {
     const grove = await spawnGrove(dataDir)
     const agent = new Agent({ keepAlive: true })

@@ -7,6 +7,20 @@ import type { Profile } from '../../../index/credentials/accounts.ts'
 import type { Person } from '../actor.ts'
 import { accessSeconds, algorithm, type Keys } from './keys.ts'
 
+/** How a random token begins, and a signed one: with the JSON of its header, in base64url. */
+const beginnings = { random: 'grv_', signed: 'eyJ' } as const
+const anyToken = new RegExp(`${beginnings.signed}[\\w-]+\\.[\\w-]+\\.[\\w-]*|${beginnings.random}[\\w-]+`)
+
+/** Whether there is a token in the text, of whatever kind, valid or not. */
+export function holdsToken(text: string): boolean {
+  return anyToken.test(text)
+}
+
+/** Whether the text was meant as a token, even if a part of it is missing. */
+export function isMeantAsToken(text: string): boolean {
+  return Object.values(beginnings).some((beginning) => text.startsWith(beginning))
+}
+
 /** An access token, valid for `accessSeconds`, unless its session ends before. */
 export function accessToken(keys: Keys, person: Person, sessionId: string, now: Date): Promise<string> {
   return sign(keys, person, now, { token_use: 'access', sid: sessionId })
@@ -38,7 +52,7 @@ async function sign(
 
 /** 256 random bits behind a prefix that people and secret scanners recognise. */
 export function newToken(kind: 'refresh' | 'reset' | 'invite' | 'browser'): string {
-  return `grv_${kind}_${randomBytes(32).toString('base64url')}`
+  return `${beginnings.random}${kind}_${randomBytes(32).toString('base64url')}`
 }
 
 /** Only letters and digits, so that no `grv_refresh_…`, `grv_reset_…`, `grv_invite_…` or `grv_browser_…` matches. */
@@ -50,7 +64,7 @@ export function newAccessToken(): string {
   let number = BigInt(`0x${randomBytes(32).toString('hex')}`)
   let text = ''
   for (; number > 0n; number /= 62n) text = digits.charAt(Number(number % 62n)) + text
-  return `grv_${text.padStart(43, '0')}`
+  return `${beginnings.random}${text.padStart(43, '0')}`
 }
 
 export function isAccessToken(text: string): boolean {
@@ -68,6 +82,7 @@ export function seal(token: string, text: string): string {
   return Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64')
 }
 
+/** What `seal` has sealed. @throws Error where `sealed` was sealed with another token, or changed */
 export function unseal(token: string, sealed: string): string {
   const bytes = Buffer.from(sealed, 'base64')
   const decipher = createDecipheriv('aes-256-gcm', sealingKey(token), Buffer.alloc(12), { authTagLength: 16 })

@@ -88,6 +88,7 @@ export async function withGraphLockIf<T>(
   return held ? withGraphLock(deps, org.id, node.id, work) : work()
 }
 
+/** Runs `work` with the graph locked; the node is indexed before the lock is released, if the index can be written. */
 export async function withGraphLock<T>(deps: Deps, orgId: string, nodeId: string, work: () => Promise<T>): Promise<T> {
   return holdingGraph(deps, orgId, [nodeId], async () => {
     const value = await work()

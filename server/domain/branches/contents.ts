@@ -29,6 +29,7 @@ const fileLimit = 16 * 1_048_576
 const tooManyFiles =
   'This tree has more than 100,000 files and folders, more than 64 levels, or paths of over 16 MiB; clone the node and use git ls-tree'
 
+/** The files of a revision, in the order of git; none, without `commit_id`, of a branch that has no commit yet. */
 export async function listEntities(deps: Deps, actor: Actor, at: BranchAt, page: Page) {
   const { nodeId, branch } = at
   const access = await nodeFor(deps, actor, at, 'public')
@@ -145,6 +146,7 @@ export interface CommitInput {
   readonly expected_head?: string | null
 }
 
+/** One commit on a branch; an uninitialised node gets its first. @throws as commitToBranch; Invalid, located at the change */
 export async function createCommit(
   deps: Deps,
   actor: Person,

@@ -5,6 +5,7 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { readTree, type TreeEntry } from '../../../gitstore/objects/trees.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { readEdgeFolder } from './edge-folders.ts'
+import { findFault } from './json-fault.ts'
 import { isRecord, lossesOf } from './json-text.ts'
 import { depthLimit, isTooDeep, propertiesLimit } from './limits.ts'
 import type { ContentProblem } from './path-problem.ts'
@@ -49,6 +50,7 @@ export const jsonLimit = 1_048_576
 const mostLosses = 20
 export const textLimit = 10 * 1_048_576
 
+/** What a path of the tree is, by the public format of a node's repository (README). */
 export function entityAt(path: string, nodeId: string): { entity_type: EntityType; entity_id: string } {
   if (path === nodeFile) return { entity_type: 'node', entity_id: nodeId }
   if (path === textFile) return { entity_type: 'content', entity_id: path }
@@ -224,24 +226,19 @@ async function readJson(
   if (!isPlain(entry)) return refuse('must be a regular file')
   const bytes = await readWithin(repo, entry.oid, jsonLimit)
   if (!bytes) return refuse('is larger than 1 MiB')
+  let text = ''
   try {
-    const text = utf8.decode(bytes)
+    text = utf8.decode(bytes)
     const json: unknown = JSON.parse(text)
     if (isTooDeep(json)) return refuse(`is nested deeper than ${depthLimit} levels`)
     if (!isRecord(json)) return refuse('must hold a JSON object')
     for (const reason of lossesOf(text, mostLosses)) problems.push({ path, reason, excess: 0 })
     return json
   } catch (error) {
-    return refuse(error instanceof SyntaxError ? `is not JSON: ${withLine(error.message, bytes)}` : 'is not UTF-8')
+    if (!(error instanceof SyntaxError)) return refuse('is not UTF-8')
+    const place = findFault(text)
+    return refuse(`is not JSON: ${place === undefined ? '' : `line ${place.line}: `}${error.message}`)
   }
-}
-
-/** Adds the line to `… at position 17`; V8 does so from Node 22 on. */
-function withLine(message: string, bytes: Buffer): string {
-  const position = / at position (\d+)$/.exec(message)?.[1]
-  if (position === undefined) return message
-  const line = bytes.toString().slice(0, Number(position)).split('\n').length
-  return `line ${line}: ${message}`
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads'
 import pLimit from 'p-limit'
 import type { Counted } from '../../../index/graph/graph-counts.ts'
 import { DatabaseFault } from '../../../index/sqlite/database.ts'
+import type { ThreadFault } from '../thread-faults.ts'
 import type { MapPart } from './map-drawing.ts'
 import type { Places } from './map-layout.ts'
 
@@ -38,11 +39,7 @@ export interface Drawn {
 }
 
 /** The thread's response. */
-export type Outcome =
-  | { readonly kind: 'drawn'; readonly drawn: Drawn }
-  | { readonly kind: 'missing' }
-  | { readonly kind: 'fault'; readonly code: DatabaseFault['code']; readonly message: string }
-  | { readonly kind: 'error'; readonly message: string }
+export type Outcome = { readonly kind: 'drawn'; readonly drawn: Drawn } | { readonly kind: 'missing' } | ThreadFault
 
 /** Milliseconds for one order; 100,000 nodes take seconds. */
 const orderTimeoutMs = 300_000

@@ -4,7 +4,7 @@ import { parentPort } from 'node:worker_threads'
 import { createGzip } from 'node:zlib'
 import type { Counted } from '../../../index/graph/graph-counts.ts'
 import { readGraphRows } from '../../../index/graph/graph-rows.ts'
-import { DatabaseFault } from '../../../index/sqlite/database.ts'
+import { toThreadFault } from '../thread-faults.ts'
 import { countNodes, drawGraph, numberNodes, shownEdges, versionOf } from './graph-drawing.ts'
 import type { Drawn, Order, Outcome } from './graph-thread.ts'
 import { drawMap } from './map-drawing.ts'
@@ -16,7 +16,7 @@ const level = 4
 parentPort?.on('message', (order: Order) => {
   void draw(order)
     .then((drawn): Outcome => (drawn === undefined ? { kind: 'missing' } : { kind: 'drawn', drawn }))
-    .catch(toFault)
+    .catch(toThreadFault)
     .then((outcome) => {
       const transfer = outcome.kind === 'drawn' ? [outcome.drawn.gzip.buffer] : []
       parentPort?.postMessage(outcome, transfer)
@@ -78,10 +78,4 @@ function share(numbers: Uint32Array | Int32Array): Uint32Array | Int32Array {
   const copy = numbers instanceof Int32Array ? new Int32Array(bytes) : new Uint32Array(bytes)
   copy.set(numbers)
   return copy
-}
-
-/** Errors lose their class between threads. */
-function toFault(error: unknown): Outcome {
-  if (error instanceof DatabaseFault) return { kind: 'fault', code: error.code, message: error.message }
-  return { kind: 'error', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
 }

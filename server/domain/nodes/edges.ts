@@ -48,6 +48,7 @@ export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: 
   return nodeAfter(deps, access)
 }
 
+/** The parent may be a node that was deleted. @throws Refusal parent_not_found; as commitToBranch */
 export async function removeParent(deps: Deps, actor: Person, at: ParentAt, input: Expectation): Promise<void> {
   const { parentId } = at
   const access = await nodeFor(deps, actor, at, 'editor')
@@ -91,6 +92,11 @@ export async function addConnection(
   return asConnection(deps, at, { id, target, type, label })
 }
 
+/**
+ * Members that `input` lacks stay. No commit where nothing changes.
+ *
+ * @throws Refusal connection_not_found; as commitToBranch
+ */
 export async function updateConnection(
   deps: Deps,
   actor: Person,
@@ -117,6 +123,7 @@ export async function updateConnection(
   return asConnection(deps, at, connection)
 }
 
+/** @throws Refusal connection_not_found; as commitToBranch */
 export async function removeConnection(deps: Deps, actor: Person, at: ConnectionAt, input: Expectation): Promise<void> {
   const { connectionId: id } = at
   const access = await nodeFor(deps, actor, at, 'editor')

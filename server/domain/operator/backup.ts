@@ -21,7 +21,7 @@ import type { PathProblem } from '../format/path-problem.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
 import { identityRef, listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
 import { credentialsFile, indexFile } from '../layout.ts'
-import { hashOfFile, type Manifest, type MirrorEntry, writeManifest } from './manifest.ts'
+import { hashOfFile, type Manifest, type MirrorEntry, manifestFile, writeManifest } from './manifest.ts'
 import { checkedMirrors, isStamped, isUntouched } from './mirror-checks.ts'
 
 /** A data folder. */
@@ -42,7 +42,9 @@ export interface BackupOptions {
 
 export interface BackedUp {
   readonly repositories: number
-  /** How many of these had changed since the last backup. */
+  /** No backup into this folder was completed before. */
+  readonly isFirst: boolean
+  /** How many of the repositories were new or had changed since the last backup. */
   readonly fetched: number
   readonly gone: readonly string[]
   readonly problems: readonly PathProblem[]
@@ -70,6 +72,7 @@ export async function backUp(
   onProgress: (done: number, total: number) => void,
 ): Promise<BackedUp> {
   await makeFolder(dir, privateMode)
+  const isFirst = !isTaken(join(dir, manifestFile))
   const problems: PathProblem[] = []
   const failing = new AbortController()
   const ending = AbortSignal.any([signal, failing.signal])
@@ -136,7 +139,7 @@ export async function backUp(
   }
   ending.throwIfAborted()
   await writeManifest(dir, manifest)
-  return { repositories: repositories.length, fetched, gone, problems: problems.sort(byPath) }
+  return { repositories: repositories.length, isFirst, fetched, gone, problems: problems.sort(byPath) }
 }
 
 /** Why `root` must not be copied to `dir`: a wrong path must not replace the accounts of a good backup. */

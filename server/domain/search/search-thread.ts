@@ -7,6 +7,7 @@ import type { View } from '../../../index/search/view.ts'
 import { DatabaseFault } from '../../../index/sqlite/database-fault.ts'
 import { Refusal } from '../../errors.ts'
 import type { toGraphEdge } from '../graph/graph-drawing.ts'
+import type { ThreadFault } from '../thread-faults.ts'
 import type { Gauges } from './open-indexes.ts'
 
 export interface ThreadOptions {
@@ -43,8 +44,7 @@ export type Outcome =
   | { readonly kind: 'moved' }
   /** There is no such organisation any more. */
   | { readonly kind: 'missing' }
-  | { readonly kind: 'fault'; readonly code: DatabaseFault['code']; readonly message: string }
-  | { readonly kind: 'error'; readonly message: string }
+  | ThreadFault
 
 type Answered = Extract<Outcome, { readonly answer: unknown } | { readonly kind: 'moved' }>
 

@@ -6,8 +6,8 @@ import { retrieve } from '../../../index/search/retrieve.ts'
 import { openSnapshots } from '../../../index/search/snapshots.ts'
 import { suggest } from '../../../index/search/suggest.ts'
 import { prepareView, viewOf } from '../../../index/search/view.ts'
-import { DatabaseFault } from '../../../index/sqlite/database-fault.ts'
 import { toGraphEdge } from '../graph/graph-drawing.ts'
+import { toThreadFault } from '../thread-faults.ts'
 import { inSlices, openIndexes } from './open-indexes.ts'
 import type { FromThread, Outcome, SearchOrder, ThreadOptions } from './search-thread.ts'
 
@@ -42,13 +42,7 @@ async function start(): Promise<void> {
 
   parentPort?.on('message', (order: SearchOrder) => {
     void answer(order)
-      .catch(toFault)
+      .catch(toThreadFault)
       .then((outcome) => post({ kind: 'outcome', number: order.number, outcome, gauges: indexes.gauges() }))
   })
-}
-
-/** Errors lose their class between threads. */
-function toFault(error: unknown): Outcome {
-  if (error instanceof DatabaseFault) return { kind: 'fault', code: error.code, message: error.message }
-  return { kind: 'error', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
 }

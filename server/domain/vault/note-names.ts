@@ -1,4 +1,4 @@
-/** Names of Markdown files: their endings, and which names are one. */
+/** Names of Markdown files: their endings, and which names are one. Runs in browsers, too: it imports nothing. */
 
 export function isMarkdown(path: string): boolean {
   return markdownEnding.test(path)

@@ -1,7 +1,8 @@
 /** A text as its page will show it, by the same rules. Loaded when a preview is opened. */
 
 import type { Grove, Output } from '../../../spec/client/client.ts'
-import { folded, linkNames, nameOf, nodeNamed } from '../edits.ts'
+import { folded } from '../../domain/vault/note-names.ts'
+import { linkNames, nameOf, nodeNamed } from '../edits.ts'
 import { resolver } from '../links.ts'
 import type { Resolve } from '../markdown.ts'
 import { renderText } from '../rendering.ts'

@@ -1,0 +1,22 @@
+/** Pages without a browser: the cookie of a person, and forms as a page sends them. */
+
+import { type Answer, client, type PersonClient, password } from '../support/grove.ts'
+
+const headers = {
+  ...{ 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate', accept: 'text/html' },
+  'content-type': 'application/x-www-form-urlencoded',
+}
+
+type Fields = Readonly<Record<string, string>>
+
+/** Sends forms in a new session of the person. */
+export async function formsOf(
+  grove: { readonly url: string },
+  person: PersonClient,
+): Promise<(path: string, fields: Fields) => Promise<Answer>> {
+  const send = (path: string, fields: Fields, more: Fields = {}) =>
+    client(grove).post(path, new URLSearchParams(fields).toString(), { ...headers, ...more })
+  const { headers: got } = await send('/sign-in', { email: person.user.email, password })
+  const cookie = got['set-cookie']?.split(';')[0] ?? ''
+  return (path, fields) => send(path, fields, { cookie })
+}
