@@ -2,6 +2,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
+import { isThere } from '../../gitstore/presence.ts'
 import { randomFrom } from '../bench/repositories.ts'
 import { startGroveCommand } from '../support/command.ts'
 import { locksIn, transactionsIn } from '../support/data-folder.ts'
@@ -33,11 +34,15 @@ interface TestCell {
 
 const clients = 8
 /** Milliseconds that a client waits between two changes, at most: while the move goes on, and while it is repaired. */
-const pauseMs = { moving: 500, repaired: 8_000 }
+const pauseMs = { moving: 1_000, repaired: 12_000 }
 /** One organisation goes to and fro so often; then comes another, for its history not to grow. */
 const movesOfOne = 4
 
-/** @param every judges each so many steps of the other cell, and a tenth of that of the command, which has fewer */
+/**
+ * Ends with the first step that is not well.
+ *
+ * @param every judges each so many steps of the other cell, and a tenth of that of the command, which has fewer
+ */
 export async function judgeMoves(every: number): Promise<{ readonly rows: string[][]; readonly problems: string[] }> {
   const [first, second] = [await newDataDir(), await newDataDir()]
   const server = await ownServer()
@@ -52,7 +57,7 @@ export async function judgeMoves(every: number): Promise<{ readonly rows: string
   try {
     for (const side of ['the command dies', 'the other cell dies'] as const) {
       let steps = 0
-      for (let n = 1, hasDied = true; hasDied; n += strides[side]) {
+      for (let n = 1, hasDied = true; hasDied && problems.length === 0; n += strides[side]) {
         if (moves++ % movesOfOne === 0) {
           await scene?.storm.end()
           scene = await beginScene(cells, database, problems)
@@ -164,7 +169,7 @@ async function movesUntil(scene: Scene, side: Side, n: number): Promise<boolean>
     }
   }
   await storm.pause()
-  await judge(scene, from, to)
+  await judge(scene, from, to).catch((error: unknown) => world.problems.push(`it cannot be judged: ${error}`))
   problems.push(...world.problems.splice(0).map((problem) => `${side} at step ${n}: ${problem}`))
   return hasDied
 }
@@ -214,7 +219,7 @@ async function judge(scene: Scene, from: Name, to: Name): Promise<void> {
     await until(async () => [...(await locksIn(dataDir)), ...(await transactionsIn(dataDir))].length === 0).catch(() =>
       said('locks or transactions are left'),
     )
-  if ((await readdir(join(target.dataDir, world.org))).includes('closed')) said('it stays closed')
+  if (isThere(join(target.dataDir, world.org, 'closed'))) said('it stays closed')
   const arriving = await readdir(join(target.dataDir, 'arriving'))
   if (arriving.length > 0) said(`left in arriving: ${arriving}`)
   world.problems.push(...(await judgeDirectory({ environment: { DATABASE_URL: database } }, [source, target])))
