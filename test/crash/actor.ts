@@ -21,15 +21,17 @@ export interface Actor {
   desk?: Promise<Desk>
   /** Whether an answer other than those expected means neither yes nor no; else it is a problem. */
   readonly tolerated: (answer: Answer) => boolean
+  /** The codes of a 503 after which nothing has changed. */
+  readonly refusals: readonly string[]
 }
 
 export function pick<T>(all: readonly T[], random: () => number): T | undefined {
   return all[Math.floor(random() * all.length)]
 }
 
-/** The answer if it has one of the statuses expected; else it is counted as busy (nothing was changed) or as unknown. */
+/** The answer if it has one of the statuses expected; else it is counted as busy (it was refused, and nothing was changed) or as unknown. */
 export async function ask(
-  { world, tolerated }: Actor,
+  { world, tolerated, refusals }: Actor,
   operation: string,
   expected: readonly number[],
   asking: () => Promise<Answer>,
@@ -43,7 +45,7 @@ export async function ask(
     if (answer.status < 300) counts.acknowledged++
     return { answer, unknown: false }
   }
-  if (answer?.status === 503 && answer.body?.code === 'busy') {
+  if (answer?.status === 503 && refusals.includes(answer.body?.code)) {
     counts.busy++
     return { unknown: false }
   }

@@ -14,8 +14,8 @@ import { startDatabase } from './database.ts'
 import { judgeLeftovers, judgeRepositories } from './folder.ts'
 import { judgeAnswers, judgePushes } from './judge.ts'
 import { judgeDirectory, judgeDoctors } from './judge-cells.ts'
-import { beginWorld, logIn, printCounts, verdict } from './story.ts'
-import type { Counts, World } from './world.ts'
+import { beginWorld, logIn, printCounts, summed, verdict } from './story.ts'
+import type { World } from './world.ts'
 
 const names = ['a', 'b', 'c']
 const clientsOfEach = 2
@@ -107,18 +107,4 @@ export async function stormCells(kills: number, seed: number): Promise<0 | 1> {
     await end()
     if (code === 0) for (const { dataDir } of cells.all) await rm(dataDir, { recursive: true, force: true })
   }
-}
-
-function summed(worlds: readonly World[]): Map<string, Counts> {
-  const all = new Map<string, Counts>()
-  for (const { counts } of worlds)
-    for (const [operation, { acknowledged, unknown, busy }] of counts) {
-      const sum = all.get(operation) ?? { acknowledged: 0, unknown: 0, busy: 0 }
-      all.set(operation, {
-        acknowledged: sum.acknowledged + acknowledged,
-        unknown: sum.unknown + unknown,
-        busy: sum.busy + busy,
-      })
-    }
-  return all
 }

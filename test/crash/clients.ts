@@ -25,12 +25,16 @@ export interface StormOptions {
   readonly random: () => number
   /** Answers that mean neither yes nor no, beside 503 `outcome_unknown`: those of a disk that is gone. Default: none. */
   readonly tolerated?: (answer: Answer) => boolean
+  /** The codes of a 503 after which nothing has changed. Default: `busy`. */
+  readonly refusals?: readonly string[]
+  /** What a client does at a time. Default: any operation. */
+  readonly act?: (actor: Actor) => Promise<void>
   /** Milliseconds that a client waits between two operations now, at most. Default: 30. */
   readonly pauseAtMost?: () => number
 }
 
 export function startStorm(world: World, doors: Doors, token: string, options: StormOptions): Storm {
-  const { clients, random, tolerated = () => false, pauseAtMost = () => 30 } = options
+  const { clients, random, tolerated = () => false, refusals = ['busy'], pauseAtMost = () => 30 } = options
   let speaking = token
   let ending = false
   let gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined
@@ -39,7 +43,8 @@ export function startStorm(world: World, doors: Doors, token: string, options: S
   const anybody = (): Client => client(pick(doors(), random) ?? nowhere)
   const remote = ({ id }: SharedNode) => address(pick(doors(), random) ?? nowhere, world, id, speaking)
   const run = async () => {
-    const actor: Actor = { world, random, person, anybody, remote, requests: [], nodes: [], branches: [], tolerated }
+    const own = { requests: [], nodes: [], branches: [] }
+    const actor: Actor = { world, random, person, anybody, remote, ...own, tolerated, refusals }
     while (!ending) {
       while (gate) await gate.opened
       if (ending) return
@@ -48,7 +53,7 @@ export function startStorm(world: World, doors: Doors, token: string, options: S
         continue
       }
       working++
-      await act(actor)
+      await (options.act ?? act)(actor)
         .catch((error: unknown) => world.problems.push(`A client broke off: ${error}`))
         .finally(() => working--)
       await sleep(random() * pauseAtMost())

@@ -1,4 +1,4 @@
-/** What a client of a storm does with what cannot be made again from repositories: tokens, sessions, organisations. */
+/** What a client of a storm does with what cannot be made again from repositories: accounts, tokens, sessions, organisations. */
 
 import { password } from '../support/grove.ts'
 import { type Actor, ask, pick } from './actor.ts'
@@ -11,6 +11,7 @@ const orgsAtMost = 10
 
 /** By weight, as the other operations. */
 export const credentialOperations: readonly (readonly [number, (actor: Actor) => Promise<void>])[] = [
+  [1, signUp],
   [2, makeToken],
   [1, revokeToken],
   [1, openSession],
@@ -23,6 +24,15 @@ export const credentialOperations: readonly (readonly [number, (actor: Actor) =>
 /** Any client ends what any has made: it is marked before it is asked for, so that none asks twice. */
 function living<T extends { readonly ended: Deletion }>(all: readonly T[]): T[] {
   return all.filter(({ ended }) => ended === 'no')
+}
+
+async function signUp(actor: Actor): Promise<void> {
+  const { world, anybody } = actor
+  const email = `c${world.next()}@example.org`
+  const { answer, unknown } = await ask(actor, 'sign up', [201], () =>
+    anybody().post('/auth/signup', { email, password, name: email }),
+  )
+  if (answer || unknown) world.accounts.push({ email, unsure: unknown, seen: false })
 }
 
 async function makeToken(actor: Actor): Promise<void> {

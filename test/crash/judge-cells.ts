@@ -14,7 +14,7 @@ type Place = { readonly org_id: string; readonly cell: string; readonly state: s
 /** What is wrong. A claim without a folder is what a crash may leave for an hour. */
 export async function judgeDirectory(
   { environment }: Pick<CrashingDatabase, 'environment'>,
-  cells: readonly CrashingCell[],
+  cells: readonly Pick<CrashingCell, 'name' | 'dataDir'>[],
 ): Promise<string[]> {
   const asking = new pg.Client({ connectionString: environment.DATABASE_URL })
   await asking.connect()

@@ -36,12 +36,18 @@ export async function judgeAnswers(world: World, door: Door, token: string, all:
 }
 
 async function judgeShared(world: World, person: Client, node: SharedNode, all: boolean): Promise<void> {
-  const history = await gitLines(node.repo, 'rev-list', 'refs/heads/main')
-  const known = new Set(history)
+  const git = gitIn(world, world.org, node.id)
+  const history = await gitLines(git.dir, 'log', '--format=%H %s', 'refs/heads/main')
+  const known = new Set(history.map((line) => line.slice(0, line.indexOf(' '))))
+  const messages = new Set(history.map((line) => line.slice(line.indexOf(' ') + 1)))
   const sought = all ? [...node.commits, ...node.fresh] : node.fresh
   for (const commit of sought) if (!known.has(commit)) problem(world, `commit ${commit} of ${node.at} is lost`)
   node.commits.push(...node.fresh)
   node.fresh = []
+  for (const commit of node.refused)
+    if (known.has(commit) || messages.has(commit))
+      problem(world, `commit ${commit} of ${node.at} was refused, and is there`)
+  node.refused = []
   const shown = await person.get(`${node.at}/tree/main/commits?limit=1`)
   if (shown.body?.total !== history.length) problem(world, `${node.at} has ${history.length} commits, shown`, shown)
 
@@ -49,7 +55,6 @@ async function judgeShared(world: World, person: Client, node: SharedNode, all: 
   const numbers = pulls.map(({ number }) => number).reverse()
   if (numbers.some((number, at) => number !== at + 1)) problem(world, `numbers of ${node.at}: ${numbers}`)
   const byTitle = new Map(pulls.map((pull) => [pull.title, pull]))
-  const git = gitIn(world, world.org, node.id)
   const refs = new Map(
     git.lines('for-each-ref', '--format=%(refname) %(objectname)').map((line): [string, string] => {
       const [ref = '', oid = ''] = line.split(' ')
@@ -76,7 +81,8 @@ async function judgeShared(world: World, person: Client, node: SharedNode, all: 
       problem(world, `request ${pull.number} of ${node.at} is closed and its head is not kept`)
   }
   judgeFiles(world, node, git)
-  await judgeLedger(world, node, pulls)
+  await judgeBranches(world, person, node, refs)
+  await judgeLedger(world, git, node, pulls)
 }
 
 /** What was pushed and not answered can be pushed again: once the locks that a power cut has left are gone. */
@@ -129,6 +135,17 @@ function settle(
   if (!there && request.status === 'open') problem(world, `${name} is open, and its branch is deleted`)
 }
 
+/** The service shows the branches where git has them. */
+async function judgeBranches(world: World, person: Client, node: SharedNode, refs: ReadonlyMap<string, string>) {
+  const shown = await person.get(`${node.at}/branches?limit=200`)
+  const count = [...refs.keys()].filter((ref) => ref.startsWith('refs/heads/')).length
+  const wrong = (shown.body.branches ?? []).filter(
+    ({ name, head }: { name: string; head: string }) => refs.get(`refs/heads/${name}`) !== head,
+  )
+  if (shown.body.total !== count || wrong.length > 0)
+    problem(world, `git has ${count} branches of ${node.at}, and not ${JSON.stringify(wrong)}, shown`, shown)
+}
+
 /** The commit of a request is where its request says: in its branch, and in main if it is merged. */
 function judgeFiles(world: World, node: SharedNode, git: Git): void {
   const wanted = node.requests.flatMap(({ name, status, branchDeleted }) => [
@@ -141,7 +158,7 @@ function judgeFiles(world: World, node: SharedNode, git: Git): void {
 }
 
 /** Each event exactly once: there is no other log of events than the ledger. */
-async function judgeLedger(world: World, node: SharedNode, pulls: readonly Answer['body'][]): Promise<void> {
+async function judgeLedger(world: World, git: Git, node: SharedNode, pulls: readonly Answer['body'][]): Promise<void> {
   const ends: Record<string, string> = { merged: 'merge', closed: 'close' }
   const expected = [
     'create',
@@ -150,7 +167,7 @@ async function judgeLedger(world: World, node: SharedNode, pulls: readonly Answe
       ...(ends[status] === undefined ? [] : [`${ends[status]} ${number}`]),
     ]),
   ]
-  const events = await gitLines(node.repo, 'log', '--format=%s', 'refs/grove/ledger')
+  const events = await gitLines(git.dir, 'log', '--format=%s', 'refs/grove/ledger')
   if (events.sort().join() !== expected.sort().join()) {
     const extra = events.filter((event, at) => events.indexOf(event) !== at || !expected.includes(event))
     const missing = expected.filter((event) => !events.includes(event))

@@ -1,33 +1,48 @@
 /** Every step of a move at which the command, or the service of the other cell, can die: `npm run test:points -- 'a move'`. */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { isThere } from '../../gitstore/presence.ts'
+import { randomFrom } from '../bench/repositories.ts'
 import { runGroveCommand } from '../support/command.ts'
 import { locksIn, transactionsIn } from '../support/data-folder.ts'
 import { type Faults, prepareFaults } from '../support/faults.ts'
-import { type Answer, client, newDataDir, password, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
+import { type Answer, client, newDataDir, type SpawnedGrove, spawnGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { databaseFor, ownServer } from '../support/postgres.ts'
 import { freePort } from '../support/servers.ts'
 import { until } from '../support/until.ts'
+import { type Storm, startStorm } from './clients.ts'
+import { judgeRepositories } from './folder.ts'
+import { judgeAnswers, judgePushes } from './judge.ts'
+import { judgeDirectory } from './judge-cells.ts'
+import { actInOrg } from './operations.ts'
+import { beginWorld, logIn, printCounts, summed } from './story.ts'
+import type { World } from './world.ts'
 
 type Name = 'one' | 'other'
 type Side = 'the command dies' | 'the other cell dies'
 
 interface TestCell {
+  readonly name: Name
   readonly dataDir: string
   readonly faults: Faults
   readonly environment: Record<string, string>
   grove: SpawnedGrove
+  isAlive: boolean
 }
 
-/** Milliseconds between two changes of the client. */
-const pauseMs = 30
-/** What a client may be told while cells die beside it; nothing of it is an answer of 404. */
-const passing = ['moving', 'busy', 'outcome_unknown', 'draining', 'storage_readonly']
+const clients = 8
+/** Milliseconds that a client waits between two changes, at most: while the move goes on, and while it is repaired. */
+const pauseMs = { moving: 1_000, repaired: 12_000 }
+/** One organisation goes to and fro so often; then comes another, for its history not to grow. */
+const movesOfOne = 4
 
-/** @param every judges each so many steps */
+/**
+ * Ends with the first step that is not well.
+ *
+ * @param every judges each so many steps of the other cell, and a tenth of that of the command, which has fewer
+ */
 export async function judgeMoves(every: number): Promise<{ readonly rows: string[][]; readonly problems: string[] }> {
   const [first, second] = [await newDataDir(), await newDataDir()]
   const server = await ownServer()
@@ -35,25 +50,20 @@ export async function judgeMoves(every: number): Promise<{ readonly rows: string
   const cells = { one: await startCell('one', first, database), other: await startCell('other', second, database) }
   const problems: string[] = []
   const rows: string[][] = []
+  const strides = { 'the command dies': Math.ceil(every / 10), 'the other cell dies': every }
+  const worlds: World[] = []
+  let scene: Scene | undefined
+  let moves = 0
   try {
-    const ann = await signUp(cells.one.grove, 'Ann')
-    const org = (await ann.post('/orgs', { name: 'Sea' }).then(expecting(201))).body.id
-    const nodes: string[] = []
-    for (const title of ['Krill', 'Whale', 'Gone'])
-      nodes.push((await ann.post(`/orgs/${org}/nodes`, { title, text_content: '0' }).then(expecting(201))).body.id)
-    await ann.delete(`/orgs/${org}/nodes/${nodes.pop()}`).then(expecting(204))
-    const scene = {
-      cells,
-      database,
-      org,
-      nodes,
-      email: ann.user.email,
-      acknowledged: new Map<string, number>(),
-      problems,
-    }
     for (const side of ['the command dies', 'the other cell dies'] as const) {
       let steps = 0
-      for (let n = 1; await movesUntil(scene, side, n); n += every) {
+      for (let n = 1, hasDied = true; hasDied && problems.length === 0; n += strides[side]) {
+        if (moves++ % movesOfOne === 0) {
+          await scene?.storm.end()
+          scene = await beginScene(cells, database, problems)
+          worlds.push(scene.world)
+        }
+        if (scene) hasDied = await movesUntil(scene, side, n)
         steps++
         console.log(`${side} at step ${n}: ${problems.length} problems`)
       }
@@ -61,6 +71,7 @@ export async function judgeMoves(every: number): Promise<{ readonly rows: string
       console.log(rows.at(-1)?.join(', '))
     }
   } finally {
+    await scene?.storm.end()
     for (const { grove, faults, dataDir } of Object.values(cells)) {
       await grove.kill()
       await faults.remove()
@@ -68,17 +79,17 @@ export async function judgeMoves(every: number): Promise<{ readonly rows: string
     }
     await server.stop('fast')
   }
+  printCounts({ counts: summed(worlds) })
   return { rows, problems }
 }
 
 interface Scene {
   readonly cells: Record<Name, TestCell>
   readonly database: string
-  readonly org: string
-  readonly nodes: readonly string[]
-  readonly email: string
-  /** By node: the count in the last commit that was answered 201. */
-  readonly acknowledged: Map<string, number>
+  readonly world: World
+  readonly storm: Storm
+  /** Whether a move goes on, and is not repaired. */
+  isMoving: boolean
   readonly problems: string[]
 }
 
@@ -88,126 +99,137 @@ async function startCell(name: Name, dataDir: string, database: string): Promise
   const url = `http://127.0.0.1:${port}`
   const own = { DATABASE_URL: database, CELL: name, CELL_URL: url, PORT: port }
   const environment = { ...own, ...faults.environment }
-  return { dataDir, faults, environment, grove: await spawnGrove(dataDir, environment) }
+  const cell = { name, dataDir, faults, environment, isAlive: true, grove: await spawnGrove(dataDir, environment) }
+  watch(cell)
+  return cell
 }
 
-/** Moves the organisation to the cell that has it not, while a client writes. False: nothing died before its end. */
+function watch(cell: TestCell): void {
+  cell.isAlive = true
+  void cell.grove.exited.then(() => {
+    cell.isAlive = false
+  })
+}
+
+/** Whether it had died. Once the lease of the one before has ended. */
+async function startAgain(cell: TestCell): Promise<boolean> {
+  const answers = await client(cell.grove)
+    .get('/healthz')
+    .then(
+      () => true,
+      () => false,
+    )
+  if (answers) return false
+  await cell.grove.exited
+  cell.grove = await spawnGrove(cell.dataDir, cell.environment)
+  watch(cell)
+  return true
+}
+
+/** An organisation of the first cell, with clients that wait: of its nodes one is deleted, and moves too. */
+async function beginScene(cells: Scene['cells'], database: string, problems: string[]): Promise<Scene> {
+  const { grove, dataDir } = cells.one
+  const world = await beginWorld(dataDir, grove, { name: `Ann ${performance.now()}` })
+  const token = await logIn(world, grove)
+  const person = client(grove, token)
+  const { id } = (await person.post(`/orgs/${world.org}/nodes`, { title: 'Gone' }).then(expecting(201))).body
+  await person.delete(`/orgs/${world.org}/nodes/${id}`).then(expecting(204))
+  const doors = () => Object.values(cells).flatMap(({ grove, isAlive }) => (isAlive ? [grove] : []))
+  const storm = startStorm(world, doors, token, {
+    clients,
+    random: randomFrom(1),
+    act: actInOrg,
+    tolerated,
+    refusals: ['busy', 'moving', 'draining', 'storage_readonly'],
+    pauseAtMost: () => (scene.isMoving ? pauseMs.moving : pauseMs.repaired),
+  })
+  const scene: Scene = { cells, database, world, storm, isMoving: true, problems }
+  await storm.pause()
+  return scene
+}
+
+/** Of HTTP git shows the status alone, so that it may be 503 `outcome_unknown`; a push is told the latter in a sentence. */
+function tolerated({ status, body }: Answer): boolean {
+  return status === 503 && typeof body === 'string' && /error: 503|lease of this cell ended/.test(body)
+}
+
+/** Moves the organisation to the cell that has it not, while clients write. False: nothing died before its end. */
 async function movesUntil(scene: Scene, side: Side, n: number): Promise<boolean> {
-  const { cells, org, problems } = scene
+  const { world, storm, problems } = scene
   const from = await whereItIs(scene)
   const to = from === 'one' ? 'other' : 'one'
-  const stop = writeOn(scene)
-  const said = (what: string) => problems.push(`${side} at step ${n}: ${what}`)
-  const died = side === 'the command dies' ? cells[from] : cells[to]
-  let hasDied = false
-  const command = (environment: Record<string, string>) => {
-    const { DATABASE_URL = '', CELL = '', CELL_URL = '' } = cells[from].environment
-    return runGroveCommand(cells[from].dataDir, ['move-org', org, to], {
-      DATABASE_URL,
-      CELL,
-      CELL_URL,
-      ...environment,
-    })
-  }
-  if (side === 'the command dies') {
-    // Its own file: what the service of the same folder does is not counted.
-    const faults = prepareFaults()
-    await faults.ask(`KILL ${n}`)
-    const { code } = await command(faults.environment)
-    hasDied = code === null
-    await faults.remove()
-  } else {
-    await died.faults.ask(`KILL ${n} ${org}`)
-    const ended = command({})
-    void died.grove.exited.then(() => {
-      hasDied = true
-    })
-    let isOver = false
-    void ended.then(() => {
-      isOver = true
-    })
-    await until(() => hasDied || isOver)
-    await died.faults.none()
-    if (hasDied) died.grove = await spawnGrove(died.dataDir, died.environment)
-    await ended
-  }
+  scene.isMoving = true
+  storm.resume()
+  const hasDied = await (side === 'the command dies' ? commandDies : otherDies)(scene, from, to, n)
   for (let again = 0; (await placeOf(scene)) !== to; again++) {
-    const { code, stdout, stderr } = await command({})
+    const { code, stdout, stderr } = await move(scene, from, to)
     if (code !== 0 && again >= 3) {
-      said(`it cannot be moved afterwards: ${code} ${stdout}${stderr}`)
+      world.problems.push(`it cannot be moved afterwards: ${code} ${stdout}${stderr}`)
       break
     }
   }
-  for (const other of await stop()) said(other)
-  await judge(scene, from, to, said)
+  await storm.pause()
+  await judge(scene, from, to).catch((error: unknown) => world.problems.push(`it cannot be judged: ${error}`))
+  problems.push(...world.problems.splice(0).map((problem) => `${side} at step ${n}: ${problem}`))
   return hasDied
 }
 
-/** A client that writes to each node in turn, by whichever cell answers. Returns how it is stopped, and what it was told. */
-function writeOn({ cells, org, nodes, email, acknowledged }: Scene): () => Promise<string[]> {
-  let over = false
-  const others: string[] = []
-  const write = async () => {
-    let token: string | undefined
-    for (let at = 0; !over; at++, await sleep(pauseMs)) {
-      const { grove } = Object.values(cells)[at % 2] as TestCell // there are two
-      const node = nodes[(at >> 1) % nodes.length] ?? ''
-      const count = (acknowledged.get(node) ?? 0) + 1
-      try {
-        token ??= (await client(grove).post('/auth/login', { email, password }).then(expecting(200))).body.accessToken
-        const changes = [{ action: 'put', path: 'content.md', content: `${count} ${at}` }]
-        const at0 = `/orgs/${org}/nodes/${node}/tree/main/commits`
-        const answer = await client(grove, token).post(at0, { message: `Count ${count}`, changes })
-        if (answer.status === 201) acknowledged.set(node, count)
-        else if (!isPassing(answer))
-          others.push(`a commit was answered ${answer.status} ${JSON.stringify(answer.body)}`)
-        const read = await client(grove, token).get(`/orgs/${org}/nodes/${node}`)
-        if (read.status !== 200 && !isPassing(read))
-          others.push(`a node was answered ${read.status} ${JSON.stringify(read.body)}`)
-      } catch {
-        // The cell has died, or is not up yet.
-      }
-    }
-  }
-  const writing = write()
-  return async () => {
-    over = true
-    await writing
-    return others
-  }
+async function commandDies(scene: Scene, from: Name, to: Name, n: number): Promise<boolean> {
+  // Its own file: what the service of the same folder does is not counted.
+  const faults = prepareFaults()
+  await faults.ask(`KILL ${n}`)
+  const { code } = await move(scene, from, to, faults.environment)
+  scene.isMoving = false
+  await faults.remove()
+  return code === null
 }
 
-function isPassing({ status, body }: Answer): boolean {
-  return status === 503 && passing.includes(body.code)
+async function otherDies(scene: Scene, from: Name, to: Name, n: number): Promise<boolean> {
+  const { cells, storm, world } = scene
+  const dying = cells[to]
+  await dying.faults.ask(`KILL ${n} ${world.org}`)
+  let isOver = false
+  const ended = move(scene, from, to).then(() => {
+    isOver = true
+  })
+  await until(() => isOver || !dying.isAlive)
+  scene.isMoving = false
+  // What clients do there is counted too: once they wait, it is dead or lives on.
+  if (isOver) await storm.pause()
+  await dying.faults.none()
+  const hasDied = await startAgain(dying)
+  storm.resume()
+  await ended
+  return hasDied
 }
 
-async function judge(scene: Scene, from: Name, to: Name, said: (what: string) => void): Promise<void> {
-  const { cells, org, nodes, email, acknowledged } = scene
+function move({ cells, world }: Scene, from: Name, to: Name, environment: Record<string, string> = {}) {
+  const { DATABASE_URL = '', CELL = '', CELL_URL = '' } = cells[from].environment
+  const own = { DATABASE_URL, CELL, CELL_URL, ...environment }
+  return runGroveCommand(cells[from].dataDir, ['move-org', world.org, to], own)
+}
+
+/** Nothing is in flight. */
+async function judge(scene: Scene, from: Name, to: Name): Promise<void> {
+  const { cells, world, storm, database } = scene
   const [source, target] = [cells[from], cells[to]]
-  await until(async () => !(await readdir(source.dataDir)).includes(org)).catch(() => said('its folder stays'))
-  if (!(await readdir(target.dataDir)).includes(org)) said('its folder is missing')
-  for (const { dataDir } of [source, target]) {
-    const foreign = (await readdir(dataDir)).filter((name) => name.startsWith('foreign-'))
-    if (foreign.length > 0) said(`set aside: ${foreign}`)
+  const said = (what: string) => world.problems.push(what)
+  await until(async () => !(await readdir(source.dataDir)).includes(world.org)).catch(() => said('its folder stays'))
+  for (const { dataDir } of [source, target])
     await until(async () => [...(await locksIn(dataDir)), ...(await transactionsIn(dataDir))].length === 0).catch(() =>
       said('locks or transactions are left'),
     )
-  }
-  if ((await readdir(target.dataDir)).includes('closed')) said('it stays closed')
+  if (isThere(join(target.dataDir, world.org, 'closed'))) said('it stays closed')
   const arriving = await readdir(join(target.dataDir, 'arriving'))
   if (arriving.length > 0) said(`left in arriving: ${arriving}`)
-  const { accessToken } = (await client(source.grove).post('/auth/login', { email, password }).then(expecting(200)))
-    .body
-  for (const node of nodes) {
-    let found: Answer | undefined
-    await until(async () => {
-      found = await client(source.grove, accessToken).get(`/orgs/${org}/nodes/${node}/tree/main/commits?limit=200`)
-      return found.status === 200
-    })
-    const counts = (found?.body.history ?? []).map(({ message }: { message: string }) => message)
-    const count = acknowledged.get(node) ?? 0
-    if (count > 0 && !counts.includes(`Count ${count}`)) said(`the commit ${count} of ${node}, acknowledged, is lost`)
-  }
+  world.problems.push(...(await judgeDirectory({ environment: { DATABASE_URL: database } }, [source, target])))
+  world.dataDir = target.dataDir
+  const token = await logIn(world, source.grove)
+  storm.speak(token)
+  await until(async () => (await client(source.grove, token).get(`/orgs/${world.org}`)).status === 200)
+  await judgeAnswers(world, source.grove, token, true)
+  await judgePushes(world, source.grove, token)
+  await judgeRepositories(world)
 }
 
 async function whereItIs(scene: Scene): Promise<Name> {
@@ -219,11 +241,11 @@ async function whereItIs(scene: Scene): Promise<Name> {
   return found ?? 'one'
 }
 
-async function placeOf({ database, org }: Scene): Promise<Name | undefined> {
+async function placeOf({ database, world }: Scene): Promise<Name | undefined> {
   const db = new pg.Client({ connectionString: database })
   await db.connect()
   try {
-    const { rows } = await db.query('select cell, state from place where org_id = $1', [org])
+    const { rows } = await db.query('select cell, state from place where org_id = $1', [world.org])
     return rows[0]?.state === 'here' ? rows[0].cell : undefined
   } finally {
     await db.end()

@@ -1,7 +1,6 @@
 /** What a client of a storm does, and how it takes the answer: as a yes, as busy, or as nothing that it can rely on. */
 
 import { commitOf } from '../support/concurrency-rules.ts'
-import { password } from '../support/grove.ts'
 import { type Actor, ask, pick } from './actor.ts'
 import { credentialOperations } from './credentials.ts'
 import { fetched, made, merged, push } from './pushing.ts'
@@ -10,8 +9,10 @@ import { newOwnNode, type PushedBranch, type Request, type SharedNode } from './
 /** Branches of a client that are not deleted yet: what is there at the end is read several times, whole. */
 const branchesAtMost = 6
 
-/** By weight. */
-const operations: readonly (readonly [number, (actor: Actor) => Promise<void>])[] = [
+type Operations = readonly (readonly [number, (actor: Actor) => Promise<void>])[]
+
+/** By weight: what is written into an organisation. */
+const writes: Operations = [
   [6, commit],
   [4, propose],
   [4, merge],
@@ -20,17 +21,26 @@ const operations: readonly (readonly [number, (actor: Actor) => Promise<void>])[
   [2, createNode],
   [2, writeBatch],
   [1, deleteNode],
-  [1, signUp],
   [2, pushCommit],
   [2, pushMerge],
   [2, pushBranch],
   [1, moveBranch],
   [1, pushDeletion],
-  ...credentialOperations,
 ]
 
+const operations: Operations = [...writes, ...credentialOperations]
+
 /** One operation, of those that make sense now. */
-export async function act(actor: Actor): Promise<void> {
+export function act(actor: Actor): Promise<void> {
+  return oneOf(operations, actor)
+}
+
+/** One that writes into the organisation, or reads of it. */
+export function actInOrg(actor: Actor): Promise<void> {
+  return oneOf([...writes, [8, readNode]], actor)
+}
+
+async function oneOf(operations: Operations, actor: Actor): Promise<void> {
   let at = actor.random() * operations.reduce((sum, [weight]) => sum + weight, 0)
   for (const [weight, operation] of operations) {
     at -= weight
@@ -46,8 +56,9 @@ async function commit(actor: Actor): Promise<void> {
   const name = `commit-${world.next()}`
   // One file at a time of a few: the trees of a long storm stay small.
   const body = commitOf(name, `files/${world.next() % 8}.txt`)
-  const { answer } = await ask(actor, 'commit', [201], () => person().post(path, body))
+  const { answer, unknown } = await ask(actor, 'commit', [201], () => person().post(path, body))
   if (answer) node.fresh.push(answer.body.id)
+  else if (!unknown) node.refused.push(name)
 }
 
 async function propose(actor: Actor): Promise<void> {
@@ -145,6 +156,11 @@ async function loseBranch(
   delete request.unsure
 }
 
+async function readNode(actor: Actor): Promise<void> {
+  const node = pick(actor.world.shared, actor.random)
+  if (node) await ask(actor, 'read a node', [200], () => actor.person().get(node.at))
+}
+
 async function createNode(actor: Actor): Promise<void> {
   const { world, person, random, nodes } = actor
   if (nodes.filter(({ deleted }) => deleted === 'no').length > 4) return
@@ -202,15 +218,6 @@ async function deleteNode(actor: Actor): Promise<void> {
   if (!unknown) node.deleted = answer ? 'done' : 'no'
 }
 
-async function signUp(actor: Actor): Promise<void> {
-  const { world, anybody } = actor
-  const email = `c${world.next()}@example.org`
-  const { answer, unknown } = await ask(actor, 'sign up', [201], () =>
-    anybody().post('/auth/signup', { email, password, name: email }),
-  )
-  if (answer || unknown) world.accounts.push({ email, unsure: unknown, seen: false })
-}
-
 async function pushCommit(actor: Actor): Promise<void> {
   const { world, random } = actor
   const node = pick(world.shared, random)
@@ -220,6 +227,7 @@ async function pushCommit(actor: Actor): Promise<void> {
   const commit = await made(clone, 'refs/from/main', [file])
   const { outcome } = await push(actor, 'push: commit', node, clone, commit, 'refs/heads/main')
   if (outcome === 'done') node.fresh.push(commit)
+  if (outcome === 'refused') node.refused.push(commit)
 }
 
 /** Brings the head of a request into main, which merges it. */

@@ -107,7 +107,7 @@ function git({ desk, folder }: Clone, { url, token }: Address, command: string, 
 function outcomeOf(code: number, text: string, ref: string): Outcome | 'busy' | 'fault' {
   const line = text.split('\n').find((one) => /^[ +\-*!=]\t/.test(one) && one.split('\t')[1]?.endsWith(`:${ref}`))
   if (code === 0) return line !== undefined && !line.startsWith('!') ? 'done' : 'fault'
-  if (/others are writing; push again|error: 503/.test(text)) return 'busy'
+  if (/others are writing; push again|moving to another cell; nothing was changed|error: 503/.test(text)) return 'busy'
   if (/it has moved meanwhile; fetch first|main only moves forward/.test(line ?? '')) return 'refused'
   return isBrokenOff(text) ? 'unknown' : 'fault'
 }

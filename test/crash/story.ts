@@ -4,7 +4,7 @@ import { printTable } from '../bench/report.ts'
 import { type Answer, client, password, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { until } from '../support/until.ts'
-import { createWorld, placeOf, type World } from './world.ts'
+import { type Counts, createWorld, placeOf, type World } from './world.ts'
 
 const sharedNodes = 3
 
@@ -19,7 +19,7 @@ export async function beginWorld(
   for (let n = 0; n < sharedNodes; n++) {
     const content = { title: `Shared ${n}`, text_content: 'Whales sing\n', tags: ['sea'] }
     const { id } = (await ann.post(`/orgs/${ann.org}/nodes`, content).then(expecting(201))).body
-    world.shared.push({ ...placeOf(world, id), fresh: [], commits: [], requests: [], pushed: [] })
+    world.shared.push({ ...placeOf(world, id), fresh: [], commits: [], refused: [], requests: [], pushed: [] })
   }
   return world
 }
@@ -54,6 +54,21 @@ export function printCounts({ counts }: Pick<World, 'counts'>): void {
     ]),
   ])
   console.log()
+}
+
+/** What was answered in all of them. */
+export function summed(worlds: readonly World[]): Map<string, Counts> {
+  const all = new Map<string, Counts>()
+  for (const { counts } of worlds)
+    for (const [operation, { acknowledged, unknown, busy }] of counts) {
+      const sum = all.get(operation) ?? { acknowledged: 0, unknown: 0, busy: 0 }
+      all.set(operation, {
+        acknowledged: sum.acknowledged + acknowledged,
+        unknown: sum.unknown + unknown,
+        busy: sum.busy + busy,
+      })
+    }
+  return all
 }
 
 /** Says what is wrong, if anything is; the exit code. */

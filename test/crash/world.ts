@@ -1,7 +1,6 @@
 /** What the clients of a storm have been told, and what they were not told: the service is judged by both. */
 
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import type { Clone } from './pushing.ts'
 
 /** `asked`: no answer came, so it may have happened or not; the next look at the service settles it. */
@@ -33,11 +32,12 @@ export interface PushedBranch {
 export interface SharedNode {
   readonly id: string
   readonly at: string
-  readonly repo: string
   /** Acknowledged commits on main that no check has looked for yet. */
   fresh: string[]
   /** All acknowledged commits on main. */
   readonly commits: string[]
+  /** Ids and messages of commits on main that were refused since the last check. */
+  refused: string[]
   readonly requests: Request[]
   readonly pushed: PushedBranch[]
 }
@@ -45,7 +45,6 @@ export interface SharedNode {
 export interface OwnNode {
   readonly id: string
   readonly at: string
-  readonly repo: string
   /** No answer came to its creation. */
   unsure: boolean
   deleted: Deletion
@@ -90,7 +89,8 @@ export interface Counts {
 }
 
 export interface World {
-  readonly dataDir: string
+  /** Of the service or cell that has the organisation. */
+  dataDir: string
   readonly org: string
   readonly email: string
   /** Of services and commands over the data folder, beside `DATA_DIR`. */
@@ -131,8 +131,8 @@ export function createWorld({ dataDir, org, email, environment }: WorldOf): Worl
 }
 
 /** Addresses of the node `id`, which need not be there. */
-export function placeOf({ dataDir, org }: World, id: string) {
-  return { id, at: `/orgs/${org}/nodes/${id}`, repo: join(dataDir, org, `${id}.git`) }
+export function placeOf({ org }: World, id: string) {
+  return { id, at: `/orgs/${org}/nodes/${id}` }
 }
 
 export function newOwnNode(world: World): OwnNode {
