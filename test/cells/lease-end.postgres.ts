@@ -10,6 +10,7 @@ import type { CredentialsSchema } from '../../index/credentials/schema.ts'
 import type { Database } from '../../index/sqlite/database.ts'
 import { openLease } from '../../server/domain/cells/lease.ts'
 import { remoteUrl } from '../support/desk.ts'
+import { newGate } from '../support/gate.ts'
 import { gitIn } from '../support/git.ts'
 import { newDataDir, signUp } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
@@ -101,14 +102,6 @@ describe('the end of a lease', () => {
     }
   })
 })
-
-function newGate(): { readonly opened: Promise<void>; open(): void } {
-  let open = () => {}
-  const opened = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return { opened, open: () => open() }
-}
 
 /** While `work` runs, the lease of the cell `here` ends at the last look of each transaction. */
 async function withLeaseEnded(work: () => Promise<void>): Promise<void> {

@@ -1,12 +1,19 @@
 /** An organisation that moves from one cell to another: what moves with it, and what is refused. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { transact } from '../../gitstore/refs/ref-transaction.ts'
+import { indexNode } from '../../server/domain/indexing/index-node.ts'
+import { nodeRepo } from '../../server/domain/layout.ts'
 import { locksIn } from '../support/data-folder.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
 import { everythingIn } from '../support/everything.ts'
+import { newGate } from '../support/gate.ts'
+import { gitIn } from '../support/git.ts'
 import { type Grove, type PersonClient, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { until } from '../support/until.ts'
 import { groveAt, here, move, orgsIn, placeOf, setUrls, signIn, there, useCells } from './scene.ts'
 
 describe('grove move-org', () => {
@@ -69,6 +76,31 @@ describe('grove move-org', () => {
     expect(left()).to.have.length(2)
     expect((await groveAt(here, 'purge', '--older-than', '0', '--force')).code).to.equal(0)
     expect(left()).to.have.length(0)
+  })
+
+  it('waits for a change that had begun, which moves along', async () => {
+    const org = await fill(ann)
+    const { nodes } = (await ann.get(`/orgs/${org}/nodes`).then(expecting(200))).body
+    const { id, head } = nodes[0]
+    const name = { repo: nodeRepo(here.deps.store, org, id), ref: 'refs/heads/late' }
+    const [began, ends] = [newGate(), newGate()]
+    const change = transact(here.deps.store, [name], async () => {
+      began.open()
+      await ends.opened
+      return { moves: [{ ...name, to: head }], value: undefined }
+    })
+    await began.opened
+    const moving = move(org, 'there')
+    await until(async () => (await placeOf(org))?.state === 'moving')
+    // Longer than all that follows takes.
+    await sleep(1_000)
+    expect(await placeOf(org)).to.include({ cell: 'here', state: 'moving' })
+    ends.open()
+    await change
+    await indexNode(here.deps, org, id)
+    expect(await moving).to.include({ code: 0 })
+    expect(await placeOf(org)).to.include({ cell: 'there', state: 'here' })
+    expect(gitIn(there, org, id).head('late')).to.equal(head)
   })
 
   it('says what cannot be moved, and changes nothing', async () => {

@@ -1,6 +1,7 @@
 /** The clients of a storm: each does one thing after the other at whichever process lives, and writes down what it was told. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Gate, newGate } from '../support/gate.ts'
 import { type Answer, type Client, client } from '../support/grove.ts'
 import { type Actor, pick } from './actor.ts'
 import { act } from './operations.ts'
@@ -37,7 +38,7 @@ export function startStorm(world: World, doors: Doors, token: string, options: S
   const { clients, random, tolerated = () => false, refusals = ['busy'], pauseAtMost = () => 30 } = options
   let speaking = token
   let ending = false
-  let gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined
+  let gate: Gate | undefined
   let working = 0
   const person = (): Client => client(pick(doors(), random) ?? nowhere, speaking)
   const anybody = (): Client => client(pick(doors(), random) ?? nowhere)
@@ -65,9 +66,8 @@ export function startStorm(world: World, doors: Doors, token: string, options: S
     while (working > 0) await sleep(5)
   }
   const resume = () => {
-    const { open } = gate ?? {}
+    gate?.open()
     gate = undefined
-    open?.()
   }
   return {
     pause,
@@ -85,11 +85,3 @@ export function startStorm(world: World, doors: Doors, token: string, options: S
 }
 
 const nowhere = { url: 'http://127.0.0.1:9' }
-
-function newGate() {
-  let open = () => {}
-  const opened = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return { opened, open }
-}

@@ -90,13 +90,6 @@ describe('the command line', () => {
     })
   })
 
-  it('says of the first backup into a folder that it is, and of a later one what has changed', async () => {
-    const target = await folder()
-    const said = async () => (await command(grove.dataDir, 'backup', target)).stdout
-    expect(await said()).to.match(/^2 repositories in .*, the first backup there\n$/)
-    expect(await said()).to.match(/^2 repositories in .*, 0 of them changed since the last backup\n$/)
-  })
-
   describe('with few open files', () => {
     it('starts the service with 64, which ends as it should when its terminal is closed', async () => {
       const dataDir = await folder()

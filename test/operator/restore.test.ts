@@ -139,6 +139,23 @@ describe('the operator', () => {
       })
     })
 
+    it('says of the first backup into a folder that it is, and of a later one what has changed, with an index that was removed too', async () => {
+      const bare = await folder()
+      const other = await startGrove({ dataDir: bare })
+      const zoe = await signUp(other, 'Zoe')
+      await newNode(other, zoe)
+      await other.close()
+      const target = join(await folder(), 'backup')
+      for (const since of ['the first backup there', '0 of them changed since the last backup']) {
+        for (const name of await readdir(bare)) if (name.startsWith('index.sqlite')) await rm(join(bare, name))
+        expect(await cli(bare, 'backup', target)).to.deep.equal({
+          code: 0,
+          stdout: `2 repositories in ${target}, ${since}\n`,
+          stderr: '',
+        })
+      }
+    })
+
     it('never takes the place of a good backup for a data folder that was named by mistake', async () => {
       const other = await startGrove()
       const was = await readFile(join(backup, 'credentials.sqlite'))
@@ -153,7 +170,7 @@ describe('the operator', () => {
         await other.close()
       }
       const empty = await folder()
-      const lacks = credentials === 'DATABASE_URL' ? 'index.sqlite' : credentials
+      const lacks = credentials === 'DATABASE_URL' ? 'index.sqlite and no run' : credentials
       expect(await cli(empty, 'backup', backup)).to.deep.equal({
         code: 2,
         stdout: '',

@@ -1,7 +1,7 @@
 /** Backup: copies accounts and a mirror of every repository to a folder, checks what has changed, and writes a manifest. */
 
 import { open, readdir, rename, rm, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import pLimit from 'p-limit'
 import { allDone, makeFolder, syncDirectory, syncPath } from '../../../gitstore/durable.ts'
 import { GitError, isGitError, isStorageFault } from '../../../gitstore/errors.ts'
@@ -20,7 +20,7 @@ import { copyDatabase, findDatabaseDamage } from '../../../index/sqlite/backup.t
 import type { PathProblem } from '../format/path-problem.ts'
 import { sameBranches } from '../indexing/indexed-branches.ts'
 import { identityRef, listStoredRepositories, type StoredRepository } from '../indexing/stored-repositories.ts'
-import { credentialsFile, indexFile } from '../layout.ts'
+import { credentialsFile, indexFile, runFolder } from '../layout.ts'
 import { hashOfFile, type Manifest, type MirrorEntry, manifestFile, writeManifest } from './manifest.ts'
 import { checkedMirrors, isStamped, isUntouched } from './mirror-checks.ts'
 
@@ -144,8 +144,10 @@ export async function backUp(
 
 /** Why `root` must not be copied to `dir`: a wrong path must not replace the accounts of a good backup. */
 export async function findMistake({ root, postgres }: Source, dir: string): Promise<string | undefined> {
-  const needed = postgres ? indexFile : credentialsFile
-  if (!isTaken(join(root, needed))) return `${root} is not a data folder: it has no ${needed}`
+  // The index may have been removed: it is made again.
+  const signs = postgres ? [join(root, indexFile), runFolder(root)] : [join(root, credentialsFile)]
+  if (!signs.some(isTaken))
+    return `${root} is not a data folder: it has no ${signs.map((path) => basename(path)).join(' and no ')}`
   if (!isTaken(dir)) return undefined
   const known = new Set((await listStoredRepositories(root)).map(({ path }) => path))
   const mirrors = (await listStoredRepositories(dir)).filter(({ path }) => isTaken(join(dir, path)))
