@@ -37,7 +37,7 @@ export function ThreeWaysView({ ways: { start, theirs, yours, isMerged } }: { re
       <p>
         {isMerged
           ? 'You changed other lines than they did, so the text above now has both. Read it, then save.'
-          : 'You both changed the same place. What stands above is yours, letter by letter; take over what they wrote, then save.'}
+          : 'You both changed the same place, or more than can be put together. What stands above is yours, letter by letter; take over what they wrote, then save.'}
       </p>
       <div class="ways-sides">
         {sides.map((side) => (
