@@ -1,22 +1,22 @@
 /** A cell whose link to PostgreSQL is cut, without a word, and whose clock is set back and forth. */
-import { connect, createServer, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { client, type Grove, type PersonClient, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { databaseFor } from '../support/postgres.ts'
+import { type Relay, relayTo } from '../support/relay.ts'
 import { until } from '../support/until.ts'
 import { startCell } from './scene.ts'
 
 const hour = 3_600_000
 
 describe('a cell', () => {
-  let link: Link
+  let link: Relay
   let grove: Grove
   let ann: PersonClient
   const realNow = Date.now
 
   before(async () => {
-    link = await newLink(new URL(await databaseFor('a link')))
+    link = await relayTo(await databaseFor('a link'))
     grove = await startCell('linked', { postgres: link.url, logLevel: 'error' })
     ann = await signUp(grove, 'Ann')
     await ann.patch(`/orgs/${ann.org}`, { published: true }).then(expecting(200))
@@ -76,52 +76,3 @@ describe('a cell', () => {
       if (status === 201) await ann.get(`/orgs/${ann.org}/nodes/${id}`).then(expecting(200))
   })
 })
-
-interface Link {
-  /** The database, by way of the link. */
-  readonly url: string
-  /** From now on no byte passes, and nothing is closed. */
-  cut(): void
-  restore(): void
-  close(): void
-}
-
-async function newLink(database: URL): Promise<Link> {
-  const pairs: (readonly [Socket, Socket])[] = []
-  let isCut = false
-  const flow = ([near, far]: readonly [Socket, Socket]) => {
-    near.pipe(far)
-    far.pipe(near)
-  }
-  const server = createServer((near) => {
-    const far = connect(Number(database.port), database.hostname)
-    const pair = [near, far] as const
-    pairs.push(pair)
-    for (const socket of pair) {
-      socket.on('error', () => {})
-      socket.once('close', () => {
-        for (const other of pair) other.destroy()
-      })
-    }
-    if (!isCut) flow(pair)
-  })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const address = server.address()
-  const url = new URL(database)
-  url.port = String(typeof address === 'object' && address !== null ? address.port : 0)
-  return {
-    url: url.href,
-    cut: () => {
-      isCut = true
-      for (const socket of pairs.flat()) socket.unpipe().pause()
-    },
-    restore: () => {
-      isCut = false
-      for (const pair of pairs) if (pair.every(({ destroyed }) => !destroyed)) flow(pair)
-    },
-    close: () => {
-      for (const socket of pairs.flat()) socket.destroy()
-      server.close()
-    },
-  }
-}

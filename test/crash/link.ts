@@ -5,7 +5,7 @@
  */
 
 import { cp, rm } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { machineLine } from '../bench/report.ts'
 import { randomFrom } from '../bench/repositories.ts'
@@ -97,7 +97,7 @@ async function cutOnce(cell: Machine, other: Machine, round: number): Promise<0 
   const acknowledged = () => [...world.counts.values()].reduce((sum, counts) => sum + counts.acknowledged, 0)
   const [before, asked] = [acknowledged(), unknowns(world)]
   await until(() => unknowns(world) > asked)
-  await cp(from, to, { recursive: true, filter: (path) => basename(path) !== 'run' })
+  await cp(from, to, { recursive: true, filter: (path) => path !== join(from, 'run') })
   const second = await serve(other, to, name)
   const beside = await beginWorld(to, second, { name: `Bea ${round}` })
   const besides = startStorm(beside, () => [second], await logIn(beside, second), { clients: 4, random })

@@ -2,9 +2,9 @@
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { connect, createServer, type Server, type Socket } from 'node:net'
 import { promisify } from 'node:util'
 import { endAfterFile, endsWithParent } from '../support/processes.ts'
+import { type Relay, relayTo } from '../support/relay.ts'
 
 const run = promisify(execFile)
 
@@ -15,7 +15,7 @@ export interface Machine {
   readonly address: string
   /** The database, by the link that is cut. */
   readonly database: string
-  /** From now on no packet passes, in either direction, and nobody is told. */
+  /** Drops the packets of both directions; connections get no error. */
   cut(): Promise<void>
   restore(): Promise<void>
   /** What runs there must have ended. */
@@ -30,11 +30,9 @@ export async function makeMachine(database: string): Promise<Machine> {
   // It keeps the namespace, which goes with it, and the links with that.
   const keeping = [...endsWithParent, '-e', 'console.log("kept"); setInterval(() => {}, 1_000_000)']
   const keeper = endAfterFile(spawn('unshare', ['--net', '--', process.execPath, ...keeping], { stdio: 'pipe' }))
-  const relays: Server[] = []
-  const sockets = new Set<Socket>()
+  let relay: Relay | undefined
   const remove = async () => {
-    for (const relay of relays) relay.close()
-    for (const socket of sockets) socket.destroy()
+    relay?.close()
     await ended(keeper)
   }
   try {
@@ -43,17 +41,12 @@ export async function makeMachine(database: string): Promise<Machine> {
     const [nsenter = '', ...words] = through
     await run(nsenter, [...words, 'ip', 'link', 'set', 'lo', 'up'])
     const [door, cable] = [await link(keeper, through), await link(keeper, through)]
-    const url = new URL(database)
-    const relay = await relayTo(url, cable.near, sockets)
-    relays.push(relay)
-    const bound = relay.address()
-    url.hostname = cable.near
-    url.port = String(typeof bound === 'object' && bound !== null ? bound.port : 0)
+    relay = await relayTo(database, { address: cable.near })
     const set = async (state: 'up' | 'down') => void (await run('ip', ['link', 'set', cable.name, state]))
     return {
       through,
       address: door.far,
-      database: url.href,
+      database: relay.url,
       cut: () => set('down'),
       restore: () => set('up'),
       remove,
@@ -81,28 +74,6 @@ async function link({ pid }: ChildProcess, through: readonly string[]) {
     await run(program, [...before, 'link', 'set', name, 'up'])
   }
   return { name, near, far }
-}
-
-/** Bytes that come to the address go to the database, and back. */
-async function relayTo({ hostname, port }: URL, address: string, sockets: Set<Socket>): Promise<Server> {
-  const relay = createServer((near) => {
-    const far = connect(Number(port), hostname)
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(socket)
-      socket.pipe(other)
-      socket.on('error', () => {})
-      socket.once('close', () => {
-        sockets.delete(socket)
-        other.destroy()
-      })
-    }
-  })
-  relay.listen(0, address)
-  await once(relay, 'listening')
-  return relay
 }
 
 async function failed(keeper: ChildProcess): Promise<never> {

@@ -1,13 +1,12 @@
 /** PostgreSQL that goes away, comes back, closes no connection, or lies behind a pooler. */
-import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
-import { connect, createServer, type Socket } from 'node:net'
 import { expect } from 'chai'
 import { runGroveCommand } from '../support/command.ts'
 import { client, type Grove, newDataDir, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { pooled } from '../support/pgbouncer.ts'
 import { databaseFor, ownServer, type PostgresServer } from '../support/postgres.ts'
+import { relayTo } from '../support/relay.ts'
 import { freePort } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 
@@ -80,7 +79,7 @@ describe('PostgreSQL', () => {
     const grove = await startGrove({ dataDir, postgres: own })
     await signUp(grove, 'Eve')
     await grove.close()
-    const held = await heldOpen(new URL(own))
+    const held = await relayTo(own, { holdsOpen: true })
     try {
       const { code, stdout, stderr } = await runGroveCommand(dataDir, ['account', 'list'], { DATABASE_URL: held.url })
       expect([code, stderr], 'null: killed, since it did not end').to.deep.equal([0, ''])
@@ -114,27 +113,4 @@ async function useAll(grove: Grove, person: PersonClient): Promise<void> {
   }
   const change = { old_password: password, new_password: 'words that were changed' }
   await person.post('/auth/password', change).then(expecting(200))
-}
-
-/** A way to PostgreSQL that hands on everything but the end of a connection. */
-async function heldOpen(to: URL) {
-  const sockets: Socket[] = []
-  const way = createServer({ allowHalfOpen: true }, (client) => {
-    const above = connect({ host: to.hostname, port: Number(to.port) })
-    sockets.push(client, above)
-    for (const socket of [client, above]) socket.on('error', () => {})
-    above.pipe(client, { end: false })
-    client.pipe(above, { end: false })
-  })
-  await once(way.listen(0, '127.0.0.1'), 'listening')
-  const address = way.address()
-  const url = new URL(to)
-  url.port = String(address !== null && typeof address === 'object' ? address.port : 0)
-  return {
-    url: url.href,
-    close: () => {
-      way.close()
-      for (const socket of sockets) socket.destroy()
-    },
-  }
 }

@@ -43,7 +43,7 @@ const arriveMs = 30_000
 /**
  * One organisation of a cell moves at a time.
  *
- * @throws NotMoved, or another error: everything is as before; LeftClosed
+ * @throws LeftClosed; any other error, such as NotMoved, means that everything is as before
  */
 export async function moveOrg(deps: Deps, orgId: string, to: Destination, options: CopyOptions): Promise<Moved> {
   const cell = requireCell(deps)
