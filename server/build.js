@@ -1,107 +1,62 @@
 /**
- * Bundles what runs into dist/: `main`, `cli` and the threads that draw graphs and search, each one file with all JavaScript
- * that it needs, but that `grove serve` loads main: no other command pays for loading the service. A service that opened the
- * files of its packages one by one had 273 open at once. Packages stay outside that are compiled for the machine, or that are
- * served as files. build-assets.js makes what browsers load. `<name>.cjs` is the bundle, `<name>.js` what runs it: bundle-loader.cjs.
+ * Builds dist/: `npm run build`. What every start and every test asks for is there mostly: where the sources are, by their
+ * content, those of the last build, there is nothing to do, which takes a tenth of a second.
  */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { build } from 'esbuild'
-import { buildAssets } from './build-assets.js'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
 
+/** What the last build has made of what. */
+const record = resolve('dist/built.json')
 const temporaryPrefix = '.tmp-'
-const external = ['argon2', 'better-sqlite3', 'swagger-ui-dist']
 
-const mainOutside = {
-  name: 'main.js stays outside cli.js',
-  setup: ({ onResolve }) => onResolve({ filter: /^\.\/main\.ts$/ }, () => ({ path: './main.js', external: true })),
+/** Beside what esbuild names: how it is built, and the versions of all packages. */
+const rules = [
+  'server/build.js',
+  'server/build-dist.js',
+  'server/build-assets.js',
+  'server/bundle-loader.cjs',
+  'server/pages/islands/tsconfig.json',
+  'tsconfig.json',
+  'package.json',
+  'package-lock.json',
+]
+
+if (!isBuilt()) await buildAll()
+
+function isBuilt() {
+  try {
+    const { sources, digest, files } = JSON.parse(readFileSync(record, 'utf8'))
+    return files.every((path) => existsSync(path)) && digestOf(sources) === digest
+  } catch {
+    // There is no record, or a source is gone.
+    return false
+  }
 }
 
-/** V8 reads JSON many times faster than the same data as an object of JavaScript. */
-const dataAsJson = {
-  name: 'data as JSON',
-  setup: ({ onLoad }) => {
-    onLoad({ filter: /\/eld\/src\/ngrams\/extrasmall\.js$/ }, async ({ path }) => {
-      const { ngramsData } = await import(pathToFileURL(path))
-      return { contents: `export const ngramsData = ${parsed(ngramsData)}` }
-    })
-    onLoad({ filter: /\/(passwords|db)\.json$/ }, async ({ path }) => {
-      return { contents: `module.exports = ${parsed(JSON.parse(await readFile(path, 'utf8')))}`, loader: 'js' }
-    })
-  },
+async function buildAll() {
+  const began = Date.now()
+  const { buildDist } = await import('./build-dist.js')
+  const { made, inputs } = await buildDist()
+  const sources = [...new Set([...rules, ...inputs])]
+  const files = made.map(([path]) => relative('', path))
+  // From here until its end, dist/ may be of two builds.
+  await rm(record, { force: true })
+  for (const [path, contents] of made) await replace(path, contents)
+  await removeOthers(made.map(([path]) => path))
+  const hasChanged = sources.some((path) => statSync(path).mtimeMs >= began)
+  if (!hasChanged) await replace(record, JSON.stringify({ sources, digest: digestOf(sources), files }))
 }
 
-const assetsBuilt = buildAssets()
-const { metafile, outputFiles } = await build({
-  entryPoints: [
-    'server/main.ts',
-    'server/cli.ts',
-    'server/domain/graph/graph-worker.ts',
-    'server/domain/search/search-worker.ts',
-  ],
-  outdir: 'dist',
-  outbase: 'server',
-  bundle: true,
-  external,
-  plugins: [mainOutside, dataAsJson],
-  platform: 'node',
-  target: 'node20',
-  // Modules have no code cache that a program could keep, scripts have, and they can `require` but not `import()`.
-  format: 'cjs',
-  supported: { 'dynamic-import': false },
-  outExtension: { '.js': '.cjs' },
-  banner: { js: "'use strict'; const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
-  define: { 'import.meta.url': 'bundleUrl' },
-  // For `node --enable-source-maps`; the sources are not in it.
-  sourcemap: 'linked',
-  sourcesContent: false,
-  legalComments: 'none',
-  logLevel: 'error',
-  metafile: true,
-  write: false,
-})
-const client = await build({
-  entryPoints: ['spec/client/client.ts'],
-  outdir: 'dist/client',
-  bundle: true,
-  minify: true,
-  platform: 'browser',
-  target: 'es2022',
-  format: 'esm',
-  logLevel: 'error',
-  write: false,
-})
-const loader = await readFile('server/bundle-loader.cjs')
-const made = outputFiles.flatMap(({ path, text, contents }) =>
-  path.endsWith('.cjs')
-    ? [
-        [path, inAscii(text)],
-        [path.replace(/cjs$/, 'js'), loader],
-      ]
-    : [[path, contents]],
-)
-// The project's own says that a file named .js is an ECMAScript module, which takes longer to load.
-made.push([resolve('dist/package.json'), '{ "type": "commonjs" }\n'])
-made.push(...client.outputFiles.map(({ path, contents }) => [path, contents]))
-made.push([resolve('dist/client/package.json'), '{ "type": "module" }\n'])
-const assets = await assetsBuilt
-made.push(...assets.made)
-const inputs = [...Object.keys(metafile.inputs), ...assets.inputs]
-made.push([resolve('dist/LICENSES.txt'), await licencesOf(packagesIn(inputs))])
-for (const [path, contents] of made) await replace(path, contents)
-await removeOthers(made.map(([path]) => path))
-
-/**
- * V8 reads a file of ASCII alone a tenth faster, for it holds one byte for each letter. esbuild leaves other letters in
- * comments and regular expressions, where the escape means the same.
- */
-function inAscii(text) {
-  return text.replace(/[^\x00-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
-}
-
-function parsed(data) {
-  return `JSON.parse(${JSON.stringify(JSON.stringify(data))})`
+/** @throws ENOENT where one of them is gone */
+function digestOf(sources) {
+  const digest = createHash('sha256')
+  for (const path of sources) {
+    const content = readFileSync(path)
+    digest.update(`${path} ${content.length}\n`).update(content)
+  }
+  return digest.digest('hex')
 }
 
 /** A service that runs may read the file at any moment. */
@@ -119,32 +74,4 @@ async function removeOthers(paths) {
     const isKept = path.includes('code-cache') || entry.name.startsWith(temporaryPrefix) || paths.includes(path)
     if (entry.isFile() && !isKept) await rm(path, { force: true })
   }
-}
-
-/** The folders of the packages that are in the bundle. */
-function packagesIn(files) {
-  const folders = files.map((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1])
-  return [...new Set(folders.filter((folder) => folder !== undefined))].sort()
-}
-
-/** Their names, versions and licences, as these ask of copies. */
-async function licencesOf(folders) {
-  const texts = await Promise.all(
-    folders.map(async (folder) => {
-      const { name, version, license, licenses, author } = JSON.parse(await readFile(`${folder}/package.json`, 'utf8'))
-      const terms = license ?? licenses?.map(({ type }) => type).join(', ') ?? 'in its readme'
-      const by = typeof author === 'string' ? author : (author?.name ?? '')
-      const files = (await readdir(folder)).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
-      const said = await Promise.all(files.map((file) => readFile(`${folder}/${file}`, 'utf8')))
-      return [`${name} ${version} (${terms})`, ...(said.length > 0 ? said : [by, await readmeOf(folder)])].join('\n\n')
-    }),
-  )
-  return `Packages in the files of this folder, and their licences.\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}\n`
-}
-
-/** What it says of the licence. */
-async function readmeOf(folder) {
-  const name = (await readdir(folder)).find((file) => /^readme/i.test(file))
-  const text = name === undefined ? '' : await readFile(`${folder}/${name}`, 'utf8')
-  return /^#+ *licen[cs]e[\s\S]*/im.exec(text)?.[0] ?? ''
 }

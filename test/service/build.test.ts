@@ -1,0 +1,46 @@
+/** `npm run build`: what is in dist/ is of the sources, and is made only where it is not. */
+import { execFile } from 'node:child_process'
+import { appendFile, cp, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { environment, freshClone } from '../readme/clone.ts'
+
+const run = promisify(execFile)
+
+describe('npm run build', () => {
+  let clone: string
+  before(async () => {
+    clone = await freshClone()
+    await cp('dist', join(clone, 'dist'), { recursive: true })
+  })
+  after(() => rm(clone, { recursive: true, force: true }))
+
+  const build = () => run(process.execPath, ['server/build.js'], { cwd: clone, env: environment() })
+  /** Each file that is made is a new one. */
+  const made = async (path: string) => (await stat(join(clone, path))).ino
+  const version = () => run(process.execPath, ['dist/cli.js', '--version'], { cwd: clone, env: environment() })
+
+  it('makes nothing where the sources are those of the last build', async () => {
+    const before = await made('dist/cli.cjs')
+    await build()
+    expect(await made('dist/cli.cjs')).to.equal(before)
+  })
+
+  it('makes all where a source has changed', async () => {
+    await appendFile(join(clone, 'server/cli.ts'), "\nprocess.stderr.write('changed')\n")
+    await build()
+    expect((await version()).stderr).to.equal('changed')
+    const before = await made('dist/cli.cjs')
+    await build()
+    expect(await made('dist/cli.cjs')).to.equal(before)
+  })
+
+  it('makes all where the last build broke off, or a file of it is gone', async () => {
+    const before = await made('dist/cli.cjs')
+    await rm(join(clone, 'dist/client/client.js'))
+    await build()
+    expect(await made('dist/cli.cjs')).to.not.equal(before)
+    expect((await stat(join(clone, 'dist/client/client.js'))).size).to.be.greaterThan(1_000)
+  })
+})
