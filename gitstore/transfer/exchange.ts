@@ -15,6 +15,8 @@ export interface Exchange {
   /** The refs that the client sees: these, and all below them. */
   readonly shown: readonly string[]
   readonly version: 0 | 1 | 2
+  /** Of the request, as it is sent; undefined where the client has not said it: git does not of more than 1 MiB. */
+  readonly bodyBytes: number | undefined
   /** Ends git at once: the client has disconnected, or is too slow. */
   readonly signal: AbortSignal
   /** Ends git with a message to the client: the service stops. */

@@ -15,6 +15,8 @@ const packLimitBytes = 2 * 1024 ** 3
 /** Bytes of one object, inflated: a file; a tree, a commit or a tag. */
 const blobLimitBytes = 100 * 1024 ** 2
 const otherLimitBytes = 8 * 1024 ** 2
+/** A pack in a larger request is kept as it came: a large file that lies loose is compressed once more for each clone. */
+const unpackedBytes = 1024 ** 2
 
 /** Bundled into dist/, or run from here. */
 const hooks = ['./hooks', '../gitstore/transfer/hooks']
@@ -27,17 +29,20 @@ export interface ServiceOptions {
   readonly shown: readonly string[]
   /** Of the protocol. */
   readonly version: 0 | 1 | 2
+  /** Of the request; undefined: large. */
+  readonly bodyBytes: number | undefined
   /** Whether git advertises its refs instead of answering a request. */
   readonly advertises: boolean
 }
 
 /** @throws GitError busy, native_failed: the hooks are missing */
-export function startService(repo: Repo, { service, shown, version, advertises }: ServiceOptions): GitProcess {
+export function startService(repo: Repo, options: ServiceOptions): GitProcess {
+  const { service, shown, version, bodyBytes, advertises } = options
   const settings = [
     'safe.directory=*',
     'transfer.hideRefs=refs/',
     ...shown.map((ref) => `transfer.hideRefs=!${ref}`),
-    ...(service === 'git-upload-pack' ? uploadSettings : receiveSettings()),
+    ...(service === 'git-upload-pack' ? uploadSettings : receiveSettings(bodyBytes)),
   ]
   const flags = advertises ? ['--http-backend-info-refs'] : []
   return spawnGit(
@@ -78,14 +83,14 @@ const uploadSettings = [
   'core.deltaBaseCacheLimit=32m',
 ]
 
-function receiveSettings(): string[] {
+function receiveSettings(bodyBytes: number | undefined): string[] {
   if (hooks === undefined) throw new GitError('native_failed', 'gitstore/transfer/hooks is missing')
   return [
     `core.hooksPath=${hooks}`,
     'receive.procReceiveRefs=refs',
     'receive.fsckObjects=true',
     `receive.maxInputSize=${packLimitBytes}`,
-    'receive.unpackLimit=100',
+    `receive.unpackLimit=${bodyBytes !== undefined && bodyBytes <= unpackedBytes ? 100 : 1}`,
     // Seconds between messages that keep the connection alive while objects are checked and refs judged.
     'receive.keepAlive=2',
     'receive.advertisePushOptions=false',

@@ -60,7 +60,8 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
     }
     const exchange = exchanges.begin(req, res)
     const refused = (reasons: readonly string[]) => note(req, { refused: reasons })
-    const wire = { version: versionOf(req), signal: exchange.gone, stopping: exchange.stopping, refused }
+    const { gone: signal, stopping } = exchange
+    const wire = { version: versionOf(req), bodyBytes: bodyBytesOf(req), signal, stopping, refused }
     const held = newHold(caller)
     try {
       const isAdvertisement = route.rest === 'info/refs'
@@ -129,6 +130,11 @@ export async function gitCredentialOf(req: Request, findCredential: FindCredenti
 function versionOf(req: Request): 0 | 1 | 2 {
   const version = req.get('Git-Protocol')
   return version === 'version=2' ? 2 : version === 'version=1' ? 1 : 0
+}
+
+function bodyBytesOf(req: Request): number | undefined {
+  const length = req.get('Content-Length')
+  return length === undefined ? undefined : Number(length)
 }
 
 /** The decompressed body; gitstore limits how much of it is read. */

@@ -125,8 +125,8 @@ for (const [name, start] of Object.entries(proxies)) {
            git config --global core.compression 0; git config --global core.bigFileThreshold 1m
            git init -q large; cd large
            for n in 1 2 3; do head -c ${size} /dev/urandom > $n.bin; done
-           git add .; git commit -q -m Large; git push -q $URL main; rm *.bin
-           cd ..; git clone -q $URL copy; ls copy
+           git add .; git commit -q -m Large; git push -q $URL main
+           cd ..; git clone -q --bare $URL copy
            test "$(git -C large rev-parse main)" = "$(git -C copy rev-parse main)"`,
           { URL: made.body.clone_url, TOKEN: body.accessToken },
         )

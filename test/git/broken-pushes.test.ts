@@ -78,7 +78,8 @@ describe('git: a push that comes to nothing', () => {
   it('leaves nothing of its pack where its git has to be killed', async () => {
     const repo = { dir: node.git.dir }
     const before = await stored()
-    const child = startService(repo, { service: 'git-receive-pack', shown: ['refs/'], version: 0, advertises: false })
+    const push = { service: 'git-receive-pack', shown: ['refs/'], version: 0, bodyBytes: undefined } as const
+    const child = startService(repo, { ...push, advertises: false })
     child.stdin.write(Buffer.concat([command('refs/heads/stuck'), pack.subarray(0, -100)]))
     await until(async () => (await stored()).length > before.length)
     let isClosed = false

@@ -67,6 +67,7 @@ describe('git: a push that takes long', () => {
           service: 'git-receive-pack',
           shown: ['refs/'],
           version: 0,
+          bodyBytes: undefined,
           signal: gone,
           stopping,
         } as const

@@ -29,8 +29,8 @@ import { main, orgRepo } from '../layout.ts'
 import { type PushOutcome, receivePush } from './receive-push.ts'
 export type GitService = Exchange['service']
 
-/** The protocol version, and the signals that end the exchange. */
-interface Wire extends Pick<Exchange, 'version' | 'signal' | 'stopping'> {
+/** The protocol version, the length of the request, and the signals that end the exchange. */
+interface Wire extends Pick<Exchange, 'version' | 'bodyBytes' | 'signal' | 'stopping'> {
   /** Called before the response ends where refs of a push are refused, with the reasons for the log. */
   refused(reasons: readonly string[]): void
 }
