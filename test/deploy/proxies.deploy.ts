@@ -1,6 +1,8 @@
 /** The proxies of server/deploy/, started for real with TLS. */
 
+import { once } from 'node:events'
 import { readFile, rm } from 'node:fs/promises'
+import { connect } from 'node:tls'
 import { expect } from 'chai'
 import { type Desk, newDesk } from '../support/desk.ts'
 import { newDataDir, password, type SpawnedGrove, spawnGrove } from '../support/grove.ts'
@@ -50,6 +52,14 @@ for (const [name, start] of Object.entries(proxies)) {
       const asked = (path: string, asking: Asking = {}) => askJson(`${base}${path}`, ca, asking)
       const newPerson = (name: string, from: string, headers: Record<string, string> = {}) =>
         signUp(base, ca, name, { from, headers })
+
+      it('speaks HTTP/1.1 with who would speak HTTP/2, too', async () => {
+        const { hostname: servername, port } = new URL(base)
+        const socket = connect({ servername, port: Number(port), ca, ALPNProtocols: ['h2', 'http/1.1'] })
+        await once(socket, 'secureConnect')
+        expect(socket.alpnProtocol).to.equal('http/1.1')
+        socket.destroy()
+      })
 
       it('has a limit for each of twelve people of twelve addresses', async () => {
         const answers = await Promise.all(

@@ -62,7 +62,7 @@ export const proxies: Readonly<Record<string, (place: ProxyPlace) => Promise<Run
       cells === undefined
         ? [/127\.0\.0\.1:3000/, `127.0.0.1:${upstream}`]
         : [/^upstream grove \{[\s\S]*?^\}\n/m, cells],
-      [/listen 443 /, `listen 127.0.0.1:${port} `],
+      [/listen 443 ssl;/, `listen 127.0.0.1:${port} ssl;`],
       [/^ {4}server_name .*;$/m, '    server_name localhost;'],
       [/ssl_certificate \S+;/, `ssl_certificate ${certificate.certificate};`],
       [/ssl_certificate_key \S+;/, `ssl_certificate_key ${certificate.key};`],
@@ -81,13 +81,14 @@ export const proxies: Readonly<Record<string, (place: ProxyPlace) => Promise<Run
   },
   Caddy: async ({ certificate, port, upstream, prefix }) => {
     const site = replaced(await readFile('server/deploy/Caddyfile', 'utf8'), [
+      [/^\{\n/m, '{\n\tadmin off\n\tauto_https off\n'],
       [/^\{\$GROVE_NAME:grove\.example\} \{$/m, `$&\n\ttls ${certificate.certificate} ${certificate.key}`],
       ...(prefix === ''
         ? []
         : ([[/(\treverse_proxy[\s\S]*?\n\t\})/, `\thandle_path ${prefix}/* {\n$1\n\t}`]] satisfies Replacement[])),
     ])
     const file = join(certificate.folder, `Caddyfile-${port}`)
-    await writeFile(file, `{\n\tadmin off\n\tauto_https off\n}\n${site}`)
+    await writeFile(file, site)
     return started('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], port, {
       HOME: certificate.folder,
       XDG_DATA_HOME: certificate.folder,
