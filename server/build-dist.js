@@ -35,6 +35,8 @@ const dataAsJson = {
 export async function buildDist() {
   const assetsBuilt = buildAssets()
   const { metafile, outputFiles } = await build({
+    // Named, for where it is missing every page would be built wrongly, without a word.
+    tsconfig: 'tsconfig.json',
     entryPoints: [
       'server/main.ts',
       'server/cli.ts',

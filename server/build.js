@@ -30,7 +30,7 @@ function isBuilt() {
     const { sources, digest, files } = JSON.parse(readFileSync(record, 'utf8'))
     return files.every((path) => existsSync(path)) && digestOf(sources) === digest
   } catch {
-    // There is no record, or a source is gone.
+    // There is no record.
     return false
   }
 }
@@ -45,16 +45,16 @@ async function buildAll() {
   await rm(record, { force: true })
   for (const [path, contents] of made) await replace(path, contents)
   await removeOthers(made.map(([path]) => path))
-  const hasChanged = sources.some((path) => statSync(path).mtimeMs >= began)
+  const hasChanged = sources.some((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs >= began)
   if (!hasChanged) await replace(record, JSON.stringify({ sources, digest: digestOf(sources), files }))
 }
 
-/** @throws ENOENT where one of them is gone */
+/** Of their paths and contents; one that is not there has none. */
 function digestOf(sources) {
   const digest = createHash('sha256')
   for (const path of sources) {
-    const content = readFileSync(path)
-    digest.update(`${path} ${content.length}\n`).update(content)
+    const content = existsSync(path) ? readFileSync(path) : undefined
+    digest.update(`${path} ${content?.length}\n`).update(content ?? '')
   }
   return digest.digest('hex')
 }

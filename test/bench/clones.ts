@@ -17,6 +17,8 @@ const run = promisify(execFile)
 /** Files of 1 MiB that nothing compresses. */
 const largeFiles = 100
 const mediumFiles = 5
+/** Bytes of a file that alone is pushed. */
+const fileBytes = 64 * 2 ** 20
 const atOnce = 50
 
 export async function benchClones(report: Report, peers: Peers): Promise<void> {
@@ -28,6 +30,7 @@ export async function benchClones(report: Report, peers: Peers): Promise<void> {
     const small = await scene.node({ text_content: 'Small.\n' })
     await beside(report, peers, scene, folder, 'a small one', small, 30)
     await beside(report, peers, scene, folder, `one of ${largeFiles} MiB`, large, 7)
+    await oneFile(report, scene, folder)
     await manyAtOnce(report, scene, folder, medium, large)
   } finally {
     await scene.close()
@@ -57,6 +60,30 @@ async function clone(folder: string, url: string, token: string): Promise<void> 
   const header = `http.extraHeader=Authorization: Bearer ${token}`
   await run('nice', ['-n', '19', 'git', '-c', header, 'clone', '-q', '--bare', url, to])
   await rm(to, { recursive: true, force: true })
+}
+
+/** Few objects, which git would leave loose: compressed as they come, and once more for each clone. */
+async function oneFile(report: Report, scene: Scene, folder: string): Promise<void> {
+  const token = scene.ann.session.accessToken
+  const source = join(folder, 'file')
+  const pushed: number[] = []
+  const cloned: number[] = []
+  for (let n = 0; n < 5; n++) {
+    const url = addressOf(scene, await scene.node({ initialize: false }))
+    await run('git', ['init', '-q', '-b', 'main', source])
+    const git = (...args: string[]) => run('git', ['-C', source, '-c', 'core.bigFileThreshold=1m', ...args])
+    await writeFile(join(source, 'file'), randomBytes(fileBytes))
+    await git('add', 'file')
+    await git('-c', 'user.name=Bench', '-c', 'user.email=bench@example.org', 'commit', '-q', '-m', 'File')
+    const header = `http.extraHeader=Authorization: Bearer ${token}`
+    pushed.push(await timeOf(() => git('-c', header, 'push', '-q', url, 'main')))
+    cloned.push(await timeOf(() => clone(folder, url, token)))
+    await rm(source, { recursive: true, force: true })
+  }
+  report.rows(`one file of ${fileBytes / 2 ** 20} MiB over HTTP`, 'ms', [
+    rowOf('a push', pushed),
+    rowOf('a clone', cloned),
+  ])
 }
 
 function addressOf(scene: Scene, { at }: BenchNode): string {

@@ -7,8 +7,9 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { build } from 'esbuild'
-import { type Browser, chromium } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { operations } from '../../spec/client/operations.ts'
+import { launchBrowser } from '../support/browser.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { installClient, layOut } from '../support/packed.ts'
 
@@ -107,7 +108,7 @@ describe('the installed client', () => {
     let browser: Browser
 
     before(async () => {
-      browser = await chromium.launch({ executablePath: '/usr/bin/chromium' })
+      browser = await launchBrowser()
     })
     after(() => browser.close())
 

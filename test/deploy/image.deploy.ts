@@ -45,6 +45,16 @@ describe('the image', () => {
     }
   })
 
+  it('is given all that the build reads', async () => {
+    const { sources } = JSON.parse(await readFile('dist/built.json', 'utf8'))
+    const given = copies(0).flatMap(({ paths }) => paths.slice(0, -1))
+    const read = sources.filter((path: string) => !path.startsWith('node_modules/'))
+    expect(read).to.include('tsconfig.json')
+    expect(
+      read.filter((path: string) => !given.some((one) => path === one || path.startsWith(`${one}/`))),
+    ).to.deep.equal([])
+  })
+
   it('holds what the package holds to run, from the stage that builds it', async () => {
     const { files } = JSON.parse(await readFile('package.json', 'utf8'))
     const [first] = stages[0] ?? []

@@ -5,7 +5,7 @@
 
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { chromium } from 'playwright-core'
+import { launchBrowser } from '../support/browser.ts'
 import { password, signUp, startGrove } from '../support/grove.ts'
 import { listPages } from './every-page.ts'
 import { listVaultPages } from './vault-pages.ts'
@@ -16,10 +16,7 @@ const [dir, vault] = process.argv.slice(2)
 if (dir === undefined) throw new Error('Usage: npm run shots -- DIR [VAULT]')
 await mkdir(dir, { recursive: true })
 const grove = await startGrove()
-const browser = await chromium.launch({
-  executablePath: '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-dev-shm-usage'],
-})
+const browser = await launchBrowser()
 try {
   const ann = await signUp(grove, 'Ann')
   const pages = [...(await listPages(ann)), ...(vault === undefined ? [] : await listVaultPages(grove, ann, vault))]
