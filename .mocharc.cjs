@@ -6,6 +6,8 @@ const { readdirSync } = require('node:fs')
 
 /** The longest first, so that no process is left alone with one at the end; those that mostly wait beside those that compute. */
 const longest = [
+  'test/recovery/crash-points',
+  'test/contents/bounded-reads',
   'test/index/busy',
   'test/background/maintenance',
   'test/service/',

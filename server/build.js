@@ -28,9 +28,10 @@ if (!isBuilt()) await buildAll()
 function isBuilt() {
   try {
     const { sources, digest, files } = JSON.parse(readFileSync(record, 'utf8'))
-    return files.every((path) => existsSync(path)) && digestOf(sources) === digest
+    // Without its length a file may be empty, where the power went before the disk had it.
+    return files.every(([path, bytes]) => statSync(path).size === bytes) && digestOf(sources) === digest
   } catch {
-    // There is no record.
+    // There is no record, or a file is gone.
     return false
   }
 }
@@ -40,7 +41,7 @@ async function buildAll() {
   const { buildDist } = await import('./build-dist.js')
   const { made, inputs } = await buildDist()
   const sources = [...new Set([...rules, ...inputs])]
-  const files = made.map(([path]) => relative('', path))
+  const files = made.map(([path, contents]) => [relative('', path), Buffer.byteLength(contents)])
   // From here until its end, dist/ may be of two builds.
   await rm(record, { force: true })
   for (const [path, contents] of made) await replace(path, contents)
