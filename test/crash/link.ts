@@ -142,7 +142,9 @@ function readersOf({ org }: World, door: SpawnedGrove): { end(): Promise<string[
   let over = false
   const readers = [`/orgs/${org}`, `/orgs/${org}/nodes`, `/orgs/${org}/graph`].map(async (path) => {
     while (!over) {
-      const { status, body } = await client(door).get(path)
+      const read = () => client(door).get(path)
+      // Once more where the service closed a connection that had been idle for long just as this one was sent.
+      const { status, body } = await read().catch(read)
       if (status !== 200) problems.push(`${path} was answered ${status} ${JSON.stringify(body)}`)
       await sleep(50)
     }
