@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { maxPackBytes, packsToMerge } from '../../gitstore/upkeep/packs.ts'
 import { expectSound, locksIn } from '../support/data-folder.ts'
+import { looseFile } from '../support/git.ts'
 import {
   client,
   type Grove,
@@ -90,7 +91,7 @@ describe('maintenance', () => {
     const [damaged, ...sound] = nodes.sort((a, b) => (a.git.dir < b.git.dir ? -1 : 1))
     if (!damaged) throw new Error('There is no node')
     const [torn = ''] = looseOf(damaged)
-    const path = looseFile(damaged, torn)
+    const path = looseFile(damaged.git, torn)
     chmodSync(path, 0o644)
     writeFileSync(path, 'torn')
     utimesSync(path, 1, 1)
@@ -212,10 +213,6 @@ function store(node: TestNode, content: string): string {
   return node.git.run(['hash-object', '-w', '--stdin'], { input: content }).toString().trim()
 }
 
-function looseFile(node: TestNode, oid: string): string {
-  return join(node.git.dir, 'objects', oid.slice(0, 2), oid.slice(2))
-}
-
 function looseOf(node: TestNode): string[] {
   const folders = readdirSync(join(node.git.dir, 'objects')).filter((name) => /^[0-9a-f]{2}$/.test(name))
   return folders.flatMap((name) => readdirSync(join(node.git.dir, 'objects', name)).map((rest) => name + rest))
@@ -223,7 +220,7 @@ function looseOf(node: TestNode): string[] {
 
 function makeOld(node: TestNode): void {
   const then = new Date(Date.now() - 2 * 60 * 60_000)
-  for (const oid of looseOf(node)) utimesSync(looseFile(node, oid), then, then)
+  for (const oid of looseOf(node)) utimesSync(looseFile(node.git, oid), then, then)
 }
 
 function packsOf(node: TestNode): string[] {

@@ -42,14 +42,23 @@ export async function benchClones(report: Report, peers: Peers): Promise<void> {
 async function filled(scene: Scene, folder: string, files: number): Promise<BenchNode> {
   const node = await scene.node({ initialize: false })
   const source = join(folder, `source-${files}`)
-  const git = (...args: string[]) => execFileSync('git', ['-C', source, ...args], { stdio: 'pipe' })
-  execFileSync('git', ['init', '-q', '-b', 'main', source])
-  for (let n = 0; n < files; n++) await writeFile(join(source, `file-${n}`), randomBytes(2 ** 20))
-  git('add', '-A')
-  git('-c', 'user.name=Bench', '-c', 'user.email=bench@example.org', 'commit', '-q', '-m', 'Files')
-  git('push', '-q', node.repo, 'main')
+  await commitFiles(source, files, 2 ** 20)
+  execFileSync('git', ['-C', source, 'push', '-q', node.repo, 'main'], { stdio: 'pipe' })
   await rm(source, { recursive: true, force: true })
   return node
+}
+
+/** A new repository with one commit of files that nothing compresses. */
+async function commitFiles(source: string, files: number, bytes: number): Promise<void> {
+  const git = (...args: string[]) => execFileSync('git', ['-C', source, ...args], { stdio: 'pipe' })
+  execFileSync('git', ['init', '-q', '-b', 'main', source])
+  for (let n = 0; n < files; n++) await writeFile(join(source, `file-${n}`), randomBytes(bytes))
+  git('add', '-A')
+  git('-c', 'user.name=Bench', '-c', 'user.email=bench@example.org', 'commit', '-q', '-m', 'Files')
+}
+
+function authorized(token: string): string {
+  return `http.extraHeader=Authorization: Bearer ${token}`
 }
 
 let clones = 0
@@ -57,8 +66,7 @@ let clones = 0
 /** A bare clone, removed again; as one who asks from elsewhere, it takes no turn from the service. */
 async function clone(folder: string, url: string, token: string): Promise<void> {
   const to = join(folder, `clone-${++clones}`)
-  const header = `http.extraHeader=Authorization: Bearer ${token}`
-  await run('nice', ['-n', '19', 'git', '-c', header, 'clone', '-q', '--bare', url, to])
+  await run('nice', ['-n', '19', 'git', '-c', authorized(token), 'clone', '-q', '--bare', url, to])
   await rm(to, { recursive: true, force: true })
 }
 
@@ -70,13 +78,8 @@ async function oneFile(report: Report, scene: Scene, folder: string): Promise<vo
   const cloned: number[] = []
   for (let n = 0; n < 5; n++) {
     const url = addressOf(scene, await scene.node({ initialize: false }))
-    await run('git', ['init', '-q', '-b', 'main', source])
-    const git = (...args: string[]) => run('git', ['-C', source, '-c', 'core.bigFileThreshold=1m', ...args])
-    await writeFile(join(source, 'file'), randomBytes(fileBytes))
-    await git('add', 'file')
-    await git('-c', 'user.name=Bench', '-c', 'user.email=bench@example.org', 'commit', '-q', '-m', 'File')
-    const header = `http.extraHeader=Authorization: Bearer ${token}`
-    pushed.push(await timeOf(() => git('-c', header, 'push', '-q', url, 'main')))
+    await commitFiles(source, 1, fileBytes)
+    pushed.push(await timeOf(() => run('git', ['-C', source, '-c', authorized(token), 'push', '-q', url, 'main'])))
     cloned.push(await timeOf(() => clone(folder, url, token)))
     await rm(source, { recursive: true, force: true })
   }

@@ -5,6 +5,7 @@ import { copyFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { expect } from 'chai'
+import { looseFile } from '../support/git.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
@@ -21,7 +22,7 @@ describe('a repository that lacks something', () => {
   })
   after(() => grove.close())
 
-  const fileOf = (oid: string) => join(node.git.dir, 'objects', oid.slice(0, 2), oid.slice(2))
+  const fileOf = (oid: string) => looseFile(node.git, oid)
   const code = async (path: string, headers = {}) => (await ann.get(node.at + path, headers)).body.code
 
   it('is damaged, and heals where it is mended', async () => {

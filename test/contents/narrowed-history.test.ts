@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Git } from '../support/git.ts'
+import { looseFile } from '../support/git.ts'
 import { expecting } from '../support/node.ts'
 import { anyHistory, anyPath, importHistory } from './random-history.ts'
 import { aNode, ann, leavesCleanRepositories, useScene } from './scene.ts'
@@ -99,10 +100,7 @@ describe('contents', () => {
       const page = (offset: number) => ann.get(`${node.at}/tree/main/commits?path=a.txt&limit=2&offset=${offset}`)
       expect((await page(0)).body.total).to.equal(5)
       const tree = node.git.say('rev-parse', 'main~1^{tree}')
-      const [file, aside] = [
-        join(node.git.dir, 'objects', tree.slice(0, 2), tree.slice(2)),
-        join(node.git.dir, 'aside'),
-      ]
+      const [file, aside] = [looseFile(node.git, tree), join(node.git.dir, 'aside')]
       await rename(file, aside)
       try {
         expect((await page(2)).body.history.map(({ message }: { message: string }) => message)).to.deep.equal([

@@ -1,8 +1,7 @@
 /** A service that is stopped, a repository that is damaged meanwhile, and what is read then. */
 
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { gitIn } from '../support/git.ts'
+import { gitIn, looseFile } from '../support/git.ts'
 import {
   type Client,
   client,
@@ -59,7 +58,7 @@ export async function meanwhile(
 }
 
 export function objectFile(oid: string): string {
-  return join(node.git.dir, 'objects', oid.slice(0, 2), oid.slice(2))
+  return looseFile(node.git, oid)
 }
 
 /** The lines of the log that say so. */

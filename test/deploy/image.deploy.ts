@@ -36,10 +36,12 @@ describe('the image', () => {
         paths: one.getArguments().map((argument) => argument.getValue()),
       }))
 
+  /** What the build has of the checkout: the last path of each copy is where it goes. */
+  const given = () => copies(0).flatMap(({ paths }) => paths.slice(0, -1))
+
   it('is built from the checkout alone, of what is not ignored', () => {
-    const sources = copies(0).flatMap(({ paths }) => paths.slice(0, -1))
-    expect(sources).to.include.members(['package.json', 'package-lock.json'])
-    for (const path of sources) {
+    expect(given()).to.include.members(['package.json', 'package-lock.json'])
+    for (const path of given()) {
       expect(existsSync(path), path).to.equal(true)
       expect(ignored, path).to.not.include(path.split('/')[0])
     }
@@ -47,11 +49,10 @@ describe('the image', () => {
 
   it('is given all that the build reads', async () => {
     const { sources } = JSON.parse(await readFile('dist/built.json', 'utf8'))
-    const given = copies(0).flatMap(({ paths }) => paths.slice(0, -1))
     const read = sources.filter((path: string) => !path.startsWith('node_modules/'))
     expect(read).to.include('tsconfig.json')
     expect(
-      read.filter((path: string) => !given.some((one) => path === one || path.startsWith(`${one}/`))),
+      read.filter((path: string) => !given().some((one) => path === one || path.startsWith(`${one}/`))),
     ).to.deep.equal([])
   })
 

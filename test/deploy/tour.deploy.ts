@@ -1,10 +1,9 @@
 /** The tour of the README, through nginx as the README of cells has it, asked of each of three cells, of which one has the organisation. */
 
-import { cp, readdir, readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { isId } from '../../server/domain/layout.ts'
-import { freshClone } from '../readme/clone.ts'
+import { builtClone } from '../readme/clone.ts'
 import { tour } from '../readme/tour.ts'
 import { newDataDir, type SpawnedGrove, spawnGrove } from '../support/grove.ts'
 import { databaseFor } from '../support/postgres.ts'
@@ -35,9 +34,7 @@ describe('the tour of the README through nginx and a cell', () => {
 
   for (const at of names.keys())
     it(`${at === 0 ? 'that has the organisation' : `that passes it on, the ${at}. of two,`} says what it says anywhere`, async () => {
-      const clone = await freshClone()
-      // A checkout that has been built: that a fresh one builds itself is readme/tour's.
-      await cp('dist', join(clone, 'dist'), { recursive: true })
+      const clone = await builtClone()
       const certificate = await newCertificate()
       const port = await freePort()
       const base = `https://localhost:${port}`

@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import { expectSound } from '../support/data-folder.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { type Faults, prepareFaults } from '../support/faults.ts'
+import { looseFile } from '../support/git.ts'
 import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { type HeldChecks, heldChecks } from '../support/preload.ts'
@@ -62,7 +63,7 @@ describe('git: storage that fails', () => {
     it(`a repository that lacks ${what} is not cloned, and says nothing of where it is; its neighbours are`, async () => {
       await node.commit('main', { 'lost.txt': 'Lost\n', 'deep/song.txt': 'A song\n' })
       const oid = node.git.say('rev-parse', object)
-      await rm(join(node.git.dir, 'objects', oid.slice(0, 2), oid.slice(2)))
+      await rm(looseFile(node.git, oid))
       const { code, text } = await desk.sh(`git clone ${url(node)} lost`)
       expect(code, text).to.equal(128)
       expect(text).to.not.include(grove.dataDir)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
+import { looseFile } from '../support/git.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 
@@ -50,7 +50,7 @@ describe('git: a repository that exists moves in', () => {
   it('with a file of 2 MB in the pack that brought it, which no clone has to compress again; what is small lies loose', async () => {
     const isLoose = (what: string) => {
       const oid = node.git.say('rev-parse', what)
-      return existsSync(join(node.git.dir, 'objects', oid.slice(0, 2), oid.slice(2)))
+      return existsSync(looseFile(node.git, oid))
     }
     await desk.done(`cd old; git checkout -q -b large; head -c 2000000 /dev/urandom > large.bin; git add large.bin
       git commit -q -m Large; git push -q origin large; git checkout -q main`)

@@ -74,10 +74,6 @@ export async function refusal(promise: Promise<unknown>) {
 /** Few names, so that random trees meet: files where others have folders, names above U+FFFF, bytes that are not UTF-8. */
 export const name = fc.constantFrom('a', 'b', 'a.b', 'a-b', 'é', '\u{1f333}', '\uff5e', '\udcff')
 
-export function looseFile(repo: Repo, oid: Oid) {
-  return `${repo.dir}/objects/${oid.slice(0, 2)}/${oid.slice(2)}`
-}
-
 /** A path's bytes, one character each, as git's own output is read here. */
 export function latin(path: string) {
   const parts = path.split(/((?<![\ud800-\udbff])[\udc80-\udcff])/)

@@ -14,7 +14,8 @@ import {
 } from '../../gitstore/names.ts'
 import { runGit } from '../../gitstore/native.ts'
 import { emptyTree } from '../../gitstore/objects/trees.ts'
-import { bareRepo, looseFile, useFolder } from './bare-repo.ts'
+import { looseFile } from '../support/git.ts'
+import { bareRepo, useFolder } from './bare-repo.ts'
 
 describe('gitstore: names', () => {
   useFolder()

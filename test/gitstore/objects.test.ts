@@ -16,7 +16,8 @@ import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
 import { readBlob, readObject } from '../../gitstore/objects/objects.ts'
 import { findEntry, readTree } from '../../gitstore/objects/trees.ts'
 import type { Oid } from '../../gitstore/repo.ts'
-import { ann, bareRepo, commitFiles, folder, looseFile, refusal, useFolder } from './bare-repo.ts'
+import { looseFile } from '../support/git.ts'
+import { ann, bareRepo, commitFiles, folder, refusal, useFolder } from './bare-repo.ts'
 
 describe('gitstore: objects', () => {
   useFolder()

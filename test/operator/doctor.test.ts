@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import { credentialsMigrations } from '../../index/credentials/migrations.ts'
+import { looseFile } from '../support/git.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { cli, credentials, folder, seed, useDesk } from './desk.ts'
@@ -62,7 +63,7 @@ describe('the operator', () => {
         if (bytes) await writeFile(file, bytes)
       }
       const blob = flipped.git.say('rev-parse', 'main:node.json')
-      const object = join(flipped.git.dir, 'objects', blob.slice(0, 2), blob.slice(2))
+      const object = looseFile(flipped.git, blob)
       const bytes = await readFile(object)
       await damage(object, Buffer.from(bytes.map((byte, at) => (at === bytes.length - 6 ? byte ^ 0xff : byte))))
       packed.git.say('repack', '-a', '-d', '-q')
@@ -72,7 +73,7 @@ describe('the operator', () => {
       await damage(join(emptied.git.dir, 'refs/heads/main'), Buffer.alloc(0))
       await damage(join(lost.git.dir, 'refs/grove/ledger'), null)
       const tree = hollow.git.say('rev-parse', 'main^{tree}')
-      await damage(join(hollow.git.dir, 'objects', tree.slice(0, 2), tree.slice(2)), Buffer.alloc(0))
+      await damage(looseFile(hollow.git, tree), Buffer.alloc(0))
       const lock = join(locked.git.dir, 'refs/heads/main.lock')
       await writeFile(lock, '')
       await utimes(lock, 1_000_000_000, 1_000_000_000)

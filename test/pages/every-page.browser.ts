@@ -7,6 +7,9 @@ import { ann, expectSound, newVisitor, signIn, useScene } from './scene.ts'
 /** CSS pixels; 720 is 1440 at 200 %. */
 const widths = [390, 720, 1440]
 
+/** A dark page is the light one in other colours. */
+const rules = { light: undefined, dark: ['color-contrast'] } as const
+
 describe('every page', () => {
   useScene()
   let pages: readonly ShownPage[]
@@ -24,7 +27,7 @@ describe('every page', () => {
           await visitor.open(shown.path)
           for (const width of widths) {
             await visitor.page.setViewportSize({ width, height: 900 })
-            await expectSound(visitor.page)
+            await expectSound(visitor.page, rules[colorScheme])
           }
           expect(visitor.faults, shown.name).to.deep.equal([])
         }

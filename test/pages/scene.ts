@@ -68,12 +68,11 @@ export async function signIn({ page, open }: Visitor, person: PersonClient = ann
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
 
-/** Neither axe-core nor the width of the window finds fault with what is shown. */
-export async function expectSound(page: Page): Promise<void> {
+/** Neither axe-core, by all its rules or those that are named, nor the width of the window finds fault with what is shown. */
+export async function expectSound(page: Page, rules?: readonly string[]): Promise<void> {
   // Not as an element: the policy of pages refuses a script that is not theirs.
   if (await page.evaluate('!("axe" in window)')) await page.evaluate(axe)
-  // A dark page is the light one in other colours.
-  const options = `matchMedia('(prefers-color-scheme: dark)').matches ? { runOnly: ['color-contrast'] } : {}`
+  const options = JSON.stringify(rules === undefined ? {} : { runOnly: rules })
   const found = await page.evaluate(`axe.run(${options}).then(({ violations }) =>
     violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' ')))`)
   expect(found, page.url()).to.deep.equal([])

@@ -33,6 +33,13 @@ export async function freshClone(): Promise<string> {
   return folder
 }
 
+/** One that has been built: what a fresh clone builds by itself is for the tests of the READMEs. */
+export async function builtClone(): Promise<string> {
+  const folder = await freshClone()
+  await cp('dist', join(folder, 'dist'), { recursive: true })
+  return folder
+}
+
 /** `npm start` in `folder`, on any free port, with the rate limits on. */
 async function npmStart(folder: string): Promise<Started> {
   const child = endAfterFile(

@@ -1,18 +1,17 @@
 /** `npm run build`: what is in dist/ is of the sources, and is made only where it is not. */
 import { execFile } from 'node:child_process'
-import { appendFile, cp, rm, stat, truncate } from 'node:fs/promises'
+import { appendFile, rm, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { environment, freshClone } from '../readme/clone.ts'
+import { builtClone, environment } from '../readme/clone.ts'
 
 const run = promisify(execFile)
 
 describe('npm run build', () => {
   let clone: string
   before(async () => {
-    clone = await freshClone()
-    await cp('dist', join(clone, 'dist'), { recursive: true })
+    clone = await builtClone()
   })
   after(() => rm(clone, { recursive: true, force: true }))
 

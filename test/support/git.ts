@@ -43,6 +43,11 @@ export interface Git {
   fsck(): void
 }
 
+/** Where an object of a bare repository lies that is a file of its own. */
+export function looseFile({ dir }: { readonly dir: string }, oid: string): string {
+  return join(dir, 'objects', oid.slice(0, 2), oid.slice(2))
+}
+
 /** The bare repository of a node. */
 export function gitIn({ dataDir }: { readonly dataDir: string }, org: string, node: string): Git {
   const dir = join(dataDir, org, `${node}.git`)
