@@ -11,7 +11,7 @@ import type { Browser } from 'playwright-core'
 import { operations } from '../../spec/client/operations.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
-import { installClient, layOut } from '../support/packed.ts'
+import { pack, unpack } from '../support/packed.ts'
 
 const run = promisify(execFile)
 
@@ -62,8 +62,7 @@ describe('the installed client', () => {
     folder = await mkdtemp(join(tmpdir(), 'grove-client-'))
     const project = join(folder, 'project')
     await mkdir(project)
-    await layOut(join(folder, 'package'))
-    await installClient(join(folder, 'package'), project)
+    await unpack(await pack(join(folder, 'package')), join(project, 'node_modules/grove'))
     const compilerOptions = {
       target: 'ES2022',
       lib: ['ES2022', 'DOM'],

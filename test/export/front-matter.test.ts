@@ -90,7 +90,7 @@ const tricky = fc.constantFrom(
 )
 const text = fc.oneof(
   tricky,
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
   fc.string({ unit: 'grapheme' }),
   fc.tuple(tricky, tricky).map((two) => two.join(' ')),
 )
@@ -120,6 +120,7 @@ function readBack(written: string): unknown {
   return readMapping(written.slice(4, -4)).values
 }
 
+import { anyCharacter } from '../support/any-text.ts'
 import { countTurns } from '../support/turns.ts'
 
 describe('the front matter of an exported note', () => {

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { parseQuestion, type QuestionParts } from '../../index/search/query-syntax.ts'
+import { anyCharacter } from '../support/any-text.ts'
 import { growth } from './linear.ts'
 
 const nothing: QuestionParts = {
@@ -78,7 +79,7 @@ describe('query syntax', () => {
   }
 
   const anyQuestion = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: anyCharacter }),
     fc
       .array(fc.constantFrom('a', 'é', '"', '-', ' ', 'title:', 'tag:', '\n', '.', '\ud800'))
       .map((parts) => parts.join('')),

@@ -4,10 +4,11 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { ANALYZER_VERSION, allTerms, contentTerms, type Word, wordsOf } from '../../index/search/analyzer.ts'
 import { loadLanguages, questionTerms, type Share } from '../../index/search/languages.ts'
+import { anyCharacter } from '../support/any-text.ts'
 import { growth } from './linear.ts'
 
 const anyText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 80 }),
+  fc.string({ unit: anyCharacter, maxLength: 80 }),
   fc.string({ unit: fc.constantFrom(...'aaBB手の仮ｶﾞ\u3099กั\u0301.’_-0 \ud800\udc00한ខ្ម𠀀'.split('')), maxLength: 80 }),
 )
 

@@ -1,6 +1,6 @@
 /** What `npm pack` makes: what is in it, and that it runs where npm would put it. */
 import { execFile, spawn } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -8,20 +8,21 @@ import { expect } from 'chai'
 import { type Finished, outcomeOf } from '../support/command.ts'
 import { client, type PersonClient, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { layOut, packedPaths } from '../support/packed.ts'
+import { type Package, pack, unpack } from '../support/packed.ts'
 
 const run = promisify(execFile)
 
 describe('the package', () => {
   let scratch: string
-  let files: string[]
+  let packed: Package
   /** As `npm install --global` links it. */
   let bin: string
 
   before(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'grove-package-'))
     const home = join(scratch, 'lib/node_modules/grove')
-    files = await layOut(home)
+    packed = await pack(join(scratch, 'checkout'))
+    await unpack(packed, home)
     await symlink(resolve('node_modules'), join(home, 'node_modules'))
     await mkdir(join(scratch, 'bin'))
     bin = join(scratch, 'bin/grove')
@@ -30,7 +31,7 @@ describe('the package', () => {
   after(() => rm(scratch, { recursive: true, force: true }))
 
   it('holds what runs, its licences and its documents, and nothing else', () => {
-    const withoutHashes = files.map((file) => file.replace(/^(dist\/assets\/.*)\.[A-Z0-9]{8}\./, '$1.'))
+    const withoutHashes = packed.paths.map((file) => file.replace(/^(dist\/assets\/.*)\.[A-Z0-9]{8}\./, '$1.'))
     // What several scripts share is in chunks.
     expect([...new Set(withoutHashes)].sort()).to.deep.equal(
       [
@@ -69,6 +70,7 @@ describe('the package', () => {
         'dist/package.json',
         'gitstore/transfer/hooks/pre-receive',
         'gitstore/transfer/hooks/proc-receive',
+        'npm-shrinkwrap.json',
         'package.json',
         'server/bin/grove',
         'server/deploy/Caddyfile',
@@ -86,14 +88,7 @@ describe('the package', () => {
   })
 
   it('names the version of every package that it needs to run, as tested, and of no other', async () => {
-    const folder = join(scratch, 'packed')
-    await cp(join(scratch, 'lib/node_modules/grove'), folder, {
-      recursive: true,
-      filter: (path) => !path.endsWith('node_modules'),
-    })
-    for (const path of ['package-lock.json', 'server/shrinkwrap.js']) await cp(path, join(folder, path))
-    await run(process.execPath, ['server/shrinkwrap.js'], { cwd: folder })
-    expect((await packedPaths(folder)).sort()).to.deep.equal([...files, 'npm-shrinkwrap.json'].sort())
+    const folder = join(scratch, 'checkout')
     const read = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8'))
     const [{ dependencies }, lock, shrinkwrap] = await Promise.all([
       read('package.json'),

@@ -6,33 +6,30 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** The paths that `npm pack` takes from a folder. Without scripts: dist/ is built already, and others run it. */
-export async function packedPaths(folder = '.'): Promise<string[]> {
-  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: folder })
-  return JSON.parse(stdout)[0].files.map(({ path }: { path: string }) => path)
+export interface Package {
+  readonly paths: string[]
+  readonly tarball: string
 }
 
-/** Copies what is packed, with the client's types, which only `prepack` makes; its paths. */
-export async function layOut(folder: string): Promise<string[]> {
-  for (const path of await packedPaths()) {
+/** Packs in `folder`, with what `prepack` makes of the checkout. Not in the checkout: dist/ is built already, and others run it. */
+export async function pack(folder: string): Promise<Package> {
+  const { files } = JSON.parse(await readFile('package.json', 'utf8'))
+  // The shrinkwrap is made below.
+  const taken: string[] = files.filter((path: string) => !path.startsWith('!') && path !== 'npm-shrinkwrap.json')
+  for (const path of ['package.json', 'package-lock.json', 'README.md', 'LICENSE', 'server/shrinkwrap.js', ...taken]) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
-    await cp(path, join(folder, path))
+    await cp(path, join(folder, path), { recursive: true })
   }
-  await run(process.execPath, [
-    'node_modules/typescript/bin/tsc',
-    '-p',
-    'spec/client',
-    '--outDir',
-    join(folder, 'dist/client'),
-  ])
-  return packedPaths(folder)
+  const client = join(folder, 'dist/client')
+  await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'spec/client', '--outDir', client])
+  await run(process.execPath, ['server/shrinkwrap.js'], { cwd: folder })
+  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts'], { cwd: folder })
+  const [packed] = JSON.parse(stdout)
+  return { paths: packed.files.map(({ path }: { path: string }) => path), tarball: join(folder, packed.filename) }
 }
 
-/** Packs what `layOut` has laid out, and unpacks the tarball to where npm would install it. */
-export async function installClient(laidOut: string, folder: string): Promise<void> {
-  const { version } = JSON.parse(await readFile(join(laidOut, 'package.json'), 'utf8'))
-  await run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], { cwd: laidOut })
-  const home = join(folder, 'node_modules/grove')
+/** To `home`, where npm would install it. */
+export async function unpack({ tarball }: Package, home: string): Promise<void> {
   await mkdir(home, { recursive: true })
-  await run('tar', ['-xzf', join(folder, `grove-${version}.tgz`), '-C', home, '--strip-components=1'])
+  await run('tar', ['-xzf', tarball, '-C', home, '--strip-components=1'])
 }
