@@ -1,6 +1,6 @@
 /** A clean clone of this repository. */
 
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,12 +10,18 @@ import { endAfterFile, endsWithParent } from '../support/processes.ts'
 
 export const run = promisify(execFile)
 
-/** The tour speaks of jq; this one is there on every machine. */
-export const jq = resolve('test/support/jq.js')
+/** The tour speaks of jq: the machine's, or one that is there on every machine and takes longer. */
+export const jq = installed('jq') ?? resolve('test/support/jq.js')
 
 interface Started {
   readonly url: string
   stop(): Promise<void>
+}
+
+/** Where a program lies that the shell finds. */
+function installed(program: string): string | undefined {
+  const { status, stdout } = spawnSync('sh', ['-c', 'command -v "$0"', program], { encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : undefined
 }
 
 /** The files that a clone would have, the packages that `npm ci` would install. */
