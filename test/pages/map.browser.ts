@@ -8,7 +8,7 @@ import { made } from '../support/cast.ts'
 import { client } from '../support/grove.ts'
 import { ann, expectSound, grove, newVisitor, useScene, type Visitor } from './scene.ts'
 
-const size = 5_000
+const size = 2_000
 /** Bytes. */
 const budgets = { script: 42_000, org: 35_000 }
 
@@ -46,10 +46,10 @@ describe('the graph page', () => {
     expect(await page.locator('h1').textContent()).to.equal('Atlas')
     const sea = page.locator('.areas > li', { has: page.locator(`[data-area="${ids[0]}"]`) })
     expect(await sea.textContent())
-      .to.include('Sea500')
+      .to.include('Sea200')
       .and.include('Blue whale')
-      .and.include('and 487 more')
-    await sea.getByRole('link', { name: 'and 487 more' }).click()
+      .and.include('and 187 more')
+    await sea.getByRole('link', { name: 'and 187 more' }).click()
     expect(await page.locator('h1').textContent()).to.equal('Sea')
     await page.getByLabel('Highlight nodes').fill('blue')
     await page.keyboard.press('Enter')
@@ -87,7 +87,7 @@ describe('the graph page', () => {
     await peek.waitFor({ state: 'hidden' })
     expect(new URL(page.url()).searchParams.has('focus')).to.equal(false)
     await page.getByLabel('Highlight nodes').fill('node 49')
-    await page.getByText('111 nodes').waitFor()
+    await page.getByText('11 nodes').waitFor()
     await page.waitForURL(/q=node\+49/)
     await page.getByText('Edges', { exact: true }).click()
     const edges = page.getByLabel('parent of')

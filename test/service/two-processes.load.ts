@@ -4,7 +4,7 @@ import { commitOf, concurrencyRules, created } from '../support/concurrency-rule
 import { client, newDataDir, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { faultsIn } from '../support/log.ts'
 
-describe('two processes over one data folder', () => {
+describe('two services over one data folder, one of them with two workers', () => {
   describe('are as safe as one', () => {
     concurrencyRules(async () => {
       const { dataDir, both, close } = await spawnTwo()
@@ -85,7 +85,10 @@ async function spawnTwo(): Promise<Pair> {
   const dataDir = await newDataDir()
   // One address for both, as behind a proxy, so that both answer the same clone URLs.
   const environment = { PUBLIC_URL: 'https://grove.example', TRUST_PROXY: 'loopback' }
-  const both = await Promise.all([spawnGrove(dataDir, environment), spawnGrove(dataDir, environment)])
+  const both = await Promise.all([
+    spawnGrove(dataDir, environment),
+    spawnGrove(dataDir, { ...environment, WORKERS: '2' }),
+  ])
   const close = async () => {
     const codes = await Promise.all(both.map((process) => process.stop()))
     await rm(dataDir, { recursive: true, force: true })
