@@ -1,5 +1,6 @@
 /** Every answer that reading can get out of a service, so that two services can be compared. */
 
+import { exchange } from './exchange.ts'
 import type { Answer } from './grove.ts'
 
 /** What a person may read of these organisations, text by request, without the service's own address. @throws Error that shows any answer of 500 or above */
@@ -12,15 +13,15 @@ export async function everythingIn(
   const answers: Record<string, string> = {}
   const ask = async (path: string, body?: unknown, authorization: Record<string, string> = bearer(token)) => {
     const request = body === undefined ? path : `${path} ${JSON.stringify(body)}`
-    const response = await fetch(url + path, {
+    const response = await exchange(url + path, {
       method: body === undefined ? 'GET' : 'POST',
       headers: { ...authorization, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    const text = (await response.text()).replace(/,?"request_id":"[^"]*"/, '').replaceAll(url, '')
+    const text = response.text.replace(/,?"request_id":"[^"]*"/, '').replaceAll(url, '')
     if (response.status >= 500) throw new Error(`${request} answered ${response.status} ${text}`)
     answers[request] = `${response.status} ${text}`
-    return response.status === 200 && /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : {}
+    return response.status === 200 && /json/.test(response.headers['content-type'] ?? '') ? JSON.parse(text) : {}
   }
   /** All of a list: a test makes fewer than a page of anything. */
   const list = async (path: string, name: string): Promise<Answer['body'][]> =>

@@ -10,6 +10,7 @@ import type { Config } from '../../server/config.ts'
 import type { Deps } from '../../server/deps.ts'
 import { startService } from '../../server/service.ts'
 import type { components } from '../../spec/types.ts'
+import { type Exchanged, exchange } from './exchange.ts'
 import { databaseEnvironment, databaseFor } from './postgres.ts'
 import { closeAfterFile, endAfterFile, endsWithParent } from './processes.ts'
 import { until } from './until.ts'
@@ -204,9 +205,6 @@ export async function untilReady(grove: { readonly url: string }): Promise<void>
   await until(async () => (await client(grove).get('/readyz')).body?.status === 'ready')
 }
 
-/** Longer than the service waits for any lock. */
-const answerTimeoutMs = 120_000
-
 /** `headers` is there but not enumerable, so that `deep.equal({ status, body })` compares what matters. */
 export interface Answer {
   readonly status: number
@@ -233,10 +231,8 @@ export interface Client {
 export function client({ url }: { readonly url: string }, first?: string): Client {
   let token = first
   const send = async (method: string, path: string, body?: unknown, headers: Headers = {}): Promise<Answer> => {
-    const response = await fetch(url + path, {
+    const answered = await exchange(url + path, {
       method,
-      signal: AbortSignal.timeout(answerTimeoutMs),
-      redirect: 'manual',
       headers: {
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -244,9 +240,9 @@ export function client({ url }: { readonly url: string }, first?: string): Clien
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
-    const answer = { status: response.status, body: read(response, await response.text()) }
+    const answer = { status: answered.status, body: read(answered) }
     if (path === '/auth/password' && answer.status === 200 && token !== undefined) token = sessionIn(answer).accessToken
-    const received = { value: Object.fromEntries(response.headers), enumerable: false }
+    const received = { value: answered.headers, enumerable: false }
     return Object.defineProperty(answer, 'headers', received) as Answer // defineProperty does not change the type
   }
   return {
@@ -262,9 +258,9 @@ function sessionIn({ body }: { readonly body: unknown }): Session {
   return body as Session // the spec says so of this answer
 }
 
-function read(response: Response, text: string): unknown {
+function read({ headers, text }: Exchanged): unknown {
   if (text === '') return undefined
-  if (!response.headers.get('content-type')?.startsWith('application/json')) return text
+  if (!headers['content-type']?.startsWith('application/json')) return text
   const body: unknown = JSON.parse(text)
   if (typeof body === 'object' && body !== null && 'request_id' in body) {
     const { request_id: _, ...rest } = body

@@ -1,6 +1,5 @@
 /** Requests as bytes, for what no client library would send. */
 
-import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 export interface RawAnswer {
@@ -33,7 +32,7 @@ export async function sendRaw(
 export async function read(socket: Socket): Promise<Buffer> {
   const parts: Buffer[] = []
   socket.on('data', (part: Buffer) => parts.push(part)).on('error', () => {})
-  await Promise.race([once(socket, 'end'), once(socket, 'close')])
+  await new Promise<void>((resolve) => socket.once('end', resolve).once('close', () => resolve()))
   return Buffer.concat(parts)
 }
 
