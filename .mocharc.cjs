@@ -68,8 +68,16 @@ const onPostgres = [
   'test/service/two-processes.',
 ]
 
-/** Of these, what is counted in memory, whatever the engine. */
-const inMemory = ['test/accounts/rate-limits.', 'test/accounts/sign-in-limits.']
+/**
+ * Of these, what is counted in memory, whatever the engine; and the tables of every operation, of which each row asks the same
+ * few statements that the other files of permissions and of tokens ask.
+ */
+const sameOnEither = [
+  'test/accounts/rate-limits.',
+  'test/accounts/sign-in-limits.',
+  'test/accounts/token-scope.',
+  'test/permissions/operations.',
+]
 
 /** @throws Error where a start begins no file: what it named would be left out in silence */
 const beginning = (starts, all) => {
@@ -80,7 +88,7 @@ const beginning = (starts, all) => {
 
 const withEitherEngine = () => {
   const all = [...files('.load.ts'), ...files('.test.ts')]
-  const without = beginning(inMemory, all)
+  const without = beginning(sameOnEither, all)
   return beginning(onPostgres, all).filter((file) => !without.includes(file))
 }
 

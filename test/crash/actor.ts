@@ -1,6 +1,7 @@
 /** A client of a storm, and how it takes an answer. */
 
 import type { Desk } from '../support/desk.ts'
+import { Unanswered } from '../support/exchange.ts'
 import type { Answer, Client } from '../support/grove.ts'
 import type { Address } from './pushing.ts'
 import { countsOf, type OwnNode, type PushedBranch, type Request, type SharedNode, type World } from './world.ts'
@@ -38,7 +39,7 @@ export async function ask(
 ): Promise<{ readonly answer?: Answer; readonly unknown: boolean }> {
   const counts = countsOf(world, operation)
   const answer = await asking().catch((error: unknown) => {
-    if (error instanceof TypeError) return undefined
+    if (error instanceof Unanswered) return undefined
     throw error
   })
   if (answer && expected.includes(answer.status)) {

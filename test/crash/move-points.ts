@@ -41,7 +41,8 @@ const movesOfOne = 4
 /**
  * Ends with the first step that is not well.
  *
- * @param every judges each so many steps of the other cell, and a tenth of that of the command, which has fewer
+ * @param every judges each so many steps of the other cell, and a tenth of that of the command, which has fewer; from any of the
+ *   first so many on, so that many runs judge all
  */
 export async function judgeMoves(every: number): Promise<{ readonly rows: string[][]; readonly problems: string[] }> {
   const [first, second] = [await newDataDir(), await newDataDir()]
@@ -57,7 +58,8 @@ export async function judgeMoves(every: number): Promise<{ readonly rows: string
   try {
     for (const side of ['the command dies', 'the other cell dies'] as const) {
       let steps = 0
-      for (let n = 1, hasDied = true; hasDied && problems.length === 0; n += strides[side]) {
+      const begin = 1 + Math.floor(Math.random() * strides[side])
+      for (let n = begin, hasDied = true; hasDied && problems.length === 0; n += strides[side]) {
         if (moves++ % movesOfOne === 0) {
           await scene?.storm.end()
           scene = await beginScene(cells, database, problems)
@@ -65,7 +67,7 @@ export async function judgeMoves(every: number): Promise<{ readonly rows: string
         }
         if (scene) hasDied = await movesUntil(scene, side, n)
         steps++
-        console.log(`${side} at step ${n}: ${problems.length} problems`)
+        console.log(`${side} at step ${n}${hasDied ? '' : ', after its end'}: ${problems.length} problems`)
       }
       rows.push(['a move', side, String(steps), String(problems.length)])
       console.log(rows.at(-1)?.join(', '))

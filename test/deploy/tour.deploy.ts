@@ -32,8 +32,8 @@ describe('the tour of the README through nginx and a cell', () => {
   /** What the first one has printed, block by block. */
   let first: readonly string[] | undefined
 
-  for (const at of names.keys())
-    it(`${at === 0 ? 'that has the organisation' : `that passes it on, the ${at}. of two,`} says what it says anywhere`, async () => {
+  for (const at of [0, 1])
+    it(`${at === 0 ? 'that has the organisation' : 'that passes it on'} says what it says anywhere`, async () => {
       const clone = await builtClone()
       const certificate = await newCertificate()
       const port = await freePort()

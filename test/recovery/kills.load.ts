@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { commitOf, created, times } from '../support/concurrency-rules.ts'
 import { expectSound, gitLines } from '../support/data-folder.ts'
+import { Unanswered } from '../support/exchange.ts'
 import {
   type Answer,
   type Client,
@@ -177,7 +178,7 @@ function startStorm(doors: readonly SpawnedGrove[], ann: PersonClient, work: Wor
 /** The answer, or undefined where the process was gone before there was one. */
 async function unlessCut(asking: Promise<Answer>): Promise<Answer | undefined> {
   return asking.catch((error: unknown) => {
-    if (error instanceof TypeError) return undefined
+    if (error instanceof Unanswered) return undefined
     throw error
   })
 }

@@ -21,20 +21,25 @@ const answerTimeoutMs = 120_000
 /** Connections are used again, and keep no process from ending. */
 const agent = new Agent({ keepAlive: true })
 
-/** Follows no redirection. @throws Error with the code of the connection's end, or that says that no answer came in time */
+/** There was no whole answer: nobody listens, or the connection ended. `cause` says how. */
+export class Unanswered extends Error {}
+
+/** Follows no redirection. @throws Unanswered, Error where no answer came in time */
 export function exchange(address: string, { method, headers, body }: Asked): Promise<Exchanged> {
   return new Promise((resolve, reject) => {
     // Node says the length of no body of a DELETE by itself.
     const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
     const sent = request(new URL(address), { method, headers: { 'user-agent': 'node', ...length, ...headers }, agent })
     const clock = setTimeout(() => {
-      sent.destroy(new Error(`${method} ${address} had no whole answer within ${answerTimeoutMs} ms`))
+      reject(new Error(`${method} ${address} had no whole answer within ${answerTimeoutMs} ms`))
+      sent.destroy()
     }, answerTimeoutMs)
+    const unanswered = (cause: Error) => reject(new Unanswered(`${method} ${address}: ${cause.message}`, { cause }))
     sent.once('close', () => clearTimeout(clock))
-    sent.on('error', reject)
+    sent.on('error', unanswered)
     sent.once('response', (response) => {
       let text = ''
-      response.setEncoding('utf8').on('error', reject)
+      response.setEncoding('utf8').on('error', unanswered)
       response.on('data', (part: string) => {
         text += part
       })

@@ -21,7 +21,7 @@ export async function pack(folder: string): Promise<Package> {
     await cp(path, join(folder, path), { recursive: true })
   }
   const client = join(folder, 'dist/client')
-  await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'spec/client', '--outDir', client])
+  await run(process.execPath, ['node_modules/typescript-7/bin/tsc', '-p', 'spec/client', '--outDir', client])
   await run(process.execPath, ['server/shrinkwrap.js'], { cwd: folder })
   const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts'], { cwd: folder })
   const [packed] = JSON.parse(stdout)
