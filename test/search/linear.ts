@@ -4,21 +4,17 @@
 const most = 8
 /** A function whose factor is less is linear. */
 const linear = 6
-/** What takes less is lost in what else the process does: it is asked of texts four times as long. */
-const enoughMicroseconds = 4_000
 
 /**
  * The factor by which four times the input takes longer, the least of some measurements: about 4 if the function is linear, 16 if
  * it is quadratic.
  *
- * @param part repeated up to `length` UTF-16 units, and four times that where it takes less than some milliseconds
+ * @param part repeated up to `length` UTF-16 units, which should take some milliseconds
  */
 export function growth(take: (text: string) => unknown, part: string, length: number): number {
-  const textOf = (units: number) => part.repeat(Math.ceil(units / part.length))
-  take(textOf(length))
-  const asked = computing(() => take(textOf(length)), 3) < enoughMicroseconds ? 4 * length : length
-  const [short, long] = [textOf(asked), textOf(4 * asked)]
-  const once = () => computing(() => take(long), 1) / computing(() => take(short), 3)
+  const [short, long] = [length, 4 * length].map((units) => part.repeat(Math.ceil(units / part.length)))
+  const once = () => computing(() => take(long ?? ''), 1) / computing(() => take(short ?? ''), 3)
+  take(short ?? '')
   let least = once()
   for (let n = 1; n < most && least > linear; n++) least = Math.min(least, once())
   return least
