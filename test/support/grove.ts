@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import type { Config } from '../../server/config.ts'
 import type { Deps } from '../../server/deps.ts'
+import { startService } from '../../server/service.ts'
 import type { components } from '../../spec/types.ts'
 import { type Exchanged, exchange } from './exchange.ts'
 import { databaseEnvironment, databaseFor } from './postgres.ts'
@@ -64,8 +65,6 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     postgres = process.env.GROVE_TEST_DATABASE_URL !== undefined,
     cell,
   } = options
-  // Here, so that who only starts services as children does not load it: a second of computing.
-  const { startService } = await import('../../server/service.ts')
   const databaseUrl = postgres === true ? await databaseFor(dataDir) : postgres
   const level = logLevel ?? 'error'
   const searchMemory = 256 * 1_048_576
