@@ -1,8 +1,9 @@
 /** A GET of a node: at a service of one machine, with credentials in PostgreSQL, at the cell that has it, and through another. */
 
+import type { Headers } from '../support/exchange.ts'
 import { databaseFor, type PostgresServer } from '../support/postgres.ts'
 import type { BenchCell, CellScene } from './cells-scene.ts'
-import { connectTo, type Headers, requestsPerSecond } from './load.ts'
+import { connectTo, requestsPerSecond } from './load.ts'
 import { interleave } from './measure.ts'
 import { computing } from './processes.ts'
 import type { Report } from './report.ts'

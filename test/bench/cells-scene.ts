@@ -3,11 +3,11 @@
 import { rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Headers } from '../support/exchange.ts'
 import { client, newDataDir, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { databaseFor, type PostgresServer } from '../support/postgres.ts'
 import { freePort } from '../support/servers.ts'
-import type { Headers } from './load.ts'
 import type { BenchNode } from './scene.ts'
 
 export interface BenchCell {

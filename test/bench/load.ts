@@ -2,22 +2,14 @@
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { type Headers, type Reply, send } from '../support/exchange.ts'
 import { commandExists } from './peers.ts'
 
 const run = promisify(execFile)
-
-export type Headers = Readonly<Record<string, string>>
-
-export interface Reply {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  /** As it came: neither decompressed nor decoded. */
-  readonly body: Buffer
-}
 
 export interface Connection {
   /** @throws Error with the answer, if its status is another */
@@ -36,29 +28,6 @@ export function connectTo(url: string, always: Headers = {}): Connection {
     },
     close: () => agent.destroy(),
   }
-}
-
-export interface Message {
-  /** Default: GET */
-  readonly method?: string
-  readonly headers?: Headers
-  readonly body?: string
-}
-
-export function send(url: string, message: Message, agent: Agent): Promise<Reply> {
-  const { method = 'GET', headers = {}, body = '' } = message
-  return new Promise((resolve, reject) => {
-    const asked = request(url, { agent, method, headers }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.once('error', reject)
-      response.once('end', () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }),
-      )
-    })
-    asked.once('error', reject)
-    asked.end(body)
-  })
 }
 
 export interface Probe {

@@ -3,9 +3,10 @@
 import { rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Headers } from '../support/exchange.ts'
 import { client, newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
-import { type Connection, connectTo, type Headers } from './load.ts'
+import { type Connection, connectTo } from './load.ts'
 
 export interface BenchNode {
   readonly id: string

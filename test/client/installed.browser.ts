@@ -83,7 +83,7 @@ describe('the installed client', () => {
   })
 
   const compile = () =>
-    run(process.execPath, [resolve('node_modules/typescript-7/bin/tsc'), '-p', join(folder, 'project')]).then(
+    run(process.execPath, [resolve('node_modules/typescript/bin/tsc'), '-p', join(folder, 'project')]).then(
       () => '',
       ({ stdout }) => String(stdout),
     )

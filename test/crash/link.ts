@@ -86,7 +86,7 @@ async function cutOnce(cell: Machine, other: Machine, round: number): Promise<0 
     clients: 8,
     random,
     tolerated: ({ status }) => isRefusing && status === 503,
-    // The lease ends in ten seconds, which a few hundred refusals tell as well as thousands.
+    // Until the lease ends, in ten seconds, a few hundred refusals show as much as thousands.
     pauseAtMost: () => (isRefusing ? 300 : 30),
   })
   const reading = readersOf(world, first)

@@ -41,8 +41,8 @@ const movesOfOne = 4
 /**
  * Ends with the first step that is not well.
  *
- * @param every judges each so many steps of the other cell, and a tenth of that of the command, which has fewer; from any of the
- *   first so many on, so that many runs judge all
+ * @param every judges each so many steps of the other cell, and a tenth of that of the command, which has fewer. The first
+ *   is random, so that many runs cover all
  */
 export async function judgeMoves(every: number): Promise<{ readonly rows: string[][]; readonly problems: string[] }> {
   const [first, second] = [await newDataDir(), await newDataDir()]

@@ -4,9 +4,9 @@ import { execFileSync } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { Agent } from 'node:http'
 import { expect } from 'chai'
-import { type Message, type Reply, send } from '../bench/load.ts'
 import { commitOf, times } from '../support/concurrency-rules.ts'
 import { expectSound } from '../support/data-folder.ts'
+import { type Message, type Reply, send } from '../support/exchange.ts'
 import { type Faults, prepareFaults } from '../support/faults.ts'
 import {
   type Answer,

@@ -1,8 +1,8 @@
 /** The repositories of an organisation, as JSON and as text. */
 
-import { request } from 'node:http'
 import { expect } from 'chai'
 import { castFor, made, type World, worldOf } from '../support/cast.ts'
+import { exchange } from '../support/exchange.ts'
 import { type Client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
 
@@ -117,19 +117,9 @@ describe('the repositories of an organisation', () => {
     }
   })
 
-  /** The body of the answer to who asks for another host than the one that it reaches, which fetch would not. */
-  function askedFor(host: string, path: string, { session }: PersonClient): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const headers = { host, authorization: `Bearer ${session.accessToken}` }
-      request(grove.url + path, { headers }, (response) => {
-        let text = ''
-        response.setEncoding('utf8').on('data', (chunk) => {
-          text += chunk
-        })
-        response.on('end', () => resolve(text))
-      })
-        .on('error', reject)
-        .end()
-    })
+  /** The body of the answer to who asks for another host than the one that it reaches. */
+  async function askedFor(host: string, path: string, { session }: PersonClient): Promise<string> {
+    const headers = { host, authorization: `Bearer ${session.accessToken}` }
+    return (await exchange(grove.url + path, { headers })).text
   }
 })

@@ -1,9 +1,9 @@
 /** The door of browsers: when a cookie speaks for its person, and how it begins and ends. */
 
-import { createServer, request, type Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
-import { type Answer, client, password, signUp } from '../support/grove.ts'
+import { client, password, signUp } from '../support/grove.ts'
 import { ann, grove, newVisitor, signIn, useScene } from './scene.ts'
 
 type Headers = Readonly<Record<string, string>>
@@ -13,27 +13,7 @@ const urlencoded = { 'content-type': 'application/x-www-form-urlencoded' }
 const ours = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' }
 const formOfOurs = { ...urlencoded, 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' }
 
-/** As `client`, with headers that fetch would write itself. */
-function ask(path: string, headers: Headers): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const sent = request(grove.url + path, { headers }, (answer) => {
-      let text = ''
-      answer.setEncoding('utf8').on('data', (part: string) => {
-        text += part
-      })
-      answer.on('end', () => {
-        const isJson = answer.headers['content-type']?.startsWith('application/json') === true
-        const cookie = answer.headers['set-cookie']?.join()
-        resolve({
-          status: answer.statusCode ?? 0,
-          body: isJson ? JSON.parse(text) : text,
-          headers: cookie === undefined ? {} : { 'set-cookie': cookie },
-        })
-      })
-    })
-    sent.on('error', reject).end()
-  })
-}
+const ask = (path: string, headers: Headers) => client(grove).get(path, headers)
 
 describe('the door of browsers', () => {
   useScene()

@@ -1,62 +1,74 @@
 /** One request and its answer, whole. By node:http: files of tests that ask much took a fifth more computing with `fetch`. */
 
-import { Agent, type IncomingMessage, request } from 'node:http'
+import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
+
+export type Headers = Readonly<Record<string, string>>
+
+export interface Message {
+  /** Default: GET */
+  readonly method?: string
+  readonly headers?: Headers
+  readonly body?: string
+  /** Ends the request. */
+  readonly signal?: AbortSignal
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** As it came: neither decompressed nor decoded. */
+  readonly body: Buffer
+}
+
+/** Follows no redirection. @throws Error of the connection, AbortError */
+export function send(url: string, message: Message, agent: Agent): Promise<Reply> {
+  const { method = 'GET', headers = {}, body, signal } = message
+  // Node sends a DELETE with a body, but without its length.
+  const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
+  return new Promise((resolve, reject) => {
+    const options = { agent, method, headers: { ...length, ...headers }, ...(signal && { signal }) }
+    const asked = request(new URL(url), options, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.once('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }),
+      )
+    })
+    asked.on('error', reject)
+    asked.end(body)
+  })
+}
 
 export interface Exchanged {
   readonly status: number
-  /** By their names in lower case; a header that came more than once is joined by `, `. */
-  readonly headers: Readonly<Record<string, string>>
+  /** By name in lower case; the values of a repeated header are joined by `, `. */
+  readonly headers: Headers
   readonly text: string
-}
-
-interface Asked {
-  readonly method: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body?: string
 }
 
 /** Longer than the service waits for any lock. */
 const answerTimeoutMs = 120_000
 
-/** Connections are used again, and keep no process from ending. */
-const agent = new Agent({ keepAlive: true })
+/** Its idle connections do not keep the process alive. */
+const keptAlive = new Agent({ keepAlive: true })
 
-/** There was no whole answer: nobody listens, or the connection ended. `cause` says how. */
+/** No complete answer arrived: the connection was refused, reset or closed. `cause` is Node's error. */
 export class Unanswered extends Error {}
 
-/** Follows no redirection. @throws Unanswered, Error where no answer came in time */
-export async function exchange(address: string, asked: Asked): Promise<Exchanged> {
-  // Whoever computed for seconds learns first which connections the service has closed as idle meanwhile.
+/** `send` over a kept-alive connection. @throws Unanswered, Error after `answerTimeoutMs` */
+export async function exchange(address: string, { headers, ...message }: Message): Promise<Exchanged> {
+  // After a long computation the event loop needs two turns to see which idle connections the service has closed.
   await setImmediate()
   await setImmediate()
-  return answerOf(address, asked)
-}
-
-function answerOf(address: string, { method, headers, body }: Asked): Promise<Exchanged> {
-  return new Promise((resolve, reject) => {
-    // Node says the length of no body of a DELETE by itself.
-    const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
-    const sent = request(new URL(address), { method, headers: { 'user-agent': 'node', ...length, ...headers }, agent })
-    const clock = setTimeout(() => {
-      reject(new Error(`${method} ${address} had no whole answer within ${answerTimeoutMs} ms`))
-      sent.destroy()
-    }, answerTimeoutMs)
-    const unanswered = (cause: Error) => reject(new Unanswered(`${method} ${address}: ${cause.message}`, { cause }))
-    sent.once('close', () => clearTimeout(clock))
-    sent.on('error', unanswered)
-    sent.once('response', (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('error', unanswered)
-      response.on('data', (part: string) => {
-        text += part
-      })
-      response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: joined(response), text }))
-    })
-    sent.end(body)
+  const signal = AbortSignal.timeout(answerTimeoutMs)
+  const asked = { ...message, headers: { 'user-agent': 'node', ...headers }, signal }
+  const reply = await send(address, asked, keptAlive).catch((cause: Error) => {
+    const what = `${message.method ?? 'GET'} ${address}`
+    if (signal.aborted) throw new Error(`${what} had no complete answer within ${answerTimeoutMs} ms`, { cause })
+    throw new Unanswered(`${what}: ${cause.message}`, { cause })
   })
-}
-
-function joined({ headers }: IncomingMessage): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')]))
+  const joined = Object.entries(reply.headers).map(([name, value]) => [name, [value].flat().join(', ')])
+  return { status: reply.status, headers: Object.fromEntries(joined), text: reply.body.toString() }
 }

@@ -10,7 +10,7 @@ import type { Config } from '../../server/config.ts'
 import type { Deps } from '../../server/deps.ts'
 import { startService } from '../../server/service.ts'
 import type { components } from '../../spec/types.ts'
-import { type Exchanged, exchange } from './exchange.ts'
+import { type Exchanged, exchange, type Headers } from './exchange.ts'
 import { databaseEnvironment, databaseFor } from './postgres.ts'
 import { closeAfterFile, endAfterFile, endsWithParent } from './processes.ts'
 import { until } from './until.ts'
@@ -213,8 +213,6 @@ export interface Answer {
   readonly body: any // of any shape: the spec has one for each operation
   readonly headers: Headers
 }
-
-type Headers = Readonly<Record<string, string>>
 
 export interface Client {
   get(path: string, headers?: Headers): Promise<Answer>
