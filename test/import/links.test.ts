@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { piecesOf } from '../../server/domain/vault/prose.ts'
-import { growth } from '../search/linear.ts'
+import { expectLinear } from '../search/linear.ts'
 import { expecting } from '../support/node.ts'
 import { ann, folderOf, importAs, nodesOf, orgIn, useService } from './command.ts'
 
@@ -166,7 +166,7 @@ describe('import', () => {
       '[[a.b]]\n',
     ])
       it(JSON.stringify(part), () => {
-        expect(growth((text) => [...piecesOf(text)], part, 32 * 1_024)).to.be.below(10)
+        expectLinear((text) => [...piecesOf(text)], part, 128 * 1_024)
       })
   })
 })

@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { anyCharacter } from '../support/any-text.ts'
+import { computingMs } from './linear.ts'
 import {
   aQuestion,
   ask,
@@ -162,15 +163,13 @@ describe('search: whatever is asked', () => {
     plain = computing('  zebra')
   })
 
-  /** Microseconds of it, the least of three times, each with other words than the last: others on the machine do not count. */
+  /** Milliseconds of it, of three times, each with other words than the last. */
   function computing(query: string): number {
-    const times = [0, 1, 2].map((left) => {
-      const asked = query.slice(left)
-      const before = process.cpuUsage()
+    let left = 0
+    return computingMs(() => {
+      const asked = query.slice(left++)
       expect(ask(index, asked, { expansion_depth: 'deep', top_k: 50 }).query).to.equal(asked)
-      return process.cpuUsage(before).user
-    })
-    return Math.min(...times)
+    }, 3)
   }
 
   for (const [name, query] of hostile) {
