@@ -117,8 +117,8 @@ for (const [name, start] of Object.entries(proxies)) {
         expect(spec.servers[0].url).to.equal(base)
       })
 
-      const size = prefix === '' ? 70_000_000 : 1_000
-      it(`takes a push of ${prefix === '' ? '200 MB' : '3 kB'}, and clones it`, async () => {
+      const size = prefix === '' ? 34_000_000 : 1_000
+      it(`takes a push of ${prefix === '' ? '100 MB' : '3 kB'}, and clones it`, async () => {
         const { body } = await asked('/auth/login', {
           method: 'POST',
           body: { email: 'ann@example.org', password },
