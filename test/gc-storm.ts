@@ -3,10 +3,11 @@
 import { readdir, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { maintain } from '../gitstore/upkeep/maintenance.ts'
-import { expectSound, git, gitDid, gitLines } from './support/data-folder.ts'
-import { type Answer, newDataDir, type PersonClient, signUp, spawnGrove } from './support/grove.ts'
+import { expectSound, git, gitDid, gitLines, newDataDir } from './support/data-folder.ts'
 import { faultsIn } from './support/log.ts'
 import { newNode, type TestNode } from './support/node.ts'
+import { type Answer, type PersonClient, signUp } from './support/people.ts'
+import { spawnGrove } from './support/spawned-grove.ts'
 
 export interface Storm {
   readonly commits: number

@@ -6,10 +6,11 @@ import { expect } from 'chai'
 import { findAccountByEmail } from '../../index/credentials/accounts.ts'
 import { nobodys } from '../../server/domain/accounts/passwords.ts'
 import { indexOrg } from '../../server/domain/indexing/index-node.ts'
-import { client, type Grove, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { hashesOf } from '../support/hashes.ts'
 import { times } from '../support/many.ts'
 import { expecting } from '../support/node.ts'
+import { client, password, signUp } from '../support/people.ts'
 import { claims, wrongCredentials } from './answers.ts'
 
 describe('accounts', () => {

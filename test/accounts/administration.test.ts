@@ -5,8 +5,9 @@ import { expect } from 'chai'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { git } from '../support/data-folder.ts'
-import { client, type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
 
 const noAccount = { status: 404, body: { detail: 'Account not found', code: 'account_not_found' } }
 const badToken = { status: 401, body: { detail: 'The token is bad, expired or revoked', code: 'invalid_token' } }

@@ -5,9 +5,10 @@ import { expect } from 'chai'
 import { flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
-import { client, type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { finished, started } from '../support/half-sent.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
 
 interface Caller {
   readonly who: PersonClient

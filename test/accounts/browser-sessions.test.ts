@@ -1,7 +1,8 @@
 /** How long a browser's cookie goes on: by its use, and in all. */
 
 import { expect } from 'chai'
-import { client, type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 
 const day = 24 * 3_600_000

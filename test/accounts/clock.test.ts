@@ -1,7 +1,8 @@
 /** A clock that is set back, or forward, opens nothing for longer. */
 
 import { expect } from 'chai'
-import { client, type Grove, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { client, signUp } from '../support/people.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute

@@ -11,8 +11,10 @@ import { operator } from '../../server/domain/actor.ts'
 import { changeOrg } from '../../server/domain/orgs/org-changes.ts'
 import { createOrg } from '../../server/domain/orgs/orgs.ts'
 import { cli, resetTokens } from '../operator/desk.ts'
-import { client, type Grove, newDataDir, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
 
 const noOrg = { status: 404, body: { detail: 'Organisation not found', code: 'org_not_found' } }
 

@@ -4,8 +4,10 @@ import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
-import { client, type Grove, newDataDir, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 
 interface Scene {

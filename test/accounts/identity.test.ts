@@ -1,8 +1,9 @@
 /** Who may sign up as what, and that no answer says a secret. */
 
 import { expect } from 'chai'
-import { client, type Grove, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { client, password, signUp } from '../support/people.ts'
 
 describe('sign-up', () => {
   let grove: Grove

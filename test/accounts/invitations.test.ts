@@ -8,8 +8,9 @@ import { createInvitation, createSignUpInvitation } from '../../server/domain/ac
 import { operator } from '../../server/domain/actor.ts'
 import { made } from '../support/cast.ts'
 import { gitIn } from '../support/git.ts'
-import { type Answer, client, type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 
 const notFound = {
   status: 404,

@@ -4,7 +4,9 @@ import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { cli } from '../operator/desk.ts'
-import { client, type Grove, newDataDir, password, signUp, startGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { client, password, signUp } from '../support/people.ts'
 
 const minutes = 60_000
 

@@ -3,8 +3,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { decodeJwt } from 'jose'
-import { type Answer, client, type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 
 const badToken = { status: 401, body: { detail: 'The token is bad, expired or revoked', code: 'invalid_token' } }

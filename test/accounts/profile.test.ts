@@ -9,18 +9,10 @@ import { updateMembersBehind } from '../../server/domain/accounts/profile.ts'
 import { personOf } from '../../server/domain/accounts/users.ts'
 import { createOrg } from '../../server/domain/orgs/orgs.ts'
 import { cli, newToken, resetTokens, withNewPassword } from '../operator/desk.ts'
-import { git } from '../support/data-folder.ts'
-import {
-  type Answer,
-  client,
-  type Grove,
-  newDataDir,
-  type PersonClient,
-  password,
-  signUp,
-  startGrove,
-} from '../support/grove.ts'
+import { git, newDataDir } from '../support/data-folder.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 
 const hiddenOf = ({ id }: { id: string }) => `${id}@users.noreply.invalid`
 

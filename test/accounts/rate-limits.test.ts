@@ -1,7 +1,8 @@
 /** How often one may ask. */
 
 import { expect } from 'chai'
-import { client, type Grove, password, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { client, password } from '../support/people.ts'
 
 describe('rate limits', () => {
   let grove: Grove

@@ -3,7 +3,8 @@
 import { expect } from 'chai'
 import { findAccountByEmail } from '../../index/credentials/accounts.ts'
 import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
-import { client, type Grove, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { client, password, signUp } from '../support/people.ts'
 import { wrongCredentials } from './answers.ts'
 
 const badRefresh = {

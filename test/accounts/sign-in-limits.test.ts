@@ -6,8 +6,9 @@ import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
 import { limitedSignIns } from '../../server/domain/accounts/sign-ins.ts'
 import { RateLimited, Refusal } from '../../server/errors.ts'
 import { from, guess, login, startBehindProxy } from '../support/behind-proxy.ts'
-import { client, type Grove, password, signUp } from '../support/grove.ts'
+import type { Grove } from '../support/grove.ts'
 import { hashesOf } from '../support/hashes.ts'
+import { client, password, signUp } from '../support/people.ts'
 
 const day = 24 * 3600 * 1000
 

@@ -3,7 +3,8 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
 import { generateKeyPair, type JWTPayload, SignJWT } from 'jose'
-import { client, type Grove, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { client, password, signUp } from '../support/people.ts'
 import { claims } from './answers.ts'
 
 const badToken = { status: 401, body: { detail: 'The token is bad, expired or revoked', code: 'invalid_token' } }

@@ -2,7 +2,10 @@
 
 import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
-import { client, newDataDir, password, signUp, spawnGrove, startGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { startGrove } from '../support/grove.ts'
+import { client, password, signUp } from '../support/people.ts'
+import { spawnGrove } from '../support/spawned-grove.ts'
 import { claims } from './answers.ts'
 
 describe('signing keys', () => {

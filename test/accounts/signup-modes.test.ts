@@ -5,17 +5,10 @@ import { expect } from 'chai'
 import { createSignUpInvitation } from '../../server/domain/accounts/invitations.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { made, makeInvitation } from '../support/cast.ts'
-import {
-  type Answer,
-  client,
-  type Grove,
-  newDataDir,
-  type PersonClient,
-  password,
-  signUp,
-  startGrove,
-} from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 
 const needsInvitation = {
   status: 403,

@@ -3,7 +3,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { castFor, made, type World, worldOf } from '../support/cast.ts'
-import { type Client, client, type Grove, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type Client, client } from '../support/people.ts'
 import { attemptOf, send, specOperations } from '../support/permissions.ts'
 
 const noOrg = { status: 404, body: { detail: 'Organisation not found', code: 'org_not_found' } }

@@ -6,18 +6,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
-import {
-  type Answer,
-  client,
-  type Grove,
-  newDataDir,
-  type PersonClient,
-  password,
-  signUp,
-  spawnGrove,
-  startGrove,
-} from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
+import { spawnGrove } from '../support/spawned-grove.ts'
 
 const noToken = { status: 404, body: { detail: 'Token not found', code: 'token_not_found' } }
 

@@ -8,19 +8,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { maxPackBytes, packsToMerge } from '../../gitstore/upkeep/packs.ts'
-import { expectSound, locksIn } from '../support/data-folder.ts'
+import { expectSound, locksIn, newDataDir } from '../support/data-folder.ts'
 import { looseFile } from '../support/git.ts'
-import {
-  client,
-  type Grove,
-  newDataDir,
-  type PersonClient,
-  type SpawnedGrove,
-  signUp,
-  spawnGrove,
-  startGrove,
-} from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
 
 describe('maintenance', () => {

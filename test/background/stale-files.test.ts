@@ -3,8 +3,9 @@ import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { listStaleFiles } from '../../gitstore/upkeep/stale-files.ts'
 import { allOf } from '../support/all-of.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 describe('a stale file', () => {
   let grove: Grove

@@ -7,8 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { newDesk, remoteUrl } from '../support/desk.ts'
 import { gitIn } from '../support/git.ts'
-import { type PersonClient, type SpawnedGrove, signUp } from '../support/grove.ts'
 import type { TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
+import type { SpawnedGrove } from '../support/spawned-grove.ts'
 
 export interface Target {
   readonly grove: SpawnedGrove

@@ -2,8 +2,10 @@
 
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { newDataDir, signUp, spawnGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { newNode } from '../support/node.ts'
+import { signUp } from '../support/people.ts'
+import { spawnGrove } from '../support/spawned-grove.ts'
 import { type Attack, attacks, patienceMs, type Target } from './attack-list.ts'
 import { computingOfAll, peakMemory, resetPeakMemory, waitUntilIdle } from './processes.ts'
 import { printTable, type Report } from './report.ts'

@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runGroveCommand } from '../support/command.ts'
-import { client } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { client } from '../support/people.ts'
 import type { CellScene } from './cells-scene.ts'
 import type { Report } from './report.ts'
 

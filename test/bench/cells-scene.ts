@@ -3,11 +3,13 @@
 import { rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { newDataDir } from '../support/data-folder.ts'
 import type { Headers } from '../support/exchange.ts'
-import { client, newDataDir, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { client, signUp } from '../support/people.ts'
 import { databaseFor, type PostgresServer } from '../support/postgres.ts'
 import { freePort } from '../support/servers.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import type { BenchNode } from './scene.ts'
 
 export interface BenchCell {

@@ -1,7 +1,7 @@
 /** More than one machine: what the hop to another cell costs a request and a transfer, and what three cells commit beside one. */
 
-import { client } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { client } from '../support/people.ts'
 import { ownServer, type PostgresServer } from '../support/postgres.ts'
 import { benchMove } from './cells-moves.ts'
 import { benchHops } from './cells-requests.ts'

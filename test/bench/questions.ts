@@ -8,7 +8,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { made } from '../support/cast.ts'
 import { grove as command } from '../support/command.ts'
-import { signUp, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
+import { signUp } from '../support/people.ts'
 
 /** Characters of all answers to one question. */
 const mostChars = 12_000

@@ -3,9 +3,11 @@
 import { rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { newDataDir } from '../support/data-folder.ts'
 import type { Headers } from '../support/exchange.ts'
-import { client, newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { type Connection, connectTo } from './load.ts'
 
 export interface BenchNode {

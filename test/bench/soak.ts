@@ -2,8 +2,8 @@
 
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expectSound } from '../support/data-folder.ts'
-import { newDataDir, spawnGrove } from '../support/grove.ts'
+import { expectSound, newDataDir } from '../support/data-folder.ts'
+import { spawnGrove } from '../support/spawned-grove.ts'
 import { rowOf } from './measure.ts'
 import { machineLine, printTable } from './report.ts'
 import { grownFiles, grownMemory, memoryOf, type Sample, sample } from './soak-watch.ts'

@@ -3,8 +3,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { client } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { client } from '../support/people.ts'
 import { aNode, ann, grove, leavesCleanRepositories, namesOf, useScene } from './scene.ts'
 
 describe('branches', () => {

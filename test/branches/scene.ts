@@ -1,8 +1,9 @@
 /** What the tests of branches share: a service, a person, and all nodes that they make. */
 
 import { expect } from 'chai'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 export let grove: Grove
 

@@ -9,8 +9,8 @@ import { finishMemberships } from '../../server/domain/accounts/memberships.ts'
 import { updateMembersBehind } from '../../server/domain/accounts/profile.ts'
 import { operator } from '../../server/domain/actor.ts'
 import { indexOrg } from '../../server/domain/indexing/index-node.ts'
-import { type PersonClient, password, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { type PersonClient, password, signUp } from '../support/people.ts'
 import { here, listedAt, signIn, there, useCells } from './scene.ts'
 
 const all = { limit: 200, offset: 0 }

@@ -6,8 +6,10 @@ import { insertPlaces } from '../../index/credentials/places.ts'
 import { settlePlaces } from '../../server/domain/background/places.ts'
 import { ensurePersonalOrg } from '../../server/domain/orgs/orgs.ts'
 import { runCommand } from '../support/command.ts'
-import { newDataDir, signUp, startGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 import {
   cellNamed,

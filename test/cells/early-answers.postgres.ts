@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect } from 'chai'
 import { v7 as newId } from 'uuid'
-import { type PersonClient, signUp } from '../support/grove.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { here, setUrl, there, useCells } from './scene.ts'
 
 /** Bytes: more than all buffers between the client and the cell hold. */

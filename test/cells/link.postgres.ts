@@ -1,7 +1,8 @@
 /** A cell whose link to PostgreSQL is cut, without a word, and whose clock is set back and forth. */
 import { expect } from 'chai'
-import { client, type Grove, type PersonClient, signUp } from '../support/grove.ts'
+import type { Grove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
 import { databaseFor } from '../support/postgres.ts'
 import { type Relay, relayTo } from '../support/relay.ts'
 import { until } from '../support/until.ts'

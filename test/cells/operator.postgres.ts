@@ -5,8 +5,9 @@ import { expect } from 'chai'
 import { v7 as newId } from 'uuid'
 import { insertPlaces } from '../../index/credentials/places.ts'
 import { type Finished, runGroveCommand } from '../support/command.ts'
-import { newDataDir, signUp } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { expecting } from '../support/node.ts'
+import { signUp } from '../support/people.ts'
 import { cellNamed, database, here, placeOf, signIn, startCell, there, useCells } from './scene.ts'
 
 describe('grove, of cells', () => {

@@ -7,8 +7,8 @@ import { databaseNow } from '../../index/credentials/cells.ts'
 import { insertPlaces, setPlaceState } from '../../index/credentials/places.ts'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
-import { type PersonClient, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { database, here, setUrl, signIn, there, useCells } from './scene.ts'
 
 interface Place {

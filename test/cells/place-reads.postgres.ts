@@ -9,7 +9,7 @@ import { createApp } from '../../server/app.ts'
 import { counters } from '../../server/counters.ts'
 import { newServer } from '../../server/http/connections.ts'
 import { from } from '../support/behind-proxy.ts'
-import { client, type PersonClient, signUp } from '../support/grove.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
 import { here, setUrl, there, useCells } from './scene.ts'
 
 /** Of all limits. */

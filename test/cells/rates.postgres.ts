@@ -2,7 +2,9 @@
 
 import { expect } from 'chai'
 import { sql } from 'kysely'
-import { type Answer, client, type Grove, newDataDir, password, signUp } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import type { Grove } from '../support/grove.ts'
+import { type Answer, client, password, signUp } from '../support/people.ts'
 import { databaseFor, ownServer } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 import { here, startCell, there, useCells } from './scene.ts'

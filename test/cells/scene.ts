@@ -7,16 +7,10 @@ import type { PlaceRow } from '../../index/credentials/schema.ts'
 import type { Person } from '../../server/domain/actor.ts'
 import { isId } from '../../server/domain/layout.ts'
 import { type Finished, runCommand, withoutProgress } from '../support/command.ts'
-import {
-  client,
-  type Grove,
-  type GroveOptions,
-  newDataDir,
-  type PersonClient,
-  password,
-  startGrove,
-} from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { type Grove, type GroveOptions, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { client, type PersonClient, password } from '../support/people.ts'
 import { databaseFor } from '../support/postgres.ts'
 
 export let here: Grove

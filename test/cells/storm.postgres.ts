@@ -3,8 +3,8 @@ import { readdir } from 'node:fs/promises'
 import { expect } from 'chai'
 import { settlePlaces } from '../../server/domain/background/places.ts'
 import { ensurePersonalOrg } from '../../server/domain/orgs/orgs.ts'
-import { type PersonClient, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { here, listedAt, newcomer, orgsIn, signIn, there, useCells } from './scene.ts'
 
 /** Of each of six who write. */

@@ -10,8 +10,9 @@ import { build } from 'esbuild'
 import type { Browser } from 'playwright-core'
 import { operations } from '../../spec/client/operations.ts'
 import { launchBrowser } from '../support/browser.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { pack, unpack } from '../support/packed.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 const run = promisify(execFile)
 

@@ -5,7 +5,8 @@ import { operations, streams } from '../../spec/client/operations.ts'
 import document from '../../spec/openapi.json' with { type: 'json' }
 import { table } from '../support/attempts.ts'
 import { castFor, type World, worldOf } from '../support/cast.ts'
-import { type Grove, type PersonClient, type Client as Plain, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type PersonClient, type Client as Plain, signUp } from '../support/people.ts'
 import { attemptOf } from '../support/permissions.ts'
 import { metricsToken } from '../support/scrapes.ts'
 

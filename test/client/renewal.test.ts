@@ -1,7 +1,8 @@
 /** How a client goes on when its access token ends. */
 import { expect } from 'chai'
 import { grove as clientOf, NotSignedIn, type Tokens } from '../../spec/client/client.ts'
-import { type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type PersonClient, password, signUp } from '../support/people.ts'
 import { thrownBy } from './scene.ts'
 
 describe('the session of a client', () => {

@@ -7,9 +7,11 @@ import { chmod, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'no
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { expect } from 'chai'
+import { newDataDir } from '../support/data-folder.ts'
 import { environment } from '../support/git.ts'
-import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
 
 const mib = 1_048_576

@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { expect } from 'chai'
 import { looseFile } from '../support/git.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 describe('a repository that lacks something', () => {
   let grove: Grove

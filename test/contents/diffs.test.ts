@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { client } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { client } from '../support/people.ts'
 import { aNode, ann, grove, leavesCleanRepositories, useScene } from './scene.ts'
 
 const patchOnly = { accept: 'text/x-diff' }

@@ -2,8 +2,10 @@
 
 import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
-import { client, newDataDir, signUp, startGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { client, signUp } from '../support/people.ts'
 import { aNode, ann, grove, leavesCleanRepositories, post, put, useScene } from './scene.ts'
 
 describe('contents', () => {

@@ -7,8 +7,9 @@ import fc from 'fast-check'
 import { historyOf } from '../../gitstore/history/history.ts'
 import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
 import { gitIn } from '../support/git.ts'
-import { type Answer, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type Answer, type PersonClient, signUp } from '../support/people.ts'
 
 let grove: Grove
 let ann: PersonClient

@@ -1,8 +1,8 @@
 /** The history of a branch through HTTP, with git log as the oracle. */
 
 import { expect } from 'chai'
-import type { Answer } from '../support/grove.ts'
 import type { TestNode } from '../support/node.ts'
+import type { Answer } from '../support/people.ts'
 import { aNode, ann, leavesCleanRepositories, pass, time, useScene } from './scene.ts'
 
 describe('contents', () => {

@@ -6,8 +6,9 @@ import { diffTrees } from '../../gitstore/objects/diff.ts'
 import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
 import { listFiles, type TreeEntry } from '../../gitstore/objects/trees.ts'
 import { newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { countTurns } from '../support/turns.ts'
 
 describe('large answers', () => {

@@ -1,8 +1,8 @@
 /** Commits over REST that are refused: nothing moves, and every field at fault is named. */
 
 import { expect } from 'chai'
-import { signUp } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { signUp } from '../support/people.ts'
 import { aNode, ann, grove, leavesCleanRepositories, nodes, post, put, useScene } from './scene.ts'
 
 describe('contents', () => {

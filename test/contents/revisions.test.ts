@@ -1,8 +1,9 @@
 /** A revision in the paths below tree/ is a branch, else a tag; what changes needs a branch. */
 
 import { expect } from 'chai'
-import { type Client, client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
 
 describe('revisions', () => {
   let grove: Grove

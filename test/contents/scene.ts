@@ -2,8 +2,9 @@
 
 import { expect } from 'chai'
 import type { Git } from '../support/git.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 /** `changes` of a commit as `git diff-tree` tells them; of a root, or from null, against nothing. */
 export function changesByGit({ id, git }: TestNode, target: string, from?: string | null) {

@@ -5,8 +5,9 @@ import type { Socket } from 'node:net'
 import { expect } from 'chai'
 import { runningGits } from '../../gitstore/native.ts'
 import { from, startBehindProxy } from '../support/behind-proxy.ts'
-import { type Grove, signUp } from '../support/grove.ts'
+import type { Grove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { signUp } from '../support/people.ts'
 import { connectTo } from '../support/raw.ts'
 
 describe('what takes long to send', () => {

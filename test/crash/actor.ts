@@ -2,7 +2,7 @@
 
 import type { Desk } from '../support/desk.ts'
 import { Unanswered } from '../support/exchange.ts'
-import type { Answer, Client } from '../support/grove.ts'
+import type { Answer, Client } from '../support/people.ts'
 import type { Address } from './pushing.ts'
 import { countsOf, type OwnNode, type PushedBranch, type Request, type SharedNode, type World } from './world.ts'
 

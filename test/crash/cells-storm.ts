@@ -6,7 +6,7 @@
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { randomFrom } from '../bench/repositories.ts'
-import type { Answer } from '../support/grove.ts'
+import type { Answer } from '../support/people.ts'
 import { pick } from './actor.ts'
 import { type CrashingCell, startCells } from './cells.ts'
 import { type Storm, startStorm } from './clients.ts'

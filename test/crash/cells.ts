@@ -1,8 +1,9 @@
 /** Cells of one database, each of which is killed and started again on its folder. */
 
-import { newDataDir, type SpawnedGrove, spawnGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { faultsIn } from '../support/log.ts'
 import { freePort } from '../support/servers.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 
 export interface CrashingCell {
   readonly name: string

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Gate, newGate } from '../support/gate.ts'
-import { type Answer, type Client, client } from '../support/grove.ts'
+import { type Answer, type Client, client } from '../support/people.ts'
 import { type Actor, pick } from './actor.ts'
 import { act } from './operations.ts'
 import { address } from './pushing.ts'

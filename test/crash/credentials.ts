@@ -1,6 +1,6 @@
 /** What a client of a storm does with what cannot be made again from repositories: accounts, tokens, sessions, organisations. */
 
-import { password } from '../support/grove.ts'
+import { password } from '../support/people.ts'
 import { type Actor, ask, pick } from './actor.ts'
 import type { Deletion } from './world.ts'
 

@@ -5,7 +5,7 @@
 
 import { rm } from 'node:fs/promises'
 import { machineLine, printTable } from '../bench/report.ts'
-import { type SpawnedGrove, spawnGrove } from '../support/grove.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { judgeLeftovers, judgeRebuild, judgeRepositories } from './folder.ts'
 import { judgeMoves } from './move-points.ts'
 import { operations } from './point-operations.ts'

@@ -12,7 +12,7 @@ import { registerProcess, takeOver } from '../../index/sqlite/file-lock.ts'
 import { workingIn } from '../bench/processes.ts'
 import { expectSound, filesBelow, locksIn, repositoriesIn, transactionsIn } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
-import { untilReady } from '../support/grove.ts'
+import { untilReady } from '../support/spawned-grove.ts'
 import { settled } from './problems.ts'
 import type { World } from './world.ts'
 

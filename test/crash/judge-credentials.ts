@@ -1,6 +1,6 @@
 /** The oracle of what only credentials have: tokens, sessions and organisations are as acknowledged, and what has ended stays so. */
 
-import { type Answer, type Client, client } from '../support/grove.ts'
+import { type Answer, type Client, client } from '../support/people.ts'
 import { inGroups, problem } from './problems.ts'
 import type { OwnOrg, OwnSession, OwnToken, World } from './world.ts'
 

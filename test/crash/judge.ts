@@ -2,7 +2,7 @@
 
 import { gitLines } from '../support/data-folder.ts'
 import { type Git, gitIn } from '../support/git.ts'
-import { type Answer, type Client, client, password } from '../support/grove.ts'
+import { type Answer, type Client, client, password } from '../support/people.ts'
 import { judgeCredentials } from './judge-credentials.ts'
 import { inGroups, problem } from './problems.ts'
 import { repeat } from './pushing.ts'

@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import { type Git, gitIn } from '../support/git.ts'
-import { type Answer, type Client, type PersonClient, signUp } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type Answer, type Client, type PersonClient, signUp } from '../support/people.ts'
 
 /** What is there of an operation: nothing, all of it, or something in between, in words. */
 type State = 'old' | 'new' | `between: ${string}`

@@ -3,9 +3,10 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { grove as command } from '../support/command.ts'
-import { locksIn } from '../support/data-folder.ts'
+import { locksIn, newDataDir } from '../support/data-folder.ts'
 import { type Faults, prepareFaults } from '../support/faults.ts'
-import { client, newDataDir, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
+import { client, signUp } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import type { Place, Subject } from './point-operations.ts'
 
 export interface Scene extends Place {

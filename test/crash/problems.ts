@@ -1,7 +1,7 @@
 /** What a storm has found wrong, and looking for it in many places. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Answer } from '../support/grove.ts'
+import type { Answer } from '../support/people.ts'
 import type { World } from './world.ts'
 
 export function problem({ problems }: World, what: string, answer?: Answer): void {

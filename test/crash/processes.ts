@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Faults, prepareFaults } from '../support/faults.ts'
-import { type SpawnedGrove, spawnGrove } from '../support/grove.ts'
 import { faultsIn } from '../support/log.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 
 interface Seat {
   readonly faults: Faults

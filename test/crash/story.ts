@@ -1,8 +1,8 @@
 /** What every storm begins with and ends with: a world with nodes to fight over, and a table of what was answered. */
 
 import { printTable } from '../bench/report.ts'
-import { type Answer, client, password, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { type Answer, client, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 import { type Counts, createWorld, placeOf, type World } from './world.ts'
 

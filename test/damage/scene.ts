@@ -1,19 +1,12 @@
 /** A service that is stopped, a repository that is damaged meanwhile, and what is read then. */
 
 import { rm } from 'node:fs/promises'
+import { newDataDir } from '../support/data-folder.ts'
 import { gitIn, looseFile } from '../support/git.ts'
-import {
-  type Client,
-  client,
-  newDataDir,
-  type PersonClient,
-  type SpawnedGrove,
-  signUp,
-  spawnGrove,
-  startGrove,
-  untilReady,
-} from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove, untilReady } from '../support/spawned-grove.ts'
 
 const PUBLIC_URL = 'https://grove.example'
 

@@ -5,21 +5,13 @@ import { rm } from 'node:fs/promises'
 import { Agent } from 'node:http'
 import { expect } from 'chai'
 import { commitOf, times } from '../support/concurrency-rules.ts'
-import { expectSound } from '../support/data-folder.ts'
+import { expectSound, newDataDir } from '../support/data-folder.ts'
 import { type Message, type Reply, send } from '../support/exchange.ts'
 import { type Faults, prepareFaults } from '../support/faults.ts'
-import {
-  type Answer,
-  client,
-  newDataDir,
-  type PersonClient,
-  password,
-  type SpawnedGrove,
-  signUp,
-  spawnGrove,
-} from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
 import { type HeldChecks, heldChecks } from '../support/preload.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
 
 describe('a file system that cannot sync', () => {

@@ -2,9 +2,10 @@
 
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { expect } from 'chai'
+import { newDataDir } from '../support/data-folder.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
-import { newDataDir, type SpawnedGrove, spawnGrove } from '../support/grove.ts'
 import { databaseFor } from '../support/postgres.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
 import {
   type Asking,

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { environment, freshClone } from '../readme/clone.ts'
-import { client } from '../support/grove.ts'
+import { client } from '../support/people.ts'
 import { endAfterFile } from '../support/processes.ts'
 import { freePort } from './scene.ts'
 

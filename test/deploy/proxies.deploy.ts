@@ -4,8 +4,10 @@ import { once } from 'node:events'
 import { readFile, rm } from 'node:fs/promises'
 import { connect } from 'node:tls'
 import { expect } from 'chai'
+import { newDataDir } from '../support/data-folder.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
-import { newDataDir, password, type SpawnedGrove, spawnGrove } from '../support/grove.ts'
+import { password } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import {
   type Asking,
   ask,

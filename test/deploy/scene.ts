@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { password } from '../support/grove.ts'
+import { password } from '../support/people.ts'
 import { endAfterFile } from '../support/processes.ts'
 
 const run = promisify(execFile)

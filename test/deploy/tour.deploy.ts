@@ -5,8 +5,9 @@ import { expect } from 'chai'
 import { isId } from '../../server/domain/layout.ts'
 import { builtClone } from '../readme/clone.ts'
 import { tour } from '../readme/tour.ts'
-import { newDataDir, type SpawnedGrove, spawnGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { databaseFor } from '../support/postgres.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import {
   type Certificate,
   freePort,

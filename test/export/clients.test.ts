@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { runningGits } from '../../gitstore/native.ts'
 import { gitIn } from '../support/git.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 
 describe('the export of an organisation', () => {

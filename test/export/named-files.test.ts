@@ -2,8 +2,9 @@
 
 import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 /** 2^30 UTF-16 units at twice the text for each file. */
 const textUnits = 10 * 1_048_576

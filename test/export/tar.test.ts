@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { TakenPaths } from '../../server/domain/vault/export-layout.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { filesIn } from './folders.ts'
 
 describe('the export of an organisation', () => {

@@ -16,7 +16,8 @@ import { listFolder } from '../../server/import/folder.ts'
 import { guestProperty } from '../../server/import/inventory.ts'
 import { planImport } from '../../server/import/plan.ts'
 import { gitIn } from '../support/git.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { filesIn } from './folders.ts'
 
 export let here: Grove

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import { remoteUrl } from '../support/desk.ts'
-import { client } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { client } from '../support/people.ts'
 import { ann, desk, grove, useScene } from './scene.ts'
 
 describe('git: first steps', () => {

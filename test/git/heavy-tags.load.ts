@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { expect } from 'chai'
 import { hasObject, readInfo } from '../../gitstore/objects/objects.ts'
-import { type Client, client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
 
 describe('tags of large things', () => {
   let grove: Grove

@@ -3,8 +3,9 @@
 import { expect } from 'chai'
 import { delimiter, flush } from '../../gitstore/transfer/pkt-line.ts'
 import { askGit, type GitAnswer } from '../support/git-requests.ts'
-import { client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
 
 describe('git: objects that are hidden', () => {
   let grove: Grove

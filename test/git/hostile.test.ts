@@ -8,9 +8,11 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
 import { commandsBelow, residentMemory } from '../bench/processes.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { type Desk, newDesk, openService, remoteUrl } from '../support/desk.ts'
-import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
 
 describe('git: clients that mean harm, or vanish', () => {

@@ -12,9 +12,11 @@ import type { Judge } from '../../gitstore/transfer/proc-receive.ts'
 import { readPush, servePush } from '../../gitstore/transfer/smart-http.ts'
 import { exchangesUntil } from '../../server/http/git-exchanges.ts'
 import { workingIn } from '../bench/processes.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { openService } from '../support/desk.ts'
-import { newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
 
 describe('git: a push that takes long', () => {

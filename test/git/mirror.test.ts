@@ -1,10 +1,12 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
+import { newDataDir } from '../support/data-folder.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
 import { everythingIn } from '../support/everything.ts'
-import { client, newDataDir, type PersonClient, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 
 describe('git: mirrors of an organisation over HTTP', () => {
   let dataDir: string

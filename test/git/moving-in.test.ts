@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs'
 import { expect } from 'chai'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { looseFile } from '../support/git.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 describe('git: a repository that exists moves in', () => {
   let grove: Grove

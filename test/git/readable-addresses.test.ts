@@ -4,8 +4,9 @@ import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { remoteUrl } from '../support/desk.ts'
-import { client, signUp, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { client, signUp } from '../support/people.ts'
 import { ann, desk, grove, useScene } from './scene.ts'
 
 describe('git: readable addresses', () => {

@@ -3,8 +3,9 @@ import { expect } from 'chai'
 import type { IndexSchema } from '../../index/derived/schema.ts'
 import type { DerivedDatabase } from '../../index/sqlite/rebuildable-database.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 describe('git: a push that has moved its refs', () => {
   let grove: Grove

@@ -7,18 +7,12 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { delimiter, flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
 import { residentMemory } from '../bench/processes.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { askGit, type GitRequest } from '../support/git-requests.ts'
-import {
-  client,
-  type Grove,
-  newDataDir,
-  type PersonClient,
-  type SpawnedGrove,
-  signUp,
-  spawnGrove,
-  startGrove,
-} from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 
 describe('git: requests', () => {
   describe('of a service as npm start runs it', () => {

@@ -1,7 +1,8 @@
 /** What the stories of git clients share: a service, a person, and a desk with git. */
 
 import { type Desk, newDesk } from '../support/desk.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 export let grove: Grove
 

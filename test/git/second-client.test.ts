@@ -4,8 +4,9 @@ import { expect } from 'chai'
 import git from 'isomorphic-git'
 import http from 'isomorphic-git/http/node'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 describe('git: another client, isomorphic-git over its own HTTP', () => {
   let grove: Grove

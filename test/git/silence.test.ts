@@ -7,8 +7,9 @@ import { expect } from 'chai'
 import { flush, pktLine } from '../../gitstore/transfer/pkt-line.ts'
 import { workingIn } from '../bench/processes.ts'
 import { type Desk, newDesk, openService, remoteUrl } from '../support/desk.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 
 describe('git: a client that falls silent', () => {

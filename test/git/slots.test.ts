@@ -6,8 +6,9 @@ import { availableParallelism } from 'node:os'
 import { expect } from 'chai'
 import { newHold, takeSlot } from '../../server/http/git-slots.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 describe('git: who gets one of the gits that run at once', () => {
   /** As server/http/git-slots.ts. */

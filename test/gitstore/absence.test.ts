@@ -15,8 +15,9 @@ import { ensurePersonalOrg } from '../../server/domain/orgs/orgs.ts'
 import { allOf } from '../support/all-of.ts'
 import { failing } from '../support/failing.ts'
 import { gitIn } from '../support/git.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 const hours = 3_600_000
 

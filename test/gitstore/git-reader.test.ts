@@ -8,8 +8,9 @@ import fc from 'fast-check'
 import { askGit, type GitReading } from '../../gitstore/git-reader.ts'
 import { type DiffLimits, PatchReader } from '../../gitstore/objects/patch-reader.ts'
 import { emptyTree } from '../../gitstore/objects/trees.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 const most: DiffLimits = { files: 100, linesOfFile: 100, lines: 1_000, bytesOfFile: 10_000, bytes: 100_000 }
 

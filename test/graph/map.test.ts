@@ -8,8 +8,10 @@ import fc from 'fast-check'
 import type { GraphEdgeRow } from '../../index/graph/graph-rows.ts'
 import { drawMap, type GraphMap, type MapArea, type MapPart } from '../../server/domain/graph/map-drawing.ts'
 import { layOut } from '../../server/domain/graph/map-layout.ts'
-import { client, newDataDir, type PersonClient, signUp, spawnGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { expecting } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
+import { spawnGrove } from '../support/spawned-grove.ts'
 import { ann, anybody, atlas, grove, make, useScene } from './scene.ts'
 
 const noOrg = { status: 404, body: { detail: 'Organisation not found', code: 'org_not_found' } }

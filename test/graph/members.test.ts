@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { type PersonClient, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { ann, anybody, atlas, graph, grove, make, useScene } from './scene.ts'
 
 const noOrg = { status: 404, body: { detail: 'Organisation not found', code: 'org_not_found' } }

@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import type { Answer } from '../support/grove.ts'
 import { expecting, type TestNode } from '../support/node.ts'
+import type { Answer } from '../support/people.ts'
 import { type Counted, countsOf, Model } from './model.ts'
 import { ann, anybody, atlas, graph, grove, make, read, useScene } from './scene.ts'
 

@@ -1,15 +1,8 @@
 /** What the tests of the public graph share: a service, and a published organisation for each test. */
 
-import {
-  type Answer,
-  type Client,
-  client,
-  type Grove,
-  type PersonClient,
-  signUp,
-  startGrove,
-} from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { type Answer, type Client, client, type PersonClient, signUp } from '../support/people.ts'
 
 export let grove: Grove
 

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 describe('a service that somebody wants to break', () => {
   let grove: Grove

@@ -13,17 +13,12 @@ import { createApp } from '../../server/app.ts'
 import { newServer } from '../../server/http/connections.ts'
 import { countingFaults, faultCounts } from '../../server/http/log-faults.ts'
 import { commitOf } from '../support/concurrency-rules.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { type Faults, prepareFaults } from '../support/faults.ts'
-import {
-  client,
-  newDataDir,
-  type PersonClient,
-  type SpawnedGrove,
-  signUp,
-  spawnGrove,
-  startGrove,
-} from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 
 interface Line {
   readonly level: number

@@ -2,7 +2,9 @@ import { rm } from 'node:fs/promises'
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { client, newDataDir, password, type SpawnedGrove, spawnGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { client, password } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 
 describe('the log', () => {
   let dataDir: string

@@ -3,17 +3,11 @@
 import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { ConfigError, readConfig } from '../../server/config.ts'
-import {
-  client,
-  newDataDir,
-  type PersonClient,
-  password,
-  type SpawnedGrove,
-  signUp,
-  spawnGrove,
-  startGrove,
-} from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { startGrove } from '../support/grove.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { sendRaw } from '../support/raw.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 
 describe('behind a proxy', () => {
   let dataDir: string

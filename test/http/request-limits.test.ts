@@ -8,7 +8,8 @@ import { createApp } from '../../server/app.ts'
 import { counters } from '../../server/counters.ts'
 import { newServer } from '../../server/http/connections.ts'
 import { from, startBehindProxy } from '../support/behind-proxy.ts'
-import { client, type Grove, type PersonClient, signUp } from '../support/grove.ts'
+import type { Grove } from '../support/grove.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
 
 describe('request limits', () => {
   let grove: Grove

@@ -3,8 +3,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { type Desk, newDesk } from '../support/desk.ts'
-import { client, type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects

@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { v5 as uuidFrom } from 'uuid'
 import { outcomeOf } from '../support/command.ts'
 import { gitLines } from '../support/data-folder.ts'
-import { signUp } from '../support/grove.ts'
+import { signUp } from '../support/people.ts'
 import { preload } from '../support/preload.ts'
 import {
   ann,

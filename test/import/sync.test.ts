@@ -5,8 +5,8 @@ import { randomUUID } from 'node:crypto'
 import { chmod, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { client, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { client, signUp } from '../support/people.ts'
 import { ann, folderOf, grove, importAs, nodesOf, orgIn, run, start, useService, vault } from './command.ts'
 
 const prose = (name: string) => Array.from({ length: 8 }, (_, at) => `${name} says ${at}.\n`).join('')

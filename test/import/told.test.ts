@@ -3,8 +3,8 @@
 import { appendFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { client, password, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { client, password, signUp } from '../support/people.ts'
 import { ann, folderOf, grove, importAs, nodesOf, orgIn, run, start, useService } from './command.ts'
 
 describe('import tells', () => {

@@ -2,8 +2,9 @@ import { join } from 'node:path'
 import { mock } from 'node:test'
 import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
-import { signUp, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 
 describe('an index that somebody holds for long', () => {

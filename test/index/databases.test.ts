@@ -4,11 +4,13 @@ import { cp, open, readdir, readFile, rename, rm, stat, truncate, writeFile } fr
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
-import { expectSound } from '../support/data-folder.ts'
+import { expectSound, newDataDir } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
-import { client, type Grove, newDataDir, type PersonClient, signUp, spawnGrove, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
 import { endAll } from '../support/processes.ts'
+import { spawnGrove } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
 
 describe('a database', () => {

@@ -9,8 +9,11 @@ import { askedFirst, type Queue } from '../../server/domain/indexing/partial-ind
 import { indexAll } from '../../server/domain/indexing/reindex.ts'
 import { runFolder } from '../../server/domain/layout.ts'
 import { commitOf } from '../support/concurrency-rules.ts'
-import { client, type Grove, newDataDir, type PersonClient, signUp, startGrove, untilReady } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
+import { untilReady } from '../support/spawned-grove.ts'
 
 const organisations = 4
 

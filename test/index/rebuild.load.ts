@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { expectSound, git, gitDid } from '../support/data-folder.ts'
+import { expectSound, git, gitDid, newDataDir } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
-import { type Answer, type Grove, newDataDir, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type Answer, type PersonClient, signUp } from '../support/people.ts'
 
 const words = ['sea', 'whale', 'krill', 'song', 'ice', 'plankton', 'deep', 'the', 'migrate', 'calf']
 const branchNames = ['draft', 'deep/er', 'other'] as const

@@ -16,8 +16,9 @@ import type { IndexSchema } from '../../index/derived/schema.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
 import { migrate } from '../../index/sqlite/migrate.ts'
 import { randomFrom } from '../bench/repositories.ts'
-import { type Grove, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { signUp } from '../support/people.ts'
 
 const lookAfterS = 3_660
 

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import spec from '../../spec/openapi.json' with { type: 'json' }
-import { client } from '../support/grove.ts'
+import { client } from '../support/people.ts'
 import { ann, grove, node, operations, raw, useScene } from './scene.ts'
 
 describe('input', () => {

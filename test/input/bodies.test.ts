@@ -2,7 +2,7 @@
 
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import { client } from '../support/grove.ts'
+import { client } from '../support/people.ts'
 import { ann, grove, node, problems, useScene } from './scene.ts'
 
 describe('input', () => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
-import { client, type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
 
 interface Field {
   readonly loc: readonly (string | number)[]

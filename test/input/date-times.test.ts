@@ -2,8 +2,9 @@
 
 import { expect } from 'chai'
 import { isDateTime } from '../../server/http/date-times.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 describe('a time', () => {
   it('is of a day that the calendar has', () => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { castFor, type World, worldOf } from '../support/cast.ts'
-import { type Client, client, type Grove, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type Client, client } from '../support/people.ts'
 import { attemptOf, type Operation, send, specOperations } from '../support/permissions.ts'
 
 const notUuids = ['nonsense', '1', 'org', '..', '01980a5e7c417d028c1b5e2f7a9b4c02', 'x'.repeat(2000), '{a}', 'a\u0000b']

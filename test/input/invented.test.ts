@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import document from '../../spec/openapi.json' with { type: 'json' }
 import { castFor, type World, worldOf } from '../support/cast.ts'
-import { type Client, client, type Grove, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type Client, client } from '../support/people.ts'
 import { metricsToken } from '../support/scrapes.ts'
 import { resolved, type Schema, withValue, wrongParameters, wrongValues } from '../support/wrong-values.ts'
 

@@ -5,7 +5,8 @@ import { expect } from 'chai'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
 import spec from '../../spec/openapi.json' with { type: 'json' }
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 interface Asked {
   readonly id: string

@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import document from '../../spec/openapi.json' with { type: 'json' }
-import { client, type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
 
 const unknown = { extra: 1, 'a/b~c': null, __proto_: {}, constructor: { prototype: 1 }, number: 7, half: '\ud800' }
 

@@ -6,7 +6,8 @@ import { tools } from '../../server/mcp/tools.ts'
 import type { operations } from '../../spec/types.ts'
 import { table } from '../support/attempts.ts'
 import { type Caller, callers, castFor, made, makeNode, type World, worldOf } from '../support/cast.ts'
-import { type Client, type Grove, type PersonClient, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import type { Client, PersonClient } from '../support/people.ts'
 import { expectedStatus, specOperations } from '../support/permissions.ts'
 
 /** A call, and the operations that it reaches, the one with the highest need first. */

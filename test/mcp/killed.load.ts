@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { made, makeNode } from '../support/cast.ts'
-import { client, newDataDir, type PersonClient, signUp, spawnGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
+import { spawnGrove } from '../support/spawned-grove.ts'
 import { connectHttp, connectStdio, tokenOf } from './scene.ts'
 
 const changes = [{ path: 'content.md', content: 'Whales breathe air.\n' }]

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { toolsFor } from '../../server/mcp/tools.ts'
 import { made, makeNode } from '../support/cast.ts'
 import { runGroveCommand } from '../support/command.ts'
-import { signUp } from '../support/grove.ts'
+import { signUp } from '../support/people.ts'
 import { ann, connectHttp, connectStdio, grove, type Model, tokenOf, useScene } from './scene.ts'
 
 async function names({ client }: Model): Promise<readonly string[]> {

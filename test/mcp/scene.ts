@@ -5,7 +5,8 @@ import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcon
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { type Grove, type GroveOptions, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, type GroveOptions, startGrove } from '../support/grove.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { closeAfterFile } from '../support/processes.ts'
 
 export let grove: Grove

@@ -3,8 +3,9 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { parse } from 'yaml'
-import { client, type Grove, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { client } from '../support/people.ts'
 import { metricsToken, parseScrape, type Scrape } from '../support/scrapes.ts'
 import { documentedMetrics } from './documented.ts'
 

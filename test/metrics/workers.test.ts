@@ -3,8 +3,9 @@
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { expect } from 'chai'
-import { newDataDir, type SpawnedGrove, spawnGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { metricsToken, parseScrape, type Scrape, sumOf } from '../support/scrapes.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
 
 describe('metrics of workers', () => {

@@ -3,7 +3,9 @@
 import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { newDataDir, signUp, spawnGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { signUp } from '../support/people.ts'
+import { spawnGrove } from '../support/spawned-grove.ts'
 
 describe('a batch of nodes, where sync', () => {
   const nodes = [

@@ -1,8 +1,9 @@
 /** Ids of what was deleted: kept for its owner while it lies in the trash, forgotten with it. */
 import { expect } from 'chai'
 import { grove as command } from '../support/command.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 describe('the id of a deleted node', () => {
   let grove: Grove

@@ -1,8 +1,9 @@
 /** Nodes with many neighbours and long properties, and requests with many problems: their answers are bounded. */
 
 import { expect } from 'chai'
-import { type Client, client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
 
 describe('large nodes', () => {
   let grove: Grove

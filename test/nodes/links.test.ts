@@ -2,8 +2,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
 
 interface Told {
   line: number

@@ -2,8 +2,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { type Answer, type Client, client, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { type Answer, type Client, client, type PersonClient, signUp } from '../support/people.ts'
 import { ann, emptyOrg, grove, useScene } from './scene.ts'
 
 describe('nodes', () => {

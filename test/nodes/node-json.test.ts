@@ -1,7 +1,8 @@
 /** node.json: what may stand in it, and that an edit changes only what it names. */
 import { expect } from 'chai'
-import { type Answer, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { type Answer, type PersonClient, signUp } from '../support/people.ts'
 
 const kib = 1_024
 

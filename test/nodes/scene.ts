@@ -1,8 +1,9 @@
 /** What the tests of nodes share: a service, a person, and the refusals of what is not there. */
 
 import { expect } from 'chai'
-import { type Answer, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { type Answer, type PersonClient, signUp } from '../support/people.ts'
 
 export const noNode = { status: 404, body: { detail: 'Node not found', code: 'node_not_found' } }
 

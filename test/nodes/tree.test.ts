@@ -2,8 +2,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 describe('the tree of an organisation', () => {
   let grove: Grove

@@ -1,7 +1,8 @@
 /** `grove account`, beside a running service. */
 import { expect } from 'chai'
-import { client, type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { cli, withNewPassword } from './desk.ts'
 
 const new_password = 'staple the horse'

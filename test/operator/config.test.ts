@@ -9,7 +9,7 @@ import { expect } from 'chai'
 import { readConfig } from '../../server/config.ts'
 import { checkConfig } from '../../server/config-check.ts'
 import { failing } from '../support/failing.ts'
-import { type SpawnedGrove, spawnGrove } from '../support/grove.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
 import { run } from './desk.ts'
 

@@ -3,7 +3,8 @@
 import { copyFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { signUp, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
+import { signUp } from '../support/people.ts'
 import { cli, folder, useDesk } from './desk.ts'
 
 describe('the operator of a folder with credentials.sqlite', () => {

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Finished, runCommand, withoutProgress } from '../support/command.ts'
 import { git } from '../support/data-folder.ts'
-import { client, type PersonClient } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
 import { patiently } from '../support/patience.ts'
+import { client, type PersonClient } from '../support/people.ts'
 import { databaseEnvironment } from '../support/postgres.ts'
 
 export const queries = ['whale song', 'krill of the deep ice']

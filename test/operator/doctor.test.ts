@@ -7,8 +7,9 @@ import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import { credentialsMigrations } from '../../index/credentials/migrations.ts'
 import { looseFile } from '../support/git.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { cli, credentials, folder, seed, useDesk } from './desk.ts'
 
 describe('the operator', () => {

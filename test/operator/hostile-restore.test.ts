@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { grove as command, type Finished } from '../support/command.ts'
 import { type Git, gitIn } from '../support/git.ts'
-import { client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
 
 describe('grove restore', () => {
   let scratch: string

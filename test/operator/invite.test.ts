@@ -3,8 +3,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { client, type Grove, type PersonClient, password, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { client, type PersonClient, password } from '../support/people.ts'
 import { databaseEnvironment } from '../support/postgres.ts'
 import { cli, cliWith } from './desk.ts'
 

@@ -3,8 +3,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { type Git, gitIn } from '../support/git.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { cli } from './desk.ts'
 
 describe('grove member add', () => {

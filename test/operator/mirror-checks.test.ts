@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { countMoves } from '../../index/derived/ref-moves.ts'
 import { remoteUrl } from '../support/desk.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { folder, run, useDesk } from './desk.ts'
 
 describe('a backup into the same folder', () => {

@@ -5,8 +5,10 @@ import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { expectSound } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
-import { client, password, signUp, spawnGrove, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { client, password, signUp } from '../support/people.ts'
+import { spawnGrove } from '../support/spawned-grove.ts'
 import { cli, folder, newToken, queries, resetTokens, run, seed, startLoad, useDesk, withNewPassword } from './desk.ts'
 
 describe('the operator', () => {

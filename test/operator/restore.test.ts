@@ -5,8 +5,9 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { git } from '../support/data-folder.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { cli, credentials, folder, run, seed, useDesk } from './desk.ts'
 
 describe('the operator', () => {

@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { expectSound } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
-import { client, type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { cli, folder, queries, useDesk } from './desk.ts'
 
 describe('the operator', () => {

@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { filesBelow } from '../support/data-folder.ts'
 import { type Git, gitIn } from '../support/git.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 describe('an organisation with many members', () => {
   let grove: Grove

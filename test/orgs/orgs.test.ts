@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { client, signUp } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { client, signUp } from '../support/people.ts'
 import { ann, bob, cleo, grove, later, newOrg, noOrg, put, rolesOf, time, useScene } from './scene.ts'
 
 const pullRequired = {

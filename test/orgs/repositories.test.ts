@@ -3,8 +3,9 @@
 import { expect } from 'chai'
 import { castFor, made, type World, worldOf } from '../support/cast.ts'
 import { exchange } from '../support/exchange.ts'
-import { type Client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { type Client, type PersonClient, signUp } from '../support/people.ts'
 
 const noOrg = { status: 404, body: { detail: 'Organisation not found', code: 'org_not_found' } }
 

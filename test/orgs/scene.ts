@@ -1,7 +1,8 @@
 /** What the tests of organisations share: a service whose clock they move, and three people. */
 
-import { type Answer, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { type Answer, type PersonClient, signUp } from '../support/people.ts'
 
 export const noOrg = { status: 404, body: { detail: 'Organisation not found', code: 'org_not_found' } }
 

@@ -3,7 +3,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
-import { client, password, signUp } from '../support/grove.ts'
+import { client, password, signUp } from '../support/people.ts'
 import { ann, grove, newVisitor, signIn, useScene } from './scene.ts'
 
 type Headers = Readonly<Record<string, string>>

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { client, type PersonClient, signUp } from '../support/grove.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
 import { ann, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
 
 const text = `Whales are large mammals.

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { made } from '../support/cast.ts'
-import { type PersonClient, password, signUp } from '../support/grove.ts'
+import { type PersonClient, password, signUp } from '../support/people.ts'
 import { ann, expectSound, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
 
 const text = `# Food

@@ -1,7 +1,7 @@
 /** Every page, in one table, over a scene that has something to show on each: a new page is a line here. */
 
 import { made } from '../support/cast.ts'
-import type { PersonClient } from '../support/grove.ts'
+import type { PersonClient } from '../support/people.ts'
 
 export interface ShownPage {
   readonly name: string

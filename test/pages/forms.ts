@@ -1,6 +1,6 @@
 /** Pages without a browser: the cookie of a person, and forms as a page sends them. */
 
-import { type Answer, client, type PersonClient, password } from '../support/grove.ts'
+import { type Answer, client, type PersonClient, password } from '../support/people.ts'
 
 const headers = {
   ...{ 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate', accept: 'text/html' },

@@ -5,8 +5,9 @@ import { type Changes, readFileChanges } from '../../server/pages/diff.tsx'
 import { mergeTexts } from '../../server/pages/merging.ts'
 import { compareWords } from '../../server/pages/words.ts'
 import type { Api } from '../../spec/client/api.ts'
-import { client, type Grove, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { client, signUp } from '../support/people.ts'
 
 const html = { accept: 'text/html', 'sec-fetch-mode': 'navigate' }
 

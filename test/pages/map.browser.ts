@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { made } from '../support/cast.ts'
-import { client } from '../support/grove.ts'
+import { client } from '../support/people.ts'
 import { ann, expectSound, grove, newVisitor, useScene, type Visitor } from './scene.ts'
 
 const size = 2_000

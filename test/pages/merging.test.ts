@@ -1,8 +1,9 @@
 /** A text that others changed meanwhile: how many lines may differ until it is left to a person. */
 
 import { expect } from 'chai'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { formsOf } from './forms.ts'
 
 /** A changed line is one that goes and one that comes. */

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { signUp } from '../support/grove.ts'
+import { signUp } from '../support/people.ts'
 import { ann, expectSound, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
 
 describe('a newcomer', () => {

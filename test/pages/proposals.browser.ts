@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { connectHttp, tokenOf } from '../mcp/scene.ts'
 import { made } from '../support/cast.ts'
-import { client, type PersonClient, password, signUp } from '../support/grove.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { ann, expectSound, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
 
 const text = `# Whales

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { client } from '../support/grove.ts'
+import { client } from '../support/people.ts'
 import { ann, expectSound, grove, newVisitor, useScene, type Visitor } from './scene.ts'
 
 const text = `Whales are mammals. They eat [[Krill|small things]] and never [[Kraken]].

@@ -5,7 +5,8 @@ import { createRequire } from 'node:module'
 import { expect } from 'chai'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchBrowser, patience } from '../support/browser.ts'
-import { type Grove, type PersonClient, password, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type PersonClient, password, signUp } from '../support/people.ts'
 
 export let grove: Grove
 export let ann: PersonClient

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import type { Locator } from 'playwright-core'
 import { made } from '../support/cast.ts'
-import { client, password, signUp } from '../support/grove.ts'
+import { client, password, signUp } from '../support/people.ts'
 import { ann, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
 
 /** What the page says of a control that something is wrong with; its name does not say it. */

@@ -6,7 +6,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { launchBrowser } from '../support/browser.ts'
-import { password, signUp, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
+import { password, signUp } from '../support/people.ts'
 import { listPages } from './every-page.ts'
 import { listVaultPages } from './vault-pages.ts'
 

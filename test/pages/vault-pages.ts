@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { made } from '../support/cast.ts'
-import type { Grove, PersonClient } from '../support/grove.ts'
+import type { Grove } from '../support/grove.ts'
+import type { PersonClient } from '../support/people.ts'
 import type { ShownPage } from './every-page.ts'
 
 const run = promisify(execFile)

@@ -3,7 +3,9 @@
 import { rm } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { expect } from 'chai'
-import { newDataDir, password, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { password, signUp } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 
 /** Connections, which are dealt to the workers in turn. */
 const connections = 4

@@ -2,7 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { type Answer, client, signUp, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
+import { type Answer, client, signUp } from '../support/people.ts'
 import { attemptOf, send, specOperations } from '../support/permissions.ts'
 import { grove, hidden, noNode, noOrg, open, signInFirst, signInToSee, useScene } from './scene.ts'
 

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { table } from '../support/attempts.ts'
 import { made, makeOrg, type World } from '../support/cast.ts'
-import { client } from '../support/grove.ts'
+import { client } from '../support/people.ts'
 import { attemptOf, send, specOperations } from '../support/permissions.ts'
 import { grove, hidden, noNode, noOrg, open, signInFirst, signInToSee, useScene } from './scene.ts'
 

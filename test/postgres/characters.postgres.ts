@@ -1,6 +1,7 @@
 /** Characters that PostgreSQL refuses: requests that hold them are answered as with credentials.sqlite. */
 import { expect } from 'chai'
-import { client, password, signUp, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
+import { client, password, signUp } from '../support/people.ts'
 
 const [nul, half] = ['\0', '\ud800']
 

@@ -3,8 +3,10 @@ import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Finished, runGroveCommand } from '../support/command.ts'
-import { client, newDataDir, password, signUp, startGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { client, password, signUp } from '../support/people.ts'
 import { databaseFor } from '../support/postgres.ts'
 
 describe('credentials that move', () => {

@@ -23,7 +23,7 @@ import { insertSession, listOpenSessions } from '../../index/credentials/session
 import { insertTokenKey, listTokenKeys } from '../../index/credentials/token-keys.ts'
 import { openPostgres, type PostgresDatabase } from '../../index/postgres/database.ts'
 import { type Database, openDatabase } from '../../index/sqlite/database.ts'
-import { newDataDir } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { databaseFor } from '../support/postgres.ts'
 
 const word = fc.string({ unit: fc.constantFrom(...'aAbBzZäÄöÖßeéE019-_ .%\\'), minLength: 1, maxLength: 4 })

@@ -7,19 +7,12 @@ import { listTokenKeys } from '../../index/credentials/token-keys.ts'
 import { rotateKeys } from '../../server/domain/accounts/key-rotation.ts'
 import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
 import { hashOf } from '../../server/domain/accounts/tokens.ts'
-import {
-  type Answer,
-  client,
-  type Grove,
-  newDataDir,
-  password,
-  type SpawnedGrove,
-  signUp,
-  spawnGrove,
-  startGrove,
-} from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { type Answer, client, password, signUp } from '../support/people.ts'
 import { databaseFor } from '../support/postgres.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 
 /** Of either engine as many as found two heirs in each without the row being held. */
 const rounds = 100

@@ -1,9 +1,8 @@
 /** What a merge changes in the graph, told before: the difference of the graph before and after it. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Answer } from '../support/grove.ts'
-import { client } from '../support/grove.ts'
 import { expecting, type TestNode } from '../support/node.ts'
+import { type Answer, client } from '../support/people.ts'
 import { aNode, ann, bob, grove, useScene } from './scene.ts'
 
 type Body = Answer['body']

@@ -1,8 +1,8 @@
 /** The ledger of a node as git reads it. */
 
 import { expect } from 'chai'
-import { client } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { client } from '../support/people.ts'
 import { ann, aProposal, bob, grove, nodes, now, pass, useScene } from './scene.ts'
 
 describe('pull requests', () => {

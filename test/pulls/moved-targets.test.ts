@@ -2,8 +2,10 @@
 
 import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
-import { client, newDataDir, signUp, spawnGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { client, signUp } from '../support/people.ts'
+import { spawnGrove } from '../support/spawned-grove.ts'
 import { aNode, ann, aProposal, leavesCleanRepositories, now, pass, useScene } from './scene.ts'
 
 describe('pull requests', () => {

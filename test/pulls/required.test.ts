@@ -1,8 +1,8 @@
 /** Organisations where main moves by pull requests only. */
 
 import { expect } from 'chai'
-import { type PersonClient, signUp } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { bob, grove, useScene } from './scene.ts'
 
 describe('pull requests', () => {

@@ -1,8 +1,9 @@
 /** What the tests of pull requests share: a service whose clock they move, Ann who owns, Bob who edits. */
 
 import { expect } from 'chai'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 export let grove: Grove
 

@@ -6,8 +6,9 @@ import { type ClientRequest, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openSlots } from '../../server/domain/slots.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 
 const lines = (...changed: [line: number, text: string][]) =>
   Array.from({ length: 40 }, (_, n) => changed.find(([line]) => line === n)?.[1] ?? `line ${n}`).join('\n')

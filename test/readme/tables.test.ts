@@ -6,7 +6,8 @@ import { resolve } from 'node:path'
 import { expect } from 'chai'
 import { effectiveVariables, readConfig } from '../../server/config.ts'
 import { runCommand } from '../support/command.ts'
-import { client, type Grove, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { client } from '../support/people.ts'
 
 describe('the README', () => {
   let readme: string

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { client } from '../support/grove.ts'
+import { client } from '../support/people.ts'
 import { clone, environment, jq, run, service, startAgain, useClone } from './clone.ts'
 import { tour } from './tour.ts'
 

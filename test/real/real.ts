@@ -6,10 +6,12 @@
 import { execFileSync } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
+import { newDataDir } from '../support/data-folder.ts'
 import { newDesk, remoteUrl } from '../support/desk.ts'
 import { environment } from '../support/git.ts'
-import { newDataDir, type PersonClient, signUp, spawnGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
+import { spawnGrove } from '../support/spawned-grove.ts'
 
 const detailsAtRandom = 200
 const comparisonsAtRandom = 50

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { commitOf } from '../support/concurrency-rules.ts'
 import { expectSound } from '../support/data-folder.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { closedLedger } from './ledgers.ts'
 
 describe('a hand on the server', () => {

@@ -4,22 +4,13 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { commitOf, created, times } from '../support/concurrency-rules.ts'
-import { expectSound, gitLines } from '../support/data-folder.ts'
+import { expectSound, gitLines, newDataDir } from '../support/data-folder.ts'
 import { Unanswered } from '../support/exchange.ts'
-import {
-  type Answer,
-  type Client,
-  client,
-  newDataDir,
-  type PersonClient,
-  type SpawnedGrove,
-  signUp,
-  spawnGrove,
-  startGrove,
-  untilReady,
-} from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { patiently } from '../support/patience.ts'
+import { type Answer, type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove, untilReady } from '../support/spawned-grove.ts'
 
 describe('a process that is killed', () => {
   it('loses nothing that it has said was done, and the next one finds everything in order', async () => {

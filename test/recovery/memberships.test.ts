@@ -8,22 +8,13 @@ import { insertPendingMembership, listPendingMemberships } from '../../index/cre
 import { hashOf } from '../../server/domain/accounts/tokens.ts'
 import { made, makeInvitation } from '../support/cast.ts'
 import { times } from '../support/concurrency-rules.ts'
-import { expectSound } from '../support/data-folder.ts'
+import { expectSound, newDataDir } from '../support/data-folder.ts'
 import { type Faults, prepareFaults } from '../support/faults.ts'
 import { gitIn } from '../support/git.ts'
-import {
-  type Answer,
-  client,
-  type Grove,
-  newDataDir,
-  type PersonClient,
-  password,
-  type SpawnedGrove,
-  signUp,
-  spawnGrove,
-  startGrove,
-} from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
+import { type Answer, client, type PersonClient, password, signUp } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
 
 const dayMs = 24 * 3600 * 1000

@@ -5,18 +5,11 @@ import { link, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { expect } from 'chai'
 import { commitOf, created, times } from '../support/concurrency-rules.ts'
-import { expectSound, locksIn } from '../support/data-folder.ts'
-import {
-  type Client,
-  client,
-  type Grove,
-  newDataDir,
-  type PersonClient,
-  signUp,
-  spawnGrove,
-  startGrove,
-} from '../support/grove.ts'
+import { expectSound, locksIn, newDataDir } from '../support/data-folder.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
+import { spawnGrove } from '../support/spawned-grove.ts'
 import { closedLedger, nextLedger } from './ledgers.ts'
 
 describe('a process that is killed', () => {

@@ -5,8 +5,10 @@ import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { expect } from 'chai'
-import { client, type Grove, newDataDir, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
 
 describe('a process that was killed between its refs and the index', () => {
   let dataDir: string

@@ -1,6 +1,7 @@
 /** What one search may cost: however long the texts are, all others are served meanwhile, and little of them is kept. */
 import { expect } from 'chai'
-import { client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
 
 const kib = 1_024
 

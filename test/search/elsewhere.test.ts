@@ -3,9 +3,10 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { client, type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { created, times } from '../support/many.ts'
 import { expecting } from '../support/node.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
 
 const start = Date.parse('2026-05-01T12:00:00.000Z')
 

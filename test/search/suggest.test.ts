@@ -2,7 +2,9 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type Client, client, type Grove, newDataDir, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { type Client, client, type PersonClient, signUp } from '../support/people.ts'
 
 describe('suggestions', () => {
   let grove: Grove

@@ -6,9 +6,9 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { type Finished, outcomeOf } from '../support/command.ts'
-import { client, type PersonClient, signUp } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type Package, pack, unpack } from '../support/packed.ts'
+import { client, type PersonClient, signUp } from '../support/people.ts'
 
 const run = promisify(execFile)
 

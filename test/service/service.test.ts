@@ -4,9 +4,12 @@ import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { client, newDataDir, password, signUp, spawnGrove, startGrove, untilReady } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
+import { startGrove } from '../support/grove.ts'
 import { finishLogin, startedLogin } from '../support/half-sent.ts'
+import { client, password, signUp } from '../support/people.ts'
 import { endAfterFile, endsWithParent } from '../support/processes.ts'
+import { spawnGrove, untilReady } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
 
 describe('the service', () => {

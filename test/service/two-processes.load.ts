@@ -1,8 +1,10 @@
 import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { commitOf, concurrencyRules, created } from '../support/concurrency-rules.ts'
-import { client, newDataDir, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { faultsIn } from '../support/log.ts'
+import { client, signUp } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 
 describe('two services over one data folder, one of them with two workers', () => {
   describe('are as safe as one', () => {

@@ -6,9 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { commitOf, created, times } from '../support/concurrency-rules.ts'
-import { expectSound } from '../support/data-folder.ts'
-import { type Answer, client, newDataDir, type SpawnedGrove, signUp, spawnGrove } from '../support/grove.ts'
+import { expectSound, newDataDir } from '../support/data-folder.ts'
 import { finishLogin, startedLogin } from '../support/half-sent.ts'
+import { type Answer, client, signUp } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
 
 const run = promisify(execFile)

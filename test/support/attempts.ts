@@ -14,7 +14,7 @@ import {
   type World,
   writing,
 } from './cast.ts'
-import { type Client, password, signUp } from './grove.ts'
+import { type Client, password, signUp } from './people.ts'
 
 /**
  * `anyone`: Authorization is not even looked at; `published`: the same, once the organisation is published; `public`:

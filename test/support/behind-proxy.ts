@@ -3,7 +3,9 @@
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
 import { startService } from '../../server/service.ts'
-import { type Answer, client, type Grove, newDataDir, password, passwordCost } from './grove.ts'
+import { newDataDir } from './data-folder.ts'
+import { type Grove, passwordCost } from './grove.ts'
+import { type Answer, client, password } from './people.ts'
 
 export interface BehindProxyOptions {
   readonly now?: () => Date

@@ -2,7 +2,8 @@
 
 import { type AccountChange, changeManagedAccount } from '../../server/domain/accounts/administration.ts'
 import { operator } from '../../server/domain/actor.ts'
-import { type Answer, type Client, client, type Grove, type PersonClient, signUp } from './grove.ts'
+import type { Grove } from './grove.ts'
+import { type Answer, type Client, client, type PersonClient, signUp } from './people.ts'
 
 /** Of the roles the least first: a later role may do what those before it may. */
 export const callers = [

@@ -4,9 +4,9 @@ import { expect } from 'chai'
 import type { Doors } from './concurrency-rules.ts'
 import { git, gitDid, gitLines } from './data-folder.ts'
 import { newDesk, remoteUrl } from './desk.ts'
-import type { Answer, Client, PersonClient } from './grove.ts'
 import { commitOf, created, times } from './many.ts'
 import { newNode } from './node.ts'
+import type { Answer, Client, PersonClient } from './people.ts'
 
 interface Place {
   readonly doors: Doors

@@ -3,10 +3,10 @@
 import { expect } from 'chai'
 import { rulesBesideGit } from './concurrency-beside-git.ts'
 import { expectSettled, expectSound, git, gitLines } from './data-folder.ts'
-import { type Answer, type Client, client, type PersonClient, signUp } from './grove.ts'
 import { commitOf, created, times } from './many.ts'
 import { newNode, type TestNode } from './node.ts'
 import { patiently } from './patience.ts'
+import { type Answer, type Client, client, type PersonClient, signUp } from './people.ts'
 
 export { commitOf, created, times }
 

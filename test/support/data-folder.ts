@@ -1,7 +1,8 @@
 /** A data folder as native git and the file system see it. */
 
 import { execFile } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
@@ -9,6 +10,10 @@ import { environment, fsckWords } from './git.ts'
 import { until } from './until.ts'
 
 const run = promisify(execFile)
+
+export function newDataDir(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'grove-test-'))
+}
 
 /** What git prints about the bare repository, without the line break at its end, while others get on. @throws Error with git's own words */
 export async function git(repo: string, ...args: string[]): Promise<string> {

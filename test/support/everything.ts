@@ -1,7 +1,7 @@
 /** Every answer that reading can get out of a service, so that two services can be compared. */
 
 import { exchange } from './exchange.ts'
-import type { Answer } from './grove.ts'
+import type { Answer } from './people.ts'
 
 /** What a person may read of these organisations, text by request, without the service's own address. @throws Error that shows any answer of 500 or above */
 export async function everythingIn(

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 import { type Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
-import { password } from './grove.ts'
+import { password } from './people.ts'
 
 /** What is asked, and where. */
 interface Asked {

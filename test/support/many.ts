@@ -1,7 +1,7 @@
 /** Many requests at the same time. */
 
-import type { Answer } from './grove.ts'
 import { expecting } from './node.ts'
+import type { Answer } from './people.ts'
 
 export function commitOf(message: string, path = `${message}.txt`, content = message) {
   return { message, changes: [{ action: 'put', path, content }] }

@@ -1,7 +1,7 @@
 /** A node to try things on: its addresses, its repository, and the shortest ways to fill it. */
 
 import { type Git, gitIn } from './git.ts'
-import type { Answer, PersonClient } from './grove.ts'
+import type { Answer, PersonClient } from './people.ts'
 
 export interface TestNode {
   readonly id: string

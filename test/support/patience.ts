@@ -1,7 +1,7 @@
 /** A client that asks again where the service says 503 busy, which changes nothing: others hold the locks, native git among them. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Answer, Client } from './grove.ts'
+import type { Answer, Client } from './people.ts'
 
 /** Milliseconds after which `busy` is the answer. */
 const patience = 300_000

@@ -4,7 +4,7 @@ import document from '../../spec/openapi.json' with { type: 'json' }
 import type { operations } from '../../spec/types.ts'
 import { type Attempt, type Need, table } from './attempts.ts'
 import { type Caller, callers, type World } from './cast.ts'
-import type { Answer, Client } from './grove.ts'
+import type { Answer, Client } from './people.ts'
 
 /** What the contract says that the operation answers; `success` is the 2xx of the spec. */
 export function expectedStatus(need: Need, caller: Caller, published: boolean, success: number): number {

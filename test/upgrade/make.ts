@@ -7,9 +7,11 @@ import { execFileSync } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
+import { newDataDir } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
-import { newDataDir, signUp, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { signUp } from '../support/people.ts'
 import { queries } from './open.ts'
 
 const folder = resolve('test/upgrade')

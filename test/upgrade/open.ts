@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { newDataDir } from '../support/grove.ts'
+import { newDataDir } from '../support/data-folder.ts'
 
 export const queries = ['whales sing', 'salt']
 

@@ -2,8 +2,9 @@
 
 import { expect } from 'chai'
 import { type Git, gitIn } from '../support/git.ts'
-import { type Grove, type PersonClient, signUp, startGrove } from '../support/grove.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
 
 const later = { theme: { colour: 'sea' } }

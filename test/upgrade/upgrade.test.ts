@@ -7,8 +7,11 @@ import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import manifest from '../../package.json' with { type: 'json' }
 import { cli } from '../operator/desk.ts'
+import { newDataDir } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
-import { client, newDataDir, password, type SpawnedGrove, spawnGrove, startGrove } from '../support/grove.ts'
+import { startGrove } from '../support/grove.ts'
+import { client, password } from '../support/people.ts'
+import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { openRelease, queries, type Release, releases } from './open.ts'
 
 for (const version of releases)

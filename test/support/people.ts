@@ -1,0 +1,88 @@
+/** People who use a service over HTTP. */
+
+import type { components } from '../../spec/types.ts'
+import { type Exchanged, exchange, type Headers } from './exchange.ts'
+
+/** `headers` is there but not enumerable, so that `deep.equal({ status, body })` compares what matters. */
+export interface Answer {
+  readonly status: number
+  /** The JSON without its `request_id`, the text of what is no JSON, undefined for nothing. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects
+  readonly body: any // of any shape: the spec has one for each operation
+  readonly headers: Headers
+}
+
+export interface Client {
+  get(path: string, headers?: Headers): Promise<Answer>
+  post(path: string, body?: unknown, headers?: Headers): Promise<Answer>
+  patch(path: string, body?: unknown, headers?: Headers): Promise<Answer>
+  put(path: string, body?: unknown, headers?: Headers): Promise<Answer>
+  delete(path: string, headers?: Headers, body?: unknown): Promise<Answer>
+}
+
+/**
+ * A string is sent as it is, anything else as JSON; always as application/json unless `headers` say otherwise. A client that
+ * changes its password goes on in the session that this opens, since its own has ended.
+ */
+export function client({ url }: { readonly url: string }, first?: string): Client {
+  let token = first
+  const send = async (method: string, path: string, body?: unknown, headers: Headers = {}): Promise<Answer> => {
+    const answered = await exchange(url + path, {
+      method,
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const answer = { status: answered.status, body: read(answered) }
+    if (path === '/auth/password' && answer.status === 200 && token !== undefined) token = sessionIn(answer).accessToken
+    const received = { value: answered.headers, enumerable: false }
+    return Object.defineProperty(answer, 'headers', received) as Answer // defineProperty does not change the type
+  }
+  return {
+    get: (path, headers) => send('GET', path, undefined, headers),
+    post: (path, body, headers) => send('POST', path, body, headers),
+    patch: (path, body, headers) => send('PATCH', path, body, headers),
+    put: (path, body, headers) => send('PUT', path, body, headers),
+    delete: (path, headers, body) => send('DELETE', path, body, headers),
+  }
+}
+
+function sessionIn({ body }: { readonly body: unknown }): Session {
+  return body as Session // the spec says so of this answer
+}
+
+function read({ headers, text }: Exchanged): unknown {
+  if (text === '') return undefined
+  if (!headers['content-type']?.startsWith('application/json')) return text
+  const body: unknown = JSON.parse(text)
+  if (typeof body === 'object' && body !== null && 'request_id' in body) {
+    const { request_id: _, ...rest } = body
+    return rest
+  }
+  return body
+}
+
+type Session = components['schemas']['Session']
+
+export interface PersonClient extends Client {
+  readonly user: Session['user']
+  /** The id of the personal organisation. */
+  readonly org: string
+  readonly session: Session
+}
+
+export const password = 'correct horse battery'
+
+/** Makes the account `<name>@example.org` with `password`; the client speaks for it. */
+export async function signUp(grove: { readonly url: string }, name: string): Promise<PersonClient> {
+  const email = `${name.toLowerCase().replaceAll(' ', '.')}@example.org`
+  const { status, body } = await client(grove).post('/auth/signup', { email, password, name })
+  if (status !== 201) throw new Error(`Sign-up of ${email} answered ${status} ${JSON.stringify(body)}`)
+  const session: Session = body
+  const org = session.user.org_id
+  if (org === undefined) throw new Error('Sign-up made no organisation')
+  return { ...client(grove, session.accessToken), user: session.user, org, session }
+}

@@ -1,0 +1,105 @@
+/** A service to test as a child, as `npm start` runs it: to be signalled, killed and measured. Loads nothing of the service. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { client } from './people.ts'
+import { databaseEnvironment } from './postgres.ts'
+import { endAfterFile, endsWithParent } from './processes.ts'
+import { until } from './until.ts'
+
+export interface SpawnedGrove {
+  readonly url: string
+  readonly dataDir: string
+  readonly pid: number
+  /** What it has written to standard output and standard error so far. */
+  output(): { stdout: string; stderr: string }
+  /** Once it has ended, for whatever reason: the exit code, null after a signal. */
+  readonly exited: Promise<number | null>
+  /** SIGTERM; the exit code. */
+  stop(): Promise<number | null>
+  /** SIGKILL, as a power cut to the process. */
+  kill(): Promise<void>
+}
+
+/**
+ * What `npm start` runs, on any free port; resolves once it says that it listens.
+ *
+ * @param through what stands before the command, and becomes it
+ * @throws Error with its output if it ends
+ */
+export async function spawnGrove(
+  dataDir: string,
+  environment: Record<string, string> = {},
+  through: readonly string[] = [],
+): Promise<SpawnedGrove> {
+  const flags = ['--max-old-space-size=2000', '--v8-pool-size=1']
+  const [program = '', ...words] = [...through, process.execPath, ...endsWithParent, ...flags, 'dist/main.js']
+  const child = endAfterFile(
+    spawn(program, words, {
+      stdio: 'pipe',
+      env: {
+        ...process.env,
+        UV_THREADPOOL_SIZE: '16',
+        PORT: '0',
+        DATA_DIR: dataDir,
+        RATE_LIMIT: 'off',
+        LOG_LEVEL: 'warn',
+        ...(await databaseEnvironment(dataDir)),
+        ...environment,
+      },
+    }),
+  )
+  const output = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk) => {
+    output.stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    output.stderr += chunk
+  })
+  const exited = endOf(child)
+  const url = await listening(child, output, exited)
+  const end = (signal: NodeJS.Signals) => {
+    child.kill(signal)
+    return exited
+  }
+  return {
+    url,
+    dataDir,
+    pid: child.pid ?? 0,
+    exited,
+    output: () => ({ ...output }),
+    stop: () => end('SIGTERM'),
+    kill: async () => {
+      await end('SIGKILL')
+    },
+  }
+}
+
+/** Once it has ended and what it wrote has been read; what it started may hold its pipes open, so these are waited for a while. */
+async function endOf(child: ChildProcess): Promise<number | null> {
+  const read = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve))
+  await Promise.race([read, sleep(2_000, undefined, { ref: false })])
+  return code
+}
+
+async function listening(
+  child: ChildProcess,
+  output: { stdout: string; stderr: string },
+  exited: Promise<number | null>,
+): Promise<string> {
+  const said = new Promise<string>((resolve) => {
+    child.stdout?.on('data', () => {
+      const url = /listening on (http:\/\/\S+)\n/.exec(output.stdout)?.[1]
+      if (url !== undefined) resolve(url)
+    })
+  })
+  const url = await Promise.race([said, exited.then(() => undefined)])
+  if (url === undefined) throw new Error(`dist/main.js ended before it listened:\n${output.stdout}${output.stderr}`)
+  return url
+}
+
+/** Until everything is in the index: one that is made anew for long answers 503 busy meanwhile. */
+export async function untilReady(grove: { readonly url: string }): Promise<void> {
+  await until(async () => (await client(grove).get('/readyz')).body?.status === 'ready')
+}
