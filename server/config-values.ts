@@ -21,6 +21,11 @@ function otherwise(allowed: string) {
   return { error: ({ input }: { input?: unknown }) => `${allowed}, not ${JSON.stringify(excerpt(String(input)))}` }
 }
 
+/** @param allowed one sentence for all that it may not be */
+export function webAddress(isAllowed: (address: string) => boolean, allowed: string) {
+  return z.url({ protocol: /^https?$/, error: allowed, abort: true }).refine(isAllowed, allowed)
+}
+
 /** A base URL; paths are appended. */
 export function isPlain(address: string): boolean {
   if (!URL.canParse(address)) return false

@@ -12,6 +12,7 @@ import {
   isPostgres,
   listed,
   oneOf,
+  webAddress,
   wholeNumber,
 } from './config-values.ts'
 
@@ -79,10 +80,10 @@ const environment = z.object({
   PORT: wholeNumber(0, 65_535).default(3000),
   HOST: z.string().default('127.0.0.1'),
   DATA_DIR: z.string().default('./repos'),
-  PUBLIC_URL: z
-    .url({ protocol: /^https?$/ })
-    .refine(isPlain, 'is an address without a query, a fragment or a user, such as https://grove.example')
-    .optional(),
+  PUBLIC_URL: webAddress(
+    isPlain,
+    'is an http or https address without a query, a fragment or a user, such as https://grove.example',
+  ).optional(),
   TRUST_PROXY: z.string().transform(listed).refine(areNetworks, 'is a list such as loopback, 10.0.0.0/8').optional(),
   LOG_LEVEL: oneOf(logLevels).default('info'),
   LOG_REQUESTS: oneOf(logRequests).default('all'),
@@ -105,10 +106,10 @@ const environment = z.object({
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'has up to 63 of a-z, 0-9 and -, no - at its beginning')
     .optional(),
-  CELL_URL: z
-    .url({ protocol: /^https?$/ })
-    .refine(isOrigin, 'is an address without a path, a query or a user, such as http://10.0.0.1:3000')
-    .optional(),
+  CELL_URL: webAddress(
+    isOrigin,
+    'is an http or https address without a path, a query or a user, such as http://10.0.0.1:3000',
+  ).optional(),
 })
 
 /** Invalid configuration; the message names each variable. */

@@ -121,8 +121,12 @@ describe('the environment', () => {
       'https://ann@x',
       'https://ann:pw@x',
       'ftp://x',
+      'x',
     ]) {
-      expect(() => read({ PUBLIC_URL: address }), address).to.throw(ConfigError, /^PUBLIC_URL: /)
+      expect(() => read({ PUBLIC_URL: address }), address).to.throw(
+        ConfigError,
+        /^PUBLIC_URL: is an http or https address without a query, a fragment or a user, such as [^;]+$/,
+      )
     }
   })
 

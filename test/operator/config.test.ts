@@ -88,7 +88,7 @@ describe('grove config check', () => {
       [{ ...cell, CELL: 'A b' }, 'CELL: has up to 63 of a-z, 0-9 and -, no - at its beginning'],
       [
         { ...cell, CELL_URL: 'http://a/b' },
-        'CELL_URL: is an address without a path, a query or a user, such as http://10.0.0.1:3000',
+        'CELL_URL: is an http or https address without a path, a query or a user, such as http://10.0.0.1:3000',
       ],
     ] as const) {
       const { code, stderr } = await check(given)
