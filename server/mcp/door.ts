@@ -90,9 +90,15 @@ async function readMessage(
   } catch (error) {
     if (!req.complete) res.set('Connection', 'close')
     if (!(error instanceof Invalid)) throw error
-    refuse(res, parseError, 'The message is no JSON in UTF-8')
+    refuse(res, parseError, `The message is no JSON in UTF-8${placeIn(error)}`)
   }
   return undefined
+}
+
+/** Where its text is not what it should be; empty where nobody can say. */
+function placeIn({ problems: [first] }: Invalid): string {
+  const { line, column } = first?.ctx ?? {}
+  return line === undefined ? '' : `: line ${line}, column ${column}`
 }
 
 function refuse(res: Answering, code: number, message: string): void {
