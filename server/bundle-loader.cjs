@@ -56,6 +56,8 @@ function readWrapped() {
   const file = openSync(bundle)
   try {
     const { size } = fstatSync(file)
+    // It would run as a program that does nothing, and that well.
+    if (size === 0) throw new Error(`${bundle} is empty; install or build Grove again`)
     const bytes = Buffer.allocUnsafe(head.length + size + tail.length)
     bytes.write(head)
     const end = head.length + readSync(file, bytes, head.length, size, 0)

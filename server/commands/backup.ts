@@ -38,6 +38,7 @@ export async function backUpTo(call: Call, target: string, { jobs = '2', full = 
   const since = done.isFirst ? 'the first backup there' : `${done.fetched} of them changed since the last backup`
   say(`${done.repositories} repositories in ${dir}, ${since}`)
   for (const path of done.gone) say(`kept, though it is deleted: ${path}`)
+  for (const path of done.again) say(`copied again, for its mirror was not sound: ${path}`)
   const problems = [
     ...(opened instanceof Error ? [{ path: config.dataDir, reason: opened.message }] : []),
     ...done.problems,

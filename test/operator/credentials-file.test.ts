@@ -32,7 +32,7 @@ describe('the operator of a folder with credentials.sqlite', () => {
     })
   })
 
-  it('hears from doctor that it is damaged, or missing', async () => {
+  it('hears from doctor that it is damaged, missing, or empty', async () => {
     const file = join(dataDir, 'credentials.sqlite')
     await writeFile(file, 'not a database at all '.repeat(100))
     const damaged = await cli(dataDir, 'doctor')
@@ -42,5 +42,9 @@ describe('the operator of a folder with credentials.sqlite', () => {
     expect((await cli(dataDir, 'doctor')).stdout).to.contain(
       '\n  credentials.sqlite: is missing, and with it all accounts\n',
     )
+    await writeFile(file, '')
+    const empty = await cli(dataDir, 'doctor')
+    expect(empty.code).to.equal(1)
+    expect(empty.stdout).to.contain('\n  credentials.sqlite: is empty, and all accounts are missing\n')
   })
 })

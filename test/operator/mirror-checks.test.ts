@@ -10,7 +10,7 @@ import { remoteUrl } from '../support/desk.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
-import { folder, run, useDesk } from './desk.ts'
+import { cli, folder, run, useDesk } from './desk.ts'
 
 describe('a backup into the same folder', () => {
   useDesk()
@@ -53,9 +53,9 @@ describe('a backup into the same folder', () => {
 
   const pathOf = ({ org, id }: TestNode) => `${org}/${id}.git`
 
-  /** A file of the mirror in which git finds another byte: the largest of its objects or packs. */
-  async function objectsOf(node: TestNode): Promise<string> {
-    const entries = await readdir(join(backup, pathOf(node), 'objects'), { withFileTypes: true, recursive: true })
+  /** A file of the repository in `root` in which git finds another byte: the largest of its objects or packs. */
+  async function objectsOf(node: TestNode, root = backup): Promise<string> {
+    const entries = await readdir(join(root, pathOf(node), 'objects'), { withFileTypes: true, recursive: true })
     const files = entries.filter((entry) => entry.isFile() && !entry.name.endsWith('.idx'))
     const sized = await Promise.all(
       files.map(async ({ parentPath, name }) => {
@@ -64,7 +64,7 @@ describe('a backup into the same folder', () => {
       }),
     )
     const [largest] = sized.sort((a, b) => b.size - a.size)
-    if (largest === undefined) throw new Error('The mirror has no objects')
+    if (largest === undefined) throw new Error('It has no objects')
     return largest.path
   }
 
@@ -131,8 +131,34 @@ describe('a backup into the same folder', () => {
     await rm(await objectsOf(other))
     await writeFile(join(backup, pathOf(third), 'refs/heads/more'), '')
     expect(await gitsOf()).to.deep.equal([])
-    expect(await gitsOf('--full')).to.include.members(nodes.map(pathOf))
+    const { code, stdout } = await cli(grove.dataDir, 'backup', '--full', backup)
+    expect(code).to.equal(0)
+    expect(stdout).to.contain(' 0 of them changed since the last backup\n')
+    const again = stdout.match(/^copied again, for its mirror was not sound: .*$/gm)?.map((line) => line.split(': ')[1])
+    expect(again).to.deep.equal(nodes.map(pathOf).sort())
     for (const node of nodes) expectSound(node)
+    expect(await gitsOf()).to.deep.equal([])
+  })
+
+  it('names with --full what a disk has lost in the data folder, and again until it is mended', async () => {
+    const [one] = nodes as [TestNode]
+    const file = await objectsOf(one, grove.dataDir)
+    const whole = await readFile(file)
+    await chmod(file, 0o600)
+    await writeFile(file, flipped(Buffer.from(whole)))
+    try {
+      for (const options of [['--full'], []]) {
+        const { code, stdout } = await cli(grove.dataDir, 'backup', ...options, backup)
+        expect(code).to.equal(1)
+        expect(stdout).to.match(
+          new RegExp(`^1 thing is wrong:\n  ${pathOf(one)}: git fsck: .*; its mirror is whole$`, 'm'),
+        )
+        expectSound(one)
+      }
+    } finally {
+      await writeFile(file, whole)
+    }
+    expect(await gitsOf()).to.deep.equal([pathOf(one)])
     expect(await gitsOf()).to.deep.equal([])
   })
 

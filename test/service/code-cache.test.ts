@@ -71,6 +71,13 @@ describe('the code cache of a bundle', () => {
     })
   }
 
+  it('does not hide that the bundle is empty, which would do nothing, and that well', async () => {
+    await writeFile(join(folder, 'program.cjs'), '')
+    const { code, stderr } = await start().catch((error) => error)
+    expect(code).to.equal(1)
+    expect(stderr).to.contain('program.cjs is empty; install or build Grove again')
+  })
+
   it('may be impossible to write', async () => {
     await writeFile(join(folder, 'code-cache'), 'no folder')
     expect(await start()).to.equal('1')

@@ -47,6 +47,8 @@ export interface BackedUp {
   /** How many of the repositories were new or had changed since the last backup. */
   readonly fetched: number
   readonly gone: readonly string[]
+  /** Whose mirror was not sound, and is another copy now. */
+  readonly again: readonly string[]
   readonly problems: readonly PathProblem[]
 }
 
@@ -74,6 +76,7 @@ export async function backUp(
   await makeFolder(dir, privateMode)
   const isFirst = !isTaken(join(dir, manifestFile))
   const problems: PathProblem[] = []
+  const again: string[] = []
   const failing = new AbortController()
   const ending = AbortSignal.any([signal, failing.signal])
   const attempt = async <T>(path: string, work: () => Promise<T>): Promise<T | undefined> => {
@@ -104,8 +107,9 @@ export async function backUp(
         entries.set(path, stamped(last, stamp))
         return
       }
-      const taken = await takeRepository(root, dir, stored, ending)
+      const taken = await takeRepository(root, dir, stored, full, ending)
       if (taken.fetched) fetched++
+      if (taken.again) again.push(path)
       if (taken.damage !== undefined) problems.push({ path, reason: taken.damage })
       else entries.set(path, stamped(entryOf(dir, path, now), stamp))
     })
@@ -139,7 +143,14 @@ export async function backUp(
   }
   ending.throwIfAborted()
   await writeManifest(dir, manifest)
-  return { repositories: repositories.length, isFirst, fetched, gone, problems: problems.sort(byPath) }
+  return {
+    repositories: repositories.length,
+    isFirst,
+    fetched,
+    gone,
+    again: again.sort(),
+    problems: problems.sort(byPath),
+  }
 }
 
 /** Why `root` must not be copied to `dir`: a wrong path must not replace the accounts of a good backup. */
@@ -190,15 +201,23 @@ function stamped({ path, refs, checked }: MirrorEntry, stamp: number | undefined
 interface Taken {
   /** False if the mirror already had every ref. */
   readonly fetched: boolean
-  /** What git fsck reports for the mirror. */
+  /** The mirror was not sound, or another's, and is a new copy. */
+  readonly again: boolean
+  /** What git fsck reports for the mirror, or else for the repository. */
   readonly damage: string | undefined
 }
 
-/** @throws GitError; the mirror, if it exists, is unchanged */
+/**
+ * A fetch reads of a repository only what is new. Where nothing is, and with `full`, git looks at the repository, too: a disk may
+ * have lost what the mirror has.
+ *
+ * @throws GitError; the mirror, if it exists, is unchanged
+ */
 async function takeRepository(
   root: string,
   dir: string,
   stored: StoredRepository,
+  full: boolean,
   signal: AbortSignal,
 ): Promise<Taken> {
   const from: Repo = { dir: join(root, stored.path) }
@@ -213,7 +232,7 @@ async function takeRepository(
   try {
     if (!repoExists(to)) {
       await createMirror(from, to.dir, signal)
-      return { fetched: true, damage: await findDamage(to, signal) }
+      return { fetched: true, again: false, damage: await findDamage(to, signal) }
     }
     const isOurs = (await findHazard(to.dir)) === undefined && (await hasOwnConfig(to))
     const had = isOurs ? refsOf(to) : undefined
@@ -221,8 +240,10 @@ async function takeRepository(
     const failure = fetched && had ? await fetchMirror(from, to, signal).catch((error: unknown) => error) : undefined
     const isSound = had && (await findDamage(to, signal)) === undefined
     if (isSound && failure) throw failure
-    if (isSound) return { fetched, damage: undefined }
-    return { fetched: true, damage: await takeAgain(from, to, signal) }
+    if (!isSound)
+      return { fetched: had !== undefined && fetched, again: true, damage: await takeAgain(from, to, signal) }
+    const lost = full || !fetched ? await findDamage(from, signal) : undefined
+    return { fetched, again: false, damage: lost && `${lost}; its mirror is whole` }
   } catch (error) {
     if (repoExists(from)) throw error
     throw new GitError('repo_missing', 'it was deleted while it was copied')

@@ -89,7 +89,9 @@ export async function examine(
 async function examineFile(root: string): Promise<CredentialsState> {
   const file = join(root, credentialsFile)
   const schema = (await schemaOf(root, credentialsFile))[credentialsFile]
-  return { schema, fault: isTaken(file) ? databaseFault(file) : 'is missing, and with it all accounts' }
+  if (!isTaken(file)) return { schema, fault: 'is missing, and with it all accounts' }
+  const fault = databaseFault(file)
+  return { schema, fault: fault ?? (schema === undefined ? 'is empty, and all accounts are missing' : undefined) }
 }
 
 /** By the file's name. */
