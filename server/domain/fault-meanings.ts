@@ -36,7 +36,7 @@ const meanings: Readonly<Record<GitErrorCode, Meaning>> = {
   object_damaged: { answer: damaged, pushed: 'an object is damaged', isLogged: true },
   repo_missing: {
     answer: () => new Refusal('node_not_found', 'Node not found'),
-    pushed: 'the repository was deleted meanwhile',
+    pushed: `the repository was deleted meanwhile, or its organisation moved; ${look}`,
   },
   repo_exists: { answer: () => new Refusal('node_exists', 'There is a node with this id') },
   merge_conflict: {

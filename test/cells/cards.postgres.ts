@@ -1,6 +1,7 @@
 /** Lists of one's organisations in all cells, which follow Git. */
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { sql } from 'kysely'
 import { deleteCard, listCardsOf } from '../../index/credentials/org-cards.ts'
 import { listOrgsOf } from '../../index/derived/org-queries.ts'
 import { changeManagedAccount } from '../../server/domain/accounts/administration.ts'
@@ -11,7 +12,8 @@ import { operator } from '../../server/domain/actor.ts'
 import { indexOrg } from '../../server/domain/indexing/index-node.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, password, signUp } from '../support/people.ts'
-import { here, listedAt, signIn, there, useCells } from './scene.ts'
+import { until } from '../support/until.ts'
+import { here, listedAt, placeOf, signIn, there, useCells } from './scene.ts'
 
 const all = { limit: 200, offset: 0 }
 
@@ -121,6 +123,27 @@ describe('the list of one’s organisations', () => {
     await indexOrg(here.deps, id)
     expect(idsOf(await listedAt(bobThere))).to.not.include(id)
     expect((await listedAt(annThere)).find((org: { id: string }) => org.id === id).published).to.equal(false)
+  })
+
+  it('has soon one that was made while the directory failed, and knows where it is, without a sweep', async () => {
+    const run = (...statements: string[]) =>
+      here.deps.credentials.write(async (trx) => {
+        for (const statement of statements) await sql.raw(statement).execute(trx)
+      })
+    await run(
+      "create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$",
+      "create trigger refuse before update on place for each row when (new.state = 'here') execute function refuse()",
+    )
+    const { status, body } = await ann.post('/orgs', { name: 'Late' })
+    expect([status, body.code]).to.deep.equal([503, 'outcome_unknown'])
+    await run('drop trigger refuse on place', 'drop function refuse()')
+    const late = async () => (await listedAt(annThere)).find(({ name }: { name: string }) => name === 'Late')
+    await until(
+      async () => (await placeOf((await late())?.id ?? ann.org))?.state === 'here' && (await late()) !== undefined,
+    )
+    const { id } = await late()
+    expect(await placeOf(id)).to.include({ cell: 'here', state: 'here' })
+    await ann.delete(`/orgs/${id}`).then(expecting(204))
   })
 
   it('has no organisation that was deleted', async () => {

@@ -109,6 +109,8 @@ function outcomeOf(code: number, text: string, ref: string): Outcome | 'busy' | 
   if (code === 0) return line !== undefined && !line.startsWith('!') ? 'done' : 'fault'
   if (/others are writing; push again|moving to another cell; nothing was changed|error: 503/.test(text)) return 'busy'
   if (/it has moved meanwhile; fetch first|main only moves forward/.test(line ?? '')) return 'refused'
+  // It began before the move, and came to its refs after it.
+  if (/or its organisation moved; fetch before/.test(line ?? '')) return 'unknown'
   return isBrokenOff(text) ? 'unknown' : 'fault'
 }
 

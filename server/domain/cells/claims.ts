@@ -37,7 +37,7 @@ export async function claimPlace({ cell, credentials }: Directory, orgId: string
   if (!isClaimed) throw new GitError('repo_exists', 'An organisation of this id exists, or did')
 }
 
-/** After the folder has its name. @throws Refusal outcome_unknown: it is there, and the sweep says so later */
+/** After the folder has its name. @throws Refusal outcome_unknown: it is there; indexChangedOrg tries again, and the sweep */
 export async function keepPlace(deps: Directory, orgId: string): Promise<void> {
   await declare(deps, orgId, 'here')
 }

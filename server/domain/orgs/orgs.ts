@@ -2,7 +2,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as newId } from 'uuid'
-import { allDone, makeFolder } from '../../../gitstore/durable.ts'
+import { makeFolder } from '../../../gitstore/durable.ts'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { createRepo } from '../../../gitstore/new-repos.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
@@ -85,8 +85,7 @@ export async function createOrg(deps: Deps, actor: Person, input: OrgInput, give
       await rm(making, { recursive: true, force: true })
       throw error
     })
-    await keepPlace(deps, id)
-    await indexChangedOrg(deps, id)
+    await indexChangedOrg(deps, id, () => keepPlace(deps, id))
   })
   return readBack(deps, () => readOrg(deps, actor, { orgId: id }))
 }
@@ -152,7 +151,7 @@ export async function moveOrgToTrash(deps: Deps, { orgId }: OrgAt): Promise<void
   await makeFolder(trashFolder(deps.store))
   await announced(deps, orgId, [], async () => {
     await moveRepo(orgFolder(deps.store, orgId), trashedOrgFolder(deps.store, orgId, deps.now())).catch(orgIsGone)
-    await allDone([leavePlace(deps, orgId), indexChangedOrg(deps, orgId)])
+    await indexChangedOrg(deps, orgId, () => leavePlace(deps, orgId))
   })
 }
 
