@@ -81,6 +81,7 @@ export async function judgeMoves(every: number): Promise<{ readonly rows: string
       await rm(dataDir, { recursive: true, force: true })
     }
     await server.stop('fast')
+    await server.remove()
   }
   printCounts({ counts: summed(worlds) })
   return { rows, problems }
