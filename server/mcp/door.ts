@@ -95,7 +95,7 @@ async function readMessage(
   return undefined
 }
 
-/** Where its text is not what it should be; empty where nobody can say. */
+/** The line and column of the fault, to end a sentence with; empty if they are not known. */
 function placeIn({ problems: [first] }: Invalid): string {
   const { line, column } = first?.ctx ?? {}
   return line === undefined ? '' : `: line ${line}, column ${column}`

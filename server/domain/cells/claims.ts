@@ -7,7 +7,7 @@ import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { chooseCell } from './places.ts'
 
-type Directory = Pick<Deps, 'cell' | 'credentials' | 'log'>
+type Directory = Pick<Deps, 'cell' | 'credentials'>
 
 /** @throws Refusal moving: the operator has closed this cell to new organisations */
 export async function requireOpen({ cell, credentials }: Directory): Promise<void> {
@@ -37,7 +37,7 @@ export async function claimPlace({ cell, credentials }: Directory, orgId: string
   if (!isClaimed) throw new GitError('repo_exists', 'An organisation of this id exists, or did')
 }
 
-/** After the folder has its name. @throws Refusal outcome_unknown: it is there; indexChangedOrg tries again, and the sweep */
+/** After the folder has its name. @throws DatabaseFault; Refusal outcome_unknown: the directory has it elsewhere */
 export async function keepPlace(deps: Directory, orgId: string): Promise<void> {
   await declare(deps, orgId, 'here')
 }
@@ -47,17 +47,11 @@ export async function leavePlace(deps: Directory, orgId: string): Promise<void> 
   await declare(deps, orgId, 'gone')
 }
 
-async function declare({ cell, credentials, log }: Directory, orgId: string, state: PlaceRow['state']): Promise<void> {
+async function declare({ cell, credentials }: Directory, orgId: string, state: PlaceRow['state']): Promise<void> {
   if (cell === undefined) return
-  const isKept = await credentials
-    .write((trx) => setPlaceState(trx, cell.name, orgId, state))
-    .catch((error: unknown) => {
-      log.error(
-        { err: error, orgId, state },
-        'the state of an organisation could not be written to the directory of cells',
-      )
-      return false
-    })
-  if (!isKept)
-    throw new Refusal('outcome_unknown', 'The change is made, but other cells do not know it yet; read again')
+  if (!(await credentials.write((trx) => setPlaceState(trx, cell.name, orgId, state))))
+    throw new Refusal(
+      'outcome_unknown',
+      'The change is made, but the directory of cells has the organisation elsewhere',
+    )
 }

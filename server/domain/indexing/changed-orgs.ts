@@ -18,7 +18,10 @@ const retryDelays = [500, 1_000, 2_000, 4_000, 8_000, 16_000] as const
 export async function indexChangedOrg(deps: Deps, orgId: string, declare?: () => Promise<void>): Promise<void> {
   const index = () => allDone([declare?.(), indexOrg(deps, orgId, 'with its card')])
   await index().catch((error: unknown) => {
-    deps.log.error({ err: error, orgId }, 'an organisation could not be indexed; it is retried')
+    deps.log.error(
+      { err: error, orgId },
+      'an organisation could not be indexed, or written to the directory of cells; it is retried',
+    )
     void retry(deps, index)
     throw new Refusal('outcome_unknown', 'The change is stored, but not in force everywhere yet; read again')
   })
