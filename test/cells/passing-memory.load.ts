@@ -67,7 +67,7 @@ describe('a cell that passes on 160 MB', () => {
   }
 
   it('has less than 50 MiB more at its peak: pushed, cloned, and cloned by a client that stops reading', async () => {
-    // The first push of some size takes up to 52 MiB, 46 with 300 MB, most of which V8 keeps for the next.
+    // The first large push of a process takes up to 52 MiB, with 300 MB no more than with 160; later ones take half of that.
     const small = await node()
     await desk.done(`git clone -q '${url(small)}' small; cd small; head -c 20000000 /dev/urandom > file; git add file
       git commit -qm File; git push -q origin main; cd ..; rm -rf small`)
