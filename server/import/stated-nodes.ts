@@ -1,6 +1,7 @@
 /** Notes that an export wrote: their nodes as they are stated, their files where they lie, and no folders that none of them has. */
 import { edgeFile, nodeFile, textFile } from '../domain/format/paths.ts'
 import { slugIn } from '../domain/vault/connection-ids.ts'
+import { linkTypes } from '../domain/vault/prose.ts'
 import type { Place, Tree } from '../domain/vault/tree.ts'
 import type { Attached } from './attachments.ts'
 import type { Connection } from './connections.ts'
@@ -128,5 +129,4 @@ export function statedFiles(
   return files
 }
 
-/** The types of connections that an import makes of texts. */
-const ofTexts: ReadonlySet<string> = new Set(['links_to', 'embeds'])
+const ofTexts: ReadonlySet<string> = new Set(linkTypes)

@@ -88,6 +88,14 @@ describe('import', () => {
     expect(nodes).to.be.greaterThan(0)
   })
 
+  it('is not told by an embed of one of two notes of a name, where the import resolved neither', async () => {
+    const files = { 'a/Twin.md': 'One.', 'b c/Twin.md': 'Two.', 'Start.md': '![[Twin]] [x](Twin)' }
+    const org = orgIn(await importAs(await folderOf('Twins', files)))
+    const nodes = await nodesOf(org)
+    const links = await linksOf(org, nodes.get('Start')?.id ?? '')
+    expect(links.map(({ kind, reason }) => reason ?? kind)).to.deep.equal(['node', 'not_found'])
+  })
+
   it('is told by the place of each file in the repository, whichever way the text names it', async () => {
     const written = [
       '![](img/x.png)',

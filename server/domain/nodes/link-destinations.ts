@@ -12,7 +12,7 @@ import { slugIn, slugOf } from '../vault/connection-ids.ts'
 import { attachments, namedPath } from '../vault/file-paths.ts'
 import { decoded, type Resolve } from '../vault/links.ts'
 import { folded, isMarkdown, withoutEnding } from '../vault/note-names.ts'
-import { isOutside, type Link, linkOf } from '../vault/prose.ts'
+import { isOutside, type Link, linkOf, linkTypes } from '../vault/prose.ts'
 import { fileResolver, type ResolveNode, type VaultNode } from '../vault/vault-nodes.ts'
 import type { WrittenLink } from '../vault/written-links.ts'
 
@@ -105,7 +105,8 @@ function filesFrom(from: string, files: readonly string[]): (link: Link) => stri
 
 /**
  * By the connections that the node holds: one that an import made of a link with this name, wherever its target has moved
- * since; else one whose target has this title.
+ * since; else one whose target has this title. What an import made of a link of one type, or of a canvas, explains no
+ * link of another: the import knew the path of that one, and resolved it otherwise or not at all.
  */
 function connectedNodes(
   connections: readonly ConnectionEntity[],
@@ -119,12 +120,14 @@ function connectedNodes(
     const slug = slugIn(connection)
     if (slug !== undefined) add(bySlug, `${connection.type} ${slug}`, connection.target)
     const title = titles.get(connection.target)
-    if (title !== undefined) add(byTitle, folded(title), connection.target)
+    if (title === undefined) continue
+    const types = slug === undefined ? linkTypes : [connection.type]
+    for (const type of types) add(byTitle, `${type} ${folded(title)}`, connection.target)
   }
   return ({ target, form, type }) => {
     const name = withoutEnding(form === 'path' ? decoded(target) : target)
     const slug = slugOf(name.replace(/\/$/, ''))
-    const [id, ...others] = bySlug.get(`${type} ${slug}`) ?? byTitle.get(folded(name)) ?? []
+    const [id, ...others] = bySlug.get(`${type} ${slug}`) ?? byTitle.get(`${type} ${folded(name)}`) ?? []
     if (id === undefined || others.length > 0) return undefined
     const title = titles.get(id)
     return title === undefined ? 'deleted' : { id, title }

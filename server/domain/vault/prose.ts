@@ -6,11 +6,14 @@ import { type Env, inlineTokens, markdown, withBrackets } from './markdown.ts'
 import { inHeading, inLines, inRow, type Locate, linesOf } from './positions.ts'
 import { htmlLinks, inlineLinks, textOf, type WrittenLink, wikilinkParts } from './written-links.ts'
 
+/** Of the connections that an import makes of links. */
+export const linkTypes = ['links_to', 'embeds'] as const
+
 export interface Link {
   /** As it is written, without what follows `#`, `?` or `|`; never empty. */
   readonly target: string
   readonly form: 'wikilink' | 'path'
-  readonly type: 'links_to' | 'embeds'
+  readonly type: (typeof linkTypes)[number]
   /** '' where the text has no words of its own for it. */
   readonly label: string
 }
