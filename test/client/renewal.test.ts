@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { grove as clientOf, NotSignedIn, type Tokens } from '../../spec/client/client.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { type PersonClient, password, signUp } from '../support/people.ts'
+import { until } from '../support/until.ts'
 import { thrownBy } from './scene.ts'
 
 describe('the session of a client', () => {
@@ -10,6 +11,9 @@ describe('the session of a client', () => {
   let ann: PersonClient
   let time = new Date('2026-01-01T00:00:00Z').getTime()
   let asked: string[]
+  let answered: number
+  /** What a renewal waits for before it is sent. */
+  let beforeRenewal: () => Promise<void>
   let kept: Tokens[]
 
   before(async () => {
@@ -19,6 +23,8 @@ describe('the session of a client', () => {
   after(() => grove.close())
   beforeEach(() => {
     asked = []
+    answered = 0
+    beforeRenewal = async () => {}
     kept = []
   })
 
@@ -29,16 +35,20 @@ describe('the session of a client', () => {
       url,
       tokens,
       onTokens: (fresh) => kept.push(fresh),
-      fetch: (address, init) => {
+      fetch: async (address, init) => {
         asked.push(`${init?.method} ${new URL(String(address)).pathname}`)
-        return fetch(address, init)
+        if (asked.at(-1) === renewal) await beforeRenewal()
+        const answer = await fetch(address, init)
+        answered++
+        return answer
       },
     })
   }
   const end = () => {
     time += 24 * 3_600_000
   }
-  const renewals = () => asked.filter((one) => one === 'POST /auth/refresh')
+  const renewal = 'POST /auth/refresh'
+  const renewals = () => asked.filter((one) => one === renewal)
 
   it('is renewed once for all calls that wait, and these are sent again', async () => {
     const g = await logIn()
@@ -69,6 +79,9 @@ describe('the session of a client', () => {
     const current = sessions.find(({ current }) => current)
     await g.endSession({ path: { session_id: current?.id ?? '' } })
     asked = []
+    answered = 0
+    // A call that is refused after the renewal has failed begins another.
+    beforeRenewal = () => until(() => answered === 2)
     const errors = await Promise.all([thrownBy(g.getMe()), thrownBy(g.listOrgs())])
     for (const error of errors) expect(error).to.be.an.instanceOf(NotSignedIn).and.to.include({ code: 'invalid_token' })
     expect(renewals()).to.have.length(1)

@@ -117,9 +117,15 @@ describe('the client', () => {
 
     it('says so after the time that it has for each try', async () => {
       fake.tell('silence')
-      const error = await thrownBy(grove({ url: fake.url, timeoutMs: 20 }).getNode({ path: node }))
+      // Counted as they are sent: on a slow machine a try may end before it arrives.
+      let tries = 0
+      const counted: typeof fetch = (...request) => {
+        tries++
+        return fetch(...request)
+      }
+      const error = await thrownBy(grove({ url: fake.url, timeoutMs: 20, fetch: counted }).getNode({ path: node }))
       expect(error).to.be.an.instanceOf(Busy).and.to.include({ status: 0, code: 'no_answer' })
-      expect(fake.asked).to.have.length(3)
+      expect(tries).to.equal(3)
       fake.tell('silence')
       const once = grove({ url: fake.url }).createOrg({ body: { name: 'Atlas' }, timeoutMs: 20 })
       expect(await thrownBy(once)).to.include({ code: 'no_answer' })

@@ -135,10 +135,11 @@ describe('git: a push that takes long', () => {
     late.flushHeaders()
     never.write('PACK')
     await until(async () => (await workingIn(grove.dataDir)).length >= 2)
+    const whole = pack()
     const stopped = grove.stop()
     const [refused] = (await once(late, 'response')) as [IncomingMessage]
     expect(refused.statusCode).to.equal(503)
-    soon.end(pack())
+    soon.end(whole)
     const taken = await hear(soon)
     await taken.ended
     expect(taken.text()).to.include('ok refs/heads/soon')

@@ -27,6 +27,7 @@ describe('an index that somebody holds for long', () => {
       const removed = await ann.delete(`/orgs/${former}`)
       holder.exec('rollback')
       holder.close()
+      mock.restoreAll()
       expect([opened.status, opened.body.code]).to.deep.equal([503, 'outcome_unknown'])
       expect([refused.status, refused.body.code]).to.deep.equal([503, 'busy'])
       for (const { status, body } of [made, removed])

@@ -38,6 +38,15 @@ describe('metrics of workers', () => {
         .on('error', reject)
         .end()
     })
+  /** A worker that has just started may be too late for the first scrape. */
+  const wholeScrape = async (): Promise<Scrape> => {
+    let scraped: Scrape = new Map()
+    await until(async () => {
+      scraped = await scrape()
+      return workersIn(scraped).join() === '1,2'
+    })
+    return scraped
+  }
   const workersIn = (scraped: Scrape): string[] => {
     const samples = [...scraped.values()].flat()
     return [...new Set(samples.map(({ labels }) => labels.worker ?? 'none'))].sort()
@@ -47,14 +56,13 @@ describe('metrics of workers', () => {
     ['1', '2'].find((worker) => sumOf(scraped, 'grove_http_requests_in_flight', { worker }) === 1) ?? 'none'
 
   it('has the series of each, under its number, whichever is asked', async () => {
-    const scraped = await scrape()
-    expect(workersIn(scraped)).to.deep.equal(['1', '2'])
+    const scraped = await wholeScrape()
     for (const worker of ['1', '2']) expect(sumOf(scraped, 'process_open_fds', { worker }), worker).to.be.greaterThan(0)
     expect(scraped.get('grove_storage_free_bytes')?.map(({ labels }) => labels.worker)).to.deep.equal(['1'])
   })
 
   it('has the series of the others while one does not answer, and of both when it does again', async () => {
-    const me = answering(await scrape())
+    const me = answering(await wholeScrape())
     const other = me === '1' ? '2' : '1'
     const pid = await pidOf(grove, other)
     process.kill(pid, 'SIGSTOP')
@@ -63,16 +71,16 @@ describe('metrics of workers', () => {
     } finally {
       process.kill(pid, 'SIGCONT')
     }
-    await until(async () => workersIn(await scrape()).length === 2)
+    await wholeScrape()
   })
 
   it('goes on when a worker is killed; the next one has its number', async () => {
-    const me = answering(await scrape())
+    const me = answering(await wholeScrape())
     const other = me === '1' ? '2' : '1'
     const pid = await pidOf(grove, other)
     process.kill(pid, 'SIGKILL')
     expect(workersIn(await scrape())).to.include(me)
-    await until(async () => workersIn(await scrape()).join() === '1,2')
+    await wholeScrape()
     expect(await pidOf(grove, other)).to.not.equal(pid)
   })
 })

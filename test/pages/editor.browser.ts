@@ -31,9 +31,16 @@ describe('the editor', () => {
     await page.keyboard.press('Control+End')
   }
   const press = (name: string, { page } = visitor) => page.getByRole('button', { name, exact: true }).click()
-  const heading = (name: string, { page } = visitor) =>
-    page.getByRole('heading', { name, level: 1, exact: true }).waitFor()
-  const option = (name: string, { page } = visitor) => page.getByRole('option', { name, exact: true })
+  /** The page is there as a whole, and hears its keys. */
+  const heading = async (name: string, { page } = visitor) => {
+    await page.getByRole('heading', { name, level: 1, exact: true }).waitFor()
+    await page.waitForLoadState()
+  }
+  /** Not of a list that waits for what the last letter finds: that one takes no key. */
+  const option = (name: string, { page } = visitor) =>
+    page
+      .locator('.cm-tooltip-autocomplete:not(.cm-tooltip-autocomplete-disabled)')
+      .getByRole('option', { name, exact: true })
 
   before(async () => {
     org = (await made(ann.post('/orgs', { name: 'Atlas' }))).id
@@ -76,6 +83,7 @@ describe('the editor', () => {
       ['Whales', 'They eat [[kr'],
     ] as const) {
       await page.getByRole('link', { name: 'New node' }).waitFor()
+      await page.waitForLoadState()
       await keyboard.press('n')
       await heading('New node', newcomer)
       await field(page).waitFor()

@@ -43,6 +43,8 @@ describe('a newcomer', () => {
       .getByRole('link', { name: /^Garden/ })
       .click()
     await page.getByRole('heading', { name: 'Garden', level: 1 }).waitFor()
+    // The keys are heard once the page has loaded.
+    await page.waitForLoadState()
     await page.keyboard.press('/')
     await page.keyboard.type('compost')
     await page.getByRole('option', { name: 'Spring' }).waitFor()

@@ -55,7 +55,7 @@ describe('pages of settings', () => {
     expect(await page.getByLabel('Description').inputValue()).to.equal('All about the sea.')
     await name.fill('Atlas of the sea')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    expect(await page.getByText('Saved.').count()).to.equal(1)
+    await page.getByText('Saved.').waitFor()
     const kept = await made(ann.get(`/orgs/${org}`))
     expect([kept.name, kept.description]).to.deep.equal(['Atlas of the sea', 'All about the sea.'])
   })
