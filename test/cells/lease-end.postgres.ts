@@ -67,8 +67,9 @@ describe('the end of a lease', () => {
       ...credentials,
       write: async (work) => {
         asked++
+        const heardOf = answers
         const result = await credentials.write(work)
-        await answers
+        await heardOf
         return result
       },
     }

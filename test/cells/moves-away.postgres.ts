@@ -49,7 +49,7 @@ describe('a move whose PostgreSQL goes away', () => {
     await until(async () => (await add(org)).body.code === 'moving')
     await finishMoves(here.deps)
     expect(await placeOf(org)).to.include({ cell: 'here', state: 'here', target: null })
-    expect((await add(org)).status).to.equal(201)
+    await until(async () => (await add(org)).status === 201)
   })
 
   /** The move's error: PostgreSQL goes when the other cell is asked for the `nth` time to prepare. */

@@ -72,6 +72,8 @@ describe('limits of cells without their database', () => {
       expect([status, body.code], what).to.deep.equal([503, 'storage_error'])
     }
     await server.start()
+    // A sign-up before that would make the account, and then be refused its organisation.
+    await until(() => grove.deps.cell?.lease.isHeld() === true)
     await until(async () => (await sign('signup')).status === 201)
     expect((await sign('login')).status).to.equal(200)
     await grove.close()

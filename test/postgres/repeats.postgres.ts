@@ -23,13 +23,14 @@ describe('a transaction on PostgreSQL', () => {
   }
 
   it('that another and it wait for each other is run again, as a whole', async () => {
-    let runs = 0
+    let [runs, holding] = [0, 0]
     const seen = (first: string, second: string) =>
       db.write(async (trx) => {
         const run = ++runs
         await setAccountSeen(trx, first, `${run}`)
-        // By then the other transaction holds its first row, too; the one that is repeated waits for no other.
-        if (run <= 2) await sql`select pg_sleep(0.5)`.execute(trx)
+        holding++
+        // Until the other transaction holds its first row, too; the one that is repeated waits for no other.
+        while (run <= 2 && holding < 2) await sql`select pg_sleep(0.01)`.execute(trx)
         await setAccountSeen(trx, second, `${run}`)
       })
     // PostgreSQL looks for a circle after a second.
