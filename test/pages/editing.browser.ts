@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { client, type PersonClient, signUp } from '../support/people.ts'
-import { ann, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
+import { ann, grove, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
 
 const text = `Whales are large mammals.
 
@@ -47,7 +47,7 @@ describe('editing without script', () => {
     await write(`${text}\nThey eat [[krill]].`)
     await page.getByLabel('What has changed').fill('Say what they eat')
     await press('Save')
-    await page.getByRole('heading', { name: 'Great whales', level: 1 }).waitFor()
+    await reached(page, 'Great whales')
     expect(await page.locator('.prose a.node').getAttribute('href')).to.equal(`/o/${org}/n/${krill}`)
     const after = await read(node)
     expect(after.text_content).to.equal(`${text}\nThey eat [[krill]].`)
@@ -63,13 +63,13 @@ describe('editing without script', () => {
     await open(editOf(id))
     await page.getByLabel('Title').fill('DOS')
     await press('Save')
-    await page.getByRole('heading', { name: 'DOS', level: 1 }).waitFor()
+    await reached(page, 'DOS')
     const after = await read(id)
     expect(after).to.deep.include({ tags: ['old'], properties: { depth: 3 }, text_content: fields.text_content })
     await open(editOf(id))
     await write(`${await written()}Three`)
     await press('Save')
-    await page.getByRole('heading', { name: 'DOS', level: 1 }).waitFor()
+    await reached(page, 'DOS')
     expect((await read(id)).text_content).to.equal('\r\nOne\r\nTwo\r\nThree')
   })
 
@@ -109,7 +109,7 @@ describe('editing without script', () => {
     ])
     expect(await written()).to.equal(text.replace('breathe', 'need').replace('large', 'huge'))
     await press('Save')
-    await page.getByRole('heading', { name: 'Cetacea', level: 1 }).waitFor()
+    await reached(page, 'Cetacea')
     expect((await read(node)).text_content).to.equal(text.replace('breathe', 'need').replace('large', 'huge'))
   })
 
@@ -129,7 +129,7 @@ describe('editing without script', () => {
     expect(await written()).to.equal(text.replace('large', 'huge'))
     await press('Save')
     // A title that they changed alone stays.
-    await page.getByRole('heading', { name: 'Cetacea', level: 1 }).waitFor()
+    await reached(page, 'Cetacea')
     expect((await read(node)).text_content).to.include('huge')
   })
 
@@ -161,11 +161,11 @@ describe('editing without script', () => {
     expect(await page.getByLabel('Title').inputValue()).to.equal('Kraken')
     await write('A legend.')
     await press('Save')
-    await page.getByRole('heading', { name: 'Kraken', level: 1 }).waitFor()
+    await reached(page, 'Kraken')
     await page.goBack()
     await write('A very old legend.')
     await press('Save')
-    await page.getByRole('heading', { name: 'Kraken', level: 1 }).waitFor()
+    await reached(page, 'Kraken')
     expect(await page.locator('.prose').textContent()).to.equal('A very old legend.\n')
     expect((await made(ann.get(`/orgs/${org}/suggest?q=kraken`))).suggestions).to.have.length(1)
     await open(`/o/${org}/new?title=kraken`)
@@ -175,7 +175,7 @@ describe('editing without script', () => {
     await page.getByRole('link', { name: 'New below' }).click()
     await page.getByLabel('Title').fill('Blue whale')
     await press('Save')
-    await page.getByRole('heading', { name: 'Blue whale', level: 1 }).waitFor()
+    await reached(page, 'Blue whale')
     expect((await read(node)).children.map(({ title }: { title: string }) => title)).to.deep.equal(['Blue whale'])
   })
 

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { made } from '../support/cast.ts'
 import { type PersonClient, password, signUp } from '../support/people.ts'
-import { ann, expectSound, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
+import { ann, completion, expectSound, grove, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
 
 const text = `# Food
 
@@ -31,16 +31,6 @@ describe('the editor', () => {
     await page.keyboard.press('Control+End')
   }
   const press = (name: string, { page } = visitor) => page.getByRole('button', { name, exact: true }).click()
-  /** The page is there as a whole, and hears its keys. */
-  const heading = async (name: string, { page } = visitor) => {
-    await page.getByRole('heading', { name, level: 1, exact: true }).waitFor()
-    await page.waitForLoadState()
-  }
-  /** Not of a list that waits for what the last letter finds: that one takes no key. */
-  const option = (name: string, { page } = visitor) =>
-    page
-      .locator('.cm-tooltip-autocomplete:not(.cm-tooltip-autocomplete-disabled)')
-      .getByRole('option', { name, exact: true })
 
   before(async () => {
     org = (await made(ann.post('/orgs', { name: 'Atlas' }))).id
@@ -85,20 +75,20 @@ describe('the editor', () => {
       await page.getByRole('link', { name: 'New node' }).waitFor()
       await page.waitForLoadState()
       await keyboard.press('n')
-      await heading('New node', newcomer)
+      await reached(page, 'New node')
       await field(page).waitFor()
       await next('Title')
       await keyboard.type(title)
       await next('Text')
       await keyboard.type(body)
       if (title === 'Whales') {
-        await option('Krill', newcomer).waitFor()
+        await completion(page, 'Krill').waitFor()
         await keyboard.press('Enter')
         await keyboard.type(' all day.')
       }
       await next('Save')
       await keyboard.press('Enter')
-      await heading(title, newcomer)
+      await reached(page, title)
       if (title === 'Krill') {
         await open(new URL(page.url()).pathname.replace(/\/n\/.*/, ''))
       }
@@ -109,9 +99,9 @@ describe('the editor', () => {
     await page.getByRole('option', { name: 'Whales' }).waitFor()
     await keyboard.press('ArrowDown')
     await keyboard.press('Enter')
-    await heading('Whales', newcomer)
+    await reached(page, 'Whales')
     await keyboard.press('e')
-    await heading('Edit Whales', newcomer)
+    await reached(page, 'Edit Whales')
     expect(faults).to.deep.equal([])
     await newcomer.context.close()
   })
@@ -130,7 +120,7 @@ describe('the editor', () => {
     await editor.page.keyboard.type('They sing.')
     await tabTo(editor.page, 'Propose')
     await editor.page.keyboard.press('Enter')
-    await heading('Edit Whales #1', editor)
+    await reached(editor.page, 'Edit Whales #1')
     expect(await editor.page.getByRole('button', { name: 'Merge into main' }).count()).to.equal(0)
     const { page } = visitor
     await visitor.open(new URL(editor.page.url()).pathname)
@@ -172,7 +162,7 @@ describe('the editor', () => {
     await page.getByText('You both changed the same place').waitFor()
     expect(await field(page).textContent()).to.include('They sing.')
     await press('Save')
-    await heading('Whales')
+    await reached(visitor.page, 'Whales')
     expect((await read(node)).text_content)
       .to.include('vast')
       .and.include('They sing.')
@@ -193,7 +183,7 @@ describe('the editor', () => {
     expect(await field(page).textContent()).to.include('Not saved.')
     await context.setOffline(false)
     await press('Save')
-    await heading('Whales')
+    await reached(visitor.page, 'Whales')
     expect((await read(node)).text_content).to.equal(`${text}Not saved.`)
     await open(`/o/${org}/n/${node}/edit`)
     await field(page).waitFor()
@@ -222,7 +212,7 @@ describe('the editor', () => {
       await context.unroute('**/commits')
     }
     await press('Save')
-    await heading('Whales')
+    await reached(visitor.page, 'Whales')
   })
 
   it('takes a file that is pasted along with the text', async () => {
@@ -236,7 +226,7 @@ describe('the editor', () => {
     })
     await page.getByText('files/a-whale.png goes along').waitFor()
     await press('Save')
-    await heading('Whales')
+    await reached(visitor.page, 'Whales')
     expect((await read(node)).text_content).to.equal(`${text}![a whale.png](files/a-whale.png)`)
     const file = await made(ann.get(`/orgs/${org}/nodes/${node}/tree/main/files/files%2Fa-whale.png`))
     expect(file).to.deep.include({ content: 'AQL/', encoding: 'base64' })
@@ -254,7 +244,7 @@ describe('the editor', () => {
     expect(await preview.textContent()).to.include('Krill & Kraken © &copycat;.')
     await page.keyboard.press('Escape')
     await press('Save')
-    await heading('Whales')
+    await reached(visitor.page, 'Whales')
     expect(await page.locator('.prose p').last().textContent()).to.equal('All.')
   })
 
@@ -267,7 +257,7 @@ describe('the editor', () => {
         await writer.page.setViewportSize({ width, height: 900 })
         await edit(node, writer)
         await writer.page.keyboard.type('They eat [[Kri')
-        await option('Krill', writer).waitFor()
+        await completion(writer.page, 'Krill').waitFor()
         await writer.page.keyboard.press('Enter')
         await press('Preview', writer)
         await writer.page.locator('[data-preview] h2').waitFor()

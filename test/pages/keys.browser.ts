@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
-import { ann, expectSound, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
+import { ann, expectSound, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
 
 describe('keys', () => {
   useScene()
@@ -34,7 +34,7 @@ describe('keys', () => {
       await page.locator('.tree a:focus', { hasText: title }).waitFor()
     }
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Squid', level: 1 }).waitFor()
+    await reached(page, 'Squid')
     await open(`/o/${org}/find?q=ocean`)
     await page.keyboard.press('j')
     await page.locator('.results a.t:focus').waitFor()

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { made } from '../support/cast.ts'
 import { signUp } from '../support/people.ts'
-import { ann, expectSound, grove, newVisitor, signIn, useScene, type Visitor } from './scene.ts'
+import { ann, expectSound, grove, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
 
 describe('a newcomer', () => {
   useScene()
@@ -42,15 +42,13 @@ describe('a newcomer', () => {
       .locator('main')
       .getByRole('link', { name: /^Garden/ })
       .click()
-    await page.getByRole('heading', { name: 'Garden', level: 1 }).waitFor()
-    // The keys are heard once the page has loaded.
-    await page.waitForLoadState()
+    await reached(page, 'Garden')
     await page.keyboard.press('/')
     await page.keyboard.type('compost')
     await page.getByRole('option', { name: 'Spring' }).waitFor()
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Spring', level: 1 }).waitFor()
+    await reached(page, 'Spring')
     node = page.url()
     await page.getByRole('link', { name: 'Edit', exact: true }).click()
     await page.locator('.cm-content').click()
@@ -81,9 +79,9 @@ describe('a newcomer', () => {
     expect((await page.goto(node))?.status()).to.equal(200)
     await expectSound(page)
     await page.locator('.prose').getByRole('link', { name: 'Roses' }).click()
-    await page.getByRole('heading', { name: 'Roses', level: 1 }).waitFor()
+    await reached(page, 'Roses')
     await page.getByRole('link', { name: 'Spring' }).first().click()
-    await page.getByRole('heading', { name: 'Spring', level: 1 }).waitFor()
+    await reached(page, 'Spring')
     for (const { faults } of [newcomer, owner, telephone]) expect(faults).to.deep.equal([])
   })
 })

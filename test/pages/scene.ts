@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { expect } from 'chai'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { launchBrowser, patience } from '../support/browser.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { type PersonClient, password, signUp } from '../support/people.ts'
@@ -65,6 +65,18 @@ export async function signIn({ page, open }: Visitor, person: PersonClient = ann
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByLabel(`Signed in as ${person.user.name}`).waitFor()
+}
+
+/** Waits for the page of this heading, until it is there as a whole and hears its keys. */
+export async function reached(page: Page, heading: string): Promise<void> {
+  await page.getByRole('heading', { name: heading, level: 1, exact: true }).waitFor()
+  await page.waitForLoadState()
+}
+
+/** What the editor offers, not of a list that waits for what the last letter finds: that one takes no key. */
+export function completion(page: Page, name: string): Locator {
+  const list = page.locator('.cm-tooltip-autocomplete:not(.cm-tooltip-autocomplete-disabled)')
+  return list.getByRole('option', { name, exact: true })
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
