@@ -6,10 +6,10 @@
 
 import cluster from 'node:cluster'
 import { codeOf } from '../gitstore/errors.ts'
-import { ConfigError, isSweeper, readConfig } from './config.ts'
+import { ConfigError, isSweeper, readConfig, workerNumber } from './config.ts'
 import { checkConfig } from './config-check.ts'
 import { explainFault } from './faults.ts'
-import { createLog } from './http/log.ts'
+import { createLog, logWarnings } from './http/log.ts'
 import { type RunningService, startService } from './service.ts'
 import { startWorkers, WorkerFailed } from './workers.ts'
 
@@ -21,15 +21,17 @@ void start()
 async function start(): Promise<void> {
   try {
     const config = readConfig()
+    const hasWorkers = config.workers > 1 && !cluster.isWorker
+    const log = createLog(config.logLevel, hasWorkers ? undefined : workerNumber())
+    logWarnings(log)
     if (cluster.isWorker) {
       // A message to a first process that has just died; 'disconnect' comes next.
       cluster.worker?.on('error', () => {})
-      stopWhenAsked(await startService(config, { sweeps: isSweeper(), sharedLimits: true }))
+      stopWhenAsked(await startService(config, { log, sweeps: isSweeper(), sharedLimits: true }))
     } else {
-      const service = await (config.workers > 1 ? startWorkers(config) : startService(config))
+      const service = await (hasWorkers ? startWorkers(config, log) : startService(config, { log }))
       stopWhenAsked(service)
       process.stdout.write(`Grove is listening on ${service.url}\n`)
-      const log = createLog(config.logLevel)
       for (const found of await checkConfig(config)) log.warn(`configuration: ${found}`)
     }
   } catch (error) {

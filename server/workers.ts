@@ -2,9 +2,9 @@
 
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
 import { RateLimiterClusterMaster } from 'rate-limiter-flexible'
 import { type Config, workerEnvironment } from './config.ts'
-import { createLog } from './http/log.ts'
 import { answerScrapes } from './metrics/worker-scrapes.ts'
 import { type RunningService, urlOf } from './service.ts'
 
@@ -31,8 +31,7 @@ export class WorkerFailed extends Error {
 }
 
 /** Resolves when all `config.workers` listen. @throws WorkerFailed, with no worker left */
-export async function startWorkers(config: Config): Promise<Pick<RunningService, 'url' | 'close'>> {
-  const log = createLog(config.logLevel)
+export async function startWorkers(config: Config, log: Logger): Promise<Pick<RunningService, 'url' | 'close'>> {
   const listening = new Set<Worker>()
   const stopping = new AbortController()
   const { signal } = stopping

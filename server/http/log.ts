@@ -42,6 +42,19 @@ export function createLog(level: string, worker?: number): Logger {
   return pino({ level, base, redact, hooks: { logMethod: countingFaults(faults) } }, lines)
 }
 
+/**
+ * Writes the warnings of Node as lines of the log, instead of Node's plain text on standard error. Deprecations have level
+ * `debug`: they address the authors of packages, and an operator cannot act on them.
+ */
+export function logWarnings(log: Logger): void {
+  process.removeAllListeners('warning')
+  process.on('warning', (warning) => {
+    const { name, message } = warning
+    const code = 'code' in warning ? warning.code : undefined
+    log[name === 'DeprecationWarning' ? 'debug' : 'warn']({ warning: name, code }, message)
+  })
+}
+
 function lostLines(count: number): string {
   return `${count} lines of this log are lost: standard error did not take them`
 }

@@ -27,6 +27,28 @@ describe('the service', () => {
     expect(await grove.stop()).to.equal(0)
   })
 
+  it('writes the warnings of Node as lines of its log', async () => {
+    const warns = join(dataDir, 'warns.cjs')
+    const warnings =
+      "process.emitWarning('odd', 'OddWarning'); process.emitWarning('old', 'DeprecationWarning', 'OLD1')"
+    // The environment of the service is read by its threads, too, which have a log of no kind.
+    await writeFile(warns, `if (require('worker_threads').isMainThread) setInterval(() => { ${warnings} }, 50)`)
+    const grove = await spawnGrove(join(dataDir, 'data'), { NODE_OPTIONS: `--require ${warns}`, LOG_LEVEL: 'debug' })
+    const lines = () => grove.output().stderr.split('\n').slice(0, -1)
+    await until(
+      () => lines().some((line) => line.includes('OddWarning')) && lines().some((line) => line.includes('OLD1')),
+    )
+    const found = lines().flatMap((line) => {
+      const { level, warning, code, msg } = JSON.parse(line)
+      return warning === undefined ? [] : [JSON.stringify({ level, warning, code, msg })]
+    })
+    expect([...new Set(found)].sort()).to.deep.equal([
+      '{"level":20,"warning":"DeprecationWarning","code":"OLD1","msg":"old"}',
+      '{"level":40,"warning":"OddWarning","msg":"odd"}',
+    ])
+    expect(await grove.stop()).to.equal(0)
+  })
+
   it('ends with one clear line if the port is taken', async () => {
     const grove = await startGrove({ dataDir })
     const port = new URL(grove.url).port
