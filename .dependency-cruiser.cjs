@@ -64,7 +64,7 @@ module.exports = {
       'gitstore-has-no-http',
       'gitstore knows no HTTP.',
       '^gitstore/',
-      'node_modules/(express|kysely|better-sqlite3|minisearch|passport)',
+      'node_modules/(express|kysely|(@types/)?better-sqlite3|minisearch|passport)',
     ),
     never('index-speaks-sql', 'index knows neither HTTP nor Git.', '^index/', '^(server|gitstore|spec)/'),
     never(
@@ -83,7 +83,7 @@ module.exports = {
       'sql-stays-in-the-index',
       'The server asks the index by functions.',
       '^server/',
-      'node_modules/(kysely|better-sqlite3)',
+      'node_modules/(kysely|(@types/)?better-sqlite3)',
     ),
     never(
       'postgres-stays-in-the-index',

@@ -1,8 +1,8 @@
 /**
  * What is in dist/. Bundles what runs: `main`, `cli` and the threads that draw graphs and search, each one file with all JavaScript
  * that it needs, but that `grove serve` loads main: no other command pays for loading the service. A service that opened the
- * files of its packages one by one had 273 open at once. Packages stay outside that are compiled for the machine, or that are
- * served as files. build-assets.js makes what browsers load. `<name>.cjs` is the bundle, `<name>.js` what runs it: bundle-loader.cjs.
+ * files of its packages one by one had 273 open at once. Packages stay outside that have binaries, or that are
+ * served as files (better-sqlite3 is loaded by name, index/sqlite/better-sqlite3.ts). build-assets.js makes what browsers load. `<name>.cjs` is the bundle, `<name>.js` what runs it: bundle-loader.cjs.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { buildAssets } from './build-assets.js'
 
-const external = ['argon2', 'better-sqlite3', 'swagger-ui-dist']
+const external = ['argon2', 'swagger-ui-dist']
 
 const mainOutside = {
   name: 'main.js stays outside cli.js',

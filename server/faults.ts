@@ -1,6 +1,7 @@
 /** Errors for the operator's terminal: a sentence for expected ones, the stack for others. */
 import { report } from 'node:process'
 import { codeOf, GitError } from '../gitstore/errors.ts'
+import { SqliteNotInstalled } from '../index/sqlite/better-sqlite3.ts'
 import { DatabaseFault } from '../index/sqlite/database.ts'
 import { ConfigError } from './config.ts'
 import { RemoteFault } from './remote/client.ts'
@@ -16,6 +17,7 @@ export function explainFault(error: unknown): string {
     error instanceof GitError ||
     error instanceof DatabaseFault ||
     error instanceof RemoteFault ||
+    error instanceof SqliteNotInstalled ||
     (codeOf(error) !== undefined && 'syscall' in error)
   return isExpected ? error.message : (error.stack ?? error.message)
 }

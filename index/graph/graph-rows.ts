@@ -1,6 +1,7 @@
 /** Reads all rows of a graph from one snapshot, synchronously, for a worker thread. */
-import Sqlite from 'better-sqlite3'
+import type Sqlite from 'better-sqlite3'
 import type { EdgeTable, NodeTable } from '../derived/schema.ts'
+import { isSqliteError, openSqlite } from '../sqlite/better-sqlite3.ts'
 import { busyTimeoutMs } from '../sqlite/connection.ts'
 import { DatabaseFault } from '../sqlite/database-fault.ts'
 
@@ -43,7 +44,7 @@ export type GraphEdgeRow = readonly [
  */
 export function readGraphRows(file: string, orgId: string): GraphRows | undefined {
   try {
-    const db = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs })
+    const db = openSqlite(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs })
     try {
       return db.transaction(() => selectRows(db, orgId))()
     } finally {
@@ -76,7 +77,7 @@ function selectRows(db: Sqlite.Database, orgId: string): GraphRows | undefined {
 }
 
 function asFault(error: unknown): unknown {
-  if (!(error instanceof Sqlite.SqliteError)) return error
+  if (!isSqliteError(error)) return error
   if (error.code.startsWith('SQLITE_BUSY')) return new DatabaseFault('busy', 'The database is busy', { cause: error })
   if (!/^SQLITE_(IOERR|CANTOPEN|CORRUPT|NOTADB)/.test(error.code)) return error
   return new DatabaseFault('storage_error', 'The file system failed', { cause: error })

@@ -1,6 +1,7 @@
 /** A connection of the search thread to `index.sqlite`, which may be made again beside it. */
 import { open } from 'node:fs/promises'
-import Sqlite from 'better-sqlite3'
+import type Sqlite from 'better-sqlite3'
+import { openSqlite } from '../sqlite/better-sqlite3.ts'
 import { busyTimeoutMs, identityOf } from '../sqlite/connection.ts'
 import { asDatabaseFault } from '../sqlite/database-fault.ts'
 import { openRows, type SearchRows } from './rows.ts'
@@ -29,7 +30,7 @@ export function openSnapshots(file: string): Snapshots {
     if (connection && connection.identity === identity) return connection
     connection?.db.close()
     connection = undefined
-    const db = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs })
+    const db = openSqlite(file, { readonly: true, fileMustExist: true, timeout: busyTimeoutMs })
     try {
       connection = { db, rows: openRows(db), identity }
       return connection

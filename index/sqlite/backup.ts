@@ -1,5 +1,6 @@
 /** Copies a database of one moment to one file while it is written to, and checks such files. */
-import Sqlite from 'better-sqlite3'
+import type Sqlite from 'better-sqlite3'
+import { isSqliteError, openSqlite } from './better-sqlite3.ts'
 import { busyTimeoutMs, refuseOddFile } from './connection.ts'
 import { asDatabaseFault, DatabaseFault } from './database-fault.ts'
 
@@ -10,7 +11,7 @@ import { asDatabaseFault, DatabaseFault } from './database-fault.ts'
  * @throws Error where `file` is missing or damaged, or `to` cannot be written
  */
 export function copyDatabase(file: string, to: string): void {
-  const db = new Sqlite(file, { fileMustExist: true, timeout: busyTimeoutMs })
+  const db = openSqlite(file, { fileMustExist: true, timeout: busyTimeoutMs })
   try {
     db.prepare('vacuum into ?').run(to)
   } finally {
@@ -23,7 +24,7 @@ export function copyDatabase(file: string, to: string): void {
  * its index beside the file.
  */
 export function openToRead(file: string): Sqlite.Database {
-  const db = new Sqlite(file, { fileMustExist: true, timeout: busyTimeoutMs })
+  const db = openSqlite(file, { fileMustExist: true, timeout: busyTimeoutMs })
   try {
     db.pragma('query_only = on')
     return db
@@ -54,7 +55,7 @@ export function findDatabaseDamage(file: string): string | undefined {
   } catch (error) {
     const fault = asDatabaseFault(error, file)
     // SQLite has no code for a schema that it cannot parse.
-    const isDamage = fault instanceof DatabaseFault ? fault.code === 'damaged' : fault instanceof Sqlite.SqliteError
+    const isDamage = fault instanceof DatabaseFault ? fault.code === 'damaged' : isSqliteError(fault)
     if (isDamage && error instanceof Error) return error.message
     throw fault
   }

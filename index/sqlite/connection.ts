@@ -3,7 +3,8 @@
 import { statSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import Sqlite from 'better-sqlite3'
+import type Sqlite from 'better-sqlite3'
+import { openSqlite } from './better-sqlite3.ts'
 import { asDatabaseFault, DatabaseBusy, DatabaseFault, isBusy } from './database-fault.ts'
 
 /** The longest wait of a statement or a transaction for other processes. */
@@ -46,7 +47,7 @@ export async function openConnection(file: string, options: SqliteOptions): Prom
 export function openHandle(file: string): Sqlite.Database {
   try {
     // timeout 0: SQLite's own waiting is synchronous and would stop the event loop.
-    return new Sqlite(file, { timeout: 0 })
+    return openSqlite(file, { timeout: 0 })
   } catch (error) {
     throw asDatabaseFault(error, file)
   }

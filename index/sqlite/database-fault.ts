@@ -1,7 +1,7 @@
 /** Classifies faults of a database by SQLite's codes and, where these are too coarse, by a look at the file system. */
 import { accessSync, closeSync, constants, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import Sqlite from 'better-sqlite3'
+import { isSqliteError } from './better-sqlite3.ts'
 
 /**
  * `damaged`: the file is not a database, or a damaged one. `too_new`: a newer version made it. `outcome_unknown`: the
@@ -40,7 +40,7 @@ export class DatabaseBusy extends DatabaseFault {
 }
 
 export function isBusy(error: unknown): boolean {
-  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')
+  return isSqliteError(error) && error.code.startsWith('SQLITE_BUSY')
 }
 
 /** Whether the file cannot be written to: SQLite does not report why a write failed. */
@@ -65,7 +65,7 @@ export function faultOfOpening(dir: string): NodeJS.ErrnoException | undefined {
 
 /** Result codes of SQLite (sqlite.org/rescode.html) as faults; any other error as it is. @param file the database */
 export function asDatabaseFault(error: unknown, file: string): unknown {
-  if (!(error instanceof Sqlite.SqliteError)) return error
+  if (!isSqliteError(error)) return error
   const { code } = error
   if (isBusy(error)) return new DatabaseBusy({ cause: error })
   if (code === 'SQLITE_FULL') return new DatabaseFault('storage_full', 'The disk is full', { cause: error })

@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import Sqlite from 'better-sqlite3'
+import type Sqlite from 'better-sqlite3'
+import { isSqliteError, openSqlite } from './better-sqlite3.ts'
 import { openHandle } from './connection.ts'
 import { asDatabaseFault, DatabaseFault, faultOfOpening, isBusy } from './database-fault.ts'
 
@@ -65,7 +66,7 @@ export function takeOver(runDir: string, id: string): { release(): void } | unde
 function lockFile(dir: string): { release(): void } | undefined {
   let handle: Sqlite.Database
   try {
-    handle = new Sqlite(lockFileIn(dir), { timeout: 0 })
+    handle = openSqlite(lockFileIn(dir), { timeout: 0 })
   } catch (error) {
     if (isNoFolder(faultOfOpening(`${dir}/`))) return undefined
     throw asDatabaseFault(error, lockFileIn(dir))
@@ -74,7 +75,7 @@ function lockFile(dir: string): { release(): void } | undefined {
     handle.exec('begin exclusive')
   } catch (error) {
     handle.close()
-    const code = error instanceof Sqlite.SqliteError ? error.code : ''
+    const code = isSqliteError(error) ? error.code : ''
     const opening = faultOfOpening(`${dir}/`)
     // Held, or the folder is being removed: its files are removed before it.
     if (code.startsWith('SQLITE_BUSY') || isNoFolder(opening)) return undefined

@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
+import type Sqlite from 'better-sqlite3'
+import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 
 export interface GraphSize {
   readonly nodes: number
@@ -50,7 +51,7 @@ async function makeEmptyRepo(dir: string): Promise<void> {
 }
 
 function insertRows(file: string, orgId: string, ids: readonly string[], edges: number): void {
-  const db = new Sqlite(file)
+  const db = openSqlite(file)
   try {
     db.transaction(() => {
       const { version } = db

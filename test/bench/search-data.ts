@@ -1,8 +1,9 @@
 /** Organisations of any size for the search alone: rows of `index.sqlite`, without repositories. */
-import Sqlite from 'better-sqlite3'
+
 import { Kysely } from 'kysely'
 import { indexMigrations } from '../../index/derived/migrations.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
+import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
 import { migrate } from '../../index/sqlite/migrate.ts'
 
@@ -126,7 +127,7 @@ export function* linksOf(ids: readonly string[], each: number): Generator<Link> 
 }
 
 export async function createIndexFile(file: string): Promise<void> {
-  const handle = new Sqlite(file)
+  const handle = openSqlite(file)
   handle.pragma('journal_mode = wal')
   const db = new Kysely<IndexSchema>({ dialect: sqliteDialect(handle, 'write') })
   await db.transaction().execute((trx) => migrate(trx, indexMigrations, 'index.sqlite'))
@@ -135,7 +136,7 @@ export async function createIndexFile(file: string): Promise<void> {
 
 /** Adds an organisation with these nodes and edges, in one transaction. */
 export function fillOrg(file: string, orgId: string, texts: Iterable<Text>, links: Iterable<Link>): void {
-  const db = new Sqlite(file)
+  const db = openSqlite(file)
   db.pragma('synchronous = normal')
   const insert = db.prepare(
     `insert into node (id, org_id, title, description, tags, properties, created_at, updated_at, head, ledger, version, changed)
@@ -167,7 +168,7 @@ export function fillOrg(file: string, orgId: string, texts: Iterable<Text>, link
 
 /** Gives a node another text, as a commit does. */
 export function openChanges(file: string, orgId: string) {
-  const db = new Sqlite(file)
+  const db = openSqlite(file)
   db.pragma('synchronous = normal')
   const next = db
     .prepare<[string], number>('update org set version = version + 1 where id = ? returning version')

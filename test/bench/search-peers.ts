@@ -1,6 +1,7 @@
 /** What the search is measured beside, over the same texts. */
-import Sqlite from 'better-sqlite3'
+
 import MiniSearch from 'minisearch'
+import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import type { Text } from './search-data.ts'
 
 /** MiniSearch as it comes. */
@@ -12,7 +13,7 @@ export function openMiniSearch(texts: readonly Text[]): (query: string) => unkno
 
 /** SQLite's full text index in memory: any of the words, best 10 by bm25. */
 export function openFts(texts: readonly Text[]): (query: string) => string[] {
-  const db = new Sqlite(':memory:')
+  const db = openSqlite(':memory:')
   db.exec("create virtual table document using fts5(id unindexed, title, text, tokenize = 'porter unicode61')")
   const insert = db.prepare<[string, string, string]>('insert into document values (?, ?, ?)')
   db.transaction(() => {

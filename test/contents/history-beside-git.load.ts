@@ -1,11 +1,11 @@
 /** History as the service tells it against git itself: whatever branches do, and however long it is. */
 
 import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { historyOf } from '../../gitstore/history/history.ts'
 import { newObjectBatch } from '../../gitstore/objects/object-batch.ts'
+import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { gitIn } from '../support/git.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
@@ -213,7 +213,7 @@ function expectOnePlaceForEach(at: Grove): void {
 }
 
 function inIndex({ dataDir }: Grove, query: string, ...values: string[]): { n?: number }[] {
-  const index = new Sqlite(join(dataDir, 'index.sqlite'), { readonly: true })
+  const index = openSqlite(join(dataDir, 'index.sqlite'), { readonly: true })
   try {
     return index.prepare<string[], { n?: number }>(query).all(...values)
   } finally {

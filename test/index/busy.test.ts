@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { mock } from 'node:test'
-import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
+import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { startGrove } from '../support/grove.ts'
 import { newNode } from '../support/node.ts'
 import { signUp } from '../support/people.ts'
@@ -15,7 +15,7 @@ describe('an index that somebody holds for long', () => {
       const node = await newNode(grove, ann)
       await node.proposal('x')
       const { id: former } = (await ann.post('/orgs', { name: 'Former' })).body
-      const holder = new Sqlite(join(grove.dataDir, 'index.sqlite'))
+      const holder = openSqlite(join(grove.dataDir, 'index.sqlite'))
       holder.exec('begin immediate')
       // A statement waits ten seconds for the holder by this clock.
       const clock = performance.now.bind(performance)

@@ -2,8 +2,8 @@
 
 import { cp, open, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
+import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { expectSound, newDataDir } from '../support/data-folder.ts'
 import { everythingIn } from '../support/everything.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
@@ -65,7 +65,7 @@ describe('a database', () => {
       })
 
     it('that a kill left half made is made to its end before anything is read from it', async () => {
-      const db = new Sqlite(file('index.sqlite'))
+      const db = openSqlite(file('index.sqlite'))
       db.pragma('foreign_keys = on')
       db.exec("delete from node where title like 'Calf%'; pragma user_version = 0")
       db.close()
@@ -168,7 +168,7 @@ describe('a database', () => {
   })
 
   it('credentials.sqlite of a newer version keeps this one from starting, in one line', async () => {
-    const db = new Sqlite(file('credentials.sqlite'))
+    const db = openSqlite(file('credentials.sqlite'))
     db.exec("insert into schema_migration (name) values ('999_later')")
     db.close()
     expect(await refusal()).to.equal(

@@ -1,16 +1,17 @@
 /** Migrations of `index.sqlite` that fill what they add. */
-import Sqlite from 'better-sqlite3'
+
 import { expect } from 'chai'
 import { Kysely } from 'kysely'
 import { listNodesWithBranch } from '../../index/derived/branches.ts'
 import { indexMigrations } from '../../index/derived/migrations.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
+import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
 import { migrate } from '../../index/sqlite/migrate.ts'
 
 describe('an index.sqlite of an older version', () => {
   it('finds the nodes of each organisation by their branches', async () => {
-    const handle = new Sqlite(':memory:')
+    const handle = openSqlite(':memory:')
     const db = new Kysely<IndexSchema>({ dialect: sqliteDialect(handle, 'write') })
     const older = Object.fromEntries(Object.entries(indexMigrations).filter(([name]) => name < '004'))
     await db.transaction().execute((trx) => migrate(trx, older, 'index.sqlite'))

@@ -1,6 +1,6 @@
 /** Records of moved refs in the index, compared with a model; and that all code that moves a ref writes one. */
 
-import Sqlite from 'better-sqlite3'
+import type Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import { Kysely } from 'kysely'
 import { indexMigrations } from '../../index/derived/migrations.ts'
@@ -13,6 +13,7 @@ import {
   ownRepository,
 } from '../../index/derived/ref-moves.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
+import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
 import { migrate } from '../../index/sqlite/migrate.ts'
 import { randomFrom } from '../bench/repositories.ts'
@@ -28,7 +29,7 @@ describe('moves of refs', () => {
     let db: Kysely<IndexSchema>
 
     beforeEach(async () => {
-      handle = new Sqlite(':memory:')
+      handle = openSqlite(':memory:')
       db = new Kysely<IndexSchema>({ dialect: sqliteDialect(handle, 'write') })
       await db.transaction().execute((trx) => migrate(trx, indexMigrations, 'index.sqlite'))
     })

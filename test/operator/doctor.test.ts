@@ -3,9 +3,9 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
 import { credentialsMigrations } from '../../index/credentials/migrations.ts'
+import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { looseFile } from '../support/git.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
@@ -124,7 +124,7 @@ describe('the operator', () => {
       const node = await newNode(grove, ann, { title: 'Drifting', tags: ['sea'] })
       const kelp = await newNode(grove, ann, { title: 'Kelp' })
       const [was, is] = ['1'.repeat(40), node.git.head()]
-      const db = new Sqlite(join(grove.dataDir, 'index.sqlite'))
+      const db = openSqlite(join(grove.dataDir, 'index.sqlite'))
       try {
         db.prepare("update branch set head = ? where node_id = ? and name = 'main'").run(was, node.id)
         db.prepare('update node set title = ? where id = ?').run('Drifted', node.id)

@@ -2,8 +2,8 @@
 
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
+import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { cli } from '../operator/desk.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { gitIn } from '../support/git.ts'
@@ -95,7 +95,7 @@ describe('the descriptions of organisations in a data folder', () => {
       for (const make of [
         () => rm(join(dataDir, 'index.sqlite')),
         async () => {
-          const db = new Sqlite(join(dataDir, 'index.sqlite'))
+          const db = openSqlite(join(dataDir, 'index.sqlite'))
           db.exec(olderIndex)
           db.close()
         },
@@ -124,7 +124,7 @@ describe('the descriptions of organisations in a data folder', () => {
 })
 
 function rowsLacking(dataDir: string): unknown {
-  const db = new Sqlite(join(dataDir, 'index.sqlite'), { readonly: true })
+  const db = openSqlite(join(dataDir, 'index.sqlite'), { readonly: true })
   try {
     return db.prepare('select count(*) from org where description is null').pluck().get()
   } finally {

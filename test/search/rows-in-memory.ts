@@ -1,6 +1,6 @@
 /** A search index over an `index.sqlite`, in memory or in a file, whose rows tests write. */
 import { writeFileSync } from 'node:fs'
-import Sqlite from 'better-sqlite3'
+import type Sqlite from 'better-sqlite3'
 import { Kysely } from 'kysely'
 import { indexMigrations } from '../../index/derived/migrations.ts'
 import type { IndexSchema } from '../../index/derived/schema.ts'
@@ -9,6 +9,7 @@ import { catchUp, createOrgIndex, type OrgIndex } from '../../index/search/org-i
 import { type Retrieved as Answer, retrieve as retrieveFrom, type SearchQuestion } from '../../index/search/retrieve.ts'
 import { openRows, type SearchRows } from '../../index/search/rows.ts'
 import { type Suggestions, type SuggestQuestion, suggest as suggestFrom } from '../../index/search/suggest.ts'
+import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { sqliteDialect } from '../../index/sqlite/driver.ts'
 import { migrate } from '../../index/sqlite/migrate.ts'
 import { toGraphEdge } from '../../server/domain/graph/graph-drawing.ts'
@@ -43,7 +44,7 @@ const languageOf = await loadLanguages()
 const template = await emptyDatabase()
 
 async function emptyDatabase(): Promise<Buffer> {
-  const handle = new Sqlite(':memory:')
+  const handle = openSqlite(':memory:')
   const db = new Kysely<IndexSchema>({ dialect: sqliteDialect(handle, 'write') })
   await db.transaction().execute((trx) => migrate(trx, indexMigrations, 'index.sqlite'))
   const content = handle.serialize()
@@ -52,13 +53,13 @@ async function emptyDatabase(): Promise<Buffer> {
 }
 
 export function createSearchIndex(): SearchIndex {
-  return addOrg(new Sqlite(template), 'org')
+  return addOrg(openSqlite(template), 'org')
 }
 
 /** Over a new database at this path, which others may open. */
 export function createSearchIndexIn(file: string): SearchIndex {
   writeFileSync(file, template)
-  const db = new Sqlite(file)
+  const db = openSqlite(file)
   db.pragma('journal_mode = wal')
   db.pragma('synchronous = off')
   return addOrg(db, 'org')

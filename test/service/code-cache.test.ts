@@ -42,7 +42,8 @@ describe('the code cache of a bundle', () => {
 
   it('is made once for each set of V8 flags', async () => {
     await start()
-    expect(await start('--max-old-space-size=2000')).to.equal('1')
+    // The size of the heap is a flag that changes the code in some versions of V8 alone.
+    expect(await start('--stack-size=500')).to.equal('1')
     expect(await caches()).to.have.length(2)
   })
 

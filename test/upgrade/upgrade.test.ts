@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs'
 import { chmod, copyFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
+import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { cli } from '../operator/desk.ts'
 import { newDataDir } from '../support/data-folder.ts'
@@ -87,7 +87,7 @@ describe('an upgrade', () => {
 
   describe('of the index, and back', () => {
     const addLater = () => {
-      const db = new Sqlite(join(dataDir, 'index.sqlite'))
+      const db = openSqlite(join(dataDir, 'index.sqlite'))
       db.exec("insert into schema_migration (name) values ('999_later')")
       db.close()
     }
@@ -177,7 +177,7 @@ async function versionFile(dataDir: string): Promise<string> {
 }
 
 function tablesOf(file: string): unknown[] {
-  const db = new Sqlite(file, { readonly: true })
+  const db = openSqlite(file, { readonly: true })
   try {
     return db.prepare('select name from sqlite_master').pluck().all()
   } finally {
