@@ -7,6 +7,7 @@ import type { Repo } from '../../gitstore/repo.ts'
 import { repoExists } from '../../gitstore/repos.ts'
 import { hasAccessToken } from '../../index/credentials/access-tokens.ts'
 import { findActiveProfile, findProfileOfSession } from '../../index/credentials/accounts.ts'
+import type { CredentialsDb } from '../../index/credentials/schema.ts'
 import { findNode, type NodeRow } from '../../index/derived/node-queries.ts'
 import { findOrgRow, findOrgWithRole, findRole, type OrgRow } from '../../index/derived/org-queries.ts'
 import { type Role, roles } from '../../index/derived/schema.ts'
@@ -79,10 +80,9 @@ export function reread(deps: Deps, access: NodeAccess, need: Need): Promise<Node
  *
  * @throws Refusal invalid_token
  */
-async function requireSignedIn({ credentials }: Deps, { id, sessionId, tokenId }: Person): Promise<void> {
-  const { read } = credentials
-  if (tokenId !== undefined && !(await hasAccessToken(read, tokenId))) throw badToken()
-  const profile = sessionId === undefined ? findActiveProfile(read, id) : findProfileOfSession(read, sessionId, id)
+export async function requireSignedIn(db: CredentialsDb, { id, sessionId, tokenId }: Person): Promise<void> {
+  if (tokenId !== undefined && !(await hasAccessToken(db, tokenId))) throw badToken()
+  const profile = sessionId === undefined ? findActiveProfile(db, id) : findProfileOfSession(db, sessionId, id)
   if ((await profile) === undefined) throw badToken()
 }
 
@@ -92,7 +92,7 @@ export function badToken(): Refusal {
 
 /** Checks caller and role again under a lock. @throws Refusal invalid_token, forbidden */
 export async function requireStill(deps: Deps, person: Person, orgId: string, need: Role): Promise<void> {
-  await requireSignedIn(deps, person)
+  await requireSignedIn(deps.credentials.read, person)
   const role = await findRole(deps.index.read, orgId, person.id)
   if (!role || !includesRole(role, need)) throw new Refusal('forbidden', `This needs the role ${need}`)
 }

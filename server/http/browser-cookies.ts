@@ -2,7 +2,7 @@
 
 import type { Request, Response } from 'express'
 import type { Deps } from '../deps.ts'
-import { forgetBrowser, keepInBrowser } from '../domain/accounts/browser-sessions.ts'
+import { forgetBrowser, keepInBrowser, sessionEnded } from '../domain/accounts/browser-sessions.ts'
 import { isLoopback } from '../loopback.ts'
 import type { FindCredential } from './authentication.ts'
 import { baseUrl } from './base-url.ts'
@@ -15,7 +15,7 @@ export interface BrowserCookies {
   read(req: Request): string | undefined
   /** Whether a cookie may be set: over HTTPS, or on this machine. */
   isPossible(req: Request): boolean
-  /** Goes on with the session of the access token, by a cookie alone. */
+  /** Goes on with the session of the access token, by a cookie alone. @throws Refusal invalid_credentials: it has ended */
   set(req: Request, res: Response, accessToken: string): Promise<void>
   /** Ends the session of the cookie, if there is one, and removes the cookie. */
   end(req: Request, res: Response): Promise<void>
@@ -38,7 +38,7 @@ export function browserCookies(deps: Deps, findCredential: FindCredential): Brow
     isPossible: (req) => isSecure(req) || isLoopback(new URL(baseUrl(deps.config.publicUrl, req)).hostname),
     set: async (req, res, accessToken) => {
       const credential = await findCredential(accessToken)
-      if (credential === undefined) throw new Error('A session that has just been opened is not known')
+      if (credential === undefined) throw sessionEnded()
       const secret = await keepInBrowser(deps, credential.person)
       res.cookie(nameFor(req), secret, { ...optionsFor(req), maxAge: cookieLifetimeMs })
     },

@@ -13,7 +13,7 @@ import { findActiveProfile, holdAccount } from '../../../index/credentials/accou
 import type { AccessToken as Row } from '../../../index/credentials/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
-import { badToken, nodeFor, orgFor } from '../access.ts'
+import { nodeFor, orgFor, requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
 import type { TokenAt } from '../at.ts'
 import { type Page, pageOf } from '../pagination.ts'
@@ -63,7 +63,7 @@ export interface NewAccessToken {
  * Creates a token. Its secret, `token`, is shown only in this answer.
  *
  * @throws Invalid node_id without org_id, expires_at in the past; Refusal org_not_found, node_not_found, too_many_tokens,
- * invalid_token (the account is gone)
+ * invalid_token (the session has ended meanwhile, or the account is gone)
  */
 export async function createAccessToken(
   deps: Deps,
@@ -92,7 +92,9 @@ export async function createAccessToken(
     last_used_at: null,
   }
   await deps.credentials.write(async (trx) => {
-    if ((await holdAccount(trx, actor.id)) === undefined) throw badToken()
+    await holdAccount(trx, actor.id)
+    // A reset revokes every token, so none may follow from a session that it has ended.
+    await requireSignedIn(trx, actor)
     if ((await countAccessTokens(trx, actor.id)) >= maxTokens) {
       throw new Refusal('too_many_tokens', `You have ${maxTokens} tokens; revoke one that you no longer use`)
     }

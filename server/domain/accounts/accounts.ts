@@ -2,7 +2,7 @@
 
 import { v7 as newId } from 'uuid'
 import { deleteAccessTokens } from '../../../index/credentials/access-tokens.ts'
-import { findAccountByEmail, holdAccount, insertAccount, setPasswordHash } from '../../../index/credentials/accounts.ts'
+import { findAccountByEmail, insertAccount, setPasswordHash } from '../../../index/credentials/accounts.ts'
 import type { Account, CredentialsDb, PendingMembership } from '../../../index/credentials/schema.ts'
 import {
   deleteResetTokens,
@@ -16,13 +16,13 @@ import type { Actor, Person } from '../actor.ts'
 import { ensurePersonalOrg } from '../orgs/orgs.ts'
 import { admit, notAdmitted } from './admission.ts'
 import { requireUncommon } from './common-passwords.ts'
+import { holdActive, holdProved, type ProvedAccount } from './held-accounts.ts'
 import { defaultName, requireAuthorName, requireEmail, unnamed } from './identity.ts'
 import { takeInvitation } from './invitation-use.ts'
 import { finishMembership, finishMembershipsOf, isFinal, type JoinedOrg } from './memberships.ts'
 import { readAccount } from './password-proof.ts'
 import { hashPassword, isPassword, unknownPassword } from './passwords.ts'
 import {
-  disabled,
   issueResetToken,
   openSession,
   type ResetToken,
@@ -80,7 +80,7 @@ export async function signup(
   })
   const inserted = await readAccount(deps, account.id)
   const joined = pending && (await joinFirst(deps, personOf(inserted), pending))
-  const session = await signIn(deps, inserted, client, `Welcome to Grove, ${account.name}`)
+  const session = await signIn(deps, inserted, account, client, `Welcome to Grove, ${account.name}`)
   return { ...session, user: { ...session.user, org_id: account.org_id, ...(joined ? { orgs: [joined] } : {}) } }
 }
 
@@ -148,7 +148,7 @@ export async function login(
     const purpose = attempt.account?.isKnownFrom === true ? 'return' : 'login'
     const right = await isPassword(deps, purpose, account?.password_hash, password)
     if (account === undefined || !right) throw new Refusal('invalid_credentials', 'Wrong e-mail address or password')
-    return signIn(deps, account, client, `Welcome back, ${account.name}`)
+    return signIn(deps, account, account, client, `Welcome back, ${account.name}`)
   })
 }
 
@@ -197,7 +197,7 @@ async function changeBy(deps: Deps, client: SignInFrom, password: string, proof:
   const now = deps.now().toISOString()
   const accountId = await deps.credentials.write(async (trx) => {
     const id = await proof.use(trx)
-    if ((await holdAccount(trx, id))?.disabled_at !== null) throw disabled()
+    await holdActive(trx, id)
     await setPasswordHash(trx, id, password_hash)
     await deleteResetTokens(trx, id)
     await setSessionsRevoked(trx, id, now)
@@ -205,7 +205,8 @@ async function changeBy(deps: Deps, client: SignInFrom, password: string, proof:
     return id
   })
   const account = await readAccount(deps, accountId)
-  return signIn(deps, account, client, 'The password is changed; other sessions have ended', proof.method)
+  const set = { id: accountId, password_hash }
+  return signIn(deps, account, set, client, 'The password is changed; other sessions have ended', proof.method)
 }
 
 function byOldPassword(deps: Deps, account: Account, password: string): Proof {
@@ -216,9 +217,7 @@ function byOldPassword(deps: Deps, account: Account, password: string): Proof {
       if (!(await isPassword(deps, 'change', account.password_hash, password))) throw wrong()
     },
     use: async (trx) => {
-      // The password may have changed while the old one was checked.
-      const now = await holdAccount(trx, account.id)
-      if (now?.password_hash !== account.password_hash) throw wrong()
+      await holdProved(trx, account, wrong)
       return account.id
     },
   }
@@ -246,15 +245,16 @@ export async function readMe(deps: Deps, actor: Person): Promise<User> {
   return userOf(deps, await readAccount(deps, actor.id))
 }
 
-/** @throws Refusal account_disabled */
+/** @throws Refusal as openSession */
 async function signIn(
   deps: Deps,
   account: Account,
+  proved: ProvedAccount,
   client: SignInFrom,
   message: string,
   method: 'password' | 'reset' = 'password',
 ): Promise<Session> {
-  const session = await openSession(deps, account.id, client, method)
+  const session = await openSession(deps, proved, client, method)
   const person = personOf(account)
   await ensurePersonalOrg(deps, person, account.org_id)
   await finishMembershipsOf(deps, person)

@@ -1,5 +1,6 @@
 /** Sessions of browsers: a random secret in a cookie goes on with a session in place of refresh tokens. Only its hash is stored. */
 
+import { findProfileOfSession } from '../../../index/credentials/accounts.ts'
 import {
   deleteRefreshTokens,
   findSessionOfCookie,
@@ -7,6 +8,7 @@ import {
   setSessionRevoked,
 } from '../../../index/credentials/sessions.ts'
 import type { Deps } from '../../deps.ts'
+import { Refusal } from '../../errors.ts'
 import type { Person } from '../actor.ts'
 import { findSessionPerson } from './open-sessions.ts'
 import { hashOf, newToken } from './tokens.ts'
@@ -20,16 +22,22 @@ export function isBrowserSecret(text: string): boolean {
 /**
  * A secret with which the session of the person goes on; its refresh tokens end.
  *
- * @throws Error where the person has no session
+ * @throws Refusal invalid_credentials: the session has ended; Error where the person has none
  */
-export async function keepInBrowser(deps: Deps, { sessionId }: Person): Promise<string> {
+export async function keepInBrowser(deps: Deps, { id, sessionId }: Person): Promise<string> {
   if (sessionId === undefined) throw new Error('Only a session is kept in a browser')
   const secret = newToken('browser')
   await deps.credentials.write(async (trx) => {
+    if ((await findProfileOfSession(trx, sessionId, id)) === undefined) throw sessionEnded()
     await setSessionCookie(trx, sessionId, hashOf(secret))
     await deleteRefreshTokens(trx, sessionId)
   })
   return secret
+}
+
+/** A change of the password may end a session that has just been opened. */
+export function sessionEnded(): Refusal {
+  return new Refusal('invalid_credentials', 'The session was ended during the sign-in; sign in again')
 }
 
 /** Undefined if the session has ended or was not used for too long, or its account is disabled or gone. */

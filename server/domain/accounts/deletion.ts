@@ -8,7 +8,7 @@ import { Refusal } from '../../errors.ts'
 import { type Operator, operator, type Person } from '../actor.ts'
 import { leaveOrg } from '../orgs/members.ts'
 import { moveOrgToTrash } from '../orgs/orgs.ts'
-import { type PasswordProof, provePassword } from './password-proof.ts'
+import { type PasswordProof, provePassword, requireStillProved } from './password-proof.ts'
 
 interface OrgName {
   readonly id: string
@@ -32,7 +32,8 @@ const whatRemains =
  * @throws Refusal invalid_credentials, rate_limited; as removeAccount
  */
 export async function deleteMe(deps: Deps, actor: Person, { password, from }: PasswordProof): Promise<Deletion> {
-  await provePassword(deps, actor, { password, from })
+  const account = await provePassword(deps, actor, { password, from })
+  await deps.credentials.write((trx) => requireStillProved(trx, actor, account))
   return removeAccount(deps, actor, actor.id)
 }
 

@@ -17,7 +17,7 @@ import type { Person } from '../actor.ts'
 import { writeProfile } from '../orgs/members.ts'
 import { emailTaken, readMe } from './accounts.ts'
 import { requireAuthorName, requireEmail } from './identity.ts'
-import { type PasswordProof, provePassword } from './password-proof.ts'
+import { type PasswordProof, provePassword, requireStillProved } from './password-proof.ts'
 import { personOf, type User } from './users.ts'
 
 export interface ProfileChange {
@@ -50,8 +50,10 @@ export interface EmailChange extends PasswordProof {
  */
 export async function changeEmail(deps: Deps, actor: Person, { new_email, ...proof }: EmailChange): Promise<User> {
   requireEmail(new_email, 'new_email')
-  const { id } = await provePassword(deps, actor, proof)
+  const account = await provePassword(deps, actor, proof)
+  const { id } = account
   const change = deps.credentials.write(async (trx) => {
+    await requireStillProved(trx, actor, account)
     await setEmail(trx, id, new_email)
     // Earlier reset tokens were sent to the former address.
     await deleteResetTokens(trx, id)

@@ -17,6 +17,7 @@ import {
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { withoutControls } from '../format/texts.ts'
+import { holdProved, type ProvedAccount } from './held-accounts.ts'
 import { accessSeconds } from './keys.ts'
 import { addressLifetimeMs } from './sign-ins.ts'
 import { accessToken, hashOf, idToken, newToken, seal, unseal } from './tokens.ts'
@@ -59,13 +60,19 @@ interface OpenSession {
   readonly refreshToken: string
 }
 
-/** Opens a session of the account. @throws Refusal account_disabled, also if it was deleted meanwhile */
+/**
+ * Opens a session of the account, if it still has the password that was proved: a change of the password ends all sessions that
+ * the former one has opened, so none may follow.
+ *
+ * @throws Refusal account_disabled, also if it was deleted meanwhile; invalid_credentials
+ */
 export async function openSession(
   deps: Deps,
-  accountId: string,
+  proved: ProvedAccount,
   { from, userAgent }: SignInFrom,
   method: 'password' | 'reset',
 ): Promise<OpenSession> {
+  const accountId = proved.id
   const token = newToken('refresh')
   const now = deps.now().toISOString()
   const forgotten = new Date(deps.now().getTime() - addressLifetimeMs).toISOString()
@@ -81,7 +88,7 @@ export async function openSession(
     cookie_hash: null,
   }
   await deps.credentials.write(async (trx) => {
-    if ((await holdAccount(trx, accountId))?.disabled_at !== null) throw disabled()
+    await holdProved(trx, proved, passwordChanged)
     await deleteEndedSessions(trx, accountId, session.created_at)
     await insertSession(trx, session)
     await insertRefreshToken(trx, refreshRow(token, session.id, deps.now()))
@@ -92,8 +99,8 @@ export async function openSession(
   return { id: session.id, refreshToken: token }
 }
 
-export function disabled(): Refusal {
-  return new Refusal('account_disabled', 'The account is disabled; ask the operator')
+function passwordChanged(): Refusal {
+  return new Refusal('invalid_credentials', 'The password was changed during the sign-in; sign in with the new one')
 }
 
 /** The network of an address: enough to recognise a place by, too little to find a person. */
