@@ -4902,7 +4902,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `last_owner`: others would be left without an owner, in the organisations of `orgs`. Nothing has changed. */
+            /** @description `last_owner`: others would be left without an owner, in the organisations of `orgs`. Nothing has changed, unless another owner left, or somebody joined, during the request: `left` and `trashed` then name the organisations whose memberships had ended. */
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -8634,7 +8634,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
-            /** @description `own_account`: another administrator may do this. `last_owner`: others would be left without an owner, in the organisations of `orgs`. Nothing has changed. */
+            /** @description `own_account`: another administrator may do this. `last_owner`: others would be left without an owner, in the organisations of `orgs`. Nothing has changed, unless another owner left, or somebody joined, during the request: `left` and `trashed` then name the organisations whose memberships had ended. */
             409: components["responses"]["Conflict"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["RateLimited"];

@@ -3,10 +3,13 @@
 import { deleteAccount, insertDeletedAccount, listDeletedSince } from '../../../index/credentials/accounts.ts'
 import { listDeletedMembers, listOrgsElsewhere } from '../../../index/credentials/org-cards.ts'
 import { listOrgsWithOthers } from '../../../index/derived/org-queries.ts'
+import type { Role } from '../../../index/derived/schema.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { type Operator, operator, type Person } from '../actor.ts'
-import { leaveOrg } from '../orgs/members.ts'
+import type { OrgRecord } from '../format/org-format.ts'
+import type { Author } from '../format/signatures.ts'
+import { isAloneIn, leaveOrg } from '../orgs/members.ts'
 import { moveOrgToTrash } from '../orgs/orgs.ts'
 import { type PasswordProof, provePassword, requireStillProved } from './password-proof.ts'
 
@@ -41,7 +44,8 @@ export async function deleteMe(deps: Deps, actor: Person, { password, from }: Pa
  * Leaves every organisation, by one commit each; those where the person is alone go to the trash. A repetition finishes what
  * a crash has left. No mirror or backup makes an account of this id again where this data folder's credentials are kept.
  *
- * @throws Refusal last_owner, with the `orgs` that others would be left in without an owner; nothing has changed
+ * @throws Refusal last_owner, with the `orgs` that others would be left in without an owner: nothing has changed, unless another
+ * owner left, or somebody joined, during the deletion; `left` and `trashed` then say what has
  */
 export async function removeAccount(deps: Deps, by: Person | Operator, id: string): Promise<Deletion> {
   const orgs = await listOrgsWithOthers(deps.index.read, id)
@@ -52,10 +56,14 @@ export async function removeAccount(deps: Deps, by: Person | Operator, id: strin
     ({ role, others, other_owners }) => role === 'owner' && others !== 0 && other_owners === 0,
   )
   if (ownerless.length > 0) throw lastOwner(ownerless.map(nameOf))
-  const trashed = orgs.filter(({ others }) => others === 0)
-  const left = orgs.filter(({ others }) => others !== 0)
-  for (const org of left) await leaveOrg(deps, by, { orgId: org.id }, { accountId: id }).catch(unlessGone)
-  for (const org of trashed) await moveOrgToTrash(deps, { orgId: org.id }).catch(unlessGone)
+  const ended: Ended = { left: [], trashed: [] }
+  // Where a change meanwhile may still refuse the deletion comes first, and the trash last.
+  for (const org of orgs.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+    const end = await endMembership(deps, by, org, { accountId: id }).catch((error: unknown) => {
+      throw isLastOwner(error) ? lastOwner([nameOf(org)], ended) : error
+    })
+    if (end !== 'gone') ended[end].push(nameOf(org))
+  }
   await deps.credentials.write(async (trx) => {
     await insertDeletedAccount(trx, id, deps.now().toISOString())
     await deleteAccount(trx, id)
@@ -65,8 +73,45 @@ export async function removeAccount(deps: Deps, by: Person | Operator, id: strin
   deps.log.info({ account: id, by: idOf(by) }, 'an account was deleted')
   return {
     message: whatRemains,
-    left: all.filter(({ others }) => others !== 0).map(nameOf),
-    trashed: all.filter(({ others }) => others === 0).map(nameOf),
+    left: [...ended.left, ...elsewhere.filter(({ others }) => others !== 0).map(nameOf)],
+    trashed: [...ended.trashed, ...elsewhere.filter(({ others }) => others === 0).map(nameOf)],
+  }
+}
+
+/** Organisations by what has become of the membership. */
+interface Ended {
+  readonly left: OrgName[]
+  readonly trashed: OrgName[]
+}
+
+function rankOf({ role, others }: { readonly role: Role; readonly others: number | null }): number {
+  if (others === 0) return 2
+  return role === 'owner' ? 0 : 1
+}
+
+/**
+ * Leaves the organisation, or takes it into the trash if nobody else is in it. The index says which is tried first; what is done
+ * is decided under the lock of org.git.
+ *
+ * @throws Refusal last_owner
+ */
+async function endMembership(
+  deps: Deps,
+  by: Author,
+  { id: orgId, others }: { readonly id: string; readonly others: number | null },
+  who: { readonly accountId: string; readonly lastOwnerToo?: boolean },
+): Promise<keyof Ended | 'gone'> {
+  const at = { orgId }
+  const isAlone = (record: OrgRecord | undefined) => (record ? isAloneIn(record, who.accountId) : others === 0)
+  try {
+    for (let trash = others === 0; ; trash = !trash) {
+      if (trash && (await moveOrgToTrash(deps, at, isAlone))) return 'trashed'
+      if (!trash && (await leaveOrg(deps, by, at, who))) return 'left'
+    }
+  } catch (error) {
+    // Another owner has deleted it meanwhile.
+    if (error instanceof Refusal && error.code === 'org_not_found') return 'gone'
+    throw error
   }
 }
 
@@ -85,12 +130,9 @@ export async function takeOutDeleted(deps: Deps): Promise<void> {
 }
 
 async function takeOut(deps: Deps, id: string): Promise<void> {
-  for (const { id: orgId, others } of await listOrgsWithOthers(deps.index.read, id)) {
-    const at = { orgId }
-    const end =
-      others === 0 ? moveOrgToTrash(deps, at) : leaveOrg(deps, operator, at, { accountId: id, lastOwnerToo: true })
-    await end.catch(unlessGone)
-    deps.log.warn({ account: id, orgId }, 'a membership of a deleted account was ended')
+  for (const org of await listOrgsWithOthers(deps.index.read, id)) {
+    await endMembership(deps, operator, org, { accountId: id, lastOwnerToo: true })
+    deps.log.warn({ account: id, orgId: org.id }, 'a membership of a deleted account was ended')
   }
 }
 
@@ -99,22 +141,25 @@ export function idOf(actor: Person | Operator): string {
   return actor.kind === 'person' ? actor.id : actor.kind
 }
 
-function lastOwner(orgs: readonly OrgName[]): Refusal {
-  const names = orgs.map(({ name }) => name).join(', ')
-  return new Refusal(
-    'last_owner',
-    `Others would be left without an owner in ${names}; give the role to one of them first`,
-    {
-      orgs,
-    },
-  )
+/** @param ended what had changed before the refusal; absent: nothing */
+function lastOwner(orgs: readonly OrgName[], ended?: Ended): Refusal {
+  const advice = `Others would be left without an owner in ${namesOf(orgs)}; give the role to one of them first`
+  const changed = ended === undefined ? [] : [...ended.left, ...ended.trashed]
+  if (changed.length === 0) return new Refusal('last_owner', advice, { orgs })
+  return new Refusal('last_owner', `${advice}. These memberships have ended already: ${namesOf(changed)}`, {
+    orgs,
+    ...ended,
+  })
+}
+
+function namesOf(orgs: readonly OrgName[]): string {
+  return orgs.map(({ name }) => name).join(', ')
+}
+
+function isLastOwner(error: unknown): boolean {
+  return error instanceof Refusal && error.code === 'last_owner'
 }
 
 function nameOf({ id, name }: OrgName): OrgName {
   return { id, name }
-}
-
-/** Ignores that another owner has deleted the organisation meanwhile. */
-function unlessGone(error: unknown): void {
-  if (!(error instanceof Refusal) || error.code !== 'org_not_found') throw error
 }

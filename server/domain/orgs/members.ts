@@ -104,19 +104,30 @@ export async function removeMember(deps: Deps, actor: Person, at: MemberAt): Pro
 }
 
 /**
- * Takes the account out of the organisation; does nothing if it is not a member. `lastOwnerToo`: also the last owner, for an
- * account that no longer exists; the operator then appoints another owner.
+ * Takes the account out of the organisation, unless nobody else is in it; does nothing if it is not a member. `lastOwnerToo`:
+ * also the last owner, for an account that no longer exists; the operator then appoints another owner.
  *
- * @throws Refusal last_owner
+ * @returns false: nobody else is in it, and nothing has changed
+ * @throws Refusal org_not_found, last_owner
  */
 export async function leaveOrg(
   deps: Deps,
   by: Author,
   at: OrgAt,
   { accountId, lastOwnerToo = false }: { readonly accountId: string; readonly lastOwnerToo?: boolean },
-): Promise<void> {
+): Promise<boolean> {
   const take = lastOwnerToo ? without : withoutMember
-  await changeOrg(deps, by, at, 'leave', (record) => (record.members.has(accountId) ? take(record, accountId) : record))
+  let isAlone = false
+  await changeOrg(deps, by, at, 'leave', (record) => {
+    isAlone = isAloneIn(record, accountId)
+    return isAlone || !record.members.has(accountId) ? record : take(record, accountId)
+  })
+  return !isAlone
+}
+
+/** Whether the account is the only member. */
+export function isAloneIn({ members }: OrgRecord, accountId: string): boolean {
+  return members.size === 1 && members.has(accountId)
 }
 
 /** Writes the person's name and address into their member file, where they are a member and it has others. */

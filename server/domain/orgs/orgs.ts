@@ -1,11 +1,13 @@
 /** Organisations: tenants, each with its own repository. */
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v7 as newId } from 'uuid'
 import { makeFolder } from '../../../gitstore/durable.ts'
-import { isGitError } from '../../../gitstore/errors.ts'
+import { isDamage, isGitError } from '../../../gitstore/errors.ts'
 import { createRepo } from '../../../gitstore/new-repos.ts'
 import { namesIn } from '../../../gitstore/presence.ts'
+import { transact } from '../../../gitstore/refs/ref-transaction.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { moveRepo } from '../../../gitstore/repos.ts'
 import { unfinishedName } from '../../../gitstore/temporary-names.ts'
 import { listCardsOf } from '../../../index/credentials/org-cards.ts'
@@ -18,12 +20,12 @@ import { findOrg, orgFor, requireStill } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { claimPlace, keepPlace, leavePlace, requireOpen } from '../cells/claims.ts'
-import { commitOrg, type OrgRecord } from '../format/org-format.ts'
+import { commitOrg, type OrgRecord, readRecord } from '../format/org-format.ts'
 import { indexChangedOrg } from '../indexing/changed-orgs.ts'
 import { readBack } from '../indexing/index-node.ts'
 import { tryUpdateCard } from '../indexing/org-cards.ts'
 import { announced } from '../indexing/recovered.ts'
-import { main, orgFolder, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
+import { main, orgFolder, orgRepo, orgRepository, trashedOrgFolder, trashFolder } from '../layout.ts'
 import { type Page, pageOf } from '../pagination.ts'
 import { changeOrg, orgIsGone, requireOwner } from './org-changes.ts'
 
@@ -143,16 +145,48 @@ export async function adoptVault(deps: Deps, actor: Person, at: OrgAt, vaultId: 
 /** @throws Refusal org_not_found, forbidden */
 export async function deleteOrg(deps: Deps, actor: Person, at: OrgAt): Promise<void> {
   await orgFor(deps, actor, at, 'owner')
-  await moveOrgToTrash(deps, at)
+  await moveOrgToTrash(deps, at, (record) => {
+    if (record) requireOwner(record, actor)
+    return true
+  })
 }
 
-/** Renames the organisation's folder into the trash; running commits find it gone. @throws Refusal org_not_found, outcome_unknown */
-export async function moveOrgToTrash(deps: Deps, { orgId }: OrgAt): Promise<void> {
+/**
+ * Renames the organisation's folder into the trash if `decide` says so under the lock of org.git: somebody may have joined just
+ * now. Running commits find it gone.
+ *
+ * @param decide gets the record; undefined: org.git is damaged
+ * @returns whether the organisation is in the trash
+ * @throws Refusal what `decide` throws, org_not_found, outcome_unknown
+ */
+export async function moveOrgToTrash(
+  deps: Deps,
+  { orgId }: OrgAt,
+  decide: (record: OrgRecord | undefined) => boolean,
+): Promise<boolean> {
+  const name = { repo: orgRepo(deps.store, orgId), ref: main }
+  const trashed = trashedOrgFolder(deps.store, orgId, deps.now())
   await makeFolder(trashFolder(deps.store))
-  await announced(deps, orgId, [], async () => {
-    await moveRepo(orgFolder(deps.store, orgId), trashedOrgFolder(deps.store, orgId, deps.now())).catch(orgIsGone)
-    await indexChangedOrg(deps, orgId, () => leavePlace(deps, orgId))
+  return announced(deps, orgId, [], async () => {
+    const isMoved = await transact(deps.store, [name], async (current) => {
+      if (!decide(await readUnlessDamaged(name.repo, () => current(name)))) return { moves: [], value: false }
+      await moveRepo(orgFolder(deps.store, orgId), trashed)
+      await unlink(join(trashed, orgRepository, `${main}.lock`))
+      return { moves: [], value: true }
+    }).catch(orgIsGone)
+    if (isMoved) await indexChangedOrg(deps, orgId, () => leavePlace(deps, orgId))
+    return isMoved
   })
+}
+
+async function readUnlessDamaged(repo: Repo, readHead: () => Oid | null): Promise<OrgRecord | undefined> {
+  try {
+    const head = readHead()
+    return head === null ? undefined : await readRecord(repo, head)
+  } catch (error) {
+    if (isDamage(error)) return undefined
+    throw error
+  }
 }
 
 /** What the index and a card have of it. */
