@@ -15,7 +15,11 @@ export interface BrowserCookies {
   read(req: Request): string | undefined
   /** Whether a cookie may be set: over HTTPS, or on this machine. */
   isPossible(req: Request): boolean
-  /** Goes on with the session of the access token, by a cookie alone. @throws Refusal invalid_credentials: it has ended */
+  /**
+   * Goes on with the session of the access token, by a cookie alone. Ends the session of the cookie that the browser had.
+   *
+   * @throws Refusal invalid_credentials: the session has ended
+   */
   set(req: Request, res: Response, accessToken: string): Promise<void>
   /** Ends the session of the cookie, if there is one, and removes the cookie. */
   end(req: Request, res: Response): Promise<void>
@@ -40,6 +44,9 @@ export function browserCookies(deps: Deps, findCredential: FindCredential): Brow
       const credential = await findCredential(accessToken)
       if (credential === undefined) throw sessionEnded()
       const secret = await keepInBrowser(deps, credential.person)
+      // The browser forgets its former cookie, so nobody could sign out of that session.
+      const former = read(req)
+      if (former !== undefined) await forgetBrowser(deps, former)
       res.cookie(nameFor(req), secret, { ...optionsFor(req), maxAge: cookieLifetimeMs })
     },
     end: async (req, res) => {

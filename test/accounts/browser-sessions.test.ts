@@ -1,6 +1,7 @@
 /** How long a browser's cookie goes on: by its use, and in all. */
 
 import { expect } from 'chai'
+import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { until } from '../support/until.ts'
@@ -19,8 +20,10 @@ describe('a session of a browser', () => {
   })
   after(() => grove.close())
 
-  async function cookie(): Promise<string> {
-    const form = new URLSearchParams({ email: ann.user.email, password }).toString()
+  const resetToken = async ({ user }: PersonClient) => (await issueResetToken(grove.deps, user.id)).reset_token
+
+  async function cookie(who = ann): Promise<string> {
+    const form = new URLSearchParams({ email: who.user.email, password }).toString()
     const headers = { ...ours, 'content-type': 'application/x-www-form-urlencoded' }
     const { headers: got } = await client(grove).post('/sign-in', form, headers)
     return got['set-cookie']?.split(';')[0] ?? ''
@@ -57,6 +60,22 @@ describe('a session of a browser', () => {
     time += 6 * day
     expect(await status(sent)).to.equal(401)
   })
+
+  for (const [what, path, fields] of [
+    ['a sign-in', '/sign-in', () => ({ email: ann.user.email, password })],
+    ['a sign-up', '/sign-up', () => ({ email: `new.${time}@example.org`, password, name: 'New' })],
+    ['a reset', '/reset', async () => ({ reset_token: await resetToken(ann), new_password: password })],
+  ] as const)
+    it(`ends with ${what} by the form in the same browser, whoever it is of`, async () => {
+      const bob = await signUp(grove, `Bob ${what}`)
+      const [former, elsewhere] = [await cookie(bob), await cookie(bob)]
+      const form = new URLSearchParams(await fields()).toString()
+      const sent = { ...ours, 'content-type': 'application/x-www-form-urlencoded', cookie: former }
+      const { status: answered, headers } = await client(grove).post(path, form, sent)
+      expect(answered).to.equal(303)
+      const statuses = [headers['set-cookie']?.split(';')[0] ?? '', former, elsewhere].map(status)
+      expect(await Promise.all(statuses)).to.deep.equal([200, 401, 200])
+    })
 
   it('outlives the refresh token with which it began, and a login elsewhere', async () => {
     const sent = await cookie()
