@@ -2203,7 +2203,8 @@ export interface paths {
         /**
          * Read the keys that sign tokens
          * @description For services that verify an `idToken`, or an `accessToken`, of this one. A key is listed ten minutes before it signs
-         *     and until its last token has ended. Source: RFC 7517.
+         *     and until its last token has ended, so that a cache may keep the answer for five minutes. The header `typ` of an
+         *     access token is `at+jwt`, that of an id token `JWT`. Source: RFC 7517, RFC 9068.
          */
         get: operations["getJwks"];
         put?: never;
@@ -8972,6 +8973,11 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
+                    /**
+                     * @description Anyone may keep it for five minutes.
+                     * @example public, max-age=300
+                     */
+                    "Cache-Control"?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -12,7 +12,7 @@ import { authenticateToken, type Credential, isWithin, type TokenScope } from '.
 import { findBrowserPerson, isBrowserSecret } from '../domain/accounts/browser-sessions.ts'
 import { algorithm } from '../domain/accounts/keys.ts'
 import { findPerson, findSessionPerson } from '../domain/accounts/open-sessions.ts'
-import { isAccessToken } from '../domain/accounts/tokens.ts'
+import { isAccessToken, tokenTypes } from '../domain/accounts/tokens.ts'
 import type { Person } from '../domain/actor.ts'
 import { Refusal } from '../errors.ts'
 import { contextOf, setCredential } from './context.ts'
@@ -55,6 +55,7 @@ export function credentialFinder(deps: Deps): FindCredential {
     if (isBrowserSecret(text)) return asCredential(await findBrowserPerson(deps, text))
     const claims = verified.get(text)
     const kid = claims?.kid ?? keyIdOf(text)
+    if (kid === undefined) return undefined
     const key = await deps.keys.verifying(kid, deps.now().getTime())
     if (key === undefined) return undefined
     const person = await (claims === undefined ? verify(text, kid, key) : findClaimed(deps, claims))
@@ -164,12 +165,16 @@ function bearerStrategy(deps: Deps, verified: Verified): Strategy {
   )
 }
 
-/** `kid` of the token's header; empty where it has none that can be read. */
-function keyIdOf(token: string): string {
+/** What the header of an access token may say of its type; a version before said `JWT`, which its claims must confirm. */
+const acceptedTypes: readonly (string | undefined)[] = [tokenTypes.access, 'JWT', undefined]
+
+/** `kid` of the token's header; undefined where it has none that can be read, or is of another type. */
+function keyIdOf(token: string): string | undefined {
   try {
-    return decodeProtectedHeader(token).kid ?? ''
+    const { kid, typ } = decodeProtectedHeader(token)
+    return acceptedTypes.includes(typ) ? kid : undefined
   } catch {
-    return ''
+    return undefined
   }
 }
 

@@ -4,9 +4,12 @@ import { requireReady } from '../domain/health.ts'
 import { Refusal } from '../errors.ts'
 import { docsPage, docsPolicy } from '../http/docs.ts'
 import type { HandlersOf } from '../http/operations.ts'
-import { bytes } from '../http/responses.ts'
+import { bytes, withHeaders } from '../http/responses.ts'
 import { spec } from '../http/spec.ts'
 import { textFormat } from '../metrics/scrape.ts'
+
+/** For which others may keep the keys: half of the time for which a new one is announced before it signs. */
+const jwksSeconds = 300
 
 /** The spec with the address by which clients reach this service. */
 function specAt(publicUrl: string | undefined): typeof spec {
@@ -26,7 +29,7 @@ export const operationRoutes: HandlersOf<
     return bytes(Buffer.from(await scrape()), textFormat)
   },
   getSpec: ({ config }) => specAt(config.publicUrl),
-  getJwks: readJwks,
+  getJwks: async (deps) => withHeaders(await readJwks(deps), { 'Cache-Control': `public, max-age=${jwksSeconds}` }),
   getOpenidConfiguration: readOpenidConfiguration,
   getDocs: () => bytes(Buffer.from(docsPage), 'text/html; charset=utf-8', { 'Content-Security-Policy': docsPolicy }),
 }

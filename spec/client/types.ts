@@ -4540,6 +4540,8 @@ export interface operations {
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
+                    /** @description Anyone may keep it for five minutes. */
+                    readonly "Cache-Control"?: string;
                     readonly [name: string]: unknown;
                 };
                 content: {

@@ -44,7 +44,8 @@ describe('the keys of tokens', () => {
 
   it('are public, without a secret, and verify an id token', async () => {
     const { idToken } = await login(first)
-    const { body } = await client(second).get('/.well-known/jwks.json')
+    const { body, headers } = await client(second).get('/.well-known/jwks.json')
+    expect(headers['cache-control']).to.equal('public, max-age=300')
     expect(body.keys).to.have.length(1)
     expect(Object.keys(body.keys[0]).sort()).to.deep.equal(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
     const keys = createRemoteJWKSet(new URL('/.well-known/jwks.json', second.url))

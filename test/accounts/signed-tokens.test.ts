@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
-import { generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import { decodeProtectedHeader, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { client, password, signUp } from '../support/people.ts'
 import { claims } from './answers.ts'
@@ -44,6 +44,18 @@ describe('accounts', () => {
       expect((await me(await sign(usual()).sign(key.privateKey))).status).to.equal(200)
     })
 
+    it('say in their header what they are, which id tokens do not say', async () => {
+      const { accessToken, idToken } = await login()
+      const types = [accessToken, idToken].map((token) => decodeProtectedHeader(token).typ)
+      expect(types).to.deep.equal(['at+jwt', 'JWT'])
+    })
+
+    it('are taken with the type of a version before, if they are access tokens', async () => {
+      const typed = (claims: JWTPayload) => sign(claims, { typ: 'JWT' }).sign(key.privateKey)
+      expect((await me(await typed(usual()))).status).to.equal(200)
+      expect(await me(await typed({ ...usual(), token_use: 'id' }))).to.deep.equal(badToken)
+    })
+
     it('are bad where the session they name is unknown or of somebody else', async () => {
       const other = await signUp(grove, 'Liv')
       for (const sid of [claims(other.session.accessToken).sid, 'unknown', '']) {
@@ -76,6 +88,11 @@ describe('accounts', () => {
       ['of another issuer', () => sign({ ...usual(), iss: 'urn:other' }).sign(key.privateKey)],
       ['that do not say what they are for', () => sign(without('token_use')).sign(key.privateKey)],
       ['of nobody', () => sign({ ...usual(), sub: 'nobody' }).sign(key.privateKey)],
+      ['of another type', () => sign(usual(), { typ: 'grove-forwarded' }).sign(key.privateKey)],
+      [
+        'that are id tokens under the type of access tokens',
+        () => sign({ ...usual(), token_use: 'id' }, { typ: 'at+jwt' }).sign(key.privateKey),
+      ],
       ['that are id tokens', () => login().then((session) => session.idToken)],
       ['that are refresh tokens', () => login().then((session) => session.refreshToken)],
       ['that are no tokens', () => 'x'],

@@ -21,26 +21,33 @@ export function isMeantAsToken(text: string): boolean {
   return Object.values(beginnings).some((beginning) => text.startsWith(beginning))
 }
 
+/**
+ * The types of signed tokens, in their headers: who verifies tokens of this service elsewhere tells them apart. Access tokens of
+ * earlier versions have the type of id tokens, and `token_use` alone says what they are. Source: RFC 9068 §2.1.
+ */
+export const tokenTypes = { access: 'at+jwt', id: 'JWT' } as const
+
 /** An access token, valid for `accessSeconds`, unless its session ends before. */
 export function accessToken(keys: Keys, person: Person, sessionId: string, now: Date): Promise<string> {
-  return sign(keys, person, now, { token_use: 'access', sid: sessionId })
+  return sign(keys, person, now, 'access', { sid: sessionId })
 }
 
 /** An id token: names the person to the client; grants no access. */
 export function idToken(keys: Keys, { id, email, name }: Profile, now: Date): Promise<string> {
-  return sign(keys, { id }, now, { token_use: 'id', email, name })
+  return sign(keys, { id }, now, 'id', { email, name })
 }
 
 async function sign(
   keys: Keys,
   { id }: { readonly id: string },
   now: Date,
+  use: keyof typeof tokenTypes,
   claims: Record<string, string>,
 ): Promise<string> {
   const { kid, privateKey } = await keys.signing(now.getTime())
   const seconds = Math.floor(now.getTime() / 1000)
-  return new SignJWT(claims)
-    .setProtectedHeader({ alg: algorithm, typ: 'JWT', kid })
+  return new SignJWT({ token_use: use, ...claims })
+    .setProtectedHeader({ alg: algorithm, typ: tokenTypes[use], kid })
     .setIssuer(keys.issuer)
     .setAudience(keys.issuer)
     .setSubject(id)
