@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { findCell } from '../../index/credentials/cells.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { expecting, newNode } from '../support/node.ts'
-import { client, type PersonClient, signUp } from '../support/people.ts'
+import { client, type PersonClient, password, signUp } from '../support/people.ts'
 import { databaseFor, ownServer } from '../support/postgres.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { type TurnedClock, turnedClock } from '../support/turned-clock.ts'
@@ -109,6 +109,10 @@ describe('the lease of a cell', () => {
       await bob.delete(`/orgs/${bob.org}`),
     ])
       expect([refused.status, refused.body]).to.deep.equal([503, { detail: sentence, code: 'storage_readonly' }])
+    const newcomer = { email: 'newcomer@example.org', password, name: 'Newcomer' }
+    const refused = await client(here).post('/auth/signup', newcomer)
+    expect([refused.status, refused.body]).to.deep.equal([503, { detail: sentence, code: 'storage_readonly' }])
+    await client(there).post('/auth/signup', newcomer).then(expecting(201))
     expect(await push('after')).to.include(sentence)
     for (const path of [`/orgs/${bob.org}`, node.at, `${node.at}/branches`]) {
       await bob.get(path).then(expecting(200))

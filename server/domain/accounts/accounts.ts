@@ -60,7 +60,7 @@ export interface FirstSession extends Session {
  * what crashes and faults leave of that, the next login finishes, or the background job.
  *
  * @throws Invalid email, name, password; Refusal signup_closed, invitation_not_found, email_taken, rate_limited, outcome_unknown
- * (there is an account, which is no member yet)
+ * (there is an account, which is no member yet), storage_readonly (a cell without its lease)
  */
 export async function signup(
   deps: Deps,
@@ -73,6 +73,8 @@ export async function signup(
   if (await findAccountByEmail(deps.credentials.read, email)) throw emailTaken()
   const isHidden = hide_email ?? deps.config.hideEmail ?? false
   const account = newAccount(deps, { email, name, isHidden }, await hashPassword(deps, 'signup', password))
+  // A cell that cannot make the organisation makes no account either: a repeated sign-up would find its address taken.
+  deps.cell?.lease.before()
   const pending = await deps.credentials.write(async (trx) => {
     if (!(await insertAccount(trx, account))) throw emailTaken()
     const { id, created_at } = account
