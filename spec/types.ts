@@ -316,8 +316,9 @@ export interface paths {
          *     is raised; who has the same or a higher one keeps it, and takes no use. It may be repeated: after a 503 the repetition
          *     finishes what has begun.
          *
-         *     An invitation that is unknown, used up, expired, revoked or for another address is 404, as one whose creator is no owner
-         *     any more, one of an organisation that is deleted, and one that only lets people sign up.
+         *     An invitation that is unknown, used up, expired, revoked or for another address is 404, as one whose creator has not been
+         *     an owner ever since, one of an organisation that is deleted, and one that only lets people sign up. A person uses an
+         *     invitation once; one from before an owner lowered their role or removed them is 404 for them, too.
          */
         post: operations["acceptInvitation"];
         delete?: never;
@@ -558,13 +559,15 @@ export interface paths {
         get?: never;
         /**
          * Add a member or change a role
-         * @description For owners. The person needs an account already. The last owner cannot take a lower role.
+         * @description For owners. The person needs an account already. The last owner cannot take a lower role. Who gets a lower role cannot
+         *     raise it by invitations from before; those that they have made as an owner end.
          */
         put: operations["putMember"];
         post?: never;
         /**
          * Remove a member
-         * @description For owners, and for each member to leave. It takes effect at once. The last owner cannot leave.
+         * @description For owners, and for each member to leave. It takes effect at once. The last owner cannot leave. Who is removed cannot come
+         *     back by invitations from before; those that they have made as an owner end.
          */
         delete: operations["removeMember"];
         options?: never;
@@ -595,7 +598,7 @@ export interface paths {
          * Invite people
          * @description For owners. A person with the `token` joins the organisation with that role: with `POST /auth/invitations/accept`, or by
          *     signing up with it as `invitation`. With `email` only the person of that address does. The invitation ends when it is
-         *     used up, when it expires, when it is revoked, and when its creator is no owner any more.
+         *     used up, when it expires, when it is revoked, and when its creator is no owner any more, also if they become one again.
          *
          *     `token` is told this once: what is kept of it is a hash. `url` is a page that says how to use it; the token stands behind
          *     the `#`, which no browser sends to a server. `expires_at` is at most 30 days away, else 422. `Location` is where it is

@@ -23,6 +23,40 @@ export async function useInvitation(db: CredentialsDb, id: string, now: string):
   return numUpdatedRows === 1n
 }
 
+/** False if the account has used it before, or cannot use it. The invitation must be there. */
+export async function insertInvitationUse(
+  db: CredentialsDb,
+  invitation_id: string,
+  account_id: string,
+  used_at: string,
+): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('invitation_use')
+    .values({ invitation_id, account_id, used_at })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow()
+  return numInsertedOrUpdatedRows === 1n
+}
+
+/** As if the account had used every invitation of the organisation that there is. */
+export async function insertUsesOfAll(db: CredentialsDb, orgId: string, accountId: string, now: string): Promise<void> {
+  await db
+    .insertInto('invitation_use')
+    .columns(['invitation_id', 'account_id', 'used_at'])
+    .expression(({ selectFrom, val }) =>
+      selectFrom('invitation')
+        .select(['id', val(accountId).as('account_id'), val(now).as('used_at')])
+        .where('org_id', '=', orgId),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+/** Those that the account has made for the organisation. */
+export async function deleteInvitationsBy(db: CredentialsDb, orgId: string, accountId: string): Promise<void> {
+  await db.deleteFrom('invitation').where('org_id', '=', orgId).where('created_by', '=', accountId).execute()
+}
+
 /**
  * Holds the organisation's oldest invitation, so that transactions that count and insert take turns. While there is none, or the
  * oldest is being deleted, no transaction waits.

@@ -229,4 +229,17 @@ export const credentialsMigrations: Record<string, Migration> = {
       await sql`create index place_since on place (since, org_id)`.execute(db)
     },
   },
+  // No reference to the account: a member of a restored organisation may have none.
+  '010_invitation_uses': {
+    async up(db) {
+      const { text, keyed } = wordsOf(db)
+      await sql`
+        create table invitation_use (
+          invitation_id ${text} not null references invitation (id) on delete cascade,
+          account_id ${text} not null,
+          used_at ${text} not null,
+          primary key (invitation_id, account_id)
+        ) ${keyed}`.execute(db)
+    },
+  },
 }

@@ -28,6 +28,11 @@ export function listPendingMemberships(db: CredentialsDb, limit: number): Promis
   return db.selectFrom('pending_membership').selectAll().orderBy('created_at').limit(limit).execute()
 }
 
+/** That of the account in the organisation, if there is one. */
+export async function deletePendingMembershipIn(db: CredentialsDb, accountId: string, orgId: string): Promise<void> {
+  await db.deleteFrom('pending_membership').where('account_id', '=', accountId).where('org_id', '=', orgId).execute()
+}
+
 /** Exactly this one: not a later one of the same account and organisation. */
 export async function deletePendingMembership(db: CredentialsDb, pending: PendingMembership): Promise<void> {
   await db

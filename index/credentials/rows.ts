@@ -14,6 +14,7 @@ const keys: Readonly<Record<Exclude<keyof CredentialsSchema, 'rate_count'>, read
   token_key: ['kid'],
   deleted_account: ['id'],
   invitation: ['id'],
+  invitation_use: ['invitation_id', 'account_id'],
   pending_membership: ['account_id', 'org_id'],
   cell: ['name'],
   place: ['org_id'],

@@ -13,6 +13,7 @@ export interface CredentialsSchema {
   token_key: TokenKey
   deleted_account: DeletedAccount
   invitation: Invitation
+  invitation_use: InvitationUse
   pending_membership: PendingMembership
   cell: CellRow
   place: PlaceRow
@@ -158,6 +159,13 @@ export interface Invitation {
   /** The owner's account, who must be one still; null: the operator. */
   created_by: string | null
   created_at: string
+}
+
+/** Who cannot use an invitation any more: a person who has, or whose role was lowered by an owner after it was made. */
+interface InvitationUse {
+  invitation_id: string
+  account_id: string
+  used_at: string
 }
 
 /** One that has an organisation: the table allows neither column without the other. */

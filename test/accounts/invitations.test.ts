@@ -42,6 +42,7 @@ describe('invitations', () => {
   const list = async (query = '') => (await made(ann.get(`/orgs/${org}/invitations${query}`))).invitations
   const roleOf = async (who: PersonClient) => (await who.get(`/orgs/${org}`)).body.role
   const setRole = (who: PersonClient, role: string) => made(ann.put(`/orgs/${org}/members/${who.user.email}`, { role }))
+  const remove = (who: PersonClient) => made(ann.delete(`/orgs/${org}/members/${who.user.email}`))
   const joined = (role: string) => ({ status: 200, body: { id: org, name: 'Atlas', role } })
 
   describe('are made by an owner', () => {
@@ -180,14 +181,43 @@ describe('invitations', () => {
       expect(await accept(bob, token)).to.deep.equal(notFound)
     })
 
-    it('while who made them is an owner', async () => {
-      await setRole(bob, 'owner')
-      const token = await inviteToken({ uses: 2 }, bob)
-      await setRole(bob, 'maintainer')
-      expect(await accept(cleo, token)).to.deep.equal(notFound)
-      expect(await accept(bob, token), 'who is a member already').to.deep.equal(joined('maintainer'))
-      await setRole(bob, 'owner')
-      expect(await accept(cleo, token)).to.deep.equal(joined('editor'))
+    it('once by a person: not to come back, nor to raise a role that an owner has lowered', async () => {
+      const token = await inviteToken({ role: 'owner', uses: 5 })
+      const unused = await inviteToken({ role: 'maintainer', uses: 5 })
+      expect(await accept(bob, token)).to.deep.equal(joined('owner'))
+      await setRole(bob, 'reader')
+      for (const one of [token, unused]) expect(await accept(bob, one)).to.deep.equal(notFound)
+      expect(await roleOf(bob)).to.equal('reader')
+      await remove(bob)
+      for (const one of [token, unused]) expect(await accept(bob, one)).to.deep.equal(notFound)
+      expect((await list()).map((one: { uses_left: number }) => one.uses_left)).to.deep.equal([4, 5])
+      expect(await accept(bob, await inviteToken()), 'one from after that').to.deep.equal(joined('editor'))
+      expect(await accept(cleo, token), 'somebody else').to.deep.equal(joined('owner'))
+    })
+
+    it('once by a person who leaves', async () => {
+      const [token, unused] = [await inviteToken({ uses: 5 }), await inviteToken({ uses: 5 })]
+      await made(accept(bob, token))
+      await made(bob.delete(`/orgs/${org}/members/${bob.user.email}`))
+      expect(await accept(bob, token)).to.deep.equal(notFound)
+      expect(await accept(bob, unused), 'which no owner has overruled').to.deep.equal(joined('editor'))
+    })
+
+    it('while who made them has been an owner ever since', async () => {
+      for (const end of [
+        () => setRole(bob, 'maintainer'),
+        () => remove(bob),
+        () => made(bob.delete(`/orgs/${org}/members/${bob.user.email}`)),
+      ]) {
+        await setRole(bob, 'owner')
+        const token = await inviteToken({ uses: 2 }, bob)
+        const kept = (await made(invite())).id
+        await end()
+        for (const who of [cleo, bob]) expect(await accept(who, token)).to.deep.equal(notFound)
+        await setRole(bob, 'owner')
+        expect(await accept(cleo, token)).to.deep.equal(notFound)
+        expect((await list()).at(-1).id).to.equal(kept)
+      }
     })
 
     it('by the operator’s invitation whoever is an owner', async () => {

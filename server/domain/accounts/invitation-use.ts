@@ -1,6 +1,6 @@
 /** What an invitation lets a person do: sign up, join its organisation. */
 import { emailKey, findAccountById, findActiveProfile } from '../../../index/credentials/accounts.ts'
-import { findInvitation, useInvitation } from '../../../index/credentials/invitations.ts'
+import { findInvitation, insertInvitationUse, useInvitation } from '../../../index/credentials/invitations.ts'
 import { findCard } from '../../../index/credentials/org-cards.ts'
 import {
   deletePendingMembership,
@@ -35,7 +35,8 @@ export async function findGoodInvitation(deps: Deps, token: string, email: strin
 
 /**
  * Takes one use and, where it is one of an organisation, inserts the membership that is then committed. Runs in the transaction
- * of what the invitation allows. `refuse`: the error if it has ended meanwhile.
+ * of what the invitation allows. A person uses an invitation once: who was removed, or has a lower role since, needs another one.
+ * `refuse`: the error if it has ended meanwhile.
  *
  * @throws Refusal of `refuse`
  */
@@ -47,6 +48,7 @@ export async function takeInvitation(
   refuse: () => Refusal,
 ): Promise<PendingMembership | undefined> {
   if (!(await useInvitation(trx, id, now))) throw refuse()
+  if (!(await insertInvitationUse(trx, id, accountId, now))) throw refuse()
   if (org_id === null || role === null) return undefined
   const pending = { account_id: accountId, org_id, role, invited_by: created_by, created_at: now }
   await insertPendingMembership(trx, pending)

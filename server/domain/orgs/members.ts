@@ -1,7 +1,8 @@
 /** Members of an organisation; org.git is the source of truth. */
 
 import { emailKey, findAccountByEmail, findAccountById } from '../../../index/credentials/accounts.ts'
-import { deletePendingMembership, findPendingMembership } from '../../../index/credentials/pending-memberships.ts'
+import { deleteInvitationsBy, insertUsesOfAll } from '../../../index/credentials/invitations.ts'
+import { deletePendingMembershipIn, findPendingMembership } from '../../../index/credentials/pending-memberships.ts'
 import type { Account } from '../../../index/credentials/schema.ts'
 import { listMemberRows, type MemberRow } from '../../../index/derived/org-queries.ts'
 import type { Role } from '../../../index/derived/schema.ts'
@@ -14,7 +15,7 @@ import { accountOfHiddenEmail, emailInGit } from '../format/hidden-emails.ts'
 import type { OrgRecord } from '../format/org-format.ts'
 import type { Author } from '../format/signatures.ts'
 import { type Page, pageOf } from '../pagination.ts'
-import { changeOrg, requireOwner } from './org-changes.ts'
+import { changeOrg, isOwner, requireOwner } from './org-changes.ts'
 
 export type Member = MemberRow
 
@@ -49,8 +50,8 @@ export async function putMember(
   let created_at = now.toISOString()
   await changeOrg(deps, actor, at, 'member', async (record) => {
     if (actor.kind === 'person') requireOwner(record, actor)
-    await withdrawPending(deps, user_id, at)
     const changed = withRole(record, { id: user_id, email, name }, role, now)
+    await overruleInvitations(deps, at, { accountId: user_id, before: record, after: changed })
     created_at = changed.members.get(user_id)?.created_at ?? created_at
     return changed
   })
@@ -98,8 +99,9 @@ export async function removeMember(deps: Deps, actor: Person, at: MemberAt): Pro
     const id = account !== undefined && record.members.has(account.id) ? account.id : named
     if (!id) throw new Refusal('member_not_found', 'There is no member with this e-mail address')
     if (!leaving) requireOwner(record, actor)
-    await withdrawPending(deps, id, at)
-    return withoutMember(record, id)
+    const changed = withoutMember(record, id)
+    await overruleInvitations(deps, at, { accountId: id, before: record, after: changed, leaving })
+    return changed
   })
 }
 
@@ -118,9 +120,12 @@ export async function leaveOrg(
 ): Promise<boolean> {
   const take = lastOwnerToo ? without : withoutMember
   let isAlone = false
-  await changeOrg(deps, by, at, 'leave', (record) => {
+  await changeOrg(deps, by, at, 'leave', async (record) => {
     isAlone = isAloneIn(record, accountId)
-    return isAlone || !record.members.has(accountId) ? record : take(record, accountId)
+    if (isAlone || !record.members.has(accountId)) return record
+    const changed = take(record, accountId)
+    await endInvitationsOf(deps, at, { accountId, before: record, after: changed })
+    return changed
   })
   return !isAlone
 }
@@ -155,13 +160,39 @@ export function withRoleAtLeast(...[record, person, role, now]: Parameters<typeo
   return known && includesRole(known.role, role) ? record : withRole(record, person, role, now)
 }
 
+/** How a change ends a member's role, or changes it. */
+interface RoleChange {
+  readonly accountId: string
+  readonly before: OrgRecord
+  readonly after: OrgRecord
+  /** True: the person leaves. */
+  readonly leaving?: boolean
+}
+
 /**
- * An owner's decision about a member counts more than an invitation accepted before it: what a crash has left of that is not
- * committed any more. Under the lock of org.git, as whatever commits it.
+ * A decision about a member counts more than invitations from before it: of one accepted before, what a crash has left is not
+ * committed any more, and none gives back a role that an owner has lowered. Under the lock of org.git, as whatever commits it.
  */
-async function withdrawPending({ credentials }: Deps, accountId: string, { orgId }: OrgAt): Promise<void> {
-  const pending = await findPendingMembership(credentials.read, accountId, orgId)
-  if (pending) await credentials.write((trx) => deletePendingMembership(trx, pending))
+async function overruleInvitations(deps: Deps, at: OrgAt, change: RoleChange): Promise<void> {
+  const { accountId, before, after, leaving = false } = change
+  const { read, write } = deps.credentials
+  const [was, is] = [before, after].map(({ members }) => members.get(accountId)?.role)
+  const isLowered = !leaving && was !== undefined && (is === undefined || !includesRole(is, was))
+  const now = deps.now().toISOString()
+  if (isLowered || (await findPendingMembership(read, accountId, at.orgId)))
+    await write(async (trx) => {
+      // First: it waits for a use that is taken at this moment, whose membership is then there to be deleted.
+      if (isLowered) await insertUsesOfAll(trx, at.orgId, accountId, now)
+      await deletePendingMembershipIn(trx, accountId, at.orgId)
+    })
+  await endInvitationsOf(deps, at, change)
+}
+
+/** An owner's invitations end with that role, for good. Under the lock of org.git. */
+async function endInvitationsOf({ credentials }: Deps, { orgId }: OrgAt, change: RoleChange): Promise<void> {
+  const { accountId, before, after } = change
+  if (isOwner(before, accountId) && !isOwner(after, accountId))
+    await credentials.write((trx) => deleteInvitationsBy(trx, orgId, accountId))
 }
 
 function requireAnotherOwner(record: OrgRecord, except: string): void {
