@@ -42,6 +42,28 @@ export async function readConnections(
   return (await slicedConnections(db, orgId, nodeId, slice).execute()).map(toConnection)
 }
 
+/** The edges that the node's own files have, without the titles of their other ends. The counts are those of all. */
+export async function readOwnEdges(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
+  const [parents, { connections }, counts] = await Promise.all([
+    firstParents(db, orgId, nodeId),
+    readOwnConnections(db, orgId, nodeId, { limit: maxNeighbours, offset: 0 }),
+    countsOf(db, orgId, nodeId),
+  ])
+  const untitled = parents.map((parent) => ({ ...parent, title: '' })).sort((a, b) => (a.id < b.id ? -1 : 1))
+  return { parents: untitled, children: [], connections, ...counts }
+}
+
+/** The connections that the node holds, without the titles of their targets; by id. */
+export async function readOwnConnections(db: Kysely<IndexSchema>, orgId: string, nodeId: string, slice: Slice) {
+  const own = connectionsOf(db, orgId, nodeId).where('edge.holder', '=', nodeId)
+  const [rows, { total }] = await Promise.all([
+    slicedConnections(db, orgId, nodeId, slice).where('edge.holder', '=', nodeId).execute(),
+    own.select(countAll).executeTakeFirstOrThrow(),
+  ])
+  const connections = rows.map((row) => ({ ...toConnection(row), target_title: '' }))
+  return { connections, total: Number(total) }
+}
+
 function slicedConnections(db: Kysely<IndexSchema>, orgId: string, nodeId: string, { limit, offset }: Slice) {
   return connectionsOf(db, orgId, nodeId)
     .selectAll('edge')

@@ -28,6 +28,8 @@ export interface OrgAccess {
   readonly org: OrgRow
   /** Null: the caller reads as the public does. */
   readonly role: Role | null
+  /** As the caller's. */
+  readonly onlyNode?: string
 }
 
 export interface NodeAccess extends OrgAccess {
@@ -66,7 +68,9 @@ export async function nodeIn(deps: Deps, access: OrgAccess, nodeId: string, need
   if (!node) throw new Refusal('node_not_found', 'Node not found')
   requireRole(access, need)
   const repo = nodeRepo(deps.store, access.org.id, nodeId)
-  return { org: access.org, role: access.role, node, repo, history: historyOf(deps, nodeId, repo) }
+  const { org, role, onlyNode } = access
+  const seen = { org, role, ...(onlyNode === undefined ? {} : { onlyNode }) }
+  return { ...seen, node, repo, history: historyOf(deps, nodeId, repo) }
 }
 
 /** The access with the node's current row; the index is up to date. @throws as nodeIn */
@@ -112,7 +116,7 @@ async function visibleOrg(deps: Deps, actor: Actor, orgId: string): Promise<OrgA
   if (found === undefined || (found.role === null && !found.org.published)) {
     throw new Refusal('org_not_found', 'Organisation not found')
   }
-  return found
+  return actor.onlyNode === undefined ? found : { ...found, onlyNode: actor.onlyNode }
 }
 
 /** The organisation and the person's role in it, from one snapshot. */

@@ -12,6 +12,8 @@ export interface Person {
   readonly sessionId?: string
   /** The personal access token of the request; absent with the access token of a session. */
   readonly tokenId?: string
+  /** The only node that this token reaches. Of others it learns no title, and no id that the node's own files do not have. */
+  readonly onlyNode?: string
 }
 
 export interface Anonymous {

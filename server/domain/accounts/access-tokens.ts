@@ -128,8 +128,8 @@ export async function authenticateToken(deps: Deps, secret: string): Promise<Cre
   const profile = await findActiveProfile(deps.credentials.read, row.account_id)
   if (profile === undefined) return undefined
   recordUse(deps, profile, { id: row.id, usedAt: row.last_used_at, write: setAccessTokenUsed })
-  const person = { ...personOf(profile), tokenId: row.id }
   const { access, org_id, node_id } = row
+  const person = { ...personOf(profile), tokenId: row.id, ...(node_id === null ? {} : { onlyNode: node_id }) }
   const bounds = { ...(org_id === null ? {} : { orgId: org_id }), ...(node_id === null ? {} : { nodeId: node_id }) }
   return { person, scope: { access, ...bounds } }
 }

@@ -89,7 +89,7 @@ export async function addConnection(
     },
     locate: () => ['body', 'target'],
   })
-  return asConnection(deps, at, { id, target, type, label })
+  return asConnection(deps, access, { id, target, type, label })
 }
 
 /**
@@ -120,7 +120,7 @@ export async function updateConnection(
     locate: () => ['body', 'target'],
   }).catch(unlessUnchanged)
   if (!connection) throw connectionMissing()
-  return asConnection(deps, at, connection)
+  return asConnection(deps, access, connection)
 }
 
 /** @throws Refusal connection_not_found; as commitToBranch */
@@ -193,10 +193,10 @@ export function connectionJson({ target, type, label }: Omit<ConnectionEntity, '
 
 async function asConnection(
   { index }: Deps,
-  { orgId, nodeId }: NodeAt,
+  { org, node: { id: nodeId }, onlyNode }: NodeAccess,
   { id, target, type, label }: ConnectionEntity,
 ): Promise<NodeConnection> {
-  const titles = await readTitles(index.read, orgId, [nodeId, target])
+  const titles = await readTitles(index.read, org.id, onlyNode === undefined ? [nodeId, target] : [nodeId])
   const titleOf = (node: string) => titles.get(node) ?? ''
   const named = { source_title: titleOf(nodeId), target_title: titleOf(target) }
   return { id, node_id: nodeId, source: nodeId, target, ...named, type, label }

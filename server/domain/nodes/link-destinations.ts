@@ -65,15 +65,17 @@ type InNode = (link: WrittenLink, path: Link) => Destination
 /** By the files and connections of the node. */
 async function lookInto(
   { index }: Deps,
-  { repo, org }: NodeAccess,
+  { repo, org, onlyNode }: NodeAccess,
   { tree, content }: Known,
   source: string | undefined,
 ): Promise<InNode> {
   const listed = await largeRead(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
   const files = listed.filter(({ path, mode }) => mode !== '160000' && isPlain(path)).map(({ path }) => path)
   const findFile = filesFrom(source ?? textFile, files)
-  const ids = [...new Set(content.connections.map(({ target }) => target))]
-  const findConnected = connectedNodes(content.connections, await titlesOf(index.read, org.id, ids))
+  // A token of one node learns no titles, and so not which of its connections has one.
+  const connections = onlyNode === undefined ? content.connections : []
+  const ids = [...new Set(connections.map(({ target }) => target))]
+  const findConnected = connectedNodes(connections, await titlesOf(index.read, org.id, ids))
   return (link, path) => {
     const file = findFile(path)
     if (file !== undefined) return { kind: 'file', file: { path: file, exists: true } }

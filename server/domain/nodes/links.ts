@@ -85,7 +85,8 @@ export async function readLinks(
   const head = await revisionFor(access, revision)
   // Before the rows: an answer is then kept under an older version than its own, never under a newer one.
   const { epoch, version } = (await findOrgRow(deps.index.read, org.id)) ?? {}
-  return immutableAnswer(`links ${node.id} ${head} ${epoch} ${version}`, sizeOf, () =>
+  const seen = access.onlyNode === undefined ? '' : ' of this node alone'
+  return immutableAnswer(`links ${node.id} ${head} ${epoch} ${version}${seen}`, sizeOf, () =>
     inSlot(actor.kind === 'anonymous' ? 'public' : actor.id, signal, () =>
       linksAt(deps, access, head, `${org.id} ${epoch} ${version}`),
     ),
@@ -149,12 +150,15 @@ function firstLines(text: string, count: number): string {
   return text.slice(0, end.lastIndex)
 }
 
-async function resolverOf({ index }: Deps, { org }: NodeAccess, version: string): Promise<ResolveNode> {
-  const known = resolvers.get(version)
+/** For a token of one node among that node alone: a title in a text would otherwise find the id of each node. */
+async function resolverOf({ index }: Deps, { org, onlyNode }: NodeAccess, version: string): Promise<ResolveNode> {
+  const key = onlyNode === undefined ? version : `${version} ${onlyNode}`
+  const known = resolvers.get(key)
   if (known) return known.resolve
-  const sources = await listSources(index.read, org.id, maxSources)
+  const all = await listSources(index.read, org.id, maxSources)
+  const sources = onlyNode === undefined ? all : all.filter(({ id }) => id === onlyNode)
   const resolve = await nodeResolver(sources)
-  resolvers.set(version, { resolve, size: sources.length })
+  resolvers.set(key, { resolve, size: sources.length })
   return resolve
 }
 

@@ -9,7 +9,13 @@ import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { transact } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { moveRepo } from '../../../gitstore/repos.ts'
-import { countsOf, readConnections, readNeighbours } from '../../../index/derived/neighbours.ts'
+import {
+  countsOf,
+  readConnections,
+  readNeighbours,
+  readOwnConnections,
+  readOwnEdges,
+} from '../../../index/derived/neighbours.ts'
 import { listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
@@ -59,11 +65,12 @@ export async function readNode(deps: Deps, actor: Actor, at: NodeAt) {
   return toNode(deps, await nodeFor(deps, actor, at, 'public'))
 }
 
-export async function toNode({ index }: Deps, { org, node }: NodeAccess) {
+export async function toNode({ index }: Deps, { org, node, onlyNode }: NodeAccess) {
+  const read = onlyNode === undefined ? readNeighbours : readOwnEdges
   return {
     ...toSummary(node),
     text_content: await readNodeText(index.read, node.id),
-    ...(await readNeighbours(index.read, org.id, node.id)),
+    ...(await read(index.read, org.id, node.id)),
   }
 }
 
@@ -75,7 +82,11 @@ export function nodeAfter(deps: Deps, access: NodeAccess): ReturnType<typeof toN
 /** Connections that the node holds and those that lead to it. */
 export async function listConnections(deps: Deps, actor: Actor, at: NodeAt, page: Page) {
   const { orgId, nodeId } = at
-  await nodeFor(deps, actor, at, 'public')
+  const { onlyNode } = await nodeFor(deps, actor, at, 'public')
+  if (onlyNode !== undefined) {
+    const { connections, total } = await readOwnConnections(deps.index.read, orgId, nodeId, page)
+    return { connections, ...pageOf(page, total) }
+  }
   const { num_connections } = await countsOf(deps.index.read, orgId, nodeId)
   const connections = await readConnections(deps.index.read, orgId, nodeId, page)
   return { connections, ...pageOf(page, num_connections) }

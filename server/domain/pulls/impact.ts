@@ -44,11 +44,13 @@ export async function readPullImpact(deps: Deps, actor: Person, at: PullAt) {
   const [added, removed] = [edgesBeyond(old, fresh), edgesBeyond(fresh, old)]
   const titles = await titlesOf(deps, org.id, [...removed, ...fresh.values()])
   const isShown = ({ source, target }: Edge): boolean => titles.has(source) && titles.has(target)
+  const isAlone = access.onlyNode !== undefined
+  const titleOf = (id: string) => (isAlone && id !== node.id ? '' : (titles.get(id) ?? ''))
   const toView = (edge: Edge) => ({
     ...edge,
     target: edge.target.slice(0, targetLength),
-    source_title: titles.get(edge.source) ?? '',
-    target_title: titles.get(edge.target) ?? '',
+    source_title: titleOf(edge.source),
+    target_title: titleOf(edge.target),
   })
   const isMain = pull.target_branch === 'main'
   const isPublic = isMain && org.published === 1
@@ -61,6 +63,7 @@ export async function readPullImpact(deps: Deps, actor: Person, at: PullAt) {
   const appears = isPublic ? added.filter(isShown).map(({ id }) => id) : []
   const disappears = isPublic ? removed.filter(isShown).map(({ id }) => id) : []
   const { gained, lost, isCut } = above
+  const listed = isAlone ? nothing : above
   const isLong = [...Object.values(lists), gained, lost].some(({ length }) => length > listedItems)
   return {
     node_id: node.id,
@@ -68,7 +71,7 @@ export async function readPullImpact(deps: Deps, actor: Person, at: PullAt) {
     base_commit: pair.base,
     edges_added: lists.edges_added.slice(0, listedItems),
     edges_removed: lists.edges_removed.slice(0, listedItems),
-    ancestors: { gained: gained.slice(0, listedItems), lost: lost.slice(0, listedItems) },
+    ancestors: { gained: listed.gained.slice(0, listedItems), lost: listed.lost.slice(0, listedItems) },
     descendants_affected:
       gained.length + lost.length > 0 ? (await countsOf(deps.index.read, org.id, node.id)).num_descendants : 0,
     dangling: lists.dangling.slice(0, listedItems),

@@ -9,6 +9,7 @@ import { anyNodeId, maxChars, nodeId, offset, orgId, pageOf, tool } from '../too
 const shownTitle = 240
 const shownLabel = 120
 const shownTags = 10
+const ownEdgesAlone = 'The token is for this node alone: only the edges that it holds are listed, without titles.'
 /** Of an answer: parents, children and connections each. */
 const edgesShare = 0.5
 
@@ -53,7 +54,7 @@ export const neighbours = tool({
   writes: false,
   operations: ['getNode'],
   input: z.strictObject({ org_id: orgId, node_id: nodeId, max_chars: maxChars }),
-  run: async ({ api }, { org_id, node_id, max_chars }) => {
+  run: async ({ api, nodeId: only }, { org_id, node_id, max_chars }) => {
     const node = await api.getNode({ path: { org_id, node_id } })
     const { parents, children, connections, num_parents, num_children, num_connections } = node
     const related = ({ id, title, label }: (typeof parents)[number]) =>
@@ -69,14 +70,25 @@ export const neighbours = tool({
         label: brief(label, shownLabel) || undefined,
       })
     })
-    const lead = `Node ${node.id}: parents ${num_parents}, children ${num_children}, connections ${num_connections}.`
+    const lead = [
+      `Node ${node.id}: parents ${num_parents}, children ${num_children}, connections ${num_connections}.`,
+      ...(only === undefined ? [] : [ownEdgesAlone]),
+    ]
     const share = edgesShare
+    // No further call has the rest for a token of one node.
+    const totalOf = (shown: readonly unknown[], total: number) => (only === undefined ? total : shown.length)
     const childrenRest = (next: number) => `ask list_nodes with parent_id and offset: ${next}`
     const sections = [
       list({ of: 'parents', items: parents.map(related), total: num_parents, share }),
-      list({ of: 'children', items: children.map(related), total: num_children, share, rest: childrenRest }),
-      list({ of: 'connections', items: connected, total: num_connections, share }),
+      list({
+        of: 'children',
+        items: children.map(related),
+        total: totalOf(children, num_children),
+        share,
+        rest: childrenRest,
+      }),
+      list({ of: 'connections', items: connected, total: totalOf(connected, num_connections), share }),
     ]
-    return answer(max_chars, [lead], sections)
+    return answer(max_chars, lead, sections)
   },
 })
