@@ -1,7 +1,5 @@
 /** Passes a request on to the cell that has its organisation: one hop, streamed both ways, before the credential is checked. */
 
-import { Agent, type ClientRequest, type IncomingMessage, request as startRequest } from 'node:http'
-import { pipeline } from 'node:stream'
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { Deps } from '../deps.ts'
 import type { Cell } from '../domain/cells/cell.ts'
@@ -9,21 +7,12 @@ import { chooseOther, findPlaceAway, isPlaceKnown } from '../domain/cells/places
 import { answerOf } from '../domain/fault-meanings.ts'
 import { canonicalId, isId } from '../domain/layout.ts'
 import { ClientGone, Invalid, Refusal } from '../errors.ts'
-import { noteNowhere, unanswered } from './elsewhere.ts'
-import { acceptForwarded, forwardedHeader, isForwarded, signForwarded } from './forwarded.ts'
+import { type Outcome, pass } from './cell-exchange.ts'
+import { noteNowhere } from './elsewhere.ts'
+import { acceptForwarded, isForwarded, signForwarded } from './forwarded.ts'
 import { chain } from './middleware-chain.ts'
 import type { LimitPlaceRead } from './place-reads.ts'
 import { note } from './request-notes.ts'
-import { requestId } from './requests.ts'
-
-/** Milliseconds until another cell must have taken a connection. */
-const connectMs = 5_000
-/** Milliseconds without a byte in either direction: of git, which may compute for long, and of the rest. As in deploy/nginx.conf. */
-const silentMs = { git: 3_600_000, other: 75_000 }
-/** Of one connection, not of the request. Source: RFC 9110, 7.6.1. */
-const hopByHop = /^(connection|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|grove-forwarded)$/i
-
-const agent = new Agent({ keepAlive: true })
 
 /** Steps before all that need the organisation; none without cells. */
 export function passOn(deps: Deps, limitRead: LimitPlaceRead): RequestHandler {
@@ -117,105 +106,4 @@ async function passTo(
     count(error instanceof ClientGone ? 'aborted' : 'failed')
     throw error
   }
-}
-
-/** `failed`: the cell did not answer to the end; `aborted`: the client has gone. */
-type Outcome = 'done' | 'failed' | 'aborted'
-
-function pass(req: Request, res: Response, url: string, forwarded: string): Promise<Outcome> {
-  const target = new URL(url)
-  const silent = req.originalUrl.startsWith('/git/') ? silentMs.git : silentMs.other
-  const ours = ['Host', target.host, 'X-Request-Id', requestId(req), forwardedHeader, forwarded]
-  const isChunked = req.headers['transfer-encoding'] !== undefined
-  const asked = startRequest({
-    agent,
-    host: target.hostname.replace(/^\[|\]$/g, ''),
-    port: target.port,
-    method: req.method,
-    path: `${target.pathname.replace(/\/$/, '')}${req.originalUrl}`,
-    headers: [...headersOf(req.rawHeaders, ['host', 'x-request-id']), ...ours],
-  })
-  // Otherwise Node sends a request that has no body as one of an empty body.
-  asked.useChunkedEncodingByDefault = isChunked
-  asked.setTimeout(silent, () => asked.destroy(new Error('It is silent')))
-  return new Promise((done, fail) => {
-    const clock = setTimeout(() => asked.destroy(new Error('It takes no connection')), connectMs)
-    const sent = { isConnected: false }
-    let isBroken = false
-    asked.once('socket', (socket) => {
-      const connected = () => {
-        clearTimeout(clock)
-        sent.isConnected = true
-      }
-      if (socket.connecting) socket.once('connect', connected)
-      else connected()
-    })
-    asked.once('error', (error) => {
-      clearTimeout(clock)
-      if (res.headersSent) {
-        isBroken = true
-        res.destroy()
-      } else if (res.destroyed) fail(new ClientGone())
-      else fail(unanswered(req.method, error, sent.isConnected))
-    })
-    asked.once('response', (answer) => {
-      answer.once('error', () => {
-        isBroken = true
-      })
-      relay(answer, res)
-    })
-    res.once('close', () => {
-      clearTimeout(clock)
-      done(res.writableFinished ? 'done' : isBroken ? 'failed' : 'aborted')
-      asked.destroy()
-    })
-    send(req, asked)
-  })
-}
-
-/**
- * The client's error alone ends the request: the answer of a cell that has not read all is passed on to its end, and the
- * rest of the client's input is discarded. A client that expects 100 Continue gets it from the other cell.
- */
-function send(req: Request, asked: ClientRequest): void {
-  const begin = () => {
-    req.pipe(asked)
-    asked.once('close', () => req.unpipe(asked).resume())
-  }
-  req.once('error', () => asked.destroy())
-  if (req.headers.expect === undefined) begin()
-  else {
-    asked.once('continue', begin)
-    asked.flushHeaders()
-  }
-}
-
-function relay(answer: IncomingMessage, res: Response): void {
-  if (res.headersSent || res.destroyed) {
-    answer.destroy()
-    return
-  }
-  for (const name of res.getHeaderNames()) res.removeHeader(name)
-  const { statusCode = 502, statusMessage, rawHeaders } = answer
-  res.writeHead(statusCode, statusMessage, headersOf(rawHeaders, []))
-  // It closes the answer where either end breaks off.
-  pipeline(answer, res, () => {})
-}
-
-/** Name, value, name, value, without those of the connection. */
-function headersOf(raw: readonly string[], without: readonly string[]): string[] {
-  const named = new Set(
-    raw.flatMap((value, at) =>
-      at % 2 === 1 && raw[at - 1]?.toLowerCase() === 'connection'
-        ? value.split(',').map((name) => name.trim().toLowerCase())
-        : [],
-    ),
-  )
-  const kept: string[] = []
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const [name = '', value = ''] = [raw[at], raw[at + 1]]
-    const lower = name.toLowerCase()
-    if (!hopByHop.test(name) && !named.has(lower) && !without.includes(lower)) kept.push(name, value)
-  }
-  return kept
 }

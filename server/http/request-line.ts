@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { RequestHandler } from 'express'
 import { Refusal } from '../errors.ts'
+import { framingOf } from './framing.ts'
 
 /** `GET http://grove.example/orgs` means `/orgs` on that host, whatever `Host` says (RFC 9112, 3.2.2). */
 export function toOriginForm(req: IncomingMessage): void {
@@ -13,8 +14,15 @@ export function toOriginForm(req: IncomingMessage): void {
   req.headers.host = authority.slice(authority.lastIndexOf('@') + 1)
 }
 
-/** @throws Refusal bad_request: no Host, or two; expectation_failed */
-export const requireHttp: RequestHandler = (req, _res, next) => {
+/** @throws Refusal bad_request: no Host, or two, a body of uncertain length; expectation_failed */
+export const requireHttp: RequestHandler = (req, res, next) => {
+  try {
+    framingOf(req)
+  } catch (error) {
+    // Nobody knows where the next request on this connection begins.
+    res.set('Connection', 'close')
+    throw error
+  }
   const { host } = req.headers
   if (host === undefined && req.httpVersion === '1.1') throw new Refusal('bad_request', 'HTTP/1.1 needs a Host header')
   if (isTwice(req.rawHeaders, 'host')) throw new Refusal('bad_request', 'There are two Host headers')
