@@ -4,8 +4,12 @@ import { isIPv6 } from 'node:net'
 import type { Request } from 'express'
 
 /** The caller's address as reported by trusted proxies; for IPv6 the /64, the usual size of one customer. */
-export function networkOf(req: Request): string {
-  const { ip = '' } = req
+export function networkOf({ ip = '' }: Request): string {
+  return networkOfAddress(ip)
+}
+
+/** An IPv4 address as it is, of IPv6 the /64. */
+export function networkOfAddress(ip: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
   if (mapped !== undefined) return mapped
   return isIPv6(ip) ? `${firstGroups(ip)}::/64` : ip

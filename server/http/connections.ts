@@ -5,6 +5,8 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Express } from 'express'
 import type { Logger } from 'pino'
+import { mostOpenFiles } from '../faults.ts'
+import { newConnectionShares } from './connection-shares.ts'
 import { sendRaw } from './raw-responses.ts'
 import { toOriginForm } from './request-line.ts'
 
@@ -32,9 +34,12 @@ export function newServer(app: Express, log: Logger | undefined): Server {
   server.timeout = readTimeoutMs
   // A client that ends its side of the connection still reads. Not in the types: undocumented, but tested here.
   Object.assign(server, { httpAllowHalfOpen: true })
+  const shares = newConnectionShares({ files: mostOpenFiles(), isProxy: (address) => isTrusted(app, address), log })
   const answer: RequestListener = (req, res) => {
     const { socket } = req
     latest.set(socket, res)
+    shares.begin(socket)
+    res.once('close', () => latest.get(socket) === res && shares.rest(socket))
     toOriginForm(req)
     res.once('finish', () => endUnread(req, socket))
     app(req, res)
@@ -45,7 +50,10 @@ export function newServer(app: Express, log: Logger | undefined): Server {
     continueOnceRead(req, res)
     answer(req, res)
   })
-  server.on('connection', lingerOnClose)
+  server.on('connection', (socket: Socket) => {
+    lingerOnClose(socket)
+    shares.add(socket)
+  })
   server.on('timeout', endSilent)
   server.on('connect', (_req: IncomingMessage, socket: Duplex) => {
     sendRaw(log, socket, { status: 405, code: 'method_not_allowed', detail: 'CONNECT is not possible here' })
@@ -66,6 +74,12 @@ function classesOf(app: Express) {
   app.request = Object.setPrototypeOf(Incoming.prototype, app.request)
   app.response = Object.setPrototypeOf(Outgoing.prototype, app.response)
   return { IncomingMessage: Incoming, ServerResponse: Outgoing }
+}
+
+/** Whether `TRUST_PROXY` names it. */
+function isTrusted(app: Express, address: string): boolean {
+  const isProxy: (address: string, distance: number) => boolean = app.get('trust proxy fn')
+  return isProxy(address, 0)
 }
 
 /** Sends `100 Continue` when the body is wanted. Otherwise it is unknown whether the client sends the body. */

@@ -6,6 +6,7 @@ import type { Deps } from '../deps.ts'
 import { signForCell, verifyFromCell } from '../domain/accounts/cell-tokens.ts'
 import type { Cell } from '../domain/cells/cell.ts'
 import { baseUrl, setBaseUrl } from './base-url.ts'
+import { leaveShare } from './connection-shares.ts'
 
 export const forwardedHeader = 'grove-forwarded'
 
@@ -62,6 +63,8 @@ export function acceptForwarded(deps: Directory, cell: Pick<Cell, 'name'>): Requ
     if (token === undefined) return next()
     const { ip, base } = await verifiedClaims(deps, cell, verified, String(token))
     accepted.add(req)
+    // Its connections carry the requests of many clients.
+    leaveShare(req.socket)
     setBaseUrl(req, base)
     Object.defineProperty(req, 'ip', { value: ip })
     next()

@@ -1,0 +1,107 @@
+/** Shares of the connections that a process can hold: one address never has them all, and idle ones give way to new ones. */
+
+import type { Socket } from 'node:net'
+import type { Logger } from 'pino'
+import { networkOfAddress } from './addresses.ts'
+
+/** Connections by what they may take of the files that the process may open; the rest is for repositories, databases and gits. */
+const ofFiles = 1 / 2
+/** What one address may have of all connections. */
+const ofConnections = 1 / 4
+/** Milliseconds between two lines of the log. */
+const logEveryMs = 60_000
+
+export interface ConnectionShares {
+  /** A new connection; it is idle. */
+  add(socket: Socket): void
+  /** A request has begun: from now on it is not ended for others. */
+  begin(socket: Socket): void
+  /** It has no request any more. */
+  rest(socket: Socket): void
+}
+
+interface Sharing {
+  /** Files that the process may open; Infinity where there is no limit. */
+  readonly files: number
+  /** Whether an address is of a proxy, behind which others are. */
+  readonly isProxy: (address: string) => boolean
+  readonly log: Logger | undefined
+}
+
+/** Connections of one address, and the idle ones of them, the longest idle first. */
+interface Group {
+  readonly all: Set<Socket>
+  readonly idle: Set<Socket>
+}
+
+/** The group of each connection that counts for its address. */
+const groups = new WeakMap<Socket, Group>()
+
+/** The connection is of a proxy or another cell: it no longer counts for its address. */
+export function leaveShare(socket: Socket): void {
+  const group = groups.get(socket)
+  group?.all.delete(socket)
+  group?.idle.delete(socket)
+  groups.delete(socket)
+}
+
+export function newConnectionShares({ files, isProxy, log }: Sharing): ConnectionShares {
+  const most = Math.floor(files * ofFiles)
+  const share = Math.max(1, Math.floor(most * ofConnections))
+  const all: Group = { all: new Set(), idle: new Set() }
+  const byNetwork = new Map<string, Group>()
+  let loggedAt = Number.NEGATIVE_INFINITY
+
+  const endOldest = ({ idle }: Group, address: string) => {
+    const [oldest] = idle
+    if (oldest === undefined) return
+    forget(oldest)
+    oldest.destroy()
+    if (performance.now() < loggedAt + logEveryMs) return
+    loggedAt = performance.now()
+    log?.warn(
+      { remoteAddress: address, connections: all.all.size, most, share },
+      'idle connections are ended for new ones',
+    )
+  }
+  const forget = (socket: Socket) => {
+    leaveShare(socket)
+    all.all.delete(socket)
+    all.idle.delete(socket)
+  }
+  const count = (socket: Socket, address: string): Group | undefined => {
+    if (isProxy(address)) return undefined
+    const network = networkOfAddress(address)
+    const group = byNetwork.get(network) ?? { all: new Set(), idle: new Set() }
+    byNetwork.set(network, group)
+    groups.set(socket, group)
+    group.all.add(socket)
+    group.idle.add(socket)
+    socket.once('close', () => {
+      if (group.all.size === 0 && byNetwork.get(network) === group) byNetwork.delete(network)
+    })
+    return group
+  }
+  return {
+    add: (socket) => {
+      const { remoteAddress: address } = socket
+      // It has ended already.
+      if (address === undefined) return
+      all.all.add(socket)
+      all.idle.add(socket)
+      socket.once('close', () => forget(socket))
+      const group = count(socket, address)
+      if (group !== undefined && group.all.size > share) endOldest(group, address)
+      else if (all.all.size > most) endOldest(all, address)
+    },
+    begin: (socket) => {
+      all.idle.delete(socket)
+      groups.get(socket)?.idle.delete(socket)
+    },
+    rest: (socket) => {
+      if (!all.all.has(socket)) return
+      all.idle.add(socket)
+      groups.get(socket)?.idle.add(socket)
+    },
+  }
+}
