@@ -26,12 +26,17 @@ export async function sendArchive(req: Request, res: Response, { content }: Arch
     return
   }
   const gone = readingSignal(req, res)
+  // A fault while the client is still there. It ends the response, which then looks as if the client had left.
+  let broken: { readonly by: unknown } | undefined
+  const noteFault = (by: unknown) => {
+    if (!gone.aborted) broken ??= { by }
+  }
   const write = async (files: AsyncGenerator<ExportedFile>) => {
     try {
       const first = await files.next()
       for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
       res.status(200)
-      await writeTar(first, files, res, gone)
+      await writeTar(first, files, res, { signal: gone, noteFault })
     } finally {
       await files.return(undefined)
     }
@@ -39,8 +44,15 @@ export async function sendArchive(req: Request, res: Response, { content }: Arch
   try {
     await content.send(write, { signal: gone, from: networkOf(req) })
   } catch (error) {
+    if (broken !== undefined) throw broken.by
     throw gone.aborted ? gone.reason : error
   }
+}
+
+interface TarOptions {
+  readonly signal: AbortSignal
+  /** Called with the fault that ends the tar, before anything is ended because of it. */
+  readonly noteFault: (fault: unknown) => void
 }
 
 /** The same bytes for the same files: owner, group and mode say nothing. */
@@ -48,7 +60,7 @@ async function writeTar(
   first: IteratorResult<ExportedFile, void>,
   files: AsyncGenerator<ExportedFile>,
   sink: Writable,
-  signal: AbortSignal,
+  { signal, noteFault }: TarOptions,
 ): Promise<void> {
   const tar = pack()
   const fill = async () => {
@@ -56,6 +68,7 @@ async function writeTar(
       for (let next = first; !next.done; next = await files.next()) await addFile(tar, next.value)
       tar.finalize()
     } catch (error) {
+      noteFault(error)
       tar.destroy(error instanceof Error ? error : new Error(String(error)))
       throw error
     }

@@ -2,8 +2,9 @@
 
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
-import { get, type IncomingMessage } from 'node:http'
+import { get, type IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { mock } from 'node:test'
 import { expect } from 'chai'
 import { runningGits } from '../../gitstore/native.ts'
 import { gitIn } from '../support/git.ts'
@@ -29,12 +30,13 @@ describe('the export of an organisation', () => {
       await ann.post(`/orgs/${org}/nodes/${whale}/tree/main/commits`, { message: 'Large', changes })
     }
   })
+  afterEach(() => mock.restoreAll())
   after(() => grove.close())
 
   /** Takes nothing of the body until it is told. */
-  const open = async (): Promise<IncomingMessage> => {
+  const open = async (exported = org): Promise<IncomingMessage> => {
     const headers = { authorization: `Bearer ${ann.session.accessToken}` }
-    const request = get(`${grove.url}/orgs/${org}/export`, { headers })
+    const request = get(`${grove.url}/orgs/${exported}/export`, { headers })
     const [response] = (await once(request, 'response')) as [IncomingMessage]
     return response
   }
@@ -67,13 +69,22 @@ describe('the export of an organisation', () => {
     await until(() => runningGits() === 0)
   })
 
-  it('ends in the middle where a repository is damaged, and the log says why', async () => {
-    const other = (await ann.post(`/orgs/${org}/nodes`, { title: 'Zebra', text_content: 'Striped.\n' })).body.id
-    const git = gitIn(grove, org, other)
+  /** An organisation whose only node lacks the blob of its text, and that blob. */
+  async function newDamaged(): Promise<{ readonly damaged: string; readonly blob: string }> {
+    const damaged = (await ann.post('/orgs', { name: 'Damaged' })).body.id
+    await ann.post(`/orgs/${damaged}/nodes`, { title: 'Aardvark', text_content: 'Whole.\n' })
+    const text_content = `Striped in ${damaged}.\n`
+    const zebra = (await ann.post(`/orgs/${damaged}/nodes`, { title: 'Zebra', text_content })).body.id
+    const git = gitIn(grove, damaged, zebra)
     git.loosen()
     const blob = git.say('rev-parse', 'main:content.md')
-    await rm(join(grove.dataDir, org, `${other}.git`, 'objects', blob.slice(0, 2), blob.slice(2)))
-    const response = await open()
+    await rm(join(git.dir, 'objects', blob.slice(0, 2), blob.slice(2)))
+    return { damaged, blob }
+  }
+
+  async function expectBreak(damaged: string): Promise<void> {
+    const response = await open(damaged)
+    expect(response.statusCode).to.equal(200)
     let fault: unknown
     try {
       for await (const _ of response);
@@ -81,6 +92,23 @@ describe('the export of an organisation', () => {
       fault = error
     }
     expect(fault).to.have.property('code', 'ECONNRESET')
+  }
+
+  it('ends in the middle where a repository is damaged, and the log says why', async () => {
+    const { damaged, blob } = await newDamaged()
+    await expectBreak(damaged)
+    await until(() => grove.logged().includes(blob))
+  })
+
+  it('the log says why also where the response closes as soon as it is destroyed, as from Node 22 on', async () => {
+    const { destroy } = ServerResponse.prototype
+    mock.method(ServerResponse.prototype, 'destroy', function (this: ServerResponse, error?: Error) {
+      destroy.call(this, error)
+      this.emit('close')
+      return this
+    })
+    const { damaged, blob } = await newDamaged()
+    await expectBreak(damaged)
     await until(() => grove.logged().includes(blob))
   })
 })
