@@ -1,13 +1,13 @@
 /** Sends the output of one upload-pack or receive-pack to the client, and ends git when the client or the service ends. */
 
-import type { Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { GitError } from '../errors.ts'
 import { type GitProcess, killGroup, longestGitMs, startFault } from '../native.ts'
 import type { Repo } from '../repo.ts'
 import { repoExists } from '../repos.ts'
 import { flush, frameTail, pktLine } from './pkt-line.ts'
-import { endPush } from './quarantine.ts'
+import { endPush, killPush } from './quarantine.ts'
 import type { GitService } from './service-process.ts'
 
 export interface Exchange {
@@ -30,21 +30,40 @@ interface RelayOptions {
   readonly bands?: boolean
   /** Whether git holds a part of a pack. */
   readonly isPush?: boolean
+  /** Ends a push at once. Its reason is a `CutOff`. */
+  readonly cut?: AbortSignal
 }
 
-/** Sends git's output to the client until git has ended. */
+/** Why a push is ended before its refs move. */
+export class CutOff extends Error {
+  /** The rest of the answer, which says why. */
+  readonly report: Buffer
+
+  constructor(message: string, report: Buffer) {
+    super(message)
+    this.name = 'CutOff'
+    this.report = report
+  }
+}
+
+/**
+ * Sends git's output to the client until git has ended.
+ *
+ * @throws GitError busy; repo_missing; not_offered: git refused the request; native_failed: git ended before it answered
+ */
 export async function relayOutput(
   repo: Repo,
   child: GitProcess,
-  { signal, stopping }: Exchange,
+  { signal, stopping, version }: Exchange,
   output: Writable,
-  { opening, bands = false, isPush = false }: RelayOptions = {},
+  options: RelayOptions = {},
 ): Promise<void> {
-  let stderr = ''
+  const { opening, bands = false, isPush = false, cut } = options
+  const stderr = lastOf(child.stderr)
+  const answer = answerEnd(version, isPush)
   let answered = false
   let ended = false
   let left = false
-  const tail = frameTail()
   const overdue = setTimeout(leave, longestGitMs)
   function end() {
     child.stdout.unpipe(output).resume()
@@ -58,53 +77,118 @@ export async function relayOutput(
     output.destroy()
   }
   function stop() {
-    const missing = tail.missing()
-    if (ended || left || !bands || missing === undefined) return leave()
+    const words = bands ? answer.lastWords(stopSentence) : undefined
+    if (ended || left || words === undefined) return leave()
     left = true
     end()
-    output.end(lastWords(missing, stopSentence))
+    output.end(words)
   }
-  signal.addEventListener('abort', leave, { once: true })
-  stopping.addEventListener('abort', stop, { once: true })
-  if (signal.aborted) leave()
-  else if (stopping.aborted) stop()
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    stderr = (stderr + chunk).slice(-4_096)
-  })
+  function cutOff() {
+    if (ended || left || !(cut?.reason instanceof CutOff)) return
+    const rest = answer.rest(cut.reason.report)
+    left = true
+    child.stdout.unpipe(output).resume()
+    void killPush(repo, child)
+    if (rest === undefined) output.destroy()
+    else output.end(rest)
+  }
+  const listeners = [[signal, leave], [stopping, stop], ...(cut ? ([[cut, cutOff]] as const) : [])] as const
+  for (const [aborted, listener] of listeners) {
+    aborted.addEventListener('abort', listener, { once: true })
+    if (aborted.aborted) listener()
+  }
   child.stdout.on('data', (chunk: Buffer) => {
     if (opening && !answered) output.write(opening)
     answered = true
-    if (bands) tail.add(chunk)
+    if (bands || cut) answer.add(chunk)
   })
   child.stdout.pipe(output, { end: false })
   try {
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.once('error', (cause) =>
-        reject(repoExists(repo) ? startFault(cause) : new GitError('repo_missing', 'The repository does not exist')),
-      )
-      child.once('close', resolve)
-    })
+    const code = await endOf(repo, child)
     ended = true
     if (left) return
-    if (code !== 0 && !answered) throw new GitError('native_failed', `git ended with ${code}`, { stderr })
-    const missing = bands && code !== 0 ? tail.missing() : undefined
+    if (code !== 0 && !answered) throw faultOf(code, stderr())
+    const words = bands && code !== 0 ? answer.lastWords(isPush ? brokenPush : brokenFetch(stderr())) : undefined
     // A git client waits for ever where an answer ends well before its last frame: it asks no more, and hears no end.
-    if (missing !== undefined) output.end(lastWords(missing, isPush ? brokenPush : brokenFetch))
+    if (words !== undefined) output.end(words)
     else if (code !== 0 && isPush) output.write('', () => output.destroy())
     else output.end()
     await finished(output).catch(() => undefined)
   } finally {
     clearTimeout(overdue)
-    signal.removeEventListener('abort', leave)
-    stopping.removeEventListener('abort', stop)
+    for (const [aborted, listener] of listeners) aborted.removeEventListener('abort', listener)
   }
 }
 
-/** The rest of the frame that is under way, then a sentence that ends the exchange, on the band for errors (gitprotocol-pack(5)). */
-function lastWords(missing: number, sentence: string): Buffer {
-  return Buffer.concat([Buffer.alloc(missing), pktLine(`\x03${sentence}\n`), flush])
+/** The exit code. @throws GitError busy, native_failed: it was not started; repo_missing */
+function endOf(repo: Repo, child: GitProcess): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    child.once('error', (cause) =>
+      reject(repoExists(repo) ? startFault(cause) : new GitError('repo_missing', 'The repository does not exist')),
+    )
+    child.once('close', resolve)
+  })
 }
 
+/** The last 4,096 characters of a stream so far. */
+function lastOf(stream: Readable): () => string {
+  let text = ''
+  stream.setEncoding('utf8').on('data', (chunk: string) => {
+    text = (text + chunk).slice(-4_096)
+  })
+  return () => text
+}
+
+/** Deaths of upload-pack that the client's request causes, as git words them, and what they mean to the person. */
+const refusals: readonly (readonly [RegExp, string])[] = [
+  [
+    /^fatal: no commits selected for shallow requests$/m,
+    'no commits selected for shallow requests: the date or the ref to exclude leaves none; choose another one',
+  ],
+  [/^fatal: invalid shallow object /m, 'an object that you name as shallow is not a commit; clone again'],
+]
+
+function refusalIn(stderr: string): string | undefined {
+  return refusals.find(([pattern]) => pattern.test(stderr))?.[1]
+}
+
+function faultOf(code: number | null, stderr: string): GitError {
+  const refusal = refusalIn(stderr)
+  if (refusal !== undefined) return new GitError('not_offered', refusal)
+  return new GitError('native_failed', `git ended with ${code}`, { stderr })
+}
+
+/**
+ * Follows an answer, to end it with a message that its client understands at this point: before its side bands begin an `ERR`
+ * frame, then a frame on the band for errors (gitprotocol-pack(5), gitprotocol-v2(5)).
+ */
+function answerEnd(version: Exchange['version'], isPush: boolean) {
+  let inBands = isPush
+  let isRefused = false
+  const tail = frameTail((start) => {
+    isRefused ||= start.startsWith('ERR ')
+    inBands ||= version === 2 ? start === 'packfile\n' : /^([\x01-\x03]|NAK|ACK )/.test(start)
+  })
+  /** With the rest of the frame that is under way; undefined within a frame's length. */
+  const rest = (bytes: Buffer) => {
+    const missing = tail.missing()
+    return missing === undefined ? undefined : Buffer.concat([Buffer.alloc(missing), bytes])
+  }
+  return {
+    add: tail.add,
+    rest,
+    lastWords: (sentence: string) =>
+      rest(
+        inBands
+          ? Buffer.concat([pktLine(`\x03${sentence}\n`), flush])
+          : isRefused
+            ? nothing
+            : pktLine(`ERR ${sentence}`),
+      ),
+  }
+}
+
+const nothing = Buffer.alloc(0)
 const stopSentence = 'The service is stopping; try again in a moment, and fetch before you push again'
 const brokenPush = 'The push broke off and may have been carried out; fetch before you push again'
-const brokenFetch = 'The answer broke off; fetch again'
+const brokenFetch = (stderr: string) => refusalIn(stderr) ?? 'The answer broke off; fetch again'

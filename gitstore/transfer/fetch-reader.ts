@@ -44,7 +44,7 @@ function collector() {
       else if (word === 'deepen-not' && argument !== '') kept.deepenNot.add(argument)
       else if (word === 'filter') {
         if (kept.filter !== undefined) throw notOfGit(line)
-        if (!/^(blob:none|blob:limit=\d{1,15}[kmg]?|tree:[01])$/i.test(argument))
+        if (!isFilter(argument))
           throw new GitError(
             'not_offered',
             `filter ${shown(argument)} is not supported; blob:none, blob:limit, tree:0 are`,
@@ -64,6 +64,13 @@ function collector() {
     if (!isGood || [...kept.deepen].some((other) => split(other)[0] === word && other !== line)) throw notOfGit(line)
     kept.deepen.add(line)
   }
+}
+
+/** Git reads a size of up to 64 bits, and ends at a larger one. */
+function isFilter(text: string): boolean {
+  if (/^(blob:none|tree:[01])$/i.test(text)) return true
+  const [, digits, unit = ''] = /^blob:limit=(\d{1,15})([kmg]?)$/i.exec(text) ?? []
+  return Number(digits) * 1024 ** ['', 'k', 'm', 'g'].indexOf(unit.toLowerCase()) <= Number.MAX_SAFE_INTEGER
 }
 
 const fetchOptions = ['thin-pack', 'no-progress', 'include-tag', 'ofs-delta', 'wait-for-done', 'deepen-relative']

@@ -79,14 +79,30 @@ export function pktBuffer(): PktBuffer {
   }
 }
 
-/** Follows a stream of frames that others read. `missing`: the bytes that its last frame lacks; undefined within a length. */
-export function frameTail(): { add(chunk: Buffer): void; missing(): number | undefined } {
+/** Characters with which a frame begins that `frameTail` shows. */
+const shownCharacters = 9
+
+/**
+ * Follows a stream of frames that others read. `missing`: the bytes that its last frame lacks; undefined within a length.
+ *
+ * @param begins called with the first characters of each frame's content, as far as they have come
+ */
+export function frameTail(begins: (start: string) => void = () => undefined): {
+  add(chunk: Buffer): void
+  missing(): number | undefined
+} {
   let lacking = 0
   let digits = ''
+  let start: string | undefined
   return {
     add: (chunk) => {
       for (let at = 0; at < chunk.length; ) {
         const skipped = Math.min(lacking, chunk.length - at)
+        if (start !== undefined && skipped > 0) {
+          start += chunk.toString('latin1', at, at + Math.min(skipped, shownCharacters - start.length))
+          begins(start)
+          if (start.length >= shownCharacters) start = undefined
+        }
         lacking -= skipped
         at += skipped
         if (at === chunk.length) return
@@ -96,6 +112,7 @@ export function frameTail(): { add(chunk: Buffer): void; missing(): number | und
         if (digits.length < 4) return
         lacking = Math.max(0, Number.parseInt(digits, 16) - 4)
         digits = ''
+        start = ''
       }
     },
     missing: () => (digits === '' ? lacking : undefined),

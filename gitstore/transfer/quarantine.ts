@@ -6,6 +6,7 @@ import { syncDirectory } from '../durable.ts'
 import { codeOf } from '../errors.ts'
 import { type GitProcess, killGroup } from '../native.ts'
 import type { Repo } from '../repo.ts'
+import { childrenOf } from './process-tree.ts'
 
 /** Milliseconds that git gets to end by itself. */
 const endTimeoutMs = 5_000
@@ -22,7 +23,8 @@ export function endPush(repo: Repo, child: GitProcess): void {
   child.once('close', () => clearTimeout(overdue))
 }
 
-async function killPush(repo: Repo, child: GitProcess): Promise<void> {
+/** Kills git at once, and removes what it has received. */
+export async function killPush(repo: Repo, child: GitProcess): Promise<void> {
   const closed = new Promise((resolve) => child.once('close', resolve))
   const overdue = setTimeout(() => killGroup(child), findTimeoutMs)
   const folders = child.pid === undefined ? [] : await quarantinesOf(repo, child.pid)
@@ -43,12 +45,6 @@ async function quarantinesOf({ dir }: Repo, pid: number): Promise<string[]> {
   const folders = named.map((path) => resolve(dir, path))
   const own = folders.filter((path) => dirname(path) === join(dir, 'objects') && /^tmp_objdir-/.test(basename(path)))
   return [...new Set(own)]
-}
-
-async function childrenOf(pid: number): Promise<string[]> {
-  const tasks = await readdir(`/proc/${pid}/task`).catch(() => [])
-  const lists = tasks.map((task) => readFile(`/proc/${pid}/task/${task}/children`, 'latin1').catch(() => ''))
-  return (await Promise.all(lists)).flatMap((list) => list.split(' ').filter(Boolean))
 }
 
 /** Syncs the folders that git has written to, which git does not. @throws GitError storage_error */

@@ -15,19 +15,17 @@ import { type Fetch, withVisible } from './fetch-request.ts'
 const walkTimeoutMs = 60_000
 
 /**
- * The request of a client that sees `refs`, without the objects that it may not see; undefined where it wants such an object.
+ * The request of a client that sees `refs`, without the objects that it may not see.
  * A clone, which names tips only, costs nothing; other requests cost 3 ms a git process, and the walks.
  *
- * @throws GitError not_offered: deepen-not names no ref, or several; native_failed, also after a minute
+ * @throws GitError not_offered: it wants an object that it may not see or that does not exist, in the same words; deepen-not
+ *   names no ref, or several; native_failed, also after a minute
  */
-export async function judgeFetch(
-  repo: Repo,
-  refs: ReadonlyMap<string, Oid>,
-  request: Fetch,
-): Promise<Fetch | undefined> {
+export async function judgeFetch(repo: Repo, refs: ReadonlyMap<string, Oid>, request: Fetch): Promise<Fetch> {
   const tips = [...new Set(refs.values())]
   const deepenNot = resolveDeepenNot(refs, request)
-  if (!(await allReachable(repo, tips, request.wants))) return undefined
+  const unreachable = await firstUnreachable(repo, tips, request.wants)
+  if (unreachable !== undefined) throw new GitError('not_offered', `upload-pack: not our ref ${unreachable}`)
   const named = new Set([...request.haves, ...request.shallow])
   return withVisible(request, await reachableCommits(repo, tips, named), deepenNot)
 }
@@ -49,15 +47,20 @@ function resolveDeepenNot(refs: ReadonlyMap<string, Oid>, { deepenNot }: Fetch):
   return new Set(resolved)
 }
 
-/** Whether each of `oids`, objects of any type, can be reached from `tips`. @throws GitError native_failed, also after a minute */
-async function allReachable(repo: Repo, tips: readonly Oid[], oids: ReadonlySet<Oid>): Promise<boolean> {
+/** One of `oids`, objects of any type, that cannot be reached from `tips`. @throws GitError native_failed, also after a minute */
+async function firstUnreachable(repo: Repo, tips: readonly Oid[], oids: ReadonlySet<Oid>): Promise<Oid | undefined> {
   const missing = new Set(oids)
   for (const tip of tips) missing.delete(tip)
-  if (missing.size === 0 || tips.length === 0) return missing.size === 0
+  if (missing.size === 0 || tips.length === 0) return firstOf(missing)
   for await (const oid of walk(repo, ['--objects', '--no-object-names'], tips)) {
-    if (missing.delete(oid) && missing.size === 0) return true
+    if (missing.delete(oid) && missing.size === 0) return undefined
   }
-  return false
+  return firstOf(missing)
+}
+
+function firstOf(oids: ReadonlySet<Oid>): Oid | undefined {
+  const [first] = oids
+  return first
 }
 
 /** Those of `oids` that are tips, or commits reachable from one. @throws GitError native_failed, also after a minute */

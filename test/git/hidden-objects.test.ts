@@ -57,6 +57,8 @@ describe('git: objects that are hidden', () => {
   }
 
   const holdsPack = ({ body }: GitAnswer) => body.includes('PACK')
+  /** The answer for an object that is hidden, and for one that does not exist. */
+  const notOurRef = (oid: string) => `200 0049ERR upload-pack: not our ref ${oid.toLowerCase()}`
   const said = ({ status, body }: GitAnswer) => `${status} ${body.toString('latin1')}`
 
   /** As written, in upper case, and with one digit in upper case. */
@@ -67,7 +69,7 @@ describe('git: objects that are hidden', () => {
       for (const oid of [...Object.values(hidden), ...Object.values(ledger)])
         for (const want of spellings(oid)) {
           const answer = await fetchOf(version, want)
-          expect(said(answer), want).to.equal('403 This asks for what is not published\n')
+          expect(said(answer), want).to.equal(notOurRef(want))
         }
       for (const want of spellings(main)) expect(holdsPack(await fetchOf(version, want)), want).to.equal(true)
     })
@@ -78,9 +80,7 @@ describe('git: objects that are hidden', () => {
         expect(holdsPack(await fetchOf(version, oid, [], accessToken)), oid).to.equal(true)
       for (const oid of Object.values(ledger))
         for (const want of spellings(oid))
-          expect(said(await fetchOf(version, want, [], accessToken))).to.equal(
-            '403 This asks for what is not on a branch or a tag\n',
-          )
+          expect(said(await fetchOf(version, want, [], accessToken))).to.equal(notOurRef(want))
       expect(holdsPack(await fetchOf(version, ledger.commit, [], ann.session.accessToken))).to.equal(true)
     })
 
@@ -126,8 +126,9 @@ describe('git: objects that are hidden', () => {
 
   it('stay hidden after their branch has gone', async () => {
     await ann.delete(`${node.at}/branches/hidden`)
-    expect((await fetchOf(2, hidden.commit)).status).to.equal(403)
-    expect((await fetchOf(2, hidden.commit, [], rex.session.accessToken)).status).to.equal(403)
+    expect(said(await fetchOf(2, hidden.commit))).to.equal(notOurRef(hidden.commit))
+    expect(said(await fetchOf(2, hidden.commit, [], rex.session.accessToken))).to.equal(notOurRef(hidden.commit))
+    expect(said(await fetchOf(2, nothing))).to.equal(notOurRef(nothing))
   })
 
   it('are not shown for a branch below the name main, where there is no main', async () => {

@@ -107,11 +107,6 @@ function fetched(repo: Repo, audience: Audience): SmartHttp {
     if (request.command === 'ls-refs') return serveFetch(repo, talk, request, output)
     const refs = fetchable(repo, audience)
     const judged = audience === 'owner' ? withWholeNames(refs, request) : await judgeFetch(repo, refs, request)
-    if (judged === undefined)
-      throw new Refusal(
-        'forbidden',
-        `This asks for what is not ${audience === 'public' ? 'published' : 'on a branch or a tag'}`,
-      )
     await serveFetch(repo, talk, judged, output)
   }
   return {
