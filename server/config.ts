@@ -40,6 +40,8 @@ export interface Config {
   readonly signup: (typeof signupModes)[number]
   /** Bytes of memory for the search indexes of each process. */
   readonly searchMemory: number
+  /** CPU time that git may take for one push before its refs move; a large one has more. */
+  readonly pushCpuSeconds: number
   /** `postgres://…`: accounts, sessions, invitations and keys are there; absent: in credentials.sqlite. Holds a password. */
   readonly databaseUrl?: string
   /** Connections of each process to it. */
@@ -96,6 +98,7 @@ const environment = z.object({
   WORKERS: wholeNumber(1, 64).default(1),
   SIGNUP: oneOf(signupModes).default('open'),
   SEARCH_MEMORY: wholeNumber(16, 65_536).default(256),
+  PUSH_CPU_SECONDS: wholeNumber(1, 3_600).default(60),
   DATABASE_URL: z
     .string()
     .refine(isPostgres, 'is the address of a database, such as postgres://grove:password@localhost/grove')
@@ -144,6 +147,7 @@ export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
     workers: data.WORKERS,
     signup: data.SIGNUP,
     searchMemory: data.SEARCH_MEMORY * 1_048_576,
+    pushCpuSeconds: data.PUSH_CPU_SECONDS,
     ...(data.DATABASE_URL === undefined ? {} : { databaseUrl: data.DATABASE_URL }),
     databasePool: data.DATABASE_POOL,
     ...cellOf(data),

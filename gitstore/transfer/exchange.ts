@@ -56,42 +56,34 @@ export async function relayOutput(
   child: GitProcess,
   { signal, stopping, version }: Exchange,
   output: Writable,
-  options: RelayOptions = {},
+  { opening, bands = false, isPush = false, cut }: RelayOptions = {},
 ): Promise<void> {
-  const { opening, bands = false, isPush = false, cut } = options
   const stderr = lastOf(child.stderr)
   const answer = answerEnd(version, isPush)
   let answered = false
   let ended = false
   let left = false
-  const overdue = setTimeout(leave, longestGitMs)
-  function end() {
-    child.stdout.unpipe(output).resume()
-    if (isPush) endPush(repo, child)
-    else killGroup(child)
-  }
   /** Applies also to a client that does not read the output of a git that has ended. */
-  function leave() {
-    if (!left && !ended) end()
+  const breakOff = (kill: () => void, lastBytes: () => Buffer | undefined) => {
+    const isOver = ended || left
+    const bytes = isOver ? undefined : lastBytes()
     left = true
-    output.destroy()
+    if (!isOver) {
+      child.stdout.unpipe(output).resume()
+      kill()
+    }
+    if (bytes === undefined) output.destroy()
+    else output.end(bytes)
   }
-  function stop() {
-    const words = bands ? answer.lastWords(stopSentence) : undefined
-    if (ended || left || words === undefined) return leave()
-    left = true
-    end()
-    output.end(words)
-  }
-  function cutOff() {
-    if (ended || left || !(cut?.reason instanceof CutOff)) return
-    const rest = answer.rest(cut.reason.report)
-    left = true
-    child.stdout.unpipe(output).resume()
-    void killPush(repo, child)
-    if (rest === undefined) output.destroy()
-    else output.end(rest)
-  }
+  const end = () => (isPush ? endPush(repo, child) : killGroup(child))
+  const leave = () => breakOff(end, () => undefined)
+  const stop = () => breakOff(end, () => (bands ? answer.lastWords(stopSentence) : undefined))
+  const cutOff = () =>
+    breakOff(
+      () => void killPush(repo, child),
+      () => (cut?.reason instanceof CutOff ? answer.rest(cut.reason.report) : undefined),
+    )
+  const overdue = setTimeout(leave, longestGitMs)
   const listeners = [[signal, leave], [stopping, stop], ...(cut ? ([[cut, cutOff]] as const) : [])] as const
   for (const [aborted, listener] of listeners) {
     aborted.addEventListener('abort', listener, { once: true })

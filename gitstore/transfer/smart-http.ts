@@ -8,13 +8,14 @@ import { buffer } from 'node:stream/consumers'
 import { killGroup } from '../native.ts'
 import type { Repo } from '../repo.ts'
 import { type ReadOptions, readFrames } from './bounded-input.ts'
-import { type Exchange, relayOutput } from './exchange.ts'
+import { watchCpu } from './cpu-budget.ts'
+import { CutOff, type Exchange, relayOutput } from './exchange.ts'
 import { fetchReader } from './fetch-reader.ts'
 import { bodyOf, type Fetch, type FetchRequest, type LsRefs } from './fetch-request.ts'
 import { feed } from './git-input.ts'
 import { flush, pktLine } from './pkt-line.ts'
 import { type Judge, oneLine, procReceive } from './proc-receive.ts'
-import { type PushHead, pushReader } from './push-request.ts'
+import { type PushHead, pushReader, refusalOf } from './push-request.ts'
 import { startService } from './service-process.ts'
 
 /** Git lists its capabilities in a moment, however many refs there are. */
@@ -85,6 +86,14 @@ export function sayError(output: Writable, sentence: string): void {
   output.end(pktLine(`ERR ${oneLine(sentence)}`))
 }
 
+export interface PushRules {
+  readonly judge: Judge
+  /** Seconds of CPU time that git may take before `judge` is asked, and more for a large pack. */
+  readonly cpuSeconds: number
+  /** Called when git has taken more, and the push is refused. */
+  readonly overspent: (reason: string) => void
+}
+
 /** Serves a push whose pack follows in `input`. Resolves when `output` and the judge have ended. @throws GitError as serveFetch */
 export async function servePush(
   repo: Repo,
@@ -92,17 +101,31 @@ export async function servePush(
   head: PushHead,
   input: Readable,
   output: Writable,
-  judge: Judge,
+  { judge, cpuSeconds, overspent }: PushRules,
 ): Promise<void> {
   const child = startService(repo, { ...conversation, shown: ['refs/'], advertises: false })
   const [, , , protocol, messages] = child.stdio as unknown as Duplex[] // receive-pack has these two
   child.stdin.write(head.bytes)
+  const cut = new AbortController()
+  const cpu = watchCpu(child, cpuSeconds, (allowed) => {
+    const reason = `git needs more than ${allowed} s of CPU time for this push; push it in several parts, older commits first`
+    overspent(reason)
+    cut.abort(new CutOff(reason, refusalOf(head, new Map(head.refs.map((ref) => [ref, reason])))))
+  })
+  input.on('data', (chunk: Buffer) => cpu.received(chunk.length))
   feed(input, child)
-  const answer = relayOutput(repo, child, conversation, output, { bands: head.bands, isPush: true })
+  const options = { bands: head.bands, isPush: true, cut: cut.signal }
+  const answer = relayOutput(repo, child, conversation, output, options).finally(cpu.end)
   if (!protocol || !messages) return answer
+  const judgeInTime: Judge = async (push) => {
+    cpu.end()
+    // Git is still to be killed: its client has been told that nothing moves.
+    if (cut.signal.aborted) return { refused: new Map(push.commands.map(({ ref }) => [ref, 'cut off'])), lines: [] }
+    return judge(push)
+  }
   await Promise.all([
     answer,
-    procReceive(protocol, messages, judge).catch((error: unknown) => {
+    procReceive(protocol, messages, judgeInTime).catch((error: unknown) => {
       killGroup(child)
       throw error
     }),

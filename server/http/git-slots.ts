@@ -12,12 +12,17 @@ const waiting = 256
 const heldBytes = 32 * 2 ** 20
 const waitTimeoutMs = 300_000
 
-const slots = newRation(running)
+/** Lists of refs take a moment, so they never wait for packs; they have as many slots of their own. */
+const slots = { list: newRation(running), pack: newRation(running) } as const
 const queueRation = newRation(waiting)
 const bytes = newRation(heldBytes)
 
+/** What a git is for: a list of refs and capabilities, or a pack. */
+export type GitWork = keyof typeof slots
+
 interface Waiter {
   readonly caller: Caller
+  readonly work: GitWork
   admit(): void
 }
 
@@ -32,15 +37,16 @@ export function waitingForGit(): number {
  *
  * @throws Refusal busy: too many wait, or it took five minutes; the reason of `signal`
  */
-export async function takeSlot(caller: Caller, signal: AbortSignal): Promise<() => void> {
+export async function takeSlot(work: GitWork, caller: Caller, signal: AbortSignal): Promise<() => void> {
   signal.throwIfAborted()
-  if (slots.fits(caller)) slots.take(caller)
-  else await turn(caller, signal)
+  const ration = slots[work]
+  if (ration.fits(caller)) ration.take(caller)
+  else await turn(work, caller, signal)
   return once(() => {
-    slots.give(caller)
+    ration.give(caller)
     for (const waiter of queue) {
-      if (!slots.fits(waiter.caller)) continue
-      slots.take(waiter.caller)
+      if (waiter.work !== work || !ration.fits(waiter.caller)) continue
+      ration.take(waiter.caller)
       waiter.admit()
     }
   })
@@ -59,7 +65,7 @@ export function newHold(caller: Caller): { readonly hold: (amount: number) => vo
   }
 }
 
-function turn(caller: Caller, signal: AbortSignal): Promise<void> {
+function turn(work: GitWork, caller: Caller, signal: AbortSignal): Promise<void> {
   if (!queueRation.fits(caller)) throw tooManyGits()
   queueRation.take(caller)
   return new Promise((resolve, reject) => {
@@ -72,7 +78,7 @@ function turn(caller: Caller, signal: AbortSignal): Promise<void> {
     }
     const leave = () => settle(() => reject(signal.reason))
     const timer = setTimeout(() => settle(() => reject(tooManyGits())), waitTimeoutMs)
-    const waiter: Waiter = { caller, admit: () => settle(resolve) }
+    const waiter: Waiter = { caller, work, admit: () => settle(resolve) }
     signal.addEventListener('abort', leave, { once: true })
     queue.add(waiter)
   })

@@ -57,6 +57,8 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
       isAnonymous: credential === undefined,
       isPublic: smartHttp.isPublic,
       repository: `${route.orgId}/${route.name}`,
+      isPush: service === 'git-receive-pack',
+      ...(credential === undefined ? {} : { network: networkOf(req) }),
     }
     const exchange = exchanges.begin(req, res)
     const refused = (reasons: readonly string[]) => note(req, { refused: reasons })
@@ -65,9 +67,11 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
     const held = newHold(caller)
     try {
       const isAdvertisement = route.rest === 'info/refs'
-      const answer = isAdvertisement ? smartHttp.advertise : await smartHttp.read(bodyOf(req), wire, held.hold)
+      const { work, answer } = isAdvertisement
+        ? smartHttp.advertisement
+        : await smartHttp.read(bodyOf(req), wire, held.hold)
       const asked = performance.now()
-      const giveBack = await takeSlot(caller, exchange.gone)
+      const giveBack = await takeSlot(work, caller, exchange.gone)
       noteWait(req, performance.now() - asked)
       try {
         exchange.admit()

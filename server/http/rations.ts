@@ -7,6 +7,10 @@ export interface Caller {
   /** Whether they read what is public: all of these together leave half to members. */
   readonly isPublic: boolean
   readonly repository: string
+  /** From where accounts ask that share a part, of pushes a smaller one; absent: they share none. */
+  readonly network?: string
+  /** Whether this is a push: all of these together leave a quarter to fetches. */
+  readonly isPush?: boolean
 }
 
 interface Ration {
@@ -15,15 +19,28 @@ interface Ration {
   give(caller: Caller, amount?: number): void
 }
 
-/** Shares of `total`: a person and the public at most half, an anonymous address a quarter, a repository all but one. */
+/**
+ * Shares of `total`, at most. Half: a person, the public, pushes from one network. A quarter: an anonymous address, pushes of a
+ * person. Three quarters: all pushes, the accounts of one network. All but one: a repository.
+ */
 export function newRation(total: number): Ration {
   const taken = new Map<string, number>()
   const part = (by: number) => Math.max(1, Math.floor(total / by))
-  const sharesOf = ({ key, isAnonymous, isPublic, repository }: Caller): (readonly [string, number])[] => [
-    ['all', total],
-    [`caller ${key}`, part(isAnonymous ? 4 : 2)],
-    [`repository ${repository}`, total - 1],
-    ...(isPublic ? [['public', part(2)] as const] : []),
+  const sharesOf = (caller: Caller): (readonly [string, number])[] => {
+    const { key, isAnonymous, isPublic, repository, network, isPush } = caller
+    return [
+      ['all', total],
+      [`caller ${key}`, part(isAnonymous ? 4 : 2)],
+      [`repository ${repository}`, total - 1],
+      ...(isPublic ? [['public', part(2)] as const] : []),
+      ...(network === undefined ? [] : [[`network ${network}`, total - part(4)] as const]),
+      ...(isPush ? pushSharesOf(caller) : []),
+    ]
+  }
+  const pushSharesOf = ({ key, network }: Caller) => [
+    ['pushes', total - part(4)] as const,
+    [`pushes of ${key}`, part(4)] as const,
+    [`pushes from ${network}`, part(2)] as const,
   ]
   const add = (caller: Caller, amount: number) => {
     for (const [name] of sharesOf(caller)) {

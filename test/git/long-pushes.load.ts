@@ -73,7 +73,8 @@ describe('git: a push that takes long', () => {
           signal: gone,
           stopping,
         } as const
-        await servePush({ dir: node.git.dir }, conversation, head, req, res, judge).catch(() => undefined)
+        const rules = { judge, cpuSeconds: 60, overspent: () => undefined }
+        await servePush({ dir: node.git.dir }, conversation, head, req, res, rules).catch(() => undefined)
       })
       server.listen(0, '127.0.0.1')
       await once(server, 'listening')
@@ -124,12 +125,15 @@ describe('git: a push that takes long', () => {
   })
 
   it('while the service stops: one that ends soon is taken, one that does not is told, new ones are refused', async () => {
-    const open = (ref: string) => {
-      const one = openService(grove, node, ann.session.accessToken, 'git-receive-pack')
+    // Pushes of one person may wait for one another.
+    const bob = await signUp(grove, 'Bob')
+    await ann.put(`/orgs/${node.org}/members/bob@example.org`, { role: 'editor' })
+    const open = (person: PersonClient, ref: string) => {
+      const one = openService(grove, node, person.session.accessToken, 'git-receive-pack')
       one.write(command(ref))
       return one
     }
-    const [soon, never] = [open('refs/heads/soon'), open('refs/heads/never')]
+    const [soon, never] = [open(ann, 'refs/heads/soon'), open(bob, 'refs/heads/never')]
     // A connection that was there before, with a request that has not begun to ask for anything.
     const late = openService(grove, node, ann.session.accessToken, 'git-receive-pack')
     late.flushHeaders()

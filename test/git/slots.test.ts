@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { expect } from 'chai'
-import { newHold, takeSlot } from '../../server/http/git-slots.ts'
+import { type GitWork, newHold, takeSlot } from '../../server/http/git-slots.ts'
+import type { Caller } from '../../server/http/rations.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
@@ -99,10 +100,10 @@ describe('git: who gets one of the gits that run at once', () => {
     })
 
     /** How many a caller gets of all, asking until one would have to wait. */
-    async function takeAll(caller: Parameters<typeof takeSlot>[0]): Promise<number> {
+    async function takeAll(caller: Caller, work: GitWork = 'pack'): Promise<number> {
       for (let count = 0; ; count++) {
         const waits = new AbortController()
-        const asked = takeSlot(caller, waits.signal)
+        const asked = takeSlot(work, caller, waits.signal)
         setImmediate(() => waits.abort())
         const giveBack = await asked.catch(() => undefined)
         if (giveBack === undefined) return count
@@ -118,6 +119,26 @@ describe('git: who gets one of the gits that run at once', () => {
       expect(await takeAll(person('member'))).to.equal(half)
     })
 
+    const quarter = Math.floor(running / 4)
+    const half = Math.floor(running / 2)
+    const push = (name: string, network: string) => ({ ...person(name), network, isPush: true })
+
+    it('pushes leave a quarter to fetches, and packs of both leave all of the lists of refs', async () => {
+      for (let n = 0; n < running; n++) await takeAll(push(`${n}`, `${n}`))
+      expect(taken.length).to.equal(running - quarter)
+      expect(await takeAll(person('reader'))).to.equal(quarter)
+      expect(await takeAll(push('writer', 'elsewhere'), 'list')).to.equal(quarter)
+      expect(await takeAll(person('reader'), 'list')).to.equal(half)
+    })
+
+    it('accounts of one network have half of them for pushes, each a quarter, and three quarters in all', async () => {
+      expect(await takeAll(push('one', '192.0.2.1'))).to.equal(quarter)
+      expect(await takeAll(push('two', '192.0.2.1'))).to.equal(half - quarter)
+      expect(await takeAll(push('three', '192.0.2.1'))).to.equal(0)
+      expect(await takeAll({ ...person('four'), network: '192.0.2.1' })).to.equal(running - quarter - half)
+      expect(await takeAll({ ...person('five'), network: '192.0.2.2' })).to.equal(quarter)
+    })
+
     it('one that is given back goes to who has waited longest and may have it', async () => {
       const [first, second] = [person('first'), person('second')]
       await takeAll(first)
@@ -125,7 +146,7 @@ describe('git: who gets one of the gits that run at once', () => {
       const order: string[] = []
       const never = new AbortController().signal
       const waiters = [person('third'), person('fourth')].map((caller) =>
-        takeSlot(caller, never).then((giveBack) => {
+        takeSlot('pack', caller, never).then((giveBack) => {
           order.push(caller.key)
           giveBack()
         }),

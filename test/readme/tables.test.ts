@@ -35,6 +35,7 @@ describe('the README', () => {
         workers,
         signup,
         searchMemory,
+        pushCpuSeconds,
         databasePool,
         ...rest
       } = readConfig({})
@@ -53,6 +54,7 @@ describe('the README', () => {
         String(workers),
         signup,
         String(searchMemory / 1_048_576),
+        String(pushCpuSeconds),
         '',
         String(databasePool),
         '',

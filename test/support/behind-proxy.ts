@@ -23,6 +23,7 @@ export async function startBehindProxy({ now, rateLimit = true }: BehindProxyOpt
     rateLimit,
     workers: 1,
     searchMemory: 256 * 1_048_576,
+    pushCpuSeconds: 60,
     signup: 'open' as const,
     passwordCost,
   }

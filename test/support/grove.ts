@@ -38,6 +38,8 @@ export interface GroveOptions {
   readonly cell?: Config['cell']
   /** True: passwords cost what they cost in production, 40 ms each. */
   readonly slowPasswords?: boolean
+  /** Seconds; default: 60. */
+  readonly pushCpuSeconds?: number
 }
 
 /** The least that argon2 takes. */
@@ -58,12 +60,22 @@ export async function startGrove(options: GroveOptions = {}): Promise<Grove> {
     signup = 'open',
     postgres = process.env.GROVE_TEST_DATABASE_URL !== undefined,
     cell,
+    pushCpuSeconds = 60,
   } = options
   const databaseUrl = postgres === true ? await databaseFor(dataDir) : postgres
   const level = logLevel ?? 'error'
   const searchMemory = 256 * 1_048_576
   const folder = { port: 0, host: '127.0.0.1', dataDir }
-  const config = { ...folder, logLevel: level, logRequests, rateLimit, workers: 1, signup, searchMemory }
+  const config = {
+    ...folder,
+    logLevel: level,
+    logRequests,
+    rateLimit,
+    workers: 1,
+    signup,
+    searchMemory,
+    pushCpuSeconds,
+  }
   let logged = ''
   const memory = {
     write: (line: string) => {

@@ -35,13 +35,19 @@ interface Wire extends Pick<Exchange, 'version' | 'bodyBytes' | 'signal' | 'stop
   refused(reasons: readonly string[]): void
 }
 /** Writes the response. */
-type Answer = (output: Writable, wire: Wire) => Promise<void>
+type Send = (output: Writable, wire: Wire) => Promise<void>
+
+interface Answer {
+  /** `list`: refs or a sentence, in a moment; `pack`: objects. */
+  readonly work: 'list' | 'pack'
+  readonly answer: Send
+}
 
 export interface SmartHttp {
   /** Whether the caller sees only what is public. */
   readonly isPublic: boolean
   /** The response to `info/refs`. */
-  readonly advertise: Answer
+  readonly advertisement: Answer
   /**
    * Reads the request, of a push up to its pack. `input` is the decoded body. No git runs yet.
    *
@@ -82,7 +88,7 @@ export async function openSmartHttp(
     if (actor.kind === 'anonymous') throw new Refusal('unauthenticated', 'Sign in to push')
     const { repo } = await nodeFor(deps, actor, node, 'editor')
     refuseReadOnly(repo)
-    return pushed(repo, (push) => receivePush(deps, actor, node, push))
+    return pushed(repo, deps.config.pushCpuSeconds, (push) => receivePush(deps, actor, node, push))
   }
   const { repo, role } = await nodeFor(deps, actor, node, 'public')
   return fetched(repo, audienceOf(role))
@@ -111,14 +117,17 @@ function fetched(repo: Repo, audience: Audience): SmartHttp {
   }
   return {
     isPublic: audience === 'public',
-    advertise: (output, wire) => advertise(repo, conversation(wire), output),
+    advertisement: { work: 'list', answer: (output, wire) => advertise(repo, conversation(wire), output) },
     read: async (input, wire, hold) => {
       const reading = { signal: wire.signal, hold, limitBytes: fetchLimitBytes[audience] }
       const asked = await inWords(() => readFetch(input, wire.version, reading))
-      if (typeof asked === 'string') return async (output) => sayError(output, asked)
-      return async (output, later) => {
-        const refused = await inWords(() => answer(asked, output, later))
-        if (refused !== undefined) sayError(output, refused)
+      if (typeof asked === 'string') return { work: 'list', answer: async (output) => sayError(output, asked) }
+      return {
+        work: asked.command === 'fetch' ? 'pack' : 'list',
+        answer: async (output, later) => {
+          const refused = await inWords(() => answer(asked, output, later))
+          if (refused !== undefined) sayError(output, refused)
+        },
       }
     },
   }
@@ -146,29 +155,35 @@ function isRefusedWhole(refused: ReadonlyMap<string, string | undefined>): refus
   return [...refused.values()].every((problem) => problem !== undefined)
 }
 
-function pushed(repo: Repo, judge: (push: Push) => Promise<PushOutcome>): SmartHttp {
+function pushed(repo: Repo, cpuSeconds: number, judge: (push: Push) => Promise<PushOutcome>): SmartHttp {
   const conversation = (wire: Wire) =>
     ({ ...wire, service: 'git-receive-pack', shown: visiblePlaces(repo, 'member') }) satisfies Exchange
   return {
     isPublic: false,
-    advertise: (output, wire) => advertise(repo, conversation(wire), output),
+    advertisement: { work: 'list', answer: (output, wire) => advertise(repo, conversation(wire), output) },
     read: async (input, wire, hold) => {
       const head = await readPush(input, { signal: wire.signal, hold, limitBytes: pushLimitBytes })
-      if (head.refs.length === 0) return async (output) => void output.end()
+      if (head.refs.length === 0) return { work: 'list', answer: async (output) => void output.end() }
       const refused: ReadonlyMap<string, string | undefined> = new Map(head.refs.map((ref) => [ref, refProblem(ref)]))
-      return async (output, later) => {
-        if (isRefusedWhole(refused)) {
+      if (isRefusedWhole(refused)) {
+        const answer: Send = async (output, later) => {
           later.refused([...new Set(refused.values())])
           output.end(refusalOf(head, refused))
-          return
         }
+        return { work: 'list', answer }
+      }
+      const answer: Send = async (output, later) => {
         const noted: Judge = async (push) => {
           const outcome = await judge(push)
           if (outcome.reasons.length > 0) later.refused(outcome.reasons)
           return outcome
         }
-        await carriedOut(noted, (watched) => servePush(repo, conversation(later), head, input, output, watched))
+        const overspent = (reason: string) => later.refused([reason])
+        await carriedOut(noted, (watched) =>
+          servePush(repo, conversation(later), head, input, output, { judge: watched, cpuSeconds, overspent }),
+        )
       }
+      return { work: 'pack', answer }
     },
   }
 }
