@@ -2,6 +2,7 @@
 import { constants, type Dirent } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { codeOf } from './errors.ts'
+import { openBelow, ReplacedFolder, replacedMeanwhile } from './held-folders.ts'
 
 /** Bytes of one read. */
 const chunkBytes = 1_048_576
@@ -11,21 +12,24 @@ const mebibyte = 1_048_576
  * Opens the file at `path` for reading. Returns the end of a sentence where it is something else (`is a symbolic link`),
  * undefined where nothing exists.
  *
+ * @param root a real path above `path`: no folder between the two may be a symbolic link, not for a moment either
  * @throws system errors
  */
-export async function openRegular(path: string): Promise<FileHandle | string | undefined> {
+export async function openRegular(path: string, root?: string): Promise<FileHandle | string | undefined> {
   try {
     const found = await lstat(path)
     if (found.isDirectory()) return 'is a folder'
     // Opening a device may have an effect, and a pipe blocks its reader.
     if (!found.isFile()) return `is ${kindOf(found)}`
     // It may have been replaced since.
-    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    const openIt = () => open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    const file = root === undefined ? await openIt() : await openBelow(root, path, openIt)
     if ((await file.stat()).isFile()) return file
     await file.close()
     return 'is no regular file'
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
+    if (error instanceof ReplacedFolder) return replacedMeanwhile
     if (codeOf(error) === 'ELOOP') return 'is a symbolic link'
     throw error
   }
@@ -35,8 +39,12 @@ export async function openRegular(path: string): Promise<FileHandle | string | u
  * Reads a regular file, as openRegular. Returns the end of a sentence where the file has more than `limitBytes`, whatever
  * size the file system reports: files of /proc report 0, and a file may grow.
  */
-export async function readRegular(path: string, limitBytes: number): Promise<Buffer | string | undefined> {
-  const file = await openRegular(path)
+export async function readRegular(
+  path: string,
+  limitBytes: number,
+  root?: string,
+): Promise<Buffer | string | undefined> {
+  const file = await openRegular(path, root)
   if (file === undefined || typeof file === 'string') return file
   try {
     const { size } = await file.stat()

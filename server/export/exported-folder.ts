@@ -1,9 +1,13 @@
-/** Writes exported files into a folder; into the same one again, what has changed. Follows no symbolic links. */
+/**
+ * Writes exported files into a folder; into the same one again, what has changed. Follows no symbolic links, and holds each
+ * folder while it changes something in it.
+ */
 import { createHash } from 'node:crypto'
 import { lstat, open, rmdir, unlink } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { discard, makeFolder, nameFile, syncDirectory } from '../../gitstore/durable.ts'
 import { asStorageFault, codeOf, GitError, isStorageFault } from '../../gitstore/errors.ts'
+import { inFolder, ReplacedFolder, replacedMeanwhile } from '../../gitstore/held-folders.ts'
 import { ifThere } from '../../gitstore/presence.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
 import type { ExportedFile } from '../domain/nodes/exports.ts'
@@ -25,18 +29,28 @@ export interface WrittenFolder {
  * nothing, and the next one goes on. A file that was moved since the last export is not written a second time: it is named, and
  * an import of the folder tells the node where it lies now.
  *
- * @param dir absolute
+ * @param dir a real path
  * @param before of the last export into the folder
  * @param hasFaults whether nodes were left out so far: nothing is then removed
  * @throws GitError storage_*; system errors; what the files' iterator throws
  */
-export async function writeFolder(...args: Parameters<typeof writeFiles>): Promise<WrittenFolder> {
+export async function writeFolder(...args: Input): Promise<WrittenFolder> {
   try {
-    return await writeFiles(...args)
+    const [dir, ...others] = args
+    await makeFolder(join(dir, ownFolder))
+    return await inFolder(dir, ownFolder, (own) => writeFiles(dir, own, ...others))
   } catch (error) {
     throw faultOf(asStorageFault(error), args[0])
   }
 }
+
+type Input = [
+  dir: string,
+  orgId: string,
+  before: Manifest | undefined,
+  files: AsyncIterable<ExportedFile>,
+  hasFaults: () => boolean,
+]
 
 /** Says also what is to be done where the folder cannot be written to. */
 function faultOf(error: unknown, dir: string): unknown {
@@ -47,8 +61,10 @@ function faultOf(error: unknown, dir: string): unknown {
   })
 }
 
+/** @param own the folder `ownFolder`, held */
 async function writeFiles(
   dir: string,
+  own: string,
   orgId: string,
   before: Manifest | undefined,
   files: AsyncIterable<ExportedFile>,
@@ -64,10 +80,9 @@ async function writeFiles(
   const folders = new Set<string>()
   const noteAt = new Map([...(before?.notes ?? [])].map(([id, path]) => [path, id]))
   let unreadable = false
-  await makeFolder(join(dir, ownFolder))
   const moved = before ? await movedFiles(dir, before) : new Map<string, string>()
-  const announce = await openManifest(dir, orgId)
-  const temporary = join(dir, ownFolder, `tmp-${process.pid}`)
+  const announce = await openManifest(own, orgId)
+  const temporary = join(own, `tmp-${process.pid}`)
 
   for await (const file of files) {
     exported.add(folded(file.path))
@@ -82,10 +97,20 @@ async function writeFiles(
   }
   if (hasFaults() || unreadable) {
     for (const path of before?.paths ?? []) if (!kept.has(path)) keepKnown(path)
-  } else for (const path of before?.paths ?? []) await remove(path)
-  for (const folder of folders) await syncDirectory(join(dir, folder))
-  await writeManifest(dir, orgId, kept)
+  } else for (const path of before?.paths ?? []) await orProblem(path, () => remove(path))
+  for (const folder of folders) await orProblem(folder, () => inFolder(dir, folder, syncDirectory))
+  await writeManifest(own, orgId, kept)
   return { ...counts, problems }
+
+  /** Names what another program has moved or replaced meanwhile. */
+  async function orProblem(path: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof ReplacedFolder)) throw error
+      problems.push({ path, reason: replacedMeanwhile })
+    }
+  }
 
   /** Why the file could not be written. */
   async function write(file: ExportedFile): Promise<string | undefined> {
@@ -93,7 +118,7 @@ async function writeFiles(
     const folder = posix.dirname(path)
     const obstacle = await enter(folder, true)
     if (obstacle !== undefined) return obstacle
-    const there = await hashOf(join(dir, path))
+    const there = await hashOf(join(dir, path), dir)
     if (there !== undefined && !('hash' in there)) return `the one there ${there.kind}`
     const now = there === undefined ? moved.get(path) : undefined
     if (now !== undefined) {
@@ -113,7 +138,7 @@ async function writeFiles(
         return 'not written: the one there was changed, or comes from elsewhere'
       }
       await announce(path, written)
-      nameFile(temporary, join(dir, path))
+      await inFolder(dir, folder, async (held) => nameFile(temporary, join(held, posix.basename(path))))
       folders.add(folder)
       kept.set(path, written)
       counts.written++
@@ -126,7 +151,9 @@ async function writeFiles(
   /** Removes it again where it cannot be written whole. */
   async function writeTemporary({ read }: ExportedFile): Promise<string> {
     const hash = createHash('sha256')
-    const file = await open(temporary, 'w', 0o644)
+    // Left by an export that was killed, or put there by another program.
+    discard(temporary)
+    const file = await open(temporary, 'wx', 0o644)
     try {
       for await (const part of read()) {
         hash.update(part)
@@ -144,16 +171,16 @@ async function writeFiles(
 
   async function remove(path: string): Promise<void> {
     if (exported.has(folded(path)) || (await enter(posix.dirname(path), false)) !== undefined) return
-    const there = await hashOf(join(dir, path))
+    const there = await hashOf(join(dir, path), dir)
     if (there === undefined) return
     if (!('hash' in there) || !isOurs(path, there.hash)) {
       problems.push({ path, reason: 'kept: it is exported no more, but was changed since' })
       return
     }
-    await unlink(join(dir, path))
+    await inFolder(dir, posix.dirname(path), (held) => unlink(join(held, posix.basename(path))))
     counts.removed++
     for (let folder = posix.dirname(path); folder !== '.'; folder = posix.dirname(folder))
-      if (!(await removeEmpty(join(dir, folder)))) break
+      if (!(await removeEmpty(dir, folder))) break
       else folders.delete(folder)
   }
 
@@ -165,7 +192,7 @@ async function writeFiles(
     const found = await ifThere(lstat(join(dir, folder)))
     if (found && !found.isDirectory()) return `${folder} is no folder`
     if (!found && !isMade) return `${folder} is gone`
-    if (!found) await makeFolder(join(dir, folder))
+    if (!found) await inFolder(dir, posix.dirname(folder), (held) => makeFolder(join(held, posix.basename(folder))))
     entered.add(folder)
     return undefined
   }
@@ -187,9 +214,9 @@ async function writeFiles(
 }
 
 /** False where something is in the folder. */
-async function removeEmpty(path: string): Promise<boolean> {
+async function removeEmpty(dir: string, folder: string): Promise<boolean> {
   try {
-    await rmdir(path)
+    await inFolder(dir, posix.dirname(folder), (held) => rmdir(join(held, posix.basename(folder))))
     return true
   } catch (error) {
     if (codeOf(error) === 'ENOTEMPTY' || codeOf(error) === 'EEXIST') return false

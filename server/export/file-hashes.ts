@@ -5,9 +5,11 @@ import { openRegular } from '../../gitstore/regular-files.ts'
 /** Bytes read at a time. */
 const chunkBytes = 1_048_576
 
-/** The SHA-256 of a regular file; of anything else, what it is; undefined for nothing. */
-export async function hashOf(path: string): Promise<{ readonly hash: string } | { readonly kind: string } | undefined> {
-  const file = await openRegular(path)
+type Hashed = { readonly hash: string } | { readonly kind: string } | undefined
+
+/** The SHA-256 of a regular file; of anything else, what it is; undefined for nothing. @param root as openRegular */
+export async function hashOf(path: string, root?: string): Promise<Hashed> {
+  const file = await openRegular(path, root)
   if (file === undefined) return undefined
   if (typeof file === 'string') return { kind: file }
   try {

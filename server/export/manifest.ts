@@ -1,4 +1,5 @@
 /** Which files of a folder an export wrote, and with which bytes: only those are ever replaced or removed. */
+import { constants } from 'node:fs'
 import { appendFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replaceFile } from '../../gitstore/durable.ts'
@@ -9,9 +10,11 @@ import { folded } from '../domain/vault/note-names.ts'
 
 /** Below the exported folder. Imports and Obsidian leave out what begins with a dot. */
 export const ownFolder = '.grove'
-const manifestFile = join(ownFolder, 'export.jsonl')
+const manifestFile = 'export.jsonl'
 /** What an export writes that has not ended yet, or never did. */
-const openFile = join(ownFolder, 'export-open.jsonl')
+const openFile = 'export-open.jsonl'
+/** No link: another program may have put one there. */
+const appending = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW
 
 /** Bytes: 100,000 paths of 1 KiB, and more. */
 const maxBytes = 256 * 1_048_576
@@ -26,14 +29,14 @@ export interface Manifest {
   readonly notes: ReadonlyMap<string, string>
 }
 
-/** Undefined where the folder has none. @throws Error where it cannot be read */
+/** Undefined where the folder has none. @param dir a real path @throws Error where it cannot be read */
 export async function readManifest(dir: string): Promise<Manifest | undefined> {
   const hashes = new Map<string, Set<string>>()
   const paths = new Set<string>()
   const notes = new Map<string, string>()
   let orgId: string | undefined
-  for (const file of [manifestFile, openFile]) {
-    const bytes = await readRegular(join(dir, file), maxBytes)
+  for (const file of [join(ownFolder, manifestFile), join(ownFolder, openFile)]) {
+    const bytes = await readRegular(join(dir, file), maxBytes, dir)
     if (bytes === undefined) continue
     if (typeof bytes === 'string') throw new Error(`${file} ${bytes}`)
     for (const line of bytes.toString().split('\n')) {
@@ -63,22 +66,23 @@ export interface ManifestFile {
 /** Called with each file before it gets its name. */
 export type Announce = (path: string, file: ManifestFile) => Promise<void>
 
-export async function openManifest(dir: string, orgId: string): Promise<Announce> {
-  const add = (line: unknown) => appendFile(join(dir, openFile), `${JSON.stringify(line)}\n`)
+/** @param own the folder `ownFolder` */
+export async function openManifest(own: string, orgId: string): Promise<Announce> {
+  const add = (line: unknown) => appendFile(join(own, openFile), `${JSON.stringify(line)}\n`, { flag: appending })
   await add(headOf(orgId))
   return (path, file) => add(entryOf(path, file))
 }
 
-/** @throws as replaceFile */
+/** @param own as openManifest @throws as replaceFile */
 export async function writeManifest(
-  dir: string,
+  own: string,
   orgId: string,
   files: ReadonlyMap<string, ManifestFile>,
 ): Promise<void> {
   const entries = [...files].map(([path, file]) => entryOf(path, file))
   const lines = [headOf(orgId), ...entries].map((line) => `${JSON.stringify(line)}\n`)
-  await replaceFile(join(dir, manifestFile), lines.join(''))
-  await unlink(join(dir, openFile)).catch((error: unknown) => {
+  await replaceFile(join(own, manifestFile), lines.join(''))
+  await unlink(join(own, openFile)).catch((error: unknown) => {
     if (!isAbsent(error)) throw error
   })
 }

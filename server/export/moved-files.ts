@@ -1,7 +1,9 @@
 /** Files of an exported folder that were moved since: an export finds them at other paths. */
+import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isTaken } from '../../gitstore/presence.ts'
+import { inFolder, ReplacedFolder } from '../../gitstore/held-folders.ts'
+import { isAbsent, isTaken } from '../../gitstore/presence.ts'
 import { readRegular } from '../../gitstore/regular-files.ts'
 import { folded, isMarkdown } from '../domain/vault/note-names.ts'
 import { readFrontMatter } from '../import/front-matter.ts'
@@ -27,9 +29,9 @@ export async function movedFiles(
   for (const path of missing) for (const hash of hashes.get(folded(path)) ?? []) missingOf.set(hash, path)
   for (const path of await filesBelow(dir)) {
     if (hashes.has(folded(path))) continue
-    const found = await hashOf(join(dir, path))
+    const found = await hashOf(join(dir, path), dir)
     const hash = found && 'hash' in found ? found.hash : undefined
-    const id = isMarkdown(path) ? await idOf(join(dir, path)) : undefined
+    const id = isMarkdown(path) ? await idOf(dir, path) : undefined
     const before = (id === undefined ? undefined : notes.get(id)) ?? missingOf.get(hash ?? '')
     if (before !== undefined && missing.has(before) && !moved.has(before)) moved.set(before, path)
   }
@@ -37,8 +39,8 @@ export async function movedFiles(
 }
 
 /** The id in the front matter. */
-async function idOf(path: string): Promise<string | undefined> {
-  const bytes = await readRegular(path, maxNoteBytes)
+async function idOf(dir: string, path: string): Promise<string | undefined> {
+  const bytes = await readRegular(join(dir, path), maxNoteBytes, dir)
   if (bytes === undefined || typeof bytes === 'string') return undefined
   return readFrontMatter(bytes.toString()).stated?.id
 }
@@ -48,10 +50,18 @@ async function filesBelow(dir: string): Promise<string[]> {
   const files: string[] = []
   const pending = ['']
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop())
-    for (const entry of await readdir(join(dir, folder), { withFileTypes: true })) {
+    for (const entry of await entriesOf(dir, folder)) {
       if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
       if (entry.isDirectory()) pending.push(`${folder}${entry.name}/`)
       else if (entry.isFile()) files.push(folder + entry.name)
     }
   return files.sort()
+}
+
+/** None of a folder that another program has moved or replaced. */
+function entriesOf(dir: string, folder: string): Promise<Dirent[]> {
+  return inFolder(dir, folder, (held) => readdir(held, { withFileTypes: true })).catch((error: unknown) => {
+    if (error instanceof ReplacedFolder || isAbsent(error)) return []
+    throw error
+  })
 }

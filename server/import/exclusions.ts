@@ -28,7 +28,7 @@ export async function excludedFiles(
   paths: readonly string[],
   { exclude, signal }: Exclusions,
 ): Promise<Set<string>> {
-  const own = await readRegular(join(dir, ignoreFile), maxIgnoreFile)
+  const own = await readRegular(join(dir, ignoreFile), maxIgnoreFile, dir)
   if (typeof own === 'string') throw new UnreadableExclusions(`${ignoreFile} cannot be read: it ${own}`)
   const patterns = `${own?.toString() ?? ''}\n${exclude.join('\n')}`
   const excluded = new Set(patterns.trim() === '' ? [] : await matchPatterns(patterns, paths, signal))

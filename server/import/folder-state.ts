@@ -1,7 +1,8 @@
 /** The state of a folder's files, by which a later import tells that none was changed since. */
 import { createHash } from 'node:crypto'
 import { lstat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
+import { inFolder, ReplacedFolder } from '../../gitstore/held-folders.ts'
 import { ifThere } from '../../gitstore/presence.ts'
 import type { Folder } from './folder.ts'
 
@@ -26,13 +27,42 @@ export async function folderState(folder: Folder, asked: readonly unknown[], now
   const hash = createHash('sha256')
   const others = [...symlinks, problems, [...excluded].sort(), [...folders].sort()]
   hash.update(JSON.stringify([revision, dir, name, asked, others]))
-  for (let from = 0; from < files.length; from += atOnce) {
-    const some = files.slice(from, from + atOnce)
-    const lines = await Promise.all(some.map((path) => lineOf(join(dir, path), now)))
-    if (lines.includes(undefined)) return undefined
-    hash.update(JSON.stringify([some, lines]))
+  for (const [at, names] of byFolder(files)) {
+    const lines = await linesIn(dir, at, names, now)
+    if (lines === undefined) return undefined
+    hash.update(JSON.stringify([at, names, lines]))
   }
   return hash.digest('base64url')
+}
+
+function byFolder(files: readonly string[]): Map<string, string[]> {
+  const names = new Map<string, string[]>()
+  for (const file of files) {
+    const at = posix.dirname(file)
+    const known = names.get(at)
+    if (known) known.push(posix.basename(file))
+    else names.set(at, [posix.basename(file)])
+  }
+  return names
+}
+
+/** Undefined where one of them is not settled, or the folder is not where it was listed. */
+async function linesIn(dir: string, at: string, names: readonly string[], now: Date): Promise<string[] | undefined> {
+  const read = async (held: string): Promise<string[] | undefined> => {
+    const lines: string[] = []
+    for (let from = 0; from < names.length; from += atOnce) {
+      const some = names.slice(from, from + atOnce)
+      for (const line of await Promise.all(some.map((name) => lineOf(join(held, name), now)))) {
+        if (line === undefined) return undefined
+        lines.push(line)
+      }
+    }
+    return lines
+  }
+  return ifThere(inFolder(dir, at, read)).catch((error: unknown) => {
+    if (error instanceof ReplacedFolder) return undefined
+    throw error
+  })
 }
 
 /** What a file's content cannot change without. */

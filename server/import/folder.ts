@@ -4,6 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Dirent } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
 import { basename, join, posix, relative, sep } from 'node:path'
+import { inFolder, ReplacedFolder, replacedMeanwhile } from '../../gitstore/held-folders.ts'
 import { isAbsent } from '../../gitstore/presence.ts'
 import { readRegular } from '../../gitstore/regular-files.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
@@ -92,7 +93,8 @@ async function entriesOf(
   try {
     const system = await kernel(join(dir, folder))
     if (system === undefined) {
-      const entries = await readdir(join(dir, folder), { withFileTypes: true, encoding: 'buffer' })
+      const list = (held: string) => readdir(held, { withFileTypes: true, encoding: 'buffer' })
+      const entries = await inFolder(dir, folder, list)
       return entries.map((entry) => {
         const name = entry.name.toString()
         return { at: folder + name, name, entry }
@@ -135,15 +137,21 @@ async function symlinksAmong(
 /** Why a listed file cannot be had that is gone. */
 export const removedMeanwhile = 'cannot be read: it was removed meanwhile'
 
+/** Whether the reason is that another program has changed the folder since it was listed. */
+export function isOfChange(reason: string): boolean {
+  return reason === removedMeanwhile || reason === replacedMeanwhile
+}
+
 /** The bytes of a listed file, 10 MiB at most, or why it cannot be had: between listing and reading it may have changed. */
 export async function readListed(dir: string, path: string): Promise<Buffer | string> {
   try {
-    return (await readRegular(join(dir, path), maxFileBytes)) ?? removedMeanwhile
+    return (await readRegular(join(dir, path), maxFileBytes, dir)) ?? removedMeanwhile
   } catch (error) {
     return unreadable(error)
   }
 }
 
 function unreadable(error: unknown): string {
+  if (error instanceof ReplacedFolder) return replacedMeanwhile
   return `cannot be read: ${error instanceof Error ? error.message.replace(/, \w+ '.*$/s, '') : String(error)}`
 }

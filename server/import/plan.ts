@@ -7,7 +7,7 @@ import { type Attached, spread } from './attachments.ts'
 import { type Canvas, isCanvas, readCanvas } from './canvas.ts'
 import { type Connections, followLinks } from './connections.ts'
 import type { Document } from './document.ts'
-import { type Folder, readListed, removedMeanwhile } from './folder.ts'
+import { type Folder, isOfChange, readListed } from './folder.ts'
 import { identify } from './identity.ts'
 import type { Inventory, KnownNode } from './inventory.ts'
 import { nodeFiles, ownProperties } from './node-files.ts'
@@ -134,7 +134,7 @@ export async function planImport(folder: Folder, inventory: Inventory, options: 
     ...(foundBase === undefined ? {} : { foundBase }),
     problems,
     left: lost.length,
-    isStale: lost.some(({ reason }) => reason === removedMeanwhile),
+    isStale: lost.some(({ reason }) => isOfChange(reason)),
     counts: {
       files: folder.files.length,
       nodes: planned.length,

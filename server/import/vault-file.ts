@@ -1,17 +1,18 @@
 /** `.grove/vault.json` of a folder: which vault it is, wherever the folder lies and whatever it is called. */
-import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v4 as newId } from 'uuid'
 import { z } from 'zod'
 import { makeFolder, replaceFile, syncDirectory, writeSynced } from '../../gitstore/durable.ts'
 import { codeOf } from '../../gitstore/errors.ts'
+import { inFolder } from '../../gitstore/held-folders.ts'
 import { ifThere } from '../../gitstore/presence.ts'
 import { readRegular } from '../../gitstore/regular-files.ts'
 import { parseJson } from '../domain/format/json-text.ts'
 import { isId } from '../domain/layout.ts'
 
 const folderName = '.grove'
-export const vaultFile = `${folderName}/vault.json`
+const fileName = 'vault.json'
+export const vaultFile = `${folderName}/${fileName}`
 
 /** Bytes of the file. */
 const maxBytes = 65_536
@@ -49,11 +50,12 @@ export async function rememberHost(dir: string, orgId: string): Promise<void> {
   if (!known || known.guest_of?.at(-1) === orgId) return
   const others = known.guest_of?.filter((id) => id !== orgId) ?? []
   const guest_of = [...others, orgId].slice(-maxGuests)
-  await replaceFile(join(dir, vaultFile), `${JSON.stringify({ ...known, guest_of })}\n`)
+  const text = `${JSON.stringify({ ...known, guest_of })}\n`
+  await inFolder(dir, folderName, (held) => replaceFile(join(held, fileName), text))
 }
 
 async function findVaultFile(dir: string): Promise<VaultFile | undefined> {
-  const bytes = await ifThere(readRegular(join(dir, vaultFile), maxBytes))
+  const bytes = await ifThere(readRegular(join(dir, vaultFile), maxBytes, dir))
   if (bytes === undefined || bytes.length === 0) return undefined
   if (typeof bytes === 'string') throw new DamagedVaultFile(bytes)
   const { data } = vaultSchema.safeParse(parseJson(bytes.toString()))
@@ -68,20 +70,19 @@ async function findVaultFile(dir: string): Promise<VaultFile | undefined> {
  * @throws DamagedVaultFile; GitError storage_*, and system errors, where the folder cannot be written to
  */
 export async function makeVaultId(dir: string, id: string = newId()): Promise<string> {
-  const folder = join(dir, folderName)
-  await makeFolder(folder)
-  if (!(await lstat(folder)).isDirectory()) throw new Error(`${folderName} is not a folder`)
-  const path = join(dir, vaultFile)
+  await makeFolder(join(dir, folderName))
   const text = `${JSON.stringify({ id })}\n`
-  try {
-    await writeSynced(path, text)
-    await syncDirectory(folder)
-    return id
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
-    const known = await findVaultId(dir)
-    if (known !== undefined) return known
-    await replaceFile(path, text)
-    return id
-  }
+  return inFolder(dir, folderName, async (held) => {
+    try {
+      await writeSynced(join(held, fileName), text)
+      await syncDirectory(held)
+      return id
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+      const known = await findVaultId(dir)
+      if (known !== undefined) return known
+      await replaceFile(join(held, fileName), text)
+      return id
+    }
+  })
 }

@@ -1,0 +1,101 @@
+/**
+ * Folders that others may change meanwhile: a folder above a file may become a symbolic link between listing and reading.
+ * `O_NOFOLLOW` guards the last name of a path only, and Node has no `openat`.
+ */
+import { constants, readlinkSync } from 'node:fs'
+import { type FileHandle, lstat, open } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
+import { codeOf, GitError } from './errors.ts'
+import { isThere } from './presence.ts'
+
+/** Names the open files of this process, where the system has it. Source: proc_pid_fd(5). */
+const openFiles = '/proc/self/fd'
+
+/** Why a file or a folder is not used: another program has changed what its path leads to. */
+export const replacedMeanwhile = 'was moved meanwhile, or a folder above it became a link'
+
+/** A path leads elsewhere than its names say. */
+export class ReplacedFolder extends GitError {
+  constructor(path: string) {
+    super('busy', `${path} ${replacedMeanwhile}`)
+    this.name = 'ReplacedFolder'
+  }
+}
+
+/**
+ * Runs `work` on a folder below `root`. The path that `work` gets leads to that folder, whatever takes its name meanwhile.
+ * Without /proc it is the folder's own path, and the folder is compared before and after.
+ *
+ * @param root a real path
+ * @param folder from `root`; '' for `root`
+ * @throws ReplacedFolder; system errors; what `work` throws
+ */
+export async function inFolder<T>(root: string, folder: string, work: (held: string) => Promise<T>): Promise<T> {
+  const path = join(root, folder).replace(/(?<=.)\/$/, '')
+  if (!isThere(openFiles)) {
+    const before = await identities(root, path)
+    const result = await work(path)
+    if ((await identities(root, path)) !== before) throw new ReplacedFolder(path)
+    return result
+  }
+  const file = await openFolder(path)
+  try {
+    const held = join(openFiles, String(file.fd))
+    if (readlinkSync(held) !== path) throw new ReplacedFolder(path)
+    return await work(held)
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * Opens `path`, and finds out whether the file lies in that folder below `root`. `openIt` must follow no link at the last
+ * name.
+ *
+ * @param root a real path
+ * @throws ReplacedFolder; system errors
+ */
+export async function openBelow(root: string, path: string, openIt: () => Promise<FileHandle>): Promise<FileHandle> {
+  const hasPlaces = isThere(openFiles)
+  const before = hasPlaces ? '' : await identities(root, dirname(path))
+  const file = await openIt()
+  try {
+    // The name of a file that was renamed or removed meanwhile is another one; its folder is not.
+    const isBelow = hasPlaces
+      ? dirname(readlinkSync(join(openFiles, String(file.fd)))) === dirname(path)
+      : (await isNamed(file, path)) && (await identities(root, dirname(path))) === before
+    if (!isBelow) throw new ReplacedFolder(path)
+    return file
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/** @throws ReplacedFolder where the last name is a link or no folder; system errors */
+async function openFolder(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+  } catch (error) {
+    throw codeOf(error) === 'ENOTDIR' || codeOf(error) === 'ELOOP' ? new ReplacedFolder(path) : error
+  }
+}
+
+/** Whether the path leads to the open file. */
+async function isNamed(file: FileHandle, path: string): Promise<boolean> {
+  const [opened, named] = await Promise.all([file.stat({ bigint: true }), lstat(path, { bigint: true })])
+  return opened.dev === named.dev && opened.ino === named.ino
+}
+
+/** Device and inode of `root` and of each folder from there to `folder`. @throws ReplacedFolder where one is a link or no folder */
+async function identities(root: string, folder: string): Promise<string> {
+  const found: string[] = []
+  let at = root
+  for (const step of ['', ...relative(root, folder).split(sep)]) {
+    at = join(at, step)
+    const stats = await lstat(at, { bigint: true })
+    if (!stats.isDirectory()) throw new ReplacedFolder(folder)
+    found.push(`${stats.dev}:${stats.ino}`)
+  }
+  return found.join(' ')
+}
