@@ -1,4 +1,5 @@
 /** `.grove/vault.json` of a folder: which vault it is, wherever the folder lies and whatever it is called. */
+import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { v4 as newId } from 'uuid'
 import { z } from 'zod'
@@ -71,6 +72,7 @@ async function findVaultFile(dir: string): Promise<VaultFile | undefined> {
  */
 export async function makeVaultId(dir: string, id: string = newId()): Promise<string> {
   await makeFolder(join(dir, folderName))
+  if (!(await lstat(join(dir, folderName))).isDirectory()) throw new Error(`${folderName} is not a folder`)
   const text = `${JSON.stringify({ id })}\n`
   return inFolder(dir, folderName, async (held) => {
     try {

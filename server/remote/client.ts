@@ -2,7 +2,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { codeOf } from '../../gitstore/errors.ts'
-import { depthLimit, isTooDeep } from '../domain/format/limits.ts'
+import { exceededBound } from '../domain/format/json-bounds.ts'
+import { parseJson } from '../domain/format/json-text.ts'
+import { depthLimit } from '../domain/format/limits.ts'
 
 /** The service refuses, or the address or the token cannot be used: the caller can correct it. */
 export class RemoteRefusal extends Error {
@@ -24,6 +26,9 @@ export class RemoteFault extends Error {
   }
 }
 
+/** An answer has more bytes or values than the caller takes. */
+export class TooLargeAnswer extends RemoteFault {}
+
 interface RemoteProblem {
   readonly loc: readonly (string | number)[]
   readonly msg: string
@@ -33,6 +38,8 @@ interface RemoteProblem {
 export interface RemoteAnswer {
   readonly status: number
   readonly body: unknown
+  /** Of the body. */
+  readonly bytes: number
   /** Of a refusal: a sentence. */
   readonly detail: string
   readonly code: string | undefined
@@ -42,10 +49,20 @@ export interface RemoteAnswer {
 
 export interface Remote {
   readonly url: string
-  /** @param body JSON @throws RemoteRefusal: 401, 403; RemoteFault; the reason of the signal */
-  send(method: string, path: string, body?: string): Promise<RemoteAnswer>
+  /**
+   * @param body JSON
+   * @param mostBytes of the answer
+   * @throws RemoteRefusal: 401, 403; TooLargeAnswer; RemoteFault; the reason of the signal
+   */
+  send(method: string, path: string, body?: string, mostBytes?: number): Promise<RemoteAnswer>
   /** The body of a success. @throws RemoteRefusal also for every other refusal; as send */
   read<T>(schema: z.ZodType<T>, method: string, path: string, body?: string): Promise<T>
+  /** A page of a list, with the bytes of its answer. @throws as read */
+  readPage<T>(
+    schema: z.ZodType<T>,
+    path: string,
+    mostBytes: number,
+  ): Promise<{ readonly page: T; readonly bytes: number }>
 }
 
 /** How long one sending may take; and all sendings of a request, with the waits between them, until the last begins. */
@@ -62,28 +79,32 @@ const maxAnswerBytes = 64 * 1_048_576
 
 /** Of an answer, around the JSON that a node holds. */
 const levelsAround = 10
+/** Of an answer: a node with properties of 1 MiB and 10,000 edges of each kind has 700,000. */
+const maxValues = 1_000_000
+
+/** Characters of a sentence of a refusal; what is beyond is left out. */
+const maxSentence = 2_000
 
 /** The request did not arrive, came too early, or the service or what stands before it is not able to answer just now. */
 const passing: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504])
 
+const sentence = z.string().transform((text) => text.slice(0, maxSentence))
+
 const refusalSchema = z.object({
-  detail: z.union([
-    z.string(),
-    z.array(z.object({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string() })),
-  ]),
-  code: z.string().optional(),
+  detail: z.union([sentence, z.array(z.object({ loc: z.array(z.union([z.string(), z.number()])), msg: sentence }))]),
+  code: z.string().max(200).optional(),
 })
 
 /** @param url as addressOf answers it */
 export function connectTo(url: string, token: string, signal: AbortSignal): Remote {
   let wasReached = false
-  return { url, send, read }
+  return { url, send, read, readPage }
 
-  async function send(method: string, path: string, body?: string): Promise<RemoteAnswer> {
+  async function send(method: string, path: string, body?: string, mostBytes = maxAnswerBytes): Promise<RemoteAnswer> {
     const began = performance.now()
     for (let sending = 1; ; sending++) {
       signal.throwIfAborted()
-      const { answer, retryAfterMs, reason } = await sendOnce(method, path, body)
+      const { answer, retryAfterMs, reason } = await sendOnce(method, path, body, mostBytes)
       if (answer) return answer
       const waitMs = retryAfterMs ?? Math.min(firstWaitMs * 2 ** (sending - 1), longestWaitMs)
       const isLast = sending >= (wasReached ? sendings : sendingsAtFirst)
@@ -93,10 +114,18 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
   }
 
   async function read<T>(schema: z.ZodType<T>, method: string, path: string, body?: string): Promise<T> {
-    const answer = await send(method, path, body)
-    if (answer.status >= 400) throw new RemoteRefusal(`${url}: ${answer.detail}`, answer.code)
-    const { data } = schema.safeParse(answer.body)
-    if (data === undefined) throw new RemoteFault(`${url} does not answer as a Grove does: ${method} ${path}`)
+    return dataOf(schema, await send(method, path, body), `${method} ${path}`)
+  }
+
+  async function readPage<T>(schema: z.ZodType<T>, path: string, mostBytes: number) {
+    const answer = await send('GET', path, undefined, mostBytes)
+    return { page: dataOf(schema, answer, `GET ${path}`), bytes: answer.bytes }
+  }
+
+  function dataOf<T>(schema: z.ZodType<T>, { status, detail, code, body }: RemoteAnswer, asked: string): T {
+    if (status >= 400) throw new RemoteRefusal(`${url}: ${detail}`, code)
+    const { data } = schema.safeParse(body)
+    if (data === undefined) throw new RemoteFault(`${url} does not answer as a Grove does: ${asked}`)
     return data
   }
 
@@ -105,6 +134,7 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
     method: string,
     path: string,
     body: string | undefined,
+    mostBytes: number,
   ): Promise<{ answer?: RemoteAnswer; retryAfterMs?: number; reason?: string }> {
     try {
       const response = await fetch(`${url}${path}`, {
@@ -119,7 +149,7 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
         },
         ...(body === undefined ? {} : { body }),
       })
-      const answer = answerOf(response.status, await bodyOf(response))
+      const answer = answerOf(response.status, await bodyOf(response, mostBytes))
       wasReached = true
       const { status, detail, code } = answer
       if (status === 401 || status === 403) throw new RemoteRefusal(`${url} refuses the token: ${detail}`, code)
@@ -133,30 +163,28 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
     }
   }
 
-  /** Undefined where it is no JSON, or nested too deep. @throws RemoteFault: too large; network errors */
-  async function bodyOf(response: Response): Promise<unknown> {
+  /** Undefined where it is no JSON, or nested deeper than a Grove answers. @throws TooLargeAnswer; network errors */
+  async function bodyOf(response: Response, mostBytes: number): Promise<{ body: unknown; bytes: number }> {
     const chunks: Uint8Array[] = []
     let bytes = 0
     for await (const chunk of response.body ?? []) {
-      chunks.push(chunk)
       bytes += chunk.length
-      if (bytes > maxAnswerBytes) throw new RemoteFault(`${url} answers more than ${maxAnswerBytes / 1_048_576} MiB`)
+      if (bytes > mostBytes) throw new TooLargeAnswer(`${url} answers more than ${mostBytes / 1_048_576} MiB`)
+      chunks.push(chunk)
     }
-    try {
-      const body: unknown = JSON.parse(Buffer.concat(chunks).toString())
-      // No Grove answers so, and what reads it later would overflow the stack.
-      return isTooDeep(body, depthLimit + levelsAround) ? undefined : body
-    } catch {
-      return undefined
-    }
+    const json = Buffer.concat(chunks)
+    const exceeded = exceededBound(json, { levels: depthLimit + levelsAround, values: maxValues })
+    if (exceeded === 'values') throw new TooLargeAnswer(`${url} answers more than ${maxValues} values at once`)
+    // What reads deep JSON later would overflow the stack.
+    return { body: exceeded === 'levels' ? undefined : parseJson(json.toString()), bytes }
   }
 }
 
-function answerOf(status: number, body: unknown): RemoteAnswer {
+function answerOf(status: number, { body, bytes }: { body: unknown; bytes: number }): RemoteAnswer {
   const { data } = refusalSchema.safeParse(body)
   const problems = typeof data?.detail === 'object' ? data.detail : []
   const words = typeof data?.detail === 'string' ? data.detail : problems.map(({ msg }) => msg).join('; ')
-  return { status, body, detail: words || `status ${status}`, code: data?.code, problems }
+  return { status, body, bytes, detail: words.slice(0, maxSentence) || `status ${status}`, code: data?.code, problems }
 }
 
 /** Of an error of fetch, which has the network's as its cause. */

@@ -1,7 +1,7 @@
 /** A Grove elsewhere as the destination of an import, through its REST operations. */
 import { type ImportInput, toldOf } from '../domain/nodes/imports.ts'
-import { guestProperty, type KnownContent, type KnownNode } from '../import/inventory.ts'
-import { nodeSchema, nodesSchema, orgSchema, orgsSchema, pagesOf } from './answers.ts'
+import type { KnownContent, KnownNode } from '../import/inventory.ts'
+import { nodeSchema, nodesSchema, type Origin, orgSchema, orgsSchema, originOf, pagesOf } from './answers.ts'
 import { type Remote, RemoteRefusal } from './client.ts'
 import { inTurn, requestsAtOnce } from './turns.ts'
 import { writeRemotely } from './writing.ts'
@@ -60,17 +60,16 @@ export function remoteDestination(remote: Remote, words: readonly string[]) {
     const path = `${orgPath(orgId)}/nodes`
     for await (const node of pagesOf(remote, path, nodesSchema, ({ nodes }) => nodes)) listed.push(node)
     known = { orgId, ids: new Set(listed.map(({ id }) => id)) }
-    const whole = new Map<string, Listed['properties']>()
+    const omitted = new Map<string, Origin>()
     await inTurn(
-      listed.filter((node) => node.properties_omitted),
+      listed.filter((node) => node.isOmitted),
       async ({ id }) => {
-        whole.set(id, (await readNode(orgId, id))?.properties ?? {})
+        omitted.set(id, originOf((await readNode(orgId, id))?.properties ?? {}))
       },
     )
-    return listed.map(({ id, title, properties }) => {
-      const { source_path: place, [guestProperty]: vault } = whole.get(id) ?? properties
-      const path = typeof place === 'string' && vault === guest ? place : undefined
-      return { id, title, path, isUnmarked: place === undefined }
+    return listed.map(({ id, title, origin }) => {
+      const { path, vault } = omitted.get(id) ?? origin
+      return { id, title, path: vault === guest ? (path ?? undefined) : undefined, isUnmarked: path === undefined }
     })
   }
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { runCommand } from '../support/command.ts'
-import { environment, type Finished, folderOf, importAs, useService } from './command.ts'
+import { environment, type Finished, folderOf, importAs, start, useService } from './command.ts'
 
 /** Sets the title of a terminal, and clears it. */
 const commands = '\x1b]0;hello\x07\x1b[2J\x9b2J'
@@ -14,7 +14,7 @@ const org = '3f2504e0-4f89-41d3-9a0c-0305e82c3301'
 const node = '3f2504e0-4f89-41d3-9a0c-0305e82c3302'
 
 /** What it answers, by the end of the path; nothing: an empty object. */
-type Answers = Readonly<Record<string, string | object>>
+type Answers = Readonly<Record<string, string | object | ((query: URLSearchParams) => string)>>
 
 describe('import from and to what is hostile', () => {
   useService()
@@ -22,9 +22,20 @@ describe('import from and to what is hostile', () => {
   afterEach(() => server?.close())
 
   async function importTo(answers: Answers): Promise<Finished> {
+    return runCommand(await argumentsFor(answers), { ...environment(), DATA_DIR: '/nonexistent' })
+  }
+
+  /** In a process of its own, whose heap is small. */
+  async function importInto(mebibytes: number, answers: Answers): Promise<Finished> {
+    const args = await argumentsFor(answers)
+    return start(args, { DATA_DIR: '/nonexistent', NODE_OPTIONS: `--max-old-space-size=${mebibytes}` }).done
+  }
+
+  async function argumentsFor(answers: Answers): Promise<string[]> {
     const listening = createServer((req, res) => {
       const path = `${req.method} ${req.url?.replace(/\?.*/, '')}`
-      const [, answer = {}] = Object.entries(answers).find(([end]) => path.endsWith(end)) ?? []
+      const [, found = {}] = Object.entries(answers).find(([end]) => path.endsWith(end)) ?? []
+      const answer = typeof found === 'function' ? found(new URL(req.url ?? '', 'http://x').searchParams) : found
       const status = typeof answer === 'object' && 'status' in answer ? Number(answer.status) : 200
       req.resume().once('end', () => {
         res.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
@@ -36,7 +47,7 @@ describe('import from and to what is hostile', () => {
     const { port } = listening.address() as AddressInfo // it listens on a port
     const folder = await folderOf('Notes', { 'a.md': '# A\n', token: 'grv_x\n' })
     const to = ['--to', `http://127.0.0.1:${port}`, '--token-file', join(folder, 'token'), '--org', org]
-    return runCommand(['import', folder, ...to], { ...environment(), DATA_DIR: '/nonexistent' })
+    return ['import', folder, ...to]
   }
 
   const anOrg = { id: org, name: `Evil ${commands}`, role: 'owner' }
@@ -73,6 +84,35 @@ describe('import from and to what is hostile', () => {
     })
     expect(code).to.equal(1)
     expect(stderr).to.match(/ does not answer as a Grove does: GET \S+\n$/)
+  })
+
+  for (const [what, answer, sentence] of [
+    ['objects without end', () => `[${'{},'.repeat(15_000_000)}{}]`, / answers more than 1000000 values at once\n$/],
+    ['brackets without end', () => '['.repeat(20_000_000), / does not answer as a Grove does: GET \S+\n$/],
+    ['a page of objects', () => `{"total":1,"nodes":[${'{},'.repeat(9_000_000)}{}]}`, / answers more than 4 MiB\n$/],
+  ] as const)
+    it(`ends with a sentence, in a small heap, where a service answers ${what}`, async () => {
+      const end = what === 'a page of objects' ? `GET /orgs/${org}/nodes` : `GET /orgs/${org}`
+      const { code, stderr } = await importInto(192, { [`GET /orgs/${org}`]: anOrg, [end]: answer })
+      expect(stderr).to.match(sentence)
+      expect(code).to.equal(1)
+    })
+
+  it('keeps of a long list what an import needs, in a small heap', async () => {
+    const padding = 'x'.repeat(15_000)
+    const page = (offset: number) =>
+      Array.from({ length: 200 }, (_, at) => ({
+        id: `3f2504e0-4f89-41d3-9a0c-${String(offset + at).padStart(12, '0')}`,
+        ...{ title: 'Long', properties: { source_path: `${offset + at}.md`, padding: `${offset + at}${padding}` } },
+      }))
+    const { code, stderr } = await importInto(128, {
+      [`GET /orgs/${org}`]: anOrg,
+      [`GET /orgs/${org}/nodes`]: (query) =>
+        JSON.stringify({ total: 16_000, nodes: page(Number(query.get('offset'))) }),
+      '/nodes/batch': { nodes: [] },
+    })
+    expect(stderr).to.not.contain('FATAL')
+    expect(code).to.equal(0)
   })
 
   it('shows the names of files, and does not obey them', async () => {
