@@ -11,7 +11,8 @@ import { cellFile, runFolder } from './domain/layout.ts'
 export async function makeDataFolder(root: string): Promise<void> {
   for (const path of [root, runFolder(root)]) {
     try {
-      await makeFolder(path)
+      // The repositories below are readable as the umask says: nobody else enters the folder.
+      await makeFolder(path, 0o700)
       if (!(await stat(path)).isDirectory()) throw new ConfigError(`DATA_DIR: ${path} is not a folder`)
     } catch (error) {
       const cause = error instanceof Error ? error.cause : undefined

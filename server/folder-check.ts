@@ -33,6 +33,7 @@ export async function checkFolder(root: string): Promise<string[]> {
   if (!found.isDirectory()) return [`DATA_DIR: ${root} is not a folder`]
   return [
     ...(await checkFileSystem(root)),
+    ...(await checkReaders(root, found.mode)),
     ...(await checkRun(root, found.dev)),
     ...(await checkWriting(root)),
     ...(await checkClock(root)),
@@ -51,6 +52,19 @@ async function checkFileSystem(folder: string): Promise<string[]> {
   const free = bavail / blocks
   if (free < freePart) found.push(`DATA_DIR: ${Math.floor(free * 100)} % of its file system is free`)
   return found
+}
+
+/** Permissions of every user of the machine: to read, write or enter; to enter alone. */
+const [anyOfOthers, enteringOfOthers] = [0o007, 0o001]
+
+/** The texts of all organisations lie there. A folder above it that others cannot enter keeps them out. */
+async function checkReaders(root: string, mode: number): Promise<string[]> {
+  if ((mode & anyOfOthers) === 0) return []
+  for (let above = dirname(root); ; above = dirname(above)) {
+    if (((await stat(above)).mode & enteringOfOthers) === 0) return []
+    if (dirname(above) === above) break
+  }
+  return [`DATA_DIR: every user of this machine may read ${root}, which holds all texts: chmod o= ${root}`]
 }
 
 /** A rename from `run/` into a repository must not cross file systems. */

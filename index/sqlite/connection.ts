@@ -1,6 +1,6 @@
 /** Opens SQLite connections, and repeats a statement while other processes hold the database. */
 
-import { statSync } from 'node:fs'
+import { closeSync, openSync, statSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type Sqlite from 'better-sqlite3'
@@ -26,9 +26,10 @@ export interface DatabaseObserver {
   gaveUp(): void
 }
 
-/** Opens `file` and creates it if it is missing. WAL, foreign keys on; a connection of mode `read` cannot write. */
+/** Opens `file` and creates it, for this user alone, if it is missing. WAL, foreign keys on; a connection of mode `read` cannot write. */
 export async function openConnection(file: string, options: SqliteOptions): Promise<Sqlite.Database> {
   refuseOddFile(file)
+  makePrivate(file)
   const handle = openHandle(file)
   try {
     await retryWhileBusy(handle.name, () => handle.pragma('journal_mode = wal'))
@@ -40,6 +41,15 @@ export async function openConnection(file: string, options: SqliteOptions): Prom
   } catch (error) {
     handle.close()
     throw error
+  }
+}
+
+/** SQLite gives its log the mode of the database. @throws DatabaseFault where the file cannot be made */
+function makePrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw asDatabaseFault(error, file)
   }
 }
 

@@ -1,7 +1,7 @@
 /** `grove config check`, and what a start says of the same. */
 
 import { execFile } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,6 +9,7 @@ import { expect } from 'chai'
 import { readConfig } from '../../server/config.ts'
 import { checkConfig } from '../../server/config-check.ts'
 import { failing } from '../support/failing.ts'
+import { signUp } from '../support/people.ts'
 import { type SpawnedGrove, spawnGrove } from '../support/spawned-grove.ts'
 import { until } from '../support/until.ts'
 import { run } from './desk.ts'
@@ -165,6 +166,41 @@ describe('grove config check', () => {
     const found = await problems({ DATA_DIR: '/proc' })
     expect(found.filter((line) => line.startsWith('DATA_DIR cannot be written and synced: '))).to.have.length(1)
     expect(await problems({ DATA_DIR: join(folder, 'not', 'made', 'yet') })).to.deep.equal([])
+  })
+
+  it('names a data folder that every user of the machine may read, with the command that closes it', async () => {
+    const data = join(folder, 'data')
+    await mkdir(data)
+    await chmod(data, 0o755)
+    expect(await problems({ DATA_DIR: data }), 'nobody else enters the folder above').to.deep.equal([])
+    await chmod(folder, 0o711)
+    for (const mode of [0o755, 0o701, 0o707]) {
+      await chmod(data, mode)
+      const [found = '', ...more] = await problems({ DATA_DIR: data })
+      expect([found, more]).to.deep.equal([
+        `DATA_DIR: every user of this machine may read ${data}, which holds all texts: chmod o= ${data}`,
+        [],
+      ])
+      await promisify(execFile)('sh', ['-c', found.replace(/.*: /, '')])
+      expect(await problems({ DATA_DIR: data })).to.deep.equal([])
+    }
+  })
+
+  it('is said by a start of a folder that is there, and a start makes a new one for its own user', async () => {
+    await chmod(folder, 0o755)
+    const there = await spawnGrove(folder)
+    await until(() => there.output().stderr.includes('every user of this machine may read'))
+    await there.stop()
+    expect((await stat(folder)).mode & 0o777, 'is left as it was').to.equal(0o755)
+    const made = join(folder, 'made', 'data')
+    const openly = ['sh', '-c', 'umask 0; exec "$@"', 'sh']
+    const fresh = await spawnGrove(made, {}, openly)
+    await signUp({ url: fresh.url }, 'Ann')
+    expect(await fresh.stop()).to.equal(0)
+    const modeOf = async (name: string) => ((await stat(join(made, name))).mode & 0o777).toString(8)
+    expect(await modeOf('')).to.equal('700')
+    for (const name of ['index.sqlite', 'credentials.sqlite']) expect(await modeOf(name), name).to.equal('600')
+    expect(fresh.output().stderr).to.not.include('every user')
   })
 
   it('names a data folder that cannot be looked at', async () => {

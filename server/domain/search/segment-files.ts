@@ -83,7 +83,7 @@ function segmentsIn(content: Buffer, { analyzer, epoch, from, to }: Origin): Seg
 /** Writes the file unless it is there already, then removes those that it covers. @throws system errors; GitError storage_full, storage_readonly, storage_error */
 export async function writeSegments(folder: string, { texts, passages }: SegmentPair, origin: Origin): Promise<void> {
   const { from, to } = origin
-  await makeFolder(folder)
+  await makeFolder(folder, 0o700)
   const path = join(folder, nameOf(origin))
   const content = await ifThere(readFile(path))
   if (!content || !segmentsIn(content, origin))
