@@ -44,16 +44,11 @@ export async function runCommand(args: readonly string[]): Promise<number | unde
   } catch (thrown) {
     // After a signal, any error is a consequence of the interruption.
     const error: unknown = interruption?.signal.aborted ? interruption.signal.reason : thrown
-    if (!(error instanceof CommanderError)) process.stderr.write(`grove: ${linesOf(explain(error))}\n`)
+    if (!(error instanceof CommanderError)) process.stderr.write(`grove: ${explain(error)}\n`)
     return exitCodeOf(error)
   } finally {
     interruption?.end()
   }
-}
-
-/** Of a message or a stack, as `say` writes them. */
-function linesOf(text: string): string {
-  return text.split('\n').map(printable).join('\n')
 }
 
 /** 2: the caller can correct it; 1: it failed; after a signal, 128 plus its number. */
@@ -66,7 +61,7 @@ function exitCodeOf(error: unknown): number {
 
 /** A sentence for expected errors; the stack for others. */
 function explain(error: unknown): string {
-  if (error instanceof Invalid) return error.problems.map(({ msg }) => msg).join('; ')
+  if (error instanceof Invalid) return printable(error.problems.map(({ msg }) => msg).join('; '))
   const isAnswer = error instanceof Error && (exitCodeOf(error) === 2 || error instanceof Interrupted)
-  return isAnswer ? error.message : explainFault(error)
+  return isAnswer ? printable(error.message) : explainFault(error)
 }

@@ -1,16 +1,17 @@
-/** Errors for the operator's terminal: a sentence for expected ones, the stack for others. */
+/** Errors for the operator's terminal: a sentence on one line for expected ones, the stack for others. */
 import { report } from 'node:process'
 import { codeOf, GitError } from '../gitstore/errors.ts'
 import { SqliteNotInstalled } from '../index/sqlite/better-sqlite3.ts'
 import { DatabaseFault } from '../index/sqlite/database.ts'
 import { ConfigError } from './config.ts'
+import { printable } from './domain/format/texts.ts'
 import { RemoteFault } from './remote/client.ts'
 
 /** Files that the service opens before its first request. */
 const filesNeeded = 33
 
 export function explainFault(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
+  if (!(error instanceof Error)) return printable(String(error))
   if (isShortOfFiles(error)) return filesSentence()
   const isExpected =
     error instanceof ConfigError ||
@@ -19,7 +20,13 @@ export function explainFault(error: unknown): string {
     error instanceof RemoteFault ||
     error instanceof SqliteNotInstalled ||
     (codeOf(error) !== undefined && 'syscall' in error)
-  return isExpected ? error.message : (error.stack ?? error.message)
+  return isExpected ? printable(error.message) : stackOf(error)
+}
+
+/** The message, which may hold words of others, on one line; each frame on its own. */
+function stackOf({ message, stack = message }: Error): string {
+  const [head = '', ...frames] = stack.split(/\n(?= {4}at )/)
+  return [head, ...frames].map(printable).join('\n')
 }
 
 function isShortOfFiles(error: Error): boolean {

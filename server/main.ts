@@ -8,6 +8,7 @@ import cluster from 'node:cluster'
 import { codeOf } from '../gitstore/errors.ts'
 import { ConfigError, isSweeper, readConfig, workerNumber } from './config.ts'
 import { checkConfig } from './config-check.ts'
+import { printable } from './domain/format/texts.ts'
 import { explainFault } from './faults.ts'
 import { createLog, logWarnings } from './http/log.ts'
 import { type RunningService, startService } from './service.ts'
@@ -66,8 +67,10 @@ function stopWhenAsked(service: Pick<RunningService, 'close'>): void {
 
 /** One line for expected errors. */
 function explain(error: unknown): string {
-  if (error instanceof WorkerFailed) return error.explained ? '' : `The service cannot start: ${error.message}\n`
-  if (error instanceof ConfigError) return `The environment cannot be used: ${error.message}\n`
-  if (codeOf(error) === 'EADDRINUSE' && error instanceof Error) return `The port is in use: ${error.message}\n`
+  if (error instanceof WorkerFailed)
+    return error.explained ? '' : `The service cannot start: ${printable(error.message)}\n`
+  if (error instanceof ConfigError) return `The environment cannot be used: ${printable(error.message)}\n`
+  if (codeOf(error) === 'EADDRINUSE' && error instanceof Error)
+    return `The port is in use: ${printable(error.message)}\n`
   return `The service cannot start: ${explainFault(error)}\n`
 }

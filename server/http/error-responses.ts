@@ -172,11 +172,11 @@ export function refusalFacts(req: Request, error: unknown): RefusalFacts {
   const meaning = answerOf(error)
   if (meaning instanceof Invalid) {
     const problems = meaning.problems.slice(0, maxProblems)
-    return { status: 422, code: 'invalid', message: 'The request is not valid', problems }
+    return { status: 422, code: 'invalid', message: 'The request is not valid', isOwn: true, problems }
   }
   if (meaning === undefined) {
     const message = `Internal error; the log has it as ${requestId(req)}`
-    return { status: 500, code: 'internal_error', message, problems: [] }
+    return { status: 500, code: 'internal_error', message, isOwn: true, problems: [] }
   }
   const { code, message, facts } = meaning
   const { current_head, number, merge_problems, token_org_id } = facts
@@ -207,6 +207,8 @@ interface RefusalFacts {
   readonly status: number
   readonly code: string
   readonly message: string
+  /** The message is the same for all such refusals, or an id. */
+  readonly isOwn?: boolean
   /** Of 422, and of content that breaks a rule. */
   readonly problems: readonly Pick<Problem, 'loc' | 'msg'>[]
   readonly currentHead?: string

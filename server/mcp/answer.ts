@@ -1,6 +1,6 @@
 /** Answers of bounded length, which say what they have left out. */
 
-import { cleaned, endWithin, newMarks } from './quoted.ts'
+import { cleaned, endWithin, newMarks, own } from './quoted.ts'
 
 /** What a section can show in so many characters, and what it says of the rest. */
 interface Fitted {
@@ -83,7 +83,7 @@ export function list({ of, items, total = items.length, offset = 0, rest, share 
     const missing = total - offset - count
     if (missing <= 0) return { shown }
     const how = rest === undefined ? 'ask with a larger max_chars' : rest(offset + count)
-    return { shown, leftOut: `${missing} of ${total} ${of}; ${how}.` }
+    return { shown, leftOut: `${own`${missing} of ${total} `}${of}; ${how}.` }
   }
   return { marks: { of }, fit, ...(share === undefined ? {} : { share }) }
 }

@@ -3,7 +3,7 @@
 import { type McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { answer, charsOf, facts } from './answer.ts'
-import { asItem, brief } from './quoted.ts'
+import { asItem, brief, own } from './quoted.ts'
 import { ended, refusalText } from './refusals.ts'
 import { proposalPage, type Session } from './session.ts'
 import { nodeId, orgId } from './tool.ts'
@@ -60,8 +60,8 @@ async function review(session: Session, org_id: string, node_id: string, number:
   const { title, description, author, status, can_merge } = pr
   const chars = charsOf.default
   const lead = [
-    `Review proposal ${number} of node ${node_id}: is what it says true, is it said where it belongs, and what would be lost? A person merges or closes it at ${proposalPage(session, org_id, node_id, number)}`,
-    `It is ${status}; can_merge: ${can_merge}.`,
+    own`Review proposal ${number} of node ${node_id}: is what it says true, is it said where it belongs, and what would be lost? A person merges or closes it at ${proposalPage(session, org_id, node_id, number)}`,
+    own`It is ${status}; can_merge: ${can_merge}.`,
   ]
   const lines = [2_000, 200].map((most) =>
     asItem({

@@ -25,6 +25,22 @@ export function newMarks(): Marks {
   }
 }
 
+/** What an answer names outside of marks: ids of Grove and Git, branches of proposals, addresses, and these words. */
+const plain =
+  /^(?:[\da-f-]{1,64}|agent\/[\da-f]{12}|(?:grove|https?):\/\/[^\s<>"']{1,2000}|true|false|open|closed|merged|draft)$/i
+
+/**
+ * A sentence of the answer's own, outside of marks. It names numbers, ids and addresses; any other value that a service
+ * gives for one is left out.
+ */
+export function own(words: TemplateStringsArray, ...values: readonly unknown[]): string {
+  const shown = values.map((value) => {
+    if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+    return typeof value === 'string' && plain.test(value) ? value : '(left out)'
+  })
+  return String.raw({ raw: words }, ...shown)
+}
+
 /** More invisible characters in a row than any script or emoji needs; a flag of Scotland has seven. */
 const hiddenRun = /[\p{Cf}\p{Default_Ignorable_Code_Point}]{9,}/gu
 /** No text needs them, and terminals obey some. */

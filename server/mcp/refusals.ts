@@ -1,6 +1,7 @@
-/** Refusals as a model reads them: a line with status, code and reason, and what to do next where that is known. */
+/** Refusals as a model reads them: a line with status, code and what to do next where that is known, and the reason. */
 
-import { cleaned } from './quoted.ts'
+import { adviceOn, isKnownCode } from './codes.ts'
+import { cleaned, newMarks } from './quoted.ts'
 import type { RefusalFacts, Session } from './session.ts'
 
 /** A tool refuses by itself. */
@@ -16,7 +17,7 @@ export class ToolRefusal extends Error {
   ) {
     super(message)
     this.name = 'ToolRefusal'
-    this.facts = { status, code, message, problems, currentHead }
+    this.facts = { status, code, message, problems, currentHead, isOwn: true }
   }
 }
 
@@ -24,39 +25,46 @@ export class ToolRefusal extends Error {
 const reasonChars = 500
 const shownProblems = 10
 
-const advice: Readonly<Record<string, string>> = {
-  head_moved: 'read the node again and propose on what it says now',
-  token_scope: 'the token of this connection does not allow it; another call will not change that',
-  forbidden: 'the role in this organisation does not allow it; another call will not change that',
-  org_not_found: 'list_organisations has the ids',
-  node_not_found: 'search and list_nodes have the ids',
-  branch_not_found: 'without branch, main is read',
-  diverged: 'main has moved meanwhile: the same call again proposes on what it says now',
-  invalid_content: 'nothing was proposed',
-  busy: 'call again in a few seconds',
-  rate_limited: 'wait, then call again',
-  draining: 'call again in a few seconds',
-  no_answer:
-    'call again later; if it lasts, a person sees to it that the service runs, and that GROVE_URL is its address',
-  invalid_token:
-    'it was revoked, has ended or is mistyped: a person makes another on the page /me/tokens of Grove and gives it to this client as GROVE_TOKEN',
-}
-
-/** `where` names the field of a problem in the words of the tool. */
+/** The reason is by the service, which may be a stranger's, and may name files and titles: it stands between marks. */
 export function refusalText(
   facts: RefusalFacts,
   where: (loc: RefusalFacts['problems'][number]['loc']) => string = joined,
 ): string {
-  const { status, code, message, problems, currentHead } = facts
-  const hint = advice[code]
-  const head = code === 'head_moved' && currentHead !== undefined ? `main is now at ${currentHead}` : asReason(message)
-  const first = `${status} ${code}: ${head}${hint ? `; ${hint}` : ''}`
-  const rest = problems.slice(0, shownProblems).map(({ loc, msg }) => {
+  const { code, message, problems, isOwn } = facts
+  const named = problems.slice(0, shownProblems).map(({ loc, msg }) => {
     const [field, reason] = [asReason(where(loc)), asReason(msg)]
     return reason.startsWith(`${field}: `) ? reason : `${field}: ${reason}`
   })
-  const more = problems.length - rest.length
-  return [first, ...rest, ...(more > 0 ? [`and ${more} more`] : [])].join('\n')
+  const more = problems.length - named.length
+  const reasons = [
+    ...(isKnownCode(code) ? [] : [asReason(code)]),
+    ...(isOwn || isMoved(facts) ? [] : [asReason(message)]),
+    ...named,
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ]
+  if (reasons.length === 0) return ownLine(facts)
+  const { open, close } = newMarks()
+  return [ownLine(facts), open({ of: 'the reason' }), ...reasons, close].join('\n')
+}
+
+/** For a person's terminal: one line, without marks. */
+export function refusalLine(facts: RefusalFacts): string {
+  const { code, message, isOwn } = facts
+  const words = isOwn || isMoved(facts) ? [] : [`${isKnownCode(code) ? '' : `${code}: `}${asReason(message)}`]
+  return [ownLine(facts), ...words].join('; ')
+}
+
+/** Status, code, what happened in words that are written here, and what to do next. */
+function ownLine(facts: RefusalFacts): string {
+  const { status, code, message, currentHead, isOwn } = facts
+  const head = isMoved(facts) ? `main is now at ${currentHead}` : isOwn ? asReason(message) : undefined
+  const words = [head, adviceOn(code)].filter((one) => one !== undefined).join('; ')
+  const named = isKnownCode(code) ? ` ${code}` : ''
+  return `${status}${named}${words === '' ? '' : `: ${words}`}`
+}
+
+function isMoved({ code, currentHead }: RefusalFacts): boolean {
+  return code === 'head_moved' && /^[\da-f]{40}$/.test(currentHead ?? '')
 }
 
 export function factsOf(session: Session, error: unknown): RefusalFacts {
@@ -74,7 +82,7 @@ function joined(loc: RefusalFacts['problems'][number]['loc']): string {
 }
 
 /** One line. */
-function asReason(text: string): string {
-  const line = cleaned(text).replace(/\s+/g, ' ').trim()
+function asReason(text: unknown): string {
+  const line = cleaned(String(text)).replace(/\s+/g, ' ').trim()
   return line.length > reasonChars ? `${line.slice(0, reasonChars)}…` : line
 }

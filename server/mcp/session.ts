@@ -9,6 +9,8 @@ export interface RefusalFacts {
   readonly status: number
   readonly code: string
   readonly message: string
+  /** Whether the message is written here, and no word of it by the service that was asked. */
+  readonly isOwn?: boolean | undefined
   /** What is wrong, and where. */
   readonly problems: readonly { readonly loc: readonly (string | number)[]; readonly msg: string }[]
   /** With `head_moved`, where the branch is. */

@@ -4,7 +4,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { GroveError, grove, Invalid } from '../../spec/client/client.ts'
 import { boundedAnswer } from './bounded-answer.ts'
 import { Lines } from './lines.ts'
-import { refusalText } from './refusals.ts'
+import { refusalLine } from './refusals.ts'
 import { mcpServer } from './server.ts'
 import type { RefusalFacts, Session } from './session.ts'
 
@@ -43,7 +43,7 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
         reach = undefined
         if (!(error instanceof GroveError)) throw error
         // Each call says so again, to the one who can tell a person.
-        onError(new Error(refusalText(factsOf(error))))
+        onError(new Error(refusalLine(factsOf(error))))
         return { canWrite: true }
       })
       const session: Session = { api, base: url, ...(await reach), factsOf, ends: () => {}, calls: () => {} }
@@ -58,20 +58,24 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
 
   function factsOf(error: unknown): RefusalFacts {
     if (!(error instanceof GroveError))
-      return { status: 500, code: 'internal_error', message: 'The call failed here', problems: [] }
+      return { status: 500, code: 'internal_error', message: 'The call failed here', isOwn: true, problems: [] }
     const { status, code, problem } = error
-    const files = (problem.merge_problems ?? []).map(({ path, reason }) => ({ loc: ['file', path], msg: reason }))
+    const { merge_problems } = problem
+    const files = Array.isArray(merge_problems)
+      ? merge_problems.map(({ path, reason }) => ({ loc: ['file', path], msg: reason }))
+      : []
     const isInvalid = error instanceof Invalid
     const { current_head: currentHead, number, token_org_id: tokenOrgId } = problem
     return {
-      ...{ status, code, message: messageOf(error), problems: isInvalid ? error.fields : files },
+      ...{ status, code, ...messageOf(error), problems: isInvalid ? error.fields : files },
       ...{ currentHead, number, tokenOrgId },
     }
   }
 
-  function messageOf(error: GroveError): string {
-    if (error instanceof Invalid) return 'The request is not valid'
-    return error.code === 'no_answer' ? `${url} has not answered` : error.message
+  function messageOf(error: GroveError): Pick<RefusalFacts, 'message' | 'isOwn'> {
+    if (error instanceof Invalid) return { message: 'The request is not valid', isOwn: true }
+    if (error.code === 'no_answer') return { message: `${url} has not answered`, isOwn: true }
+    return { message: error.message }
   }
 }
 

@@ -7,9 +7,9 @@ import { expect } from 'chai'
 import { runCommand } from '../support/command.ts'
 import { environment, type Finished, folderOf, importAs, start, useService } from './command.ts'
 
-/** Sets the title of a terminal, and clears it. */
-const commands = '\x1b]0;hello\x07\x1b[2J\x9b2J'
-const shown = '\\u001b]0;hello\\u0007\\u001b[2J\\u009b2J'
+/** Sets the title of a terminal, clears it, and turns the direction of its text. */
+const commands = '\x1b]0;hello\x07\x1b[2J\x9b2J\u202e\u2066'
+const shown = '\\u001b]0;hello\\u0007\\u001b[2J\\u009b2J\\u202e\\u2066'
 const org = '3f2504e0-4f89-41d3-9a0c-0305e82c3301'
 const node = '3f2504e0-4f89-41d3-9a0c-0305e82c3302'
 
@@ -75,6 +75,16 @@ describe('import from and to what is hostile', () => {
     expect(stderr)
       .to.contain(`refuses the token: ${shown}\n`)
       .and.not.match(/[^\P{Cc}\n]/u)
+  })
+
+  it('shows a refusal on one line, whatever ends lines in it', async () => {
+    const detail = 'No.\ngrove: all is well\u2028really\r\n'
+    for (const status of [403, 404, 500]) {
+      const { stdout, stderr } = await importTo({ [`GET /orgs/${org}`]: { status, detail } })
+      expect(stdout + stderr)
+        .to.contain('No.\\u000agrove: all is well\\u2028really\\u000d\\u000a')
+        .and.match(/^[^\n]*\n$/)
+    }
   })
 
   it('ends with a sentence where an answer is nested deeper than a Grove answers', async () => {

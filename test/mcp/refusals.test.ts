@@ -128,7 +128,7 @@ describe('/mcp refuses', () => {
           { path: 'content.md', content: 'Fine.\n' },
           { path: 'node.json', content: '{\n  "title": "Whales",\n}\n' },
         ])
-        expect(broken).to.match(/^422 invalid: The request is not valid\nnode\.json: .*line 3/)
+        expect(broken).to.match(/^422 invalid: The request is not valid\n<.*>\nnode\.json: .*line 3.*\n<\/content/)
         expect(await propose([{ path: 'node.json', content: '{"title": 7}' }])).to.match(/\nnode\.json: .*title/)
         expect(await propose([{ path: '../up', content: '' }])).to.match(/\n\.\.\/up: /)
         expect(await propose([{ path: 'parents/x.json', content: '{}' }])).to.include('\nparents/x.json: ')
@@ -140,7 +140,9 @@ describe('/mcp refuses', () => {
       })
 
       it('a change that changes nothing, and nothing is left', async () => {
-        expect(await propose([{ path: 'content.md', content: 'Whales are mammals.' }])).to.match(/^409 no_changes: /)
+        expect(await propose([{ path: 'content.md', content: 'Whales are mammals.' }])).to.match(
+          /^409 no_changes\n<content /,
+        )
         expect(await branches()).to.equal(1)
       })
 
@@ -170,11 +172,15 @@ describe('/mcp refuses', () => {
         expect(await model.refused('read_node', { org_id, node_id: nobodys })).to.match(/^404 node_not_found: /)
         expect(await model.refused('search', { org_id: nobodys, query: 'x' })).to.match(/^404 org_not_found: /)
         expect(await model.refused('read_node', { org_id, node_id, branch: 'gone' })).to.match(/^404 /)
-        expect(await model.refused('read_node', { org_id, node_id, path: 'gone.md' })).to.match(/^404 file_not_found: /)
+        expect(await model.refused('read_node', { org_id, node_id, path: 'gone.md' })).to.match(
+          /^404 file_not_found\n<content /,
+        )
         expect(await model.refused('history', { org_id, node_id, branch: 'gone' })).to.match(/^404 branch_not_found: /)
         expect(await model.refused('diff', { org_id, node_id, head: 'gone' })).to.match(/^404 /)
         const unconnected = await model.refused('connect', { org_id, node_id, target: nobodys })
-        expect(unconnected).to.match(/^409 invalid_content: .*\nconnections\/[\da-f]{12}\.json: /)
+        expect(unconnected).to.match(
+          /^409 invalid_content: nothing was proposed\n(?:.*\n)*connections\/[\da-f]{12}\.json: /,
+        )
         expect(await model.refused('read_node', { org_id, node_id, from: 1_000_000 })).to.match(/^422 invalid: from/)
         expect(await branches()).to.equal(1)
         expect((await made(ann.get(`/orgs/${org_id}/nodes/${node_id}/pull-requests?status=all`))).total).to.equal(0)

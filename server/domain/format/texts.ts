@@ -10,9 +10,12 @@ export function withoutControls(text: string): string {
   return text.replace(/[\p{Cc}\p{Surrogate}]/gu, '')
 }
 
-/** For a terminal: control characters, which move its cursor or command it, as escapes. */
+/** Control characters, ends of lines and of paragraphs, and what turns the direction of the text around it. */
+const commanding = /[\p{Cc}\p{Surrogate}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
+
+/** For a line of a terminal: characters that move its cursor, command it or reorder its text, as escapes. */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Surrogate}]/gu, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.replace(commanding, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** A message as git keeps it; git removes each `\r` itself. */

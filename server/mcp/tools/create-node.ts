@@ -1,6 +1,7 @@
 /** The tool that creates a node. */
 
 import { z } from 'zod'
+import { own } from '../quoted.ts'
 import { nodePage, sourceOf } from '../session.ts'
 import { anyNodeId, orgId, tool } from '../tool.ts'
 
@@ -23,9 +24,9 @@ export const createNode = tool({
     const body = { title, text_content: text, parents, tags, ...(id === undefined ? {} : { id }) }
     const node = await session.api.createNode({ path: { org_id }, body })
     return [
-      `Node ${node.id} is created: ${nodePage(session, org_id, node.id)}`,
-      `Source: ${sourceOf(org_id, node.id, node.head)}`,
-      ...(node.clone_url === undefined ? [] : [`Clone URL: ${node.clone_url}`]),
+      own`Node ${node.id} is created: ${nodePage(session, org_id, node.id)}`,
+      own`Source: ${sourceOf(org_id, node.id, node.head)}`,
+      ...(node.clone_url === undefined ? [] : [own`Clone URL: ${node.clone_url}`]),
     ].join('\n')
   },
 })

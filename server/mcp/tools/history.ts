@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { Output } from '../../../spec/client/api.ts'
 import { answer, list } from '../answer.ts'
-import { asItem, brief, cleaned } from '../quoted.ts'
+import { asItem, brief, cleaned, own } from '../quoted.ts'
 import { sourceOf } from '../session.ts'
 import { branch, maxChars, nodeId, offset, orgId, pageOf, revision, tool } from '../tool.ts'
 
@@ -44,7 +44,7 @@ export const history = tool({
       }),
     )
     const rest = (next: number) => `ask with offset: ${next}`
-    return answer(max_chars, [`Commits: ${total}.`], [list({ of: 'commits', items, total, offset, rest })])
+    return answer(max_chars, [own`Commits: ${total}.`], [list({ of: 'commits', items, total, offset, rest })])
   },
 })
 
@@ -68,8 +68,8 @@ export const diff = tool({
     const found = await api.compareCommits({ path: { org_id, node_id }, query })
     const { base_commit, head_commit, commits_ahead, commits_behind, text } = found
     const lead = [
-      `Base ${base_commit}, head ${head_commit}: ${commits_ahead} commits ahead, ${commits_behind} behind.`,
-      `Files that differ: ${text?.total ?? 0}.`,
+      own`Base ${base_commit}, head ${head_commit}: ${commits_ahead} commits ahead, ${commits_behind} behind.`,
+      own`Files that differ: ${text?.total ?? 0}.`,
     ]
     return answer(max_chars, lead, [entitiesOf(text, max_chars)])
   },

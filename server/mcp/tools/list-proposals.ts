@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { answer, list } from '../answer.ts'
-import { asItem, brief } from '../quoted.ts'
+import { asItem, brief, own } from '../quoted.ts'
 import { proposalPage } from '../session.ts'
 import { maxChars, nodeId, offset, orgId, pageOf, tool } from '../tool.ts'
 
@@ -41,6 +41,6 @@ export const listProposals = tool({
       }),
     )
     const rest = (next: number) => `ask with offset: ${next}`
-    return answer(max_chars, [`Proposals: ${total}.`], [list({ of: 'proposals', items, total, offset, rest })])
+    return answer(max_chars, [own`Proposals: ${total}.`], [list({ of: 'proposals', items, total, offset, rest })])
   },
 })

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { answer, list } from '../answer.ts'
-import { asItem, brief } from '../quoted.ts'
+import { asItem, brief, own } from '../quoted.ts'
 import { sourceOf } from '../session.ts'
 import { anyNodeId, maxChars, nodeId, offset, orgId, pageOf, tool } from '../tool.ts'
 
@@ -42,7 +42,7 @@ export const listNodes = tool({
       }),
     )
     const rest = (next: number) => `ask with offset: ${next}`
-    return answer(max_chars, [`Nodes: ${total}.`], [list({ of: 'nodes', items, total, offset, rest })])
+    return answer(max_chars, [own`Nodes: ${total}.`], [list({ of: 'nodes', items, total, offset, rest })])
   },
 })
 
@@ -71,7 +71,7 @@ export const neighbours = tool({
       })
     })
     const lead = [
-      `Node ${node.id}: parents ${num_parents}, children ${num_children}, connections ${num_connections}.`,
+      own`Node ${node.id}: parents ${num_parents}, children ${num_children}, connections ${num_connections}.`,
       ...(only === undefined ? [] : [ownEdgesAlone]),
     ]
     const share = edgesShare

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { answer, list } from '../answer.ts'
-import { asItem, brief } from '../quoted.ts'
+import { asItem, brief, own } from '../quoted.ts'
 import { factsOf } from '../refusals.ts'
 import type { Session } from '../session.ts'
 import { maxChars, offset, pageOf, tool } from '../tool.ts'
@@ -20,7 +20,11 @@ export const listOrganisations = tool({
       asItem({ id, name, description: brief(description, 300) || undefined, role, published }),
     )
     const rest = (next: number) => `ask with offset: ${next}`
-    return answer(max_chars, [`Organisations: ${total}.`], [list({ of: 'organisations', items, total, offset, rest })])
+    return answer(
+      max_chars,
+      [own`Organisations: ${total}.`],
+      [list({ of: 'organisations', items, total, offset, rest })],
+    )
   },
 })
 

@@ -3,6 +3,8 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { OperationId } from '../../../spec/client/api.ts'
+import { isKnownCode } from '../codes.ts'
+import { own } from '../quoted.ts'
 import { factsOf, ToolRefusal } from '../refusals.ts'
 import { proposalPage, type RefusalFacts, type Session } from '../session.ts'
 import { anyNodeId, commitId, nodeId, orgId, tool } from '../tool.ts'
@@ -159,7 +161,7 @@ async function requireNotClosed(session: Session, { org_id, node_id }: Proposal,
   const number = closed.pull_requests.find(({ source_branch }) => source_branch === name)?.number
   if (number === undefined) return
   const page = proposalPage(session, org_id, node_id, number)
-  throw new ToolRefusal(409, 'closed', `Proposal ${number} says the same, and was closed: ${page}`)
+  throw new ToolRefusal(409, 'closed', own`Proposal ${number} says the same, and was closed: ${page}`)
 }
 
 async function open(
@@ -178,8 +180,8 @@ async function open(
     })
   const { number, source_commit, can_merge, merge_reasons } = pr
   return [
-    `Proposal ${number} of node ${node_id} is open: ${proposalPage(session, org_id, node_id, number)}`,
-    `Branch ${name}, commit ${source_commit}; can_merge: ${can_merge}${can_merge ? '' : ` (${merge_reasons.join(', ')})`}.`,
+    own`Proposal ${number} of node ${node_id} is open: ${proposalPage(session, org_id, node_id, number)}`,
+    `${own`Branch ${name}, commit ${source_commit}; can_merge: ${can_merge}`}${can_merge ? '' : ` (${merge_reasons.filter(isKnownCode).join(', ')})`}.`,
     'The node is as it was. A person reads the proposal on that page, and merges or closes it.',
   ].join('\n')
 }

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { Output } from '../../../spec/client/api.ts'
 import { answer, facts, list, type Section, textPart } from '../answer.ts'
-import { asItem, brief } from '../quoted.ts'
+import { asItem, brief, own } from '../quoted.ts'
 import { factsOf, ToolRefusal } from '../refusals.ts'
 import { nodePage, type Session, sourceOf } from '../session.ts'
 import { branch, maxChars, nodeId, orgId, tool } from '../tool.ts'
@@ -44,9 +44,9 @@ export const readNode = tool({
       throw new ToolRefusal(422, 'invalid', `from: the text has ${content.length} characters`)
     const source = sourceOf(org_id, node_id, commit)
     const lead = [
-      `Node ${node_id} of organisation ${org_id}${commit === undefined ? ', without a commit' : ` at commit ${commit}`}.`,
-      `Source: ${source}`,
-      `Page: ${nodePage(session, org_id, node_id)}`,
+      `${own`Node ${node_id} of organisation ${org_id}`}${commit === undefined ? ', without a commit' : own` at commit ${commit}`}.`,
+      own`Source: ${source}`,
+      own`Page: ${nodePage(session, org_id, node_id)}`,
       ...((branch ?? 'main') === 'main' ? [] : ['Title, tags, properties and counts are those of main.']),
       ...(read.links.truncated ? ['The text has more links than are listed.'] : []),
     ]
@@ -113,7 +113,7 @@ async function reading(session: Session, { org_id, node_id, revision, path }: At
     return undefined
   })
   if (file?.encoding === 'base64')
-    throw new ToolRefusal(422, 'not_a_text', `The file has ${file.size} bytes and is no text in UTF-8`)
+    throw new ToolRefusal(422, 'not_a_text', own`The file has ${file.size} bytes and is no text in UTF-8`)
   const commit = file?.commit_id ?? entities?.commit_id
   return { node, commit, content: file?.content ?? '', isText, links: found, entities }
 }
