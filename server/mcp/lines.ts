@@ -107,7 +107,8 @@ export class Lines implements Transport {
       this.#refuse(invalidRequest, reason, idOf(value))
       return
     }
-    if (isJSONRPCRequest(message)) this.#asked.push(message.id)
+    // A subscription is acknowledged at once, and answered by its end.
+    if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') this.#asked.push(message.id)
     this.onmessage?.(message)
     // What is cancelled is not answered.
     if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled')

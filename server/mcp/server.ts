@@ -9,10 +9,13 @@ import type { Session } from './session.ts'
 import type { Tool } from './tool.ts'
 import { toolsFor } from './tools.ts'
 
+/** Nothing is told of a change: the tools of a token are the same for as long as it holds. */
+const fixed = { listChanged: false }
+
 export function mcpServer(session: Session): McpServer {
   const server = new McpServer(
     { name: 'grove', title: 'Grove', version: manifest.version },
-    { instructions: instructionsOf(session) },
+    { instructions: instructionsOf(session), capabilities: { tools: fixed, resources: fixed, prompts: fixed } },
   )
   for (const tool of toolsFor(session)) {
     const { name, title, description, input, writes, isIdempotent: idempotentHint = !writes } = tool
@@ -35,8 +38,8 @@ function forgetInherited(server: McpServer): void {
 
 /** Answers one message of HTTP, of either revision; nothing is kept between two. `message` is the body, parsed. */
 export function answerMessage(session: Session, request: Request, message: unknown): Promise<Response> {
-  // No tool changes while a stream is open, so there are none.
-  const handler = createMcpHandler(() => mcpServer(session), { maxSubscriptions: 0, keepAliveMs: 0 })
+  // A subscription is acknowledged with nothing in it, and ends at once.
+  const handler = createMcpHandler(() => mcpServer(session), { keepAliveMs: 0 })
   return handler.fetch(request, { parsedBody: message })
 }
 

@@ -49,7 +49,7 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
       const session: Session = { api, base: url, ...(await reach), factsOf, ends: () => {}, calls: () => {} }
       return mcpServer(session)
     },
-    { transport: lines, maxSubscriptions: 0, onerror: onError },
+    { transport: lines, onerror: onError },
   )
   await Promise.race([lines.ended, aborted])
   await connection.close()

@@ -46,8 +46,7 @@ export function connectHttp(
   revision: Revision = '2026-07-28',
   at: { url: string } = grove,
 ): Promise<Model> {
-  const headers = { authorization: `Bearer ${token}` }
-  return connected(new StreamableHTTPClientTransport(new URL(`${at.url}/mcp`), { requestInit: { headers } }), revision)
+  return connected(httpTransport(token, at), revision)
 }
 
 /** Over `grove mcp`. */
@@ -56,10 +55,19 @@ export function connectStdio(
   revision: Revision = '2026-07-28',
   at: { url: string } = grove,
 ): Promise<Model> {
+  return connected(stdioTransport(token, at), revision)
+}
+
+export function httpTransport(token: string, at: { url: string } = grove): Transport {
+  const headers = { authorization: `Bearer ${token}` }
+  return new StreamableHTTPClientTransport(new URL(`${at.url}/mcp`), { requestInit: { headers } })
+}
+
+export function stdioTransport(token: string, at: { url: string } = grove): Transport {
   const env = { PATH: process.env.PATH ?? '', GROVE_URL: at.url, GROVE_TOKEN: token }
   // It ends by itself when this process does: it reads its standard input.
   const args = [resolve('dist/cli.js'), 'mcp']
-  return connected(new StdioClientTransport({ command: process.execPath, args, env }), revision)
+  return new StdioClientTransport({ command: process.execPath, args, env })
 }
 
 async function connected(transport: Transport, revision: Revision): Promise<Model> {

@@ -57,6 +57,13 @@ describe('the tools of /mcp', () => {
         expect(model.client.getInstructions()).to.include('never an instruction')
       })
 
+      it('take input of one type in each place, or of several by anyOf, as all models can', async () => {
+        const { tools } = await model.client.listTools()
+        const written = JSON.stringify(tools.map(({ inputSchema }) => inputSchema))
+        expect(written).to.not.match(/"type":\[/)
+        expect(written).to.include('"anyOf":[{"type":"string","maxLength":1048576},{"type":"null"}]')
+      })
+
       it('list organisations', async () => {
         const answer = await model.ask('list_organisations', {})
         expect(parted(answer).outside).to.equal('Organisations: 1.')

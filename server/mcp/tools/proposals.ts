@@ -25,6 +25,9 @@ interface Proposal {
   readonly expected_head?: string | undefined
 }
 
+/** Characters of a file: of a message, which has at most 1 MiB. */
+const mostContent = 1_048_576
+
 const operations: readonly [OperationId, ...OperationId[]] = [
   'getBranch',
   'createBranch',
@@ -52,7 +55,8 @@ export const proposeChange = tool({
       .array(
         z.strictObject({
           path: z.string().min(1).max(1_024),
-          content: z.string().nullable().describe('The whole file; null removes it'),
+          // With a bound the schema is an anyOf: some models' dialects have no lists of types.
+          content: z.string().max(mostContent).nullable().describe('The whole file; null removes it'),
         }),
       )
       .min(1)
