@@ -32,8 +32,9 @@ export function operationsOf({ paths }: Document): string {
   return `${header}export const operations = {\n${places}} as const\n\nexport const streams = [${streams.join(', ')}] as const\n`
 }
 
-/** Where JSON is answered too, that is what a typed client asks for. */
+/** Where JSON is answered too, that is what a typed client asks for. Bytes of any type have no schema. */
 function answersBytes({ responses }: Operation): boolean {
   const content = responses['200']?.content ?? {}
+  if ('*/*' in content) return true
   return !('application/json' in content) && Object.values(content).some(({ schema }) => schema?.format === 'binary')
 }

@@ -49,12 +49,11 @@ function readItem(item: object, answersOf: OperationId | undefined): Record<stri
   return Object.fromEntries(entries)
 }
 
-/** Without what `default` says too: each response is a schema to compile, and most are the same problem with another status. */
-function distinct(responses: Record<string, unknown>): Record<string, unknown> {
-  const others = JSON.stringify(responses.default)
-  return Object.fromEntries(
-    Object.entries(responses).filter(([status, one]) => status === 'default' || JSON.stringify(one) !== others),
-  )
+/** With one `default` for what 500 says too: each response is a schema to compile, and most are the same problem. */
+function distinct({ 500: fault, ...responses }: Record<string, unknown>): Record<string, unknown> {
+  const others = JSON.stringify(fault)
+  const own = Object.entries(responses).filter(([, one]) => JSON.stringify(one) !== others)
+  return { ...Object.fromEntries(own), default: fault }
 }
 
 function asRecord(value: unknown): Record<string, unknown> {

@@ -135,7 +135,7 @@ export interface components {
         /** @description An empty object. */
         readonly EmptyObject: Record<string, never>;
         /** @description A new account. Members that are not named here are ignored. */
-        readonly Signup: {
+        readonly NewAccount: {
             readonly email: components["schemas"]["Email"];
             readonly password: components["schemas"]["Password"];
             /** @description Defaults to the part of the e-mail before the @; with `hide_email` to a name that tells nothing of it. */
@@ -149,7 +149,7 @@ export interface components {
             readonly invitation?: string;
         };
         /** @description Who signs in. */
-        readonly Login: {
+        readonly Credentials: {
             readonly email: components["schemas"]["Email"];
             /** @description The password. */
             readonly password: string;
@@ -1885,62 +1885,6 @@ export interface components {
         };
     };
     responses: {
-        /** @description The person, signed in. */
-        readonly Session: {
-            headers: {
-                readonly [name: string]: unknown;
-            };
-            content: {
-                readonly "application/json": components["schemas"]["Session"];
-            };
-        };
-        /** @description The account. */
-        readonly Account: {
-            headers: {
-                readonly ETag: components["headers"]["ETag"];
-                readonly [name: string]: unknown;
-            };
-            content: {
-                readonly "application/json": components["schemas"]["Account"];
-            };
-        };
-        /** @description The organisation. */
-        readonly Org: {
-            headers: {
-                readonly ETag: components["headers"]["ETag"];
-                readonly [name: string]: unknown;
-            };
-            content: {
-                readonly "application/json": components["schemas"]["Org"];
-            };
-        };
-        /** @description The node. */
-        readonly NodeDetails: {
-            headers: {
-                readonly ETag: components["headers"]["ETag"];
-                readonly [name: string]: unknown;
-            };
-            content: {
-                readonly "application/json": components["schemas"]["NodeDetails"];
-            };
-        };
-        /** @description The pull request. */
-        readonly Pull: {
-            headers: {
-                readonly ETag: components["headers"]["ETag"];
-                readonly [name: string]: unknown;
-            };
-            content: {
-                readonly "application/json": components["schemas"]["PullBody"];
-            };
-        };
-        /** @description Done; there is nothing to say. */
-        readonly Done: {
-            headers: {
-                readonly [name: string]: unknown;
-            };
-            content?: never;
-        };
         /** @description Nothing has changed since the answer that `If-None-Match` names. */
         readonly NotModified: {
             headers: {
@@ -1948,6 +1892,16 @@ export interface components {
                 readonly [name: string]: unknown;
             };
             content?: never;
+        };
+        /** @description `bad_request`: this is no HTTP that the service understands, such as a request without a Host. */
+        readonly BadRequest: {
+            headers: {
+                readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["ErrorBody"];
+            };
         };
         /** @description `unauthenticated`: a token is needed. `invalid_token`: the token is bad, expired or revoked. */
         readonly Unauthenticated: {
@@ -2083,10 +2037,17 @@ export interface components {
                 readonly "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /**
-         * @description 500 `internal_error`: the fault is ours; give the operator the `request_id`. 400 `bad_request` and 417
-         *     `expectation_failed`: no HTTP that the service understands.
-         */
+        /** @description `expectation_failed`: the header `Expect` asks for more than `100-continue`. */
+        readonly ExpectationFailed: {
+            headers: {
+                readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description `internal_error`: the fault is ours; give the operator the `request_id`. */
         readonly InternalError: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2212,7 +2173,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["Signup"];
+                readonly "application/json": components["schemas"]["NewAccount"];
             };
         };
         readonly responses: {
@@ -2237,11 +2198,19 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["Login"];
+                readonly "application/json": components["schemas"]["Credentials"];
             };
         };
         readonly responses: {
-            readonly 200: components["responses"]["Session"];
+            /** @description The person, signed in. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Session"];
+                };
+            };
         };
     };
     readonly refreshSession: {
@@ -2257,7 +2226,15 @@ export interface operations {
             };
         };
         readonly responses: {
-            readonly 200: components["responses"]["Session"];
+            /** @description The person, signed in. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Session"];
+                };
+            };
         };
     };
     readonly logOut: {
@@ -2273,7 +2250,13 @@ export interface operations {
             };
         };
         readonly responses: {
-            readonly 204: components["responses"]["Done"];
+            /** @description Done; there is nothing to say. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
     readonly changePassword: {
@@ -2289,7 +2272,15 @@ export interface operations {
             };
         };
         readonly responses: {
-            readonly 200: components["responses"]["Session"];
+            /** @description The person, signed in. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Session"];
+                };
+            };
         };
     };
     readonly getMe: {
@@ -2421,7 +2412,13 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 204: components["responses"]["Done"];
+            /** @description Done; there is nothing to say. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
     readonly endSession: {
@@ -2436,7 +2433,13 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 204: components["responses"]["Done"];
+            /** @description Done; there is nothing to say. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
     readonly listTokens: {
@@ -2503,7 +2506,13 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 204: components["responses"]["Done"];
+            /** @description Done; there is nothing to say. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
     readonly acceptInvitation: {
@@ -2615,7 +2624,16 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 200: components["responses"]["Org"];
+            /** @description The organisation. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Org"];
+                };
+            };
         };
     };
     readonly deleteOrg: {
@@ -2630,7 +2648,13 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 204: components["responses"]["Done"];
+            /** @description Done; there is nothing to say. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
     readonly updateOrg: {
@@ -2649,7 +2673,16 @@ export interface operations {
             };
         };
         readonly responses: {
-            readonly 200: components["responses"]["Org"];
+            /** @description The organisation. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Org"];
+                };
+            };
         };
     };
     readonly listRepositories: {
@@ -2804,7 +2837,13 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 204: components["responses"]["Done"];
+            /** @description Done; there is nothing to say. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
     readonly listInvitations: {
@@ -2879,7 +2918,13 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 204: components["responses"]["Done"];
+            /** @description Done; there is nothing to say. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
     readonly listNodes: {
@@ -3046,7 +3091,16 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 200: components["responses"]["NodeDetails"];
+            /** @description The node. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NodeDetails"];
+                };
+            };
         };
     };
     readonly deleteNode: {
@@ -3063,7 +3117,13 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 204: components["responses"]["Done"];
+            /** @description Done; there is nothing to say. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
     readonly updateNode: {
@@ -3084,7 +3144,16 @@ export interface operations {
             };
         };
         readonly responses: {
-            readonly 200: components["responses"]["NodeDetails"];
+            /** @description The node. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NodeDetails"];
+                };
+            };
         };
     };
     readonly putParent: {
@@ -3107,7 +3176,16 @@ export interface operations {
             };
         };
         readonly responses: {
-            readonly 200: components["responses"]["NodeDetails"];
+            /** @description The node. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NodeDetails"];
+                };
+            };
         };
     };
     readonly removeParent: {
@@ -3129,7 +3207,13 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 204: components["responses"]["Done"];
+            /** @description Done; there is nothing to say. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
     readonly listLinks: {
@@ -3245,7 +3329,13 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 204: components["responses"]["Done"];
+            /** @description Done; there is nothing to say. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
     readonly updateConnection: {
@@ -3393,7 +3483,13 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 204: components["responses"]["Done"];
+            /** @description Done; there is nothing to say. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
     readonly listTags: {
@@ -3536,7 +3632,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "*/*": string;
+                    readonly "*/*": unknown;
                 };
             };
             /** @description The range. */
@@ -3549,7 +3645,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "*/*": string;
+                    readonly "*/*": unknown;
                 };
             };
         };
@@ -3915,7 +4011,16 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 200: components["responses"]["Pull"];
+            /** @description The pull request. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PullBody"];
+                };
+            };
         };
     };
     readonly updatePull: {
@@ -3938,7 +4043,16 @@ export interface operations {
             };
         };
         readonly responses: {
-            readonly 200: components["responses"]["Pull"];
+            /** @description The pull request. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PullBody"];
+                };
+            };
         };
     };
     readonly mergePull: {
@@ -3961,7 +4075,16 @@ export interface operations {
             };
         };
         readonly responses: {
-            readonly 200: components["responses"]["Pull"];
+            /** @description The pull request. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PullBody"];
+                };
+            };
         };
     };
     readonly updatePullBranch: {
@@ -3984,7 +4107,16 @@ export interface operations {
             };
         };
         readonly responses: {
-            readonly 200: components["responses"]["Pull"];
+            /** @description The pull request. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PullBody"];
+                };
+            };
         };
     };
     readonly listPullCommits: {
@@ -4297,7 +4429,16 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 200: components["responses"]["Account"];
+            /** @description The account. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Account"];
+                };
+            };
         };
     };
     readonly deleteAccount: {
@@ -4339,7 +4480,16 @@ export interface operations {
             };
         };
         readonly responses: {
-            readonly 200: components["responses"]["Account"];
+            /** @description The account. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Account"];
+                };
+            };
         };
     };
     readonly resetAccount: {

@@ -11,7 +11,7 @@ import { attemptOf } from '../support/permissions.ts'
 import { metricsToken } from '../support/scrapes.ts'
 
 interface Described {
-  readonly responses: Readonly<Record<string, { readonly content?: object; readonly $ref?: string }>>
+  readonly responses: Readonly<Record<string, { readonly content?: object }>>
 }
 
 const ids = Object.keys(operations) as OperationId[] // of an object that has no others
@@ -148,9 +148,7 @@ function expectedKind(id: OperationId): string {
   const item = document.paths[path as keyof typeof document.paths] as Readonly<Record<string, Described>> // by methods
   const responses = item[method.toLowerCase()]?.responses
   const success = responses?.['200'] ?? responses?.['201']
-  const named: Readonly<Record<string, { readonly description: string; readonly content?: object }>> =
-    document.components.responses
-  const content = success?.content ?? named[success?.$ref?.split('/').at(-1) ?? '']?.content
+  const content = success?.content
   if (content === undefined) return 'undefined'
   if ('application/json' in content) return 'object'
   return streams.some((one) => one === id) ? 'bytes' : 'string'

@@ -89,7 +89,7 @@ describe('the document, as programs read it', () => {
       const limited = tags[0] !== 'operation'
       const looks = security.some((way) => Object.keys(way).length > 0 && !('metrics' in way))
       const all = [
-        ...['405', '408', '422', '431', 'default'],
+        ...['400', '405', '408', '417', '422', '431', '500'],
         ...(operation.security === undefined || looks ? ['401', '403'] : []),
         ...(path.includes('{') ? ['404'] : []),
         ...(requestBody === undefined ? [] : ['413', '415']),
@@ -106,6 +106,19 @@ describe('the document, as programs read it', () => {
         ])
       }
     }
+  })
+
+  it('has what generators of clients need: names apart without case, statuses, and successes in place', () => {
+    const ids = operations.map(({ operationId }) => operationId)
+    const names = [...Object.keys(schemas), ...ids]
+    const folded = names.map((name) => name.toLowerCase())
+    expect(names.filter((name) => folded.filter((one) => one === name.toLowerCase()).length > 1)).to.deep.equal([])
+    for (const { operationId, responses } of operations) {
+      expect(Object.keys(responses), operationId).to.satisfy((all: string[]) => all.every((one) => /^\d{3}$/.test(one)))
+      for (const [status, answer] of Object.entries(responses))
+        if (status.startsWith('2')) expect(answer, `${operationId} ${status}`).to.not.have.property('$ref')
+    }
+    expect(document.info).to.have.property('contact')
   })
 
   it('lists the codes, for today and for later, and the guide tells each of them', () => {
