@@ -31,7 +31,7 @@ export async function serveOnStdio({ url, token, signal }: Options, onError: (er
       isAsked = true
       const response = await fetch(address, init)
       isTaken ||= response.status !== 401
-      return boundedAnswer(response)
+      return await boundedAnswer(response)
     },
   })
   const lines = new Lines()

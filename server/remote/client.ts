@@ -2,9 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { codeOf } from '../../gitstore/errors.ts'
-import { exceededBound } from '../domain/format/json-bounds.ts'
+import { answerBounds, exceededBound } from '../domain/format/json-bounds.ts'
 import { parseJson } from '../domain/format/json-text.ts'
-import { depthLimit } from '../domain/format/limits.ts'
 
 /** The service refuses, or the address or the token cannot be used: the caller can correct it. */
 export class RemoteRefusal extends Error {
@@ -76,11 +75,6 @@ const firstWaitMs = 500
 const longestWaitMs = 30_000
 /** Bytes of an answer: a node with a text of 10 MiB, each character escaped. */
 const maxAnswerBytes = 64 * 1_048_576
-
-/** Of an answer, around the JSON that a node holds. */
-const levelsAround = 10
-/** Of an answer: a node with properties of 1 MiB and 10,000 edges of each kind has 700,000. */
-const maxValues = 1_000_000
 
 /** Characters of a sentence of a refusal; what is beyond is left out. */
 const maxSentence = 2_000
@@ -173,8 +167,9 @@ export function connectTo(url: string, token: string, signal: AbortSignal): Remo
       chunks.push(chunk)
     }
     const json = Buffer.concat(chunks)
-    const exceeded = exceededBound(json, { levels: depthLimit + levelsAround, values: maxValues })
-    if (exceeded === 'values') throw new TooLargeAnswer(`${url} answers more than ${maxValues} values at once`)
+    const exceeded = exceededBound(json, answerBounds)
+    if (exceeded === 'values')
+      throw new TooLargeAnswer(`${url} answers more than ${answerBounds.values} values at once`)
     // What reads deep JSON later would overflow the stack.
     return { body: exceeded === 'levels' ? undefined : parseJson(json.toString()), bytes }
   }

@@ -7,9 +7,9 @@ describe('an answer that `grove mcp` reads', () => {
   const mebibyte = new Uint8Array(1_048_576)
 
   it('is the same, whatever its status', async () => {
-    const answer = boundedAnswer(new Response('gone', { status: 404, headers: { 'retry-after': '3' } }))
+    const answer = await boundedAnswer(new Response('gone', { status: 404, headers: { 'retry-after': '3' } }))
     expect([answer.status, answer.headers.get('retry-after'), await answer.text()]).to.deep.equal([404, '3', 'gone'])
-    expect(boundedAnswer(new Response(null, { status: 204 })).status).to.equal(204)
+    expect((await boundedAnswer(new Response(null, { status: 204 }))).status).to.equal(204)
   })
 
   it('ends beyond 64 MiB, and so does the connection', async () => {
@@ -23,10 +23,20 @@ describe('an answer that `grove mcp` reads', () => {
         isEnded = true
       },
     })
-    const read = await boundedAnswer(new Response(endless))
-      .json()
-      .catch(({ message }: Error) => message)
+    const read = await boundedAnswer(new Response(endless)).catch(({ message }: Error) => message)
     expect([read, isEnded]).to.deep.equal(['The answer has more than 64 MiB', true])
     expect(sent).to.be.below(70)
+  })
+
+  it('has no more objects than a Grove answers, and is no deeper', async () => {
+    const headers = { 'content-type': 'application/json' }
+    const refused = (body: string) =>
+      boundedAnswer(new Response(body, { headers })).then(
+        () => 'none',
+        ({ message }: Error) => message,
+      )
+    expect(await refused(`[${'{},'.repeat(600_000)}{}]`)).to.equal('The answer has more values than a Grove answers')
+    expect(await refused('['.repeat(1_000_000))).to.equal('The answer has more levels than a Grove answers')
+    expect(await refused(`{"text": "${'[{,'.repeat(600_000)}"}`)).to.equal('none')
   })
 })

@@ -1,4 +1,5 @@
 /** What parsed JSON would take, before it is parsed: 60 MiB of `{}` are 2.5 GB of objects. */
+import { depthLimit } from './limits.ts'
 
 export interface JsonBounds {
   /** Of objects and arrays within each other. */
@@ -6,6 +7,9 @@ export interface JsonBounds {
   /** Objects, arrays and commas: as many as there are values, and at most twice as many. */
   readonly values: number
 }
+
+/** Of an answer of a Grove: around the JSON of a node; a node with properties of 1 MiB and 10,000 edges of each kind has 700,000. */
+export const answerBounds: JsonBounds = { levels: depthLimit + 10, values: 1_000_000 }
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
