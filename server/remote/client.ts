@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { codeOf } from '../../gitstore/errors.ts'
-import { answerBounds, exceededBound } from '../domain/format/json-bounds.ts'
 import { parseJson } from '../domain/format/json-text.ts'
+import { answerBounds, exceededBound } from './json-bounds.ts'
 
 /** The service refuses, or the address or the token cannot be used: the caller can correct it. */
 export class RemoteRefusal extends Error {

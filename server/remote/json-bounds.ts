@@ -1,5 +1,5 @@
 /** What parsed JSON would take, before it is parsed: 60 MiB of `{}` are 2.5 GB of objects. */
-import { depthLimit } from './limits.ts'
+import { depthLimit } from '../domain/format/limits.ts'
 
 export interface JsonBounds {
   /** Of objects and arrays within each other. */
