@@ -59,13 +59,13 @@ export async function listAbove(
   const { rows } = await sql<{ node_id: string; title: string }>`
     with recursive above (id) as (
       select node.id from json_each(${JSON.stringify(parents)}) as parent
-        join node on node.id = parent.value and node.org_id = ${orgId} where node.id != ${child}
+        cross join node on node.id = parent.value and node.org_id = ${orgId} where node.id != ${child}
       union
       select edge.source from edge
         join above on edge.target = above.id
         join node on node.id = edge.source and node.org_id = ${orgId}
         where edge.edge_type = 'parent_child' and edge.source != ${child}
       limit ${limit})
-    select node.id as node_id, node.title from above join node on node.id = above.id order by node.id`.execute(db)
+    select node.id as node_id, node.title from above cross join node on node.id = above.id order by node.id`.execute(db)
   return rows
 }

@@ -3,6 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { Slice } from '../slice.ts'
 import { compiledOnce } from '../sqlite/compiled.ts'
+import { isInOrg } from './in-org.ts'
 import type { EdgeTable, IndexSchema } from './schema.ts'
 
 export interface NodeConnection {
@@ -116,7 +117,7 @@ function relativesOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string, her
     .innerJoin('node', 'node.id', `edge.${there}`)
     .where(`edge.${here}`, '=', nodeId)
     .where('edge_type', '=', 'parent_child')
-    .where('node.org_id', '=', orgId)
+    .where(isInOrg('node.org_id', orgId))
 }
 
 function connectionsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
@@ -125,8 +126,8 @@ function connectionsOf(db: Kysely<IndexSchema>, orgId: string, nodeId: string) {
     .innerJoin('node as from', 'from.id', 'edge.source')
     .innerJoin('node as to', 'to.id', 'edge.target')
     .where('edge_type', '=', 'connection')
-    .where('from.org_id', '=', orgId)
-    .where('to.org_id', '=', orgId)
+    .where(isInOrg('from.org_id', orgId))
+    .where(isInOrg('to.org_id', orgId))
     .where((eb) => eb.or([eb('edge.source', '=', nodeId), eb('edge.target', '=', nodeId)]))
 }
 

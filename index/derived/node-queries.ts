@@ -4,6 +4,7 @@ import { type Selectable, sql } from 'kysely'
 import { type Slice, totalOf } from '../slice.ts'
 import { compiledOnce } from '../sqlite/compiled.ts'
 import type { StateNode } from './branches.ts'
+import { isInOrg } from './in-org.ts'
 import type { IndexDb, NodeTable } from './schema.ts'
 
 export type NodeRow = Selectable<NodeTable>
@@ -22,7 +23,7 @@ export async function readTitles(db: IndexDb, orgId: string, ids: readonly strin
     .selectFrom('node')
     .select(['id', 'title'])
     .where('id', 'in', ids)
-    .where('org_id', '=', orgId)
+    .where(isInOrg('org_id', orgId))
     .execute()
   return new Map(rows.map(({ id, title }) => [id, title]))
 }
@@ -156,8 +157,13 @@ export async function listNodeRows(
   { tag, parent_id, order = 'created', limit, offset }: NodeFilter & Slice,
   propertiesBytes: number,
 ) {
-  let all = db.selectFrom('node').where('org_id', '=', orgId)
-  if (tag !== undefined) all = all.where('id', 'in', db.selectFrom('node_tag').select('node_id').where('tag', '=', tag))
+  // Children are found by their edges; nodes with a tag among those of the organisation, as others use the same tags.
+  const isHere = parent_id === undefined ? sql<boolean>`org_id = ${orgId}` : isInOrg('org_id', orgId)
+  let all = db.selectFrom('node').where(isHere)
+  if (tag !== undefined) {
+    const tagged = db.selectFrom('node_tag').select('node_id').where('tag', '=', tag)
+    all = all.where(sql`+id`, 'in', tagged)
+  }
   if (parent_id !== undefined) {
     const children = db
       .selectFrom('edge')

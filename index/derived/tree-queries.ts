@@ -1,6 +1,7 @@
 /** Queries on the tree of an organisation: its roots, the children of a node, and how many children each has. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
+import { isInOrg } from './in-org.ts'
 import type { IndexSchema } from './schema.ts'
 
 export interface TreeNode {
@@ -48,7 +49,7 @@ export async function countChildren(
     .select(['edge.source', sql<number>`count(*)`.as('total')])
     .where('edge.source', 'in', ids)
     .where('edge_type', '=', 'parent_child')
-    .where('node.org_id', '=', orgId)
+    .where(isInOrg('node.org_id', orgId))
     .groupBy('edge.source')
     .execute()
   return new Map(rows.map(({ source, total }) => [source, Number(total)]))

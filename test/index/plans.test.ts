@@ -1,0 +1,99 @@
+/** How SQLite reads: what is asked about some nodes never reads all nodes of their organisation. */
+
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { expect } from 'chai'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { expecting } from '../support/node.ts'
+import { type PersonClient, signUp } from '../support/people.ts'
+
+describe('a statement on some nodes', () => {
+  let grove: Grove
+  let ann: PersonClient
+  const ids: string[] = []
+  const { prepare } = Sqlite.prototype
+  const seen = new Set<string>()
+
+  before(async () => {
+    Sqlite.prototype.prepare = function (this: Sqlite.Database, source: string) {
+      seen.add(source)
+      return prepare.call(this, source)
+    } as typeof prepare
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+    const parent = randomUUID()
+    const children = Array.from({ length: 60 }, () => ({
+      id: randomUUID(),
+      title: 'Child',
+      tags: ['sea'],
+      parents: [parent],
+    }))
+    const nodes = [{ id: parent, title: 'Parent' }, ...children]
+    await ann.post(`/orgs/${ann.org}/nodes/batch`, { nodes }).then(expecting(201))
+    ids.push(...nodes.map(({ id }) => id))
+  })
+  after(async () => {
+    Sqlite.prototype.prepare = prepare
+    await grove?.close()
+  })
+
+  /** The steps, as SQLite tells them, by which the statements of `ask` read all nodes of an organisation or of all. */
+  const wideStepsOf = async (ask: () => Promise<unknown>) => {
+    seen.clear()
+    await ask()
+    const db = new Sqlite(join(grove.dataDir, 'index.sqlite'), { readonly: true })
+    const reads = [...seen].filter((source) => /\bnode\b/.test(source) && /^\s*(select|with)\b/.test(source))
+    const wide = reads.flatMap((source) => {
+      const values = Array.from(source.matchAll(/\?/g), () => '[]')
+      const explained: Sqlite.Statement<unknown[]> = prepare.call(db, `explain query plan ${source}`)
+      const steps = explained.all(...values) as { detail: string }[] // SQLite's columns
+      return steps.filter(({ detail }) => isWide.test(detail)).map(({ detail }) => `${detail} in ${source}`)
+    })
+    db.close()
+    expect(reads, 'statements on nodes').to.not.deep.equal([])
+    return wide
+  }
+  /** Not by the id of a node. */
+  const isWide = /^(SEARCH|SCAN) (node|parent|child|from|to)\b(?! VIRTUAL)(?!.*\bid=)/
+  const at = () => `/orgs/${ann.org}`
+
+  it('counts the children of a level', async () => {
+    const ask = () => ann.get(`${at()}/tree?under=${ids[0]}&limit=200`).then(expecting(200))
+    expect(await wideStepsOf(ask)).to.deep.equal([])
+  })
+
+  it('counts the connections of a node', async () => {
+    const ask = () => ann.get(`${at()}/nodes/${ids[0]}`).then(expecting(200))
+    expect(await wideStepsOf(ask)).to.deep.equal([])
+  })
+
+  it('lists the children of a node', async () => {
+    const ask = async () => {
+      const { body } = await ann.get(`${at()}/nodes?parent_id=${ids[0]}&limit=1`).then(expecting(200))
+      expect(body.total).to.equal(60)
+      expect((await ann.get(`${at()}/nodes?parent_id=${ids[0]}&tag=sea`).then(expecting(200))).body.total).to.equal(60)
+    }
+    expect(await wideStepsOf(ask)).to.deep.equal([])
+  })
+
+  it('names the nodes at the ends of the edges that a proposal adds, and those above it', async () => {
+    const [, child, ...others] = ids
+    const node = `${at()}/nodes/${others[0]}`
+    const changes = [
+      { action: 'put', path: `parents/${child}.json`, content: '{}' },
+      ...others.slice(1).map((target, n) => {
+        return { action: 'put', path: `connections/c${n}.json`, content: JSON.stringify({ target }) }
+      }),
+    ]
+    await ann.post(`${node}/branches`, { name: 'edges' }).then(expecting(201))
+    await ann.post(`${node}/tree/edges/commits`, { message: 'Edges', changes }).then(expecting(201))
+    await ann.post(`${node}/pull-requests`, { source_branch: 'edges', title: 'Edges' }).then(expecting(201))
+    const ask = async () => {
+      const { body } = await ann.get(`${node}/pull-requests/1/impact`).then(expecting(200))
+      expect(body.ancestors.gained.map(({ node_id }: { node_id: string }) => node_id)).to.deep.equal([child])
+      expect(body.edges_added).to.have.length(others.length)
+    }
+    expect(await wideStepsOf(ask)).to.deep.equal([])
+  })
+})
