@@ -336,8 +336,9 @@ export interface paths {
         };
         /**
          * Read how to use an invitation
-         * @description The page that the `url` of an invitation opens. It has no script: the invitation stands behind the `#`, which no
-         *     browser sends to a server.
+         * @description The page that the `url` of an invitation opens. A browser, which asks for HTML, gets the forms to join by; every
+         *     other client gets the calls to join by, without scripts. The invitation stands behind the `#`, which no browser
+         *     sends to a server.
          */
         get: operations["getJoinPage"];
         put?: never;

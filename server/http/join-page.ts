@@ -1,4 +1,4 @@
-/** The page that the link of an invitation opens. The invitation stands behind the `#` of its address, so only the browser has it. */
+/** How programs use an invitation: the page that its link opens for them. The invitation stands behind the `#` of its address, so only the browser has it. */
 
 /** Nothing is loaded and nothing runs. */
 export const joinPolicy = "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -19,7 +19,7 @@ export function joinPage(base: string): string {
   -d '{"email": "you@example.org", "password": "a long password", "name": "Your Name", "invitation": "grv_invite_…"}'</pre>
 <p><code>user.orgs</code> of the answer names the organisation that you have joined.</p>
 <h2>If you have an account</h2>
-<p>Give the invitation to <a href="${escaped(base)}/me/invitation">this page</a>. Or with your access token:</p>
+<p>Give the invitation to <a href="${escaped(base)}/join">this page</a>. Or with your access token:</p>
 <pre>curl -X POST ${escaped(base)}/auth/invitations/accept -H 'Content-Type: application/json' \\
   -H 'Authorization: Bearer ACCESS_TOKEN' -d '{"token": "grv_invite_…"}'</pre>
 <p>The answer names the organisation and your role in it.</p>

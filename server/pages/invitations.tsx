@@ -1,17 +1,18 @@
-/** Invitations to an organisation: what its owners give to people, with or without an account, and the page that takes one. */
+/** Invitations to an organisation: what its owners give to people, with or without an account. */
 
-import { Refusal } from '../errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { counted, When } from './dates.tsx'
-import { Field, field, type Trouble, TroubleOf, taken } from './forms.tsx'
+import { Field, field, type Trouble } from './forms.tsx'
 import { RoleOptions, roleOf } from './roles.tsx'
-import type { Page, Shown, Visit } from './visit.ts'
+import type { Visit } from './visit.ts'
 
 type Invitation = AnswerOf<'listInvitations'>['invitations'][number]
 export type MadeInvitation = AnswerOf<'createInvitation'>
 
 /** Of a list; characters of what the fields hold. */
-const most = { open: 100, email: 254, token: 4096 } as const
+const most = { open: 100, email: 254 } as const
+/** Characters of a field that takes an invitation. */
+export const mostInvitation = 4096
 const dayMs = 86_400_000
 /** Days that an invitation lives. */
 const lifetimes = [1, 7, 30] as const
@@ -44,12 +45,12 @@ interface InvitationsProps {
   readonly trouble: Trouble | undefined
 }
 
-export function Invitations({ visit: { form, urls }, action, open, made, trouble }: InvitationsProps) {
+export function Invitations({ visit: { form }, action, open, made, trouble }: InvitationsProps) {
   const sent = form.get('act') === 'invite' && made === undefined ? form : new URLSearchParams()
   return (
     <section>
       <h2>Invite people</h2>
-      <p class="why">They join by themselves, also those who have no account here yet.</p>
+      <p class="why">People join by a link, with or without an account.</p>
       {made && (
         <section class="made" aria-label="The new invitation">
           <p>
@@ -59,8 +60,9 @@ export function Invitations({ visit: { form, urls }, action, open, made, trouble
             {made.url}
           </p>
           <p>
-            Who has an account may also give the part from <code>grv_invite_</code> on to{' '}
-            <a href={urls.join()}>this page</a>.
+            <button type="button" class="btn" data-copy="[data-invitation]" hidden>
+              Copy the link
+            </button>
           </p>
         </section>
       )}
@@ -135,49 +137,8 @@ export function Invitations({ visit: { form, urls }, action, open, made, trouble
   )
 }
 
-export function showJoin(visit: Visit): Promise<Page> {
-  return joinPage(visit)
-}
-
-export function takeJoin(visit: Visit): Promise<Shown> {
-  const { api, form, urls } = visit
-  return taken(
-    (trouble) => joinPage(visit, trouble),
-    async () => {
-      // Of a whole link, what stands behind its `#token=`.
-      const token = field(form, 'invitation')
-        .trim()
-        .replace(/^.*#token=/, '')
-      return urls.org((await api.acceptInvitation({ body: { token } })).id)
-    },
-  )
-}
-
-async function joinPage({ person, form, urls }: Visit, sent?: Trouble): Promise<Page> {
-  if (person === undefined) throw new Refusal('unauthenticated', 'Sign in to use an invitation')
-  const trouble = sent?.field === 'token' ? { ...sent, field: 'invitation' } : sent
-  return {
-    ...{ kind: 'page', place: {}, facts: trouble, head: { title: 'An invitation · Grove', noIndex: true } },
-    body: () => (
-      <main id="main" class="sheet">
-        <h1>Use an invitation</h1>
-        <TroubleOf trouble={trouble} fields={['invitation']} />
-        <form method="post" action={urls.join()} class="fields">
-          <Field
-            label="Invitation"
-            hint="its link, or what begins with grv_invite_"
-            name="invitation"
-            trouble={trouble}
-          >
-            {(tied) => (
-              <input {...tied} required autocomplete="off" maxLength={most.token} value={field(form, 'invitation')} />
-            )}
-          </Field>
-          <button class="btn go" type="submit">
-            Join
-          </button>
-        </form>
-      </main>
-    ),
-  }
+/** The token in what a person has pasted: the link, a line of a letter around it, or the token alone. */
+export function invitationIn(form: URLSearchParams): string {
+  const sent = field(form, 'invitation').replace(/\s/g, '')
+  return sent.match(/grv_invite_[\w-]+/)?.[0] ?? sent
 }

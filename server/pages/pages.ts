@@ -20,7 +20,7 @@ import { showFind } from './find.tsx'
 import { showGraph } from './graph.tsx'
 import { showCommit, showHistory } from './history.tsx'
 import { showHome } from './home.tsx'
-import { showJoin, takeJoin } from './invitations.tsx'
+import { leadToJoin, showJoin, takeJoin } from './join.tsx'
 import { showMembers, takeMembers } from './members.tsx'
 import { errorPage } from './missing.tsx'
 import { showNew, takeNew } from './new-node.tsx'
@@ -59,7 +59,8 @@ const routes: readonly Route[] = [
   { at: '/robots.txt', show: showRobots },
   { at: '/new', show: showNewOrg, take: takeNewOrg },
   { at: '/me/tokens', show: showTokens, take: takeTokens },
-  { at: '/me/invitation', show: showJoin, take: takeJoin },
+  { at: '/join', show: showJoin, take: takeJoin },
+  { at: '/me/invitation', show: leadToJoin },
   { at: '/me/password', show: showPassword, take: takePassword },
   { at: '/o/:org', show: showOrg },
   { at: '/o/:org/new', show: showNew, take: takeNew, formBytes: mostTextBytes },
@@ -103,11 +104,13 @@ export function pages(parts: Parts): RequestHandler {
   }
 }
 
-/** `/` is a page for browsers alone; the other paths of pages are no paths of operations. */
+/** Operations have these, too: they are pages for browsers alone. */
+const shared: ReadonlySet<string> = new Set(['/', '/join'])
+
 function isPage(req: Request, path: string): boolean {
-  if (path !== '/') return /^\/(o|me)\//.test(path) || routes.some(({ at }) => at === path)
+  if (!shared.has(path)) return /^\/(o|me)\//.test(path) || routes.some(({ at }) => at === path)
   req.res?.vary('Accept')
-  return (req.method === 'GET' || req.method === 'HEAD') && req.accepts(['json', 'html']) === 'html'
+  return req.accepts(['json', 'html']) === 'html'
 }
 
 async function answer(parts: Parts, req: Request, res: Response, path: string): Promise<void> {
@@ -189,7 +192,10 @@ function visitOf(parts: Parts, asking: Asking, more: Pick<Partial<Visit>, 'param
     query: new URLSearchParams(query),
     urls: new Urls(publicPath(res, ''), baseUrl(parts.deps.config.publicUrl, req)),
     here: publicPath(res, req.url),
-    signIn: (accessToken) => parts.cookies.set(req, res, accessToken),
+    signIn: async (accessToken) => {
+      await parts.cookies.set(req, res, accessToken)
+      return { api: inProcess(parts, { req, res, credential: await parts.findCredential(accessToken) }) }
+    },
     signOut: () => parts.cookies.end(req, res),
     canSignIn: parts.cookies.isPossible(req),
   }

@@ -1,9 +1,12 @@
 /** The forms that open and end the session of a browser: sign in, sign up, a new password, sign out. They need no script. */
 
 import type { ComponentChildren } from 'preact'
+import type { Api } from '../../spec/client/api.ts'
+import { Invalid, Refusal } from '../errors.ts'
 import { Field, field, shownAgain, type Trouble, TroubleOf } from './forms.tsx'
+import { invitationIn, mostInvitation } from './invitations.tsx'
 import { Password } from './password.tsx'
-import { ownPath } from './urls.ts'
+import { ownPath, type Urls } from './urls.ts'
 import { type Page, redirect, type Shown, type Visit } from './visit.ts'
 
 /** Characters of what a form's fields hold. */
@@ -20,8 +23,9 @@ export async function takeSignIn(visit: Visit): Promise<Shown> {
     (trouble) => signInPage(visit, trouble),
     async () => {
       const body = { email: field(form, 'email'), password: field(form, 'password') }
-      await visit.signIn((await api.logIn({ body })).accessToken)
-      return ownPath(urls, form.get('next'))
+      const signedIn = await visit.signIn((await api.logIn({ body })).accessToken)
+      const token = invitationIn(form)
+      return token === '' ? ownPath(urls, form.get('next')) : joined(visit, signedIn.api, token)
     },
   )
 }
@@ -38,13 +42,26 @@ export async function takeSignUp(visit: Visit): Promise<Shown> {
     visit,
     (trouble) => signUpPage(visit, signup, trouble),
     async () => {
-      const optional = Object.fromEntries(['name', 'invitation'].map((name) => [name, field(form, name).trim()]))
+      const optional = { name: field(form, 'name').trim(), invitation: invitationIn(form) }
       const given = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== ''))
       const body = { email: field(form, 'email'), password: field(form, 'password'), ...given }
-      await visit.signIn((await api.signUp({ body })).accessToken)
-      return ownPath(urls, form.get('next'))
+      const { accessToken, user } = await api.signUp({ body })
+      await visit.signIn(accessToken)
+      const invited = user.orgs?.find(({ id }) => id !== user.org_id)
+      return invited === undefined ? ownPath(urls, form.get('next')) : urls.org(invited.id)
     },
   )
+}
+
+/** Where a person who has signed in stands with the invitation. */
+async function joined({ urls }: Visit, signedIn: Api, token: string): Promise<string> {
+  try {
+    return urls.org((await signedIn.acceptInvitation({ body: { token } })).id)
+  } catch (error) {
+    if (error instanceof Invalid || (error instanceof Refusal && error.code === 'invitation_not_found'))
+      return `${urls.join()}?refused`
+    throw error
+  }
 }
 
 export async function showReset(visit: Visit): Promise<Page> {
@@ -79,7 +96,7 @@ async function opened(visit: Visit, again: (trouble: Trouble) => Page, act: () =
   }
 }
 
-function signInPage(visit: Visit, trouble?: Trouble): Page {
+export function signInPage(visit: Visit, trouble?: Trouble): Page {
   const next = ownPath(visit.urls, visit.form.get('next') ?? visit.query.get('next'))
   return page('Sign in', { next, trouble }, () => <SignInForm visit={visit} next={next} trouble={trouble} />)
 }
@@ -91,10 +108,13 @@ interface SignInProps {
 }
 
 export function SignInForm({ visit: { urls, form }, next, trouble }: SignInProps) {
+  const invitation = invitationIn(form)
   return (
     <Sheet title="Sign in" trouble={trouble} fields={['email', 'password']}>
       <form method="post" action={urls.signIn()} class="fields">
         <input type="hidden" name="next" value={next} />
+        {invitation !== '' && <input type="hidden" name="invitation" value={invitation} />}
+        {invitation !== '' && <p class="notice">{goesAlong}</p>}
         <Email value={field(form, 'email')} trouble={trouble} />
         <Password label="Password" name="password" autocomplete="current-password" trouble={trouble} />
         <button class="btn go" type="submit">
@@ -102,19 +122,29 @@ export function SignInForm({ visit: { urls, form }, next, trouble }: SignInProps
         </button>
       </form>
       <p class="why">
-        No account yet? <a href={urls.signUp(next)}>Sign up</a>. Forgotten the password? The operator gives out a token
-        for <a href={urls.reset()}>a new one</a>.
+        {invitation === '' && (
+          <>
+            No account yet? <a href={urls.signUp(next)}>Sign up</a>.{' '}
+          </>
+        )}
+        Forgotten the password? The operator gives out a token for <a href={urls.reset()}>a new one</a>.
       </p>
+      {invitation !== '' && (
+        <OtherWay urls={urls} invitation={invitation} act="sign-up" says="No account yet?" label="Create one" />
+      )}
     </Sheet>
   )
 }
 
+const goesAlong = 'Your invitation goes along: this leads into its organisation.'
 const signUpFields = ['email', 'name', 'password', 'invitation']
 
 type Signup = 'open' | 'invite' | 'closed'
 
-function signUpPage({ urls, form, query }: Visit, signup: Signup, trouble?: Trouble): Page {
+export function signUpPage({ urls, form, query }: Visit, signup: Signup, trouble?: Trouble): Page {
   const next = ownPath(urls, form.get('next') ?? query.get('next'))
+  const invitation = invitationIn(form)
+  const isGiven = invitation !== '' && trouble?.field !== 'invitation'
   return page('Sign up', { next, trouble, signup }, () => (
     <Sheet title="Sign up" trouble={trouble} fields={signup === 'closed' ? [] : signUpFields}>
       {signup === 'closed' ? (
@@ -122,37 +152,67 @@ function signUpPage({ urls, form, query }: Visit, signup: Signup, trouble?: Trou
       ) : (
         <form method="post" action={urls.signUp()} class="fields">
           <input type="hidden" name="next" value={next} />
+          {isGiven && <p class="notice">{goesAlong}</p>}
           <Email value={field(form, 'email')} trouble={trouble} />
           <Field label="Name" hint="stands as the author of what you write" name="name" trouble={trouble}>
             {(tied) => <input {...tied} autocomplete="name" maxLength={most.name} value={field(form, 'name')} />}
           </Field>
           <Password label="Password" name="password" autocomplete="new-password" trouble={trouble} />
-          <Field
-            label="Invitation"
-            hint={signup === 'open' ? 'if you have one' : undefined}
-            name="invitation"
-            trouble={trouble}
-          >
-            {(tied) => (
-              <input
-                {...tied}
-                autocomplete="off"
-                required={signup === 'invite'}
-                maxLength={most.token}
-                value={field(form, 'invitation')}
-              />
-            )}
-          </Field>
+          {isGiven ? (
+            <input type="hidden" name="invitation" value={invitation} />
+          ) : (
+            <Field
+              label="Invitation"
+              hint={signup === 'open' ? 'its link, if you have one' : 'its whole link'}
+              name="invitation"
+              trouble={trouble}
+            >
+              {(tied) => (
+                <input
+                  {...tied}
+                  autocomplete="off"
+                  required={signup === 'invite'}
+                  maxLength={mostInvitation}
+                  value={field(form, 'invitation')}
+                />
+              )}
+            </Field>
+          )}
           <button class="btn go" type="submit">
             Sign up
           </button>
         </form>
       )}
-      <p class="why">
-        You have an account? <a href={urls.signIn(next)}>Sign in</a>.
-      </p>
+      {isGiven ? (
+        <OtherWay urls={urls} invitation={invitation} act="sign-in" says="You have an account?" label="Sign in" />
+      ) : (
+        <p class="why">
+          You have an account? <a href={urls.signIn(next)}>Sign in</a>.
+        </p>
+      )}
     </Sheet>
   ))
+}
+
+interface OtherWayProps {
+  readonly urls: Urls
+  readonly invitation: string
+  readonly act: 'sign-in' | 'sign-up'
+  readonly says: string
+  readonly label: string
+}
+
+/** From one form to the other with the invitation, which no address may hold. */
+function OtherWay({ urls, invitation, act, says, label }: OtherWayProps) {
+  return (
+    <form method="post" action={urls.join()} class="why other-way">
+      <input type="hidden" name="invitation" value={invitation} />
+      {says}{' '}
+      <button class="btn small" type="submit" name="act" value={act}>
+        {label}
+      </button>
+    </form>
+  )
 }
 
 function resetPage({ urls, form }: Visit, trouble?: Trouble): Page {

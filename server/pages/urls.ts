@@ -28,7 +28,7 @@ export class Urls {
   readonly signOut = () => `${this.root}/sign-out`
   readonly reset = () => `${this.root}/reset`
   /** With an invitation. */
-  readonly join = () => `${this.root}/me/invitation`
+  readonly join = () => `${this.root}/join`
   readonly newOrg = () => `${this.root}/new`
   readonly me = (page: 'tokens' | 'password') => `${this.root}/me/${page}`
   readonly org = (org: string) => `${this.root}/o/${segment(org)}`

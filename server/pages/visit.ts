@@ -17,8 +17,8 @@ export interface Visit {
   readonly urls: Urls
   /** The path and query of the request, as a browser would ask for it. */
   readonly here: string
-  /** Signs a browser in with an access token that a login has given. */
-  signIn(accessToken: string): Promise<void>
+  /** Signs a browser in with an access token that a login has given; answers what the person may ask from then on. */
+  signIn(accessToken: string): Promise<{ readonly api: Api }>
   signOut(): Promise<void>
   /** Whether a browser would keep the cookie. */
   readonly canSignIn: boolean

@@ -9,14 +9,22 @@ const headers = {
 
 type Fields = Readonly<Record<string, string>>
 
+/** Sends a form as a page does, in no session but that of `more`. */
+export function sendForm(
+  grove: { readonly url: string },
+  path: string,
+  fields: Fields,
+  more: Fields = {},
+): Promise<Answer> {
+  return client(grove).post(path, new URLSearchParams(fields).toString(), { ...headers, ...more })
+}
+
 /** Sends forms in a new session of the person. */
 export async function formsOf(
   grove: { readonly url: string },
   person: PersonClient,
 ): Promise<(path: string, fields: Fields) => Promise<Answer>> {
-  const send = (path: string, fields: Fields, more: Fields = {}) =>
-    client(grove).post(path, new URLSearchParams(fields).toString(), { ...headers, ...more })
-  const { headers: got } = await send('/sign-in', { email: person.user.email, password })
+  const { headers: got } = await sendForm(grove, '/sign-in', { email: person.user.email, password })
   const cookie = got['set-cookie']?.split(';')[0] ?? ''
-  return (path, fields) => send(path, fields, { cookie })
+  return (path, fields) => sendForm(grove, path, fields, { cookie })
 }

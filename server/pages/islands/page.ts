@@ -1,4 +1,4 @@
-/** What every page does in a browser that runs scripts: keys, the colours, the search once it is touched, and cards of links to nodes. */
+/** What every page does in a browser that runs scripts: keys, the colours, the search once it is touched, invitations, and cards of links to nodes. */
 
 import { listenForKeys } from './keys.ts'
 
@@ -10,6 +10,12 @@ if (writing) void import('./editor.ts').then(({ openEditor }) => openEditor(writ
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-search]')) {
   form.addEventListener('focusin', () => import('./search.ts').then(({ suggestIn }) => suggestIn(form)), { once: true })
 }
+
+const invited = document.querySelector<HTMLFormElement>('form[data-invited]')
+if (invited) void import('./invitation.ts').then(({ takeInvitation }) => takeInvitation(invited))
+
+const copied = document.querySelector<HTMLButtonElement>('button[data-copy]')
+if (copied) void import('./copy.ts').then(({ copyBy }) => copyBy(copied))
 
 const map = document.querySelector<HTMLElement>('[data-map]')
 if (map) void import('./map.ts').then(({ showMap }) => showMap(map))

@@ -1,0 +1,16 @@
+/** A button that copies the text of an element of the page. */
+
+export function copyBy(button: HTMLButtonElement): void {
+  const source = document.querySelector(button.dataset.copy ?? '')
+  // Without HTTPS browsers have no clipboard.
+  if (source === null || !('clipboard' in navigator)) return
+  button.hidden = false
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(source.textContent?.trim() ?? '')
+      button.textContent = 'Copied'
+    } catch {
+      button.textContent = 'Not copied: select the text instead'
+    }
+  })
+}

@@ -1,0 +1,99 @@
+/** An invited person opens the link, and writes. */
+
+import { expect } from 'chai'
+import { made } from '../support/cast.ts'
+import { password, signUp } from '../support/people.ts'
+import { ann, expectSound, grove, newVisitor, reached, signIn, useScene, type Visitor } from './scene.ts'
+
+describe('who opens the link of an invitation', () => {
+  useScene()
+  let org: string
+  let link: string
+  const visitors: Visitor[] = []
+
+  before(async () => {
+    org = (await made(ann.post('/orgs', { name: 'Handbook' }))).id
+    await made(ann.post(`/orgs/${org}/nodes`, { title: 'First page', text_content: 'We write together.\n' }))
+    link = (await made(ann.post(`/orgs/${org}/invitations`, { role: 'editor', uses: 10 }))).url
+  })
+  after(async () => {
+    for (const { context } of visitors) await context.close()
+  })
+
+  const arrive = async (options = {}) => {
+    const visitor = await newVisitor(options)
+    visitors.push(visitor)
+    const requests: string[] = []
+    visitor.page.on('request', (one) => requests.push(one.url()))
+    return { ...visitor, requests }
+  }
+
+  it('makes an account, stands in the organisation and saves a first edit', async () => {
+    const { page, requests, faults } = await arrive({ viewport: { width: 390, height: 844 } })
+    await page.goto(link)
+    await page.locator('[data-by-hand]').waitFor({ state: 'hidden' })
+    await expectSound(page)
+    await page.getByRole('button', { name: 'Create an account' }).click()
+    await reached(page, 'Sign up')
+    expect(await page.getByLabel('Invitation').count()).to.equal(0)
+    await expectSound(page)
+    await page.getByLabel('E-mail').fill('ben@example.org')
+    await page.getByLabel('Name').fill('Ben')
+    await page.getByLabel('Password').fill(password)
+    await page.getByRole('button', { name: 'Sign up' }).click()
+    await reached(page, 'Handbook')
+    await page.locator('main').getByRole('link', { name: 'First page' }).click()
+    await page.getByRole('link', { name: 'Edit', exact: true }).click()
+    await page.locator('.cm-content').click()
+    await page.keyboard.press('Control+End')
+    await page.keyboard.insertText('Ben was here.')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.locator('.prose').getByText('Ben was here.').waitFor()
+    expect(requests.filter((url) => url.includes('grv_invite_')).map((url) => url.split('#')[0])).to.deep.equal(
+      requests.filter((url) => url.includes('grv_invite_')).map(() => `${grove.url}/join`),
+    )
+    expect(faults).to.deep.equal([])
+  })
+
+  it('signs in, or joins at once, also by another link in the same tab', async () => {
+    const { page } = await arrive()
+    const dora = await signUp(grove, 'Dora')
+    await page.goto(link)
+    await page.getByRole('button', { name: 'I have an account' }).click()
+    await reached(page, 'Sign in')
+    await page.getByLabel('E-mail').fill(dora.user.email)
+    await page.getByLabel('Password').fill(password)
+    await page.locator('main').getByRole('button', { name: 'Sign in' }).click()
+    await reached(page, 'Handbook')
+    await page.goto(`${grove.url}/join`)
+    await page.getByLabel('Invitation').waitFor()
+    await page.evaluate((to) => location.assign(to), link)
+    await page.locator('[data-by-hand]').waitFor({ state: 'hidden' })
+    await page.getByRole('button', { name: 'Join' }).click()
+    await reached(page, 'Handbook')
+  })
+
+  it('pastes the link where no script runs', async () => {
+    const { page } = await arrive({ javaScriptEnabled: false })
+    await page.goto(link)
+    await page.getByText('Copy the whole link out of the address bar').waitFor()
+    await page.getByLabel('Invitation').fill(page.url())
+    await page.getByRole('button', { name: 'Create an account' }).click()
+    await page.getByLabel('E-mail').fill('eve@example.org')
+    await page.getByLabel('Password').fill(password)
+    await page.getByRole('button', { name: 'Sign up' }).click()
+    await reached(page, 'Handbook')
+  })
+
+  it('got it from an owner, who copied it', async () => {
+    const visitor = await arrive({ permissions: ['clipboard-read', 'clipboard-write'] })
+    const { page } = visitor
+    await signIn(visitor)
+    await visitor.open(`/o/${org}/settings/members`)
+    await page.getByRole('button', { name: 'Make the invitation' }).click()
+    await page.getByRole('button', { name: 'Copy the link' }).click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    const copied = await page.evaluate(() => navigator.clipboard.readText())
+    expect(copied).to.equal(await page.locator('[data-invitation]').textContent())
+  })
+})
