@@ -1,6 +1,7 @@
 /** Where the nodes of an organisation come from: the property `source_path` that an import gives them, and their aliases. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
+import { isInOrg } from './in-org.ts'
 import type { IndexSchema } from './schema.ts'
 
 export interface SourceRow {
@@ -56,7 +57,7 @@ export async function titlesOf(
     const rows = await db
       .selectFrom('node')
       .select(['id', 'title'])
-      .where('org_id', '=', orgId)
+      .where(isInOrg('org_id', orgId))
       .where('id', 'in', ids.slice(from, from + rowsAtOnce))
       .execute()
     for (const { id, title } of rows) titles.set(id, title)
