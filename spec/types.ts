@@ -864,9 +864,9 @@ export interface paths {
          *
          *     Text, files and connections are those of the revision; nodes, their titles and `source_path` are those of now. A link
          *     leads to a node by the rules of `grove import`: by the `source_path` of the organisation's nodes, the oldest 10,000 that
-         *     have one, and their `aliases`, 200 of each; else by a connection that the node holds and that an import made of a link of
-         *     this name, or whose target has this title. A connection that an import made explains only links of its `type`,
-         *     `links_to` or `embeds`.
+         *     have one, and their `aliases`, 200 of each; else by a connection that the node holds and that an import, or the editor of
+         *     the pages, made of a link of this name, or whose target has this title. A connection that was made of a link explains
+         *     only links of its `type`, `links_to` or `embeds`.
          */
         get: operations["listLinks"];
         put?: never;

@@ -1,6 +1,7 @@
 /** What an edit sends, from the form of a page and from its script alike: operations of the contract, and nothing that one of them would refuse. */
 
-import type { Api, Input } from '../../spec/client/api.ts'
+import type { Api, Input, Output } from '../../spec/client/api.ts'
+import { connectionId, keyOfName, slugIn, slugOf } from '../domain/vault/connection-ids.ts'
 import { folded } from '../domain/vault/note-names.ts'
 
 export interface NodePath {
@@ -39,6 +40,8 @@ export interface NewNode extends Edit {
   readonly parent: string | undefined
   /** The node whose text leads to it. */
   readonly from: string | undefined
+  /** The name of the link in that text; undefined: the title. */
+  readonly named?: string | undefined
 }
 
 type Changes = Input<'createCommit'>['body']['changes']
@@ -87,13 +90,17 @@ export async function proposeEdit(
 }
 
 /** With the connections of its links. @throws node_exists: it was made before, and changed since */
-export async function createNode(api: Api, org_id: string, { id, parent, from, ...edit }: NewNode): Promise<void> {
-  const targets = await newTargets(api, { org_id, node_id: id }, edit.text, { ids: new Set(), titles: new Set() })
+export async function createNode(
+  api: Api,
+  org_id: string,
+  { id, parent, from, named, ...edit }: NewNode,
+): Promise<void> {
+  const connections = await newConnections(api, { org_id, node_id: id }, edit.text, [])
   const node = {
     ...{ id, title: edit.title, text_content: edit.text },
     ...(parent === undefined ? {} : { parents: [parent] }),
     ...(edit.message.trim() === '' ? {} : { message: edit.message.trim() }),
-    connections: targets.map((target) => ({ target, type: linkType })),
+    connections,
     files: edit.files.map((file) => ({ ...file, encoding: 'base64' as const })),
   }
   await api.createNodes({ path: { org_id }, body: { nodes: [node] } }).catch((error: unknown) => {
@@ -102,9 +109,14 @@ export async function createNode(api: Api, org_id: string, { id, parent, from, .
   })
   // Where main moves by proposals alone, the link is connected when its text is next proposed.
   if (from !== undefined)
-    await api
-      .addConnection({ path: { org_id, node_id: from }, body: { target: id, type: linkType } })
-      .catch(() => undefined)
+    await connectLink(api, { org_id, node_id: from }, named ?? edit.title, id).catch(() => undefined)
+}
+
+/** Connects the node at `path` by a link of this name in its text. @throws pull_request_required and what else addConnection refuses */
+export async function connectLink(api: Api, path: NodePath, name: string, target: string): Promise<void> {
+  await api.addConnection({ path, body: connectionOf({ name, type: 'links_to' }, target) }).catch((error: unknown) => {
+    if (codeOf(error) !== 'connection_exists') throw error
+  })
 }
 
 /** Of a node that was made although no answer came, what was written after. */
@@ -115,18 +127,15 @@ async function completeNode(api: Api, path: NodePath, edit: Edit, error: unknown
   await saveEdit(api, path, { head, title, text, textPath: 'content.md' }, edit)
 }
 
-/** As an import calls what links of a text make. */
-const linkType = 'links_to'
-
 async function changesOf(api: Api, path: NodePath, source: Source, edit: Edit): Promise<Changes> {
   const { head, title, text, textPath } = source
-  const targets = head === null ? [] : await newTargets(api, path, edit.text, await connectedTo(api, path))
+  const connections = head === null ? [] : await newConnections(api, path, edit.text, await connectionsOf(api, path))
   const put = (at: string, content: string) => ({ action: 'put', path: at, content }) as const
   return [
     // Also where nothing differs: the service says so.
     ...(edit.text === text && edit.title !== title ? [] : [put(textPath, edit.text)]),
     ...(edit.title === title && head !== null ? [] : [put('node.json', await nodeJson(api, path, head, edit.title))]),
-    ...targets.map((target) => put(`connections/${letters(10)}.json`, asJson({ target, type: linkType }))),
+    ...connections.map(({ id, ...connection }) => put(`connections/${id}.json`, asJson(connection))),
     ...edit.files.map((file) => ({ action: 'put', ...file, encoding: 'base64' }) as const),
   ]
 }
@@ -154,26 +163,38 @@ function asJson(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`
 }
 
-/** What the node is connected to already. */
-interface Connected {
-  readonly ids: ReadonlySet<string>
-  /** Folded. */
-  readonly titles: ReadonlySet<string>
-}
+type Connection = Output<'getNode'>['connections'][number]
 
-async function connectedTo(api: Api, path: NodePath): Promise<Connected> {
+/** Those that the node holds. */
+async function connectionsOf(api: Api, path: NodePath): Promise<readonly Connection[]> {
   const { connections } = await api.getNode({ path })
-  const own = connections.filter(({ source }) => source === path.node_id)
-  const titles = own.map(({ target_title }) => folded(target_title))
-  return { ids: new Set(own.map(({ target }) => target)), titles: new Set(titles) }
+  return connections.filter(({ source }) => source === path.node_id)
 }
 
-/** The nodes that links of the text name by their titles, and that the node is not connected to yet: what names lead to. */
-async function newTargets(api: Api, path: NodePath, text: string, { ids, titles }: Connected): Promise<string[]> {
-  const names = linkNames(text).filter((name) => !titles.has(folded(name)))
-  const found = await Promise.all(names.slice(-most.names).map((name) => nodeNamed(api, path.org_id, name)))
-  const known = found.filter((id) => id !== undefined && id !== path.node_id && !ids.has(id))
-  return [...new Set(known as string[])] // without undefined, by the filter
+/**
+ * The connections of links of the text that name nodes by their titles, and that none of `held` explains: what names lead to.
+ * Each carries the name of its link, which then leads there also when the node has another title.
+ */
+async function newConnections(api: Api, path: NodePath, text: string, held: readonly Connection[]) {
+  const links = namedLinks(text).filter((link) => !held.some((one) => isOf(one, link)))
+  const found = await Promise.all(
+    links.slice(-most.names).map(async (link) => {
+      const target = await nodeNamed(api, path.org_id, link.name)
+      return target === undefined || target === path.node_id ? [] : [connectionOf(link, target)]
+    }),
+  )
+  return [...new Map(found.flat().map((one) => [one.id, one])).values()]
+}
+
+/** Whether the link has made the connection: in the editor, or in an import, which names it by the path of the node. */
+function isOf(connection: Connection, { name, type }: NamedLink): boolean {
+  const slug = connection.type === type ? slugIn(connection) : undefined
+  if (slug === undefined) return false
+  return slug === keyOfName(name) || (slug === slugOf(name) && folded(connection.target_title) === folded(name))
+}
+
+function connectionOf({ name, type }: NamedLink, target: string) {
+  return { id: connectionId(keyOfName(name), type, target), target, type }
 }
 
 /** Undefined where no node, or more than one, has this title. */
@@ -183,11 +204,25 @@ export async function nodeNamed(api: Api, org_id: string, name: string): Promise
   return others.length > 0 ? undefined : one?.node_id
 }
 
+interface NamedLink {
+  readonly name: string
+  /** As an import calls what it makes of the link. */
+  readonly type: 'links_to' | 'embeds'
+}
+
 /** What wiki links of a text name, each once; not what stands in code. */
 export function linkNames(text: string): string[] {
+  return [...new Set(namedLinks(text).map(({ name }) => name))]
+}
+
+function namedLinks(text: string): NamedLink[] {
   const prose = text.replace(/^(```|~~~)[\s\S]*?^\1/gm, '').replace(/`[^`\n]*`/g, '')
-  const names = [...prose.matchAll(/\[\[([^[\]|#\r\n]{1,500})/g)].map(([, name = '']) => nameOf(name))
-  return [...new Set(names.filter((name) => name !== ''))]
+  const links = new Map<string, NamedLink>()
+  for (const [, mark, target = ''] of prose.matchAll(/(!?)\[\[([^[\]|#\r\n]{1,500})/g)) {
+    const link = { name: nameOf(target), type: mark === '!' ? 'embeds' : 'links_to' } as const
+    if (link.name !== '') links.set(`${link.type} ${link.name}`, link)
+  }
+  return [...links.values()]
 }
 
 /** The title that a link means, of `folder/Title.md`. */

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { Refusal } from '../errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { EditorForm, mayWrite, most, problemOf, RefusedPage, type Written, writtenIn } from './editor-form.tsx'
-import { createNode, nodeNamed, withLineEnds } from './edits.ts'
+import { connectLink, createNode, nodeNamed, withLineEnds } from './edits.ts'
 import { type Page, param, redirect, type Shown, type Visit } from './visit.ts'
 
 type Org = AnswerOf<'getOrg'>
@@ -23,7 +23,8 @@ export async function showNew(visit: Visit): Promise<Page> {
   if (!mayWrite(org.role)) return refused(visit, org)
   const title = (visit.query.get('title') ?? '').trim().slice(0, most.title)
   const existing = title === '' ? undefined : await nodeNamed(visit.api, org.id, title)
-  return newPage(visit, beginning, { id: randomUUID(), existing, written: { title, text: '', message: '' } })
+  const written = { title, text: '', message: '' }
+  return newPage(visit, beginning, { id: randomUUID(), existing, named: title, written })
 }
 
 export async function takeNew(visit: Visit): Promise<Shown> {
@@ -34,11 +35,17 @@ export async function takeNew(visit: Visit): Promise<Shown> {
   if (visit.person === undefined) return signedOutPage(visit, { id, written })
   const beginning = await readBeginning(visit, form)
   const { org, parent, from } = beginning
+  const named = form.get('named') || undefined
   try {
-    await createNode(api, org.id, { id, parent: parent?.id, from: from?.id, ...written, files: [] })
+    const existing = form.get('existing')
+    if (form.get('act') === 'link' && existing && from && named) {
+      await connectLink(api, { org_id: org.id, node_id: from.id }, named, existing)
+      return redirect(303, urls.node(org.id, from.id))
+    }
+    await createNode(api, org.id, { id, parent: parent?.id, from: from?.id, named, ...written, files: [] })
   } catch (error) {
     const [problem, status] = problemOf(error)
-    return newPage(visit, beginning, { id, written, problem, status })
+    return newPage(visit, beginning, { id, named, written, problem, status })
   }
   return redirect(303, urls.node(org.id, id))
 }
@@ -62,11 +69,14 @@ interface Making {
   readonly written: Written
   /** A node of the same title. */
   readonly existing?: string | undefined
+  /** As the link names it. */
+  readonly named?: string | undefined
   readonly problem?: string
   readonly status?: number
 }
 
-function newPage(visit: Visit, beginning: Beginning, { id, written, existing, problem, status = 200 }: Making): Page {
+function newPage(visit: Visit, beginning: Beginning, making: Making): Page {
+  const { id, written, existing, named = '', problem, status = 200 } = making
   const { urls, person } = visit
   const { org, parent, from } = beginning
   const near = parent ?? from
@@ -91,18 +101,13 @@ function newPage(visit: Visit, beginning: Beginning, { id, written, existing, pr
           )}
         </nav>
         <h1>{parent ? `New node below ${parent.title}` : 'New node'}</h1>
-        {existing && (
-          <p class="notice">
-            A node of this title is there already: <a href={urls.node(org.id, existing)}>{written.title}</a>.
-            {from && ` Edit ${from.title} and save it: its link then leads there.`}
-          </p>
-        )}
+        {existing && <Existing {...{ visit, beginning, existing, named }} />}
         <EditorForm
           {...{ written, problem }}
           acts={[{ name: 'create', label: 'Save' }]}
           action={urls.newNode(org.id)}
           back={near ? urls.node(org.id, near.id) : urls.org(org.id)}
-          hidden={{ id, parent: parent?.id ?? '', from: from?.id ?? '' }}
+          hidden={{ id, parent: parent?.id ?? '', from: from?.id ?? '', named }}
           data={{
             'data-editor': '',
             'data-node': id,
@@ -113,6 +118,33 @@ function newPage(visit: Visit, beginning: Beginning, { id, written, existing, pr
       </main>
     ),
   }
+}
+
+interface ExistingProps {
+  readonly visit: Visit
+  readonly beginning: Beginning
+  readonly existing: string
+  readonly named: string
+}
+
+/** Of the title that is asked for: the link may lead there. */
+function Existing({ visit: { urls }, beginning: { org, from }, existing, named }: ExistingProps) {
+  return (
+    <form class="notice" method="post" action={urls.newNode(org.id)}>
+      A node of this title is there already: <a href={urls.node(org.id, existing)}>{named}</a>.
+      {from && org.require_pull_requests && ` Edit ${from.title} and propose it: its link then leads there.`}
+      {from && !org.require_pull_requests && (
+        <p>
+          {Object.entries({ from: from.id, existing, named }).map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          <button class="btn small" type="submit" name="act" value="link">
+            Let the link in {from.title} lead there
+          </button>
+        </p>
+      )}
+    </form>
+  )
 }
 
 function refused({ urls }: Visit, org: Org): Page {
@@ -140,7 +172,10 @@ function signedOutPage(visit: Visit, { id, written }: Making): Page {
           acts={[{ name: 'create', label: 'Save' }]}
           action={urls.newNode(org)}
           back={urls.org(org)}
-          hidden={{ id, parent: form.get('parent') ?? '', from: form.get('from') ?? '' }}
+          hidden={{
+            ...{ id, parent: form.get('parent') ?? '', from: form.get('from') ?? '' },
+            named: form.get('named') ?? '',
+          }}
         />
       </main>
     ),

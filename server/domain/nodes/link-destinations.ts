@@ -8,7 +8,7 @@ import type { NodeAccess } from '../access.ts'
 import { largeRead } from '../branches/large-reads.ts'
 import type { ConnectionEntity, NodeContent } from '../format/node-format.ts'
 import { liesIn, nodeFile, textFile } from '../format/paths.ts'
-import { slugIn, slugOf } from '../vault/connection-ids.ts'
+import { keyOfName, slugIn, slugOf } from '../vault/connection-ids.ts'
 import { attachments, namedPath } from '../vault/file-paths.ts'
 import { decoded, type Resolve } from '../vault/links.ts'
 import { folded, isMarkdown, withoutEnding } from '../vault/note-names.ts'
@@ -75,7 +75,8 @@ async function lookInto(
   // A token of one node learns no titles, and so not which of its connections has one.
   const connections = onlyNode === undefined ? content.connections : []
   const ids = [...new Set(connections.map(({ target }) => target))]
-  const findConnected = connectedNodes(connections, await titlesOf(index.read, org.id, ids))
+  const titles = await titlesOf(index.read, org.id, ids)
+  const findConnected = connectedNodes(connections, titles, source !== undefined)
   return (link, path) => {
     const file = findFile(path)
     if (file !== undefined) return { kind: 'file', file: { path: file, exists: true } }
@@ -106,13 +107,15 @@ function filesFrom(from: string, files: readonly string[]): (link: Link) => stri
 }
 
 /**
- * By the connections that the node holds: one that an import made of a link with this name, wherever its target has moved
- * since; else one whose target has this title. What an import made of a link of one type, or of a canvas, explains no
- * link of another: the import knew the path of that one, and resolved it otherwise or not at all.
+ * By the connections that the node holds: one that was made of a link with this name, wherever its target has moved since;
+ * else one whose target has this title. What was made of a link of one type, or of a canvas, explains no link of another: the
+ * import knew the path of that one, and resolved it otherwise or not at all. An import names connections by paths, so that
+ * names which differ in signs alone are one; only in what it has made does such a slug explain a link.
  */
 function connectedNodes(
   connections: readonly ConnectionEntity[],
   titles: ReadonlyMap<string, string>,
+  isImported: boolean,
 ): (link: Link) => VaultNode | 'deleted' | undefined {
   const bySlug = new Map<string, Set<string>>()
   const byTitle = new Map<string, Set<string>>()
@@ -128,8 +131,10 @@ function connectedNodes(
   }
   return ({ target, form, type }) => {
     const name = withoutEnding(form === 'path' ? decoded(target) : target)
-    const slug = slugOf(name.replace(/\/$/, ''))
-    const [id, ...others] = bySlug.get(`${type} ${slug}`) ?? byTitle.get(`${type} ${folded(name)}`) ?? []
+    const made = bySlug.get(`${type} ${keyOfName(name)}`) ?? (isImported && bySlug.get(`${type} ${slugOf(name)}`))
+    const ids = [...(made || byTitle.get(`${type} ${folded(name)}`) || [])]
+    // A node that is no more does not hide the one that was made for the link since.
+    const [id, ...others] = ids.length > 1 ? ids.filter((one) => titles.has(one)) : ids
     if (id === undefined || others.length > 0) return undefined
     const title = titles.get(id)
     return title === undefined ? 'deleted' : { id, title }

@@ -1,27 +1,45 @@
-/** The ids of connections that an import makes: what a person recognises, and what makes it one, `install-1f0c9a7b3e`. */
+/**
+ * The ids of connections that links make: what a person recognises, and what makes it one, `install-1f0c9a7b3e`. An import and
+ * the editor have this rule. Runs in browsers, too, where islands/sha256.ts stands for node:crypto.
+ */
 import { createHash } from 'node:crypto'
-import { posix } from 'node:path'
+import { folded } from './note-names.ts'
 
-/** @param key the path of the target, without an ending */
+/** @param key the path of the target, without an ending; in the editor the key of a written name */
 export function connectionId(key: string, type: string, targetId: string): string {
   const slug = slugOf(key)
   return slug === '' ? hashOf(type, targetId) : `${slug}-${hashOf(type, targetId)}`
 }
 
-/** What an import read the name of the target as when it made the connection; undefined if no import made it. */
+/** The key of a name that a text has written: names that share a slug, as `C` and `C++`, have different keys. */
+export function keyOfName(name: string): string {
+  const [slug, plain] = [slugOf(name), folded(lastPart(name))]
+  if (slug === plain.replace(/[\s_-]+/g, '-')) return slug
+  return `${slug.slice(0, 32)} ${sha256(plain).slice(0, 8)}`.trim().replace(/[ -]+/g, '-')
+}
+
+/** The slug with which a link made the connection; undefined if no link made it. */
 export function slugIn(connection: { readonly id: string; readonly type: string; readonly target: string }) {
   const ending = `-${hashOf(connection.type, connection.target)}`
   return connection.id.endsWith(ending) ? connection.id.slice(0, -ending.length) : undefined
 }
 
 export function slugOf(key: string): string {
-  const letters = posix.basename(key).normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+  const letters = lastPart(key).normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
   return letters
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, 48)
     .replace(/^-|-$/g, '')
 }
 
+function lastPart(path: string): string {
+  return path.replace(/\/+$/, '').split('/').at(-1) ?? ''
+}
+
 function hashOf(type: string, targetId: string): string {
-  return createHash('sha256').update(`${type} ${targetId}`).digest('hex').slice(0, 10)
+  return sha256(`${type} ${targetId}`).slice(0, 10)
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }

@@ -50,9 +50,9 @@ export class Form {
   }
 
   /** Of a new node. */
-  place(): { parent: string | undefined; from: string | undefined } {
+  place(): { parent: string | undefined; from: string | undefined; named: string | undefined } {
     const value = (name: string) => this.element.querySelector<HTMLInputElement>(`[name=${name}]`)?.value || undefined
-    return { parent: value('parent'), from: value('from') }
+    return { parent: value('parent'), from: value('from'), named: value('named') }
   }
 
   /** The buttons that need a script. */
