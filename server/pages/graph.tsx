@@ -3,7 +3,7 @@
 import type { AnswerOf } from '../http/in-process.ts'
 import { counted } from './dates.tsx'
 import { Icon } from './icons.tsx'
-import { type Area, looseTitle, partsOf, slots } from './islands/areas.ts'
+import { type Area, nameOfArea, partsOf, slots } from './islands/areas.ts'
 import type { Urls } from './urls.ts'
 import { type Page, param, type Visit } from './visit.ts'
 
@@ -25,6 +25,7 @@ interface Facts {
 
 interface ListedArea {
   readonly area: Area
+  readonly title: string
   readonly inside: Level | undefined
 }
 
@@ -58,8 +59,9 @@ async function readAreas({ api, params: { org = '' } }: Visit): Promise<ListedAr
   return Promise.all(
     parts.slice(0, most.areas).map(async (area, at) => {
       const { node_id: under } = area
-      if (at >= most.open || under === undefined) return { area, inside: undefined }
-      return { area, inside: await api.listTree({ path, query: { under, limit: most.nodes } }) }
+      const title = nameOfArea(area, areas)
+      if (at >= most.open || under === undefined) return { area, title, inside: undefined }
+      return { area, title, inside: await api.listTree({ path, query: { under, limit: most.nodes } }) }
     }),
   )
 }
@@ -115,8 +117,8 @@ function page({ urls }: Visit, facts: Facts): Page {
             {under && <Inside urls={urls} org={org.id} under={under.id} level={under.inside} />}
             {areas.length > 0 && <h2>Areas</h2>}
             <ul class="areas">
-              {areas.map(({ area, inside }, at) => (
-                <AreaItem key={area.node_id} urls={urls} org={org.id} area={area} slot={at % slots} inside={inside} />
+              {areas.map(({ area, title, inside }, at) => (
+                <AreaItem {...{ urls, area, inside }} key={area.node_id} org={org.id} title={title} slot={at % slots} />
               ))}
             </ul>
             {total === 0 && <p class="sub">There are no nodes yet.</p>}
@@ -133,12 +135,12 @@ interface AtOrg {
   readonly org: string
 }
 
-function AreaItem({ urls, org, area, slot, inside }: AtOrg & ListedArea & { readonly slot: number }) {
-  const { node_id: id, title, nodes } = area
+function AreaItem({ urls, org, area, title, slot, inside }: AtOrg & ListedArea & { readonly slot: number }) {
+  const { node_id: id, nodes } = area
   const label = (
     <>
       <span class="dot" data-c={slot} />
-      <span>{id === undefined ? looseTitle : title}</span>
+      <span>{title}</span>
       <span class="n">{nodes.toLocaleString('en')}</span>
     </>
   )

@@ -1,10 +1,10 @@
 /** The map in small: its areas as a drawing. */
 
-import { type Area, looseTitle, partOfEach, partsOf, slots } from './islands/areas.ts'
+import { type Area, nameOfArea, partOfEach, partsOf, slots } from './islands/areas.ts'
 import type { Urls } from './urls.ts'
 
-/** Units of the drawing: its width, the greatest height, what is left around it, a letter of a name, the smallest named radius. */
-const size = { width: 400, height: 300, around: 10, letter: 6.2, named: 16 } as const
+/** Units of the drawing: its width, the greatest height, what is left around it, a letter of a name, the smallest named radius, the greatest scale. */
+const size = { width: 400, height: 300, around: 10, letter: 6.2, named: 16, scale: 2 } as const
 
 interface SmallMapProps {
   readonly urls: Urls
@@ -33,14 +33,12 @@ export function SmallMap({ urls, org, areas }: SmallMapProps) {
       {parts.map((at) => {
         const area = areas[at]
         if (area === undefined) return null
-        const { node_id: id, title } = area
+        const { node_id: id } = area
+        const title = nameOfArea(area, areas)
         const { cx, cy, r } = place(area)
-        const name = r < size.named ? '' : shortened(title || looseTitle, (2.3 * r) / size.letter)
+        const name = r < size.named ? '' : shortened(title, (2.3 * r) / size.letter)
         return (
-          <a
-            href={id === undefined ? urls.graph(org) : urls.graph(org, { under: id })}
-            aria-label={title || looseTitle}
-          >
+          <a href={id === undefined ? urls.graph(org) : urls.graph(org, { under: id })} aria-label={title}>
             <circle cx={cx} cy={cy} r={r} class="over" data-c={(part[at] ?? 0) % slots} />
             {name !== '' && (
               <text x={cx} y={tenth(cy + 4)} text-anchor="middle">
@@ -59,7 +57,7 @@ function fitted(areas: readonly Area[]) {
   const top = Math.min(...areas.map(({ y, r }) => y - r))
   const wide = Math.max(...areas.map(({ x, r }) => x + r)) - left
   const high = Math.max(...areas.map(({ y, r }) => y + r)) - top
-  const scale = Math.min((size.width - 2 * size.around) / wide, (size.height - 2 * size.around) / high)
+  const scale = Math.min(size.scale, (size.width - 2 * size.around) / wide, (size.height - 2 * size.around) / high)
   const aside = (size.width / scale - wide) / 2
   const above = size.around / scale
   return { scale, left: left - aside, top: top - above, width: size.width, height: (high + 2 * above) * scale }

@@ -2,11 +2,11 @@
 
 import { MultiGraph } from 'graphology'
 import Sigma from 'sigma'
-import type { NodeLabelDrawingFunction } from 'sigma/rendering'
 import type { Schemas } from '../../../spec/client/api.ts'
 import { partOfEach, partsOf, slotOf, slots } from './areas.ts'
 import { ask } from './asking.ts'
 import { readColours, watchColours } from './map-colours.ts'
+import { fewNames, fitDots, nameDots, namedFrom, pixelsOfUnit, spreadNames } from './map-dots.ts'
 import { nameAreas } from './map-names.ts'
 import { edgesOf, showNode } from './map-node.ts'
 
@@ -14,8 +14,6 @@ type GraphMap = Schemas['GraphMap']
 
 /** Milliseconds of a flight; without typing before the search. */
 const times = { fly: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 450, pause: 150 } as const
-/** Pixels of a dot's radius from which it is named. */
-const namedFrom = 20
 /** Results of a search by the service, where the map has no titles. */
 const mostFound = 50
 
@@ -71,23 +69,15 @@ function draw(main: HTMLElement, map: GraphMap, say: (text: string) => void): vo
     )
   }
   paint()
-  const drawName: NodeLabelDrawingFunction = (context, { x, y, size, label }) => {
-    if (!label) return
-    context.font = '500 12px Inter, system-ui, sans-serif'
-    context.lineWidth = 4
-    context.lineJoin = 'round'
-    context.strokeStyle = colours.paper
-    context.fillStyle = colours.ink
-    const [left, line] = [x + size + 3, y + 4]
-    context.strokeText(label, left, line)
-    context.fillText(label, left, line)
-  }
+  const drawName = nameDots(
+    () => canvas.clientWidth,
+    () => colours,
+  )
   const sigma = new Sigma(graph, canvas, {
     itemSizesReference: 'positions',
     zoomToSizeRatioFunction: (ratio) => ratio,
     labelRenderedSizeThreshold: namedFrom,
-    labelDensity: 0.5,
-    labelGridCellSize: 140,
+    ...fewNames,
     zIndex: true,
     minCameraRatio: 1e-4,
     maxCameraRatio: 2,
@@ -95,25 +85,22 @@ function draw(main: HTMLElement, map: GraphMap, say: (text: string) => void): vo
     defaultDrawNodeLabel: drawName,
     defaultDrawNodeHover: drawName,
   })
-  // Nodes are disks, of which a few may be most of the map.
-  const none: [number, number] = [Infinity, -Infinity]
-  const ends = { x: none, y: none }
-  graph.forEachNode((_, { x, y, size }) => {
-    ends.x = [Math.min(ends.x[0], x - size), Math.max(ends.x[1], x + size)]
-    ends.y = [Math.min(ends.y[0], y - size), Math.max(ends.y[1], y + size)]
+  fitDots(sigma, graph)
+  const above = areas.flatMap(({ node_id = '', title }) => {
+    const node = places.get(node_id)
+    return node === undefined ? [] : [[node, title] as const]
   })
-  sigma.setCustomBBox(ends)
-  nameAreas(sigma, canvas, areas, ({ node_id = '', x, y }) => {
+  const areInside = spreadNames(sigma, graph, smallestOf(map.weight), new Map(above))
+  nameAreas(sigma, canvas, areas, areInside, ({ node_id = '', x, y }) => {
     const at = places.get(node_id)
     return at === undefined ? { x, y: -y } : { x: map.x[Number(at)] ?? x, y: -(map.y[Number(at)] ?? y) }
   })
 
-  const pixels = () => sigma.graphToViewport({ x: 1_000, y: 0 }).x - sigma.graphToViewport({ x: 0, y: 0 }).x
   const fly = (x: number, y: number, r: number) => {
     const { width, height } = sigma.getDimensions()
     const camera = sigma.getCamera()
     const middle = sigma.viewportToFramedGraph(sigma.graphToViewport({ x, y: -y }))
-    const ratio = (camera.ratio * r * Math.abs(pixels())) / 1_000 / (0.42 * Math.min(width, height))
+    const ratio = (camera.ratio * r * pixelsOfUnit(sigma)) / (0.42 * Math.min(width, height))
     void camera.animate({ x: middle.x, y: middle.y, ratio, angle: 0 }, { duration: times.fly })
   }
   const flyTo = (node: string) => {
@@ -229,6 +216,10 @@ function draw(main: HTMLElement, map: GraphMap, say: (text: string) => void): vo
     paint()
   })
   canvas.dataset.drawn = String(ids.length)
+}
+
+function smallestOf(sizes: readonly number[]): number {
+  return sizes.reduce((least, size) => Math.min(least, size), Infinity)
 }
 
 /** A part of the address, gone where it is empty. */
