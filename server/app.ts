@@ -25,7 +25,7 @@ import { requestLog } from './http/requests.ts'
 import { validate } from './http/validation.ts'
 import { mcpOverHttp } from './mcp/door.ts'
 import { openDoor } from './pages/door.ts'
-import { pages } from './pages/pages.ts'
+import { missingPages, pages } from './pages/pages.ts'
 import { accountRoutes } from './routes/accounts.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { branchRoutes } from './routes/branches.ts'
@@ -71,6 +71,7 @@ export function createApp(
   const cookies = browserCookies(deps, findCredential)
   const countSignUps = limitSignUps(newSharedCounter)
   const inProcess = { deps, handlers, checks: [validate({ answersToo: false }), countSignUps] }
+  const shown = { ...inProcess, findCredential, cookies, countRequest }
   app.disable('x-powered-by')
   app.set('query parser', 'simple')
   app.enable('case sensitive routing')
@@ -87,10 +88,11 @@ export function createApp(
       gitOverHttp(deps, findCredential, countRequest),
       mcpOverHttp({ ...inProcess, findCredential, countRequest }),
       openDoor(cookies, deps.config.publicUrl),
-      pages({ ...inProcess, findCredential, cookies, countRequest }),
+      pages(shown),
       crossOrigin(),
       compressed(),
       docsFiles(),
+      missingPages(shown),
       pathParameters,
       limitOptions(countRequest),
       findOperation,

@@ -31,24 +31,30 @@ export function setPageHeaders(res: Response): void {
 
 export async function sendShown(req: Request, res: Response, visit: Visit, shown: Shown): Promise<void> {
   if (shown.kind === 'redirect') res.redirect(shown.status, shown.to)
-  else if (shown.kind === 'text') await sendText(req, res, visit, shown)
-  else await sendPage(req, res, visit, shown)
+  else if (shown.kind === 'text') {
+    res.set('ETag', weakTag(shown.text))
+    if (!sendUnchanged(req, res)) await sendText(req, res, visit, shown)
+  } else await sendPage(req, res, visit, shown)
 }
 
 async function sendPage(req: Request, res: Response, visit: Visit, page: Page): Promise<void> {
   const { status = 200 } = page
   if (status === 200) {
     res.set('ETag', tagOf(visit, page))
-    // As for operations: fetch adds `no-cache`, which is meant for caches.
-    delete req.headers['cache-control']
-    if (req.fresh) {
-      res.status(304).end()
-      return
-    }
+    if (sendUnchanged(req, res)) return
   }
   await page.prepare?.()
   const html = pageHtml(visit, page)
   await sendText(req, res.status(status), visit, { type: 'text/html; charset=utf-8', text: html })
+}
+
+/** 304 where the browser has what the ETag names. */
+function sendUnchanged(req: Request, res: Response): boolean {
+  // As for operations: fetch adds `no-cache`, which is meant for caches.
+  delete req.headers['cache-control']
+  if (!req.fresh) return false
+  res.status(304).end()
+  return true
 }
 
 export function pageHtml(visit: Visit, { head, place, body }: Page): string {
@@ -63,7 +69,11 @@ export function pageHtml(visit: Visit, { head, place, body }: Page): string {
 /** The same person, facts and assets are the same page. */
 function tagOf({ person, here, canSignIn }: Visit, { head, place, facts }: Page): string {
   const all = JSON.stringify([assetsVersion(), person?.id, person?.name, here, canSignIn, head, place, facts])
-  return `W/"${createHash('sha256').update(all).digest('base64url')}"`
+  return weakTag(all)
+}
+
+function weakTag(text: string): string {
+  return `W/"${createHash('sha256').update(text).digest('base64url')}"`
 }
 
 /** @throws Refusal as holdAnswer, without the headers of what was to be sent */

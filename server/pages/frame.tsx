@@ -161,7 +161,9 @@ function Search({ urls, org, words }: SearchProps) {
   return (
     <search class="search">
       <form class="find" action={urls.find(org.id)} data-search>
-        <Icon name="search" />
+        <button type="submit" aria-label="Search">
+          <Icon name="search" />
+        </button>
         <input
           type="search"
           name="q"

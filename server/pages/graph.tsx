@@ -99,6 +99,9 @@ function page({ urls }: Visit, facts: Facts): Page {
               placeholder="Highlight nodes"
               maxLength={longestQuery}
             />
+            <button class="btn small without-script" type="submit">
+              Highlight
+            </button>
           </form>
           <p class="sub told" role="status">
             {words !== '' && counted(found.length, 'node')}

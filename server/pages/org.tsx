@@ -31,8 +31,8 @@ export async function showOrg(visit: Visit): Promise<Page> {
   ])
   const canonical = urls.absolute(urls.org(org.id))
   const feed = { type: 'application/atom+xml', title: `Changes of ${org.name}`, href: urls.feed(org.id) }
-  const about = org.description === '' ? {} : { description: org.description }
-  const open = org.published ? ({ kind: 'website', ...about, alternates: [feed] } as const) : { noIndex: true }
+  const description = org.description || contentOf(org, changed)
+  const open = org.published ? ({ kind: 'website', description, alternates: [feed] } as const) : { noIndex: true }
   return {
     kind: 'page',
     head: { title: org.name, canonical, ...open },
@@ -54,6 +54,15 @@ export async function showOrg(visit: Visit): Promise<Page> {
       </div>
     ),
   }
+}
+
+/** What an organisation that says nothing of itself is about. */
+function contentOf({ name }: Org, { nodes, total }: AnswerOf<'listNodes'>): string {
+  const titles = nodes.map(({ title }) => title).join(', ')
+  return [`${name}: ${counted(total, 'node')}`, titles]
+    .filter((part) => part !== '')
+    .join(', among them ')
+    .slice(0, 200)
 }
 
 /** The areas of the map; none where it takes too long, or is asked for by too many. */
@@ -104,7 +113,9 @@ export function BigSearch({ urls, org, words }: { readonly urls: Urls; readonly 
   return (
     <search class="search big">
       <form class="bigfind" action={urls.find(org.id)} data-search>
-        <Icon name="search" size={20} />
+        <button type="submit" aria-label="Search">
+          <Icon name="search" size={20} />
+        </button>
         <label class="vh" for="q">
           Search {org.name}
         </label>

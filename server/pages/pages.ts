@@ -10,6 +10,7 @@ import { readForm } from '../http/forms.ts'
 import { type Answering, type Credential, inProcess } from '../http/in-process.ts'
 import type { CountRequest } from '../http/rate-limits.ts'
 import { note } from '../http/request-notes.ts'
+import { findPath } from '../http/spec.ts'
 import { pageHtml, sendShown, setPageHeaders } from './answers.tsx'
 import { sendAsset } from './assets.ts'
 import { showBlame } from './blame.tsx'
@@ -113,6 +114,21 @@ function isPage(req: Request, path: string): boolean {
   return req.accepts(['json', 'html']) === 'html'
 }
 
+/** Where nothing is, a browser is told so by a page; programs go on to the answer of the interface. */
+export function missingPages(parts: Parts): RequestHandler {
+  return async (req, res, next) => {
+    const path = req.url.split('?', 1)[0] ?? ''
+    const isRead = req.method === 'GET' || req.method === 'HEAD'
+    if (!isRead || findPath(path) !== undefined || req.accepts(['json', 'html']) !== 'html') {
+      next()
+      return
+    }
+    res.vary('Accept')
+    note(req, { op: 'page' })
+    await answer(parts, req, res, path)
+  }
+}
+
 async function answer(parts: Parts, req: Request, res: Response, path: string): Promise<void> {
   const { deps } = parts
   setPageHeaders(res)
@@ -127,6 +143,11 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   const found = findRoute(path)
   const isRead = req.method === 'GET' || req.method === 'HEAD'
   const make = isRead ? found?.route.show : req.method === 'POST' ? found?.route.take : undefined
+  const plain = path.replace(/\/+$/, '')
+  if (found === undefined && isRead && plain !== path && findRoute(plain)) {
+    res.redirect(301, publicPath(res, plain + req.url.slice(path.length)))
+    return
+  }
   if (found === undefined) throw new Refusal('not_found', 'No page has this address')
   if (make === undefined) {
     res.set('Allow', [...(found.route.show ? ['GET', 'HEAD'] : []), ...(found.route.take ? ['POST'] : [])].join(', '))
