@@ -38,8 +38,8 @@ export async function showNode(visit: Visit): Promise<Shown> {
     readVersion(api, path, node, revision),
     node.head === undefined
       ? { total: 0, history: [] }
-      : api.listCommits({ path: { ...path, branch: 'main' }, query: { limit: 1 } }),
-    org.role === undefined ? 0 : openProposals(api, path),
+      : api.listCommits({ path: { ...path, branch: revision }, query: { limit: 1 } }),
+    org.role === undefined ? { open: 0, all: 0 } : countProposals(api, path),
     readTree(api, org.id, node),
   ])
   const { text_content: _, ...rest } = node
@@ -48,7 +48,7 @@ export async function showNode(visit: Visit): Promise<Shown> {
   let shown = notShown
   return {
     kind: 'page',
-    head: headOf(visit, { node, org, canonical, isMain: revision === 'main', text: version.text }),
+    head: headOf(visit, { node, org, canonical, revision, version }),
     place: { org, node: node.id, ...(tree.path[0] && { crumb: tree.path[0].title }), hasSide: true },
     facts,
     prepare: async () => {
@@ -70,6 +70,7 @@ export async function showNode(visit: Visit): Promise<Shown> {
                 node={node}
                 commits={history.total}
                 latest={history.history[0]}
+                time={revision === 'main' ? node.updated_at : history.history[0]?.created_at}
                 proposals={proposals}
               />
               {revision !== 'main' && <AsItWas visit={visit} node={node} revision={revision} />}
@@ -90,6 +91,7 @@ export async function showNode(visit: Visit): Promise<Shown> {
             headings={shown.headings}
             files={version.files}
             revision={revision}
+            textPath={version.textPath}
           />
         </div>
       )
@@ -97,8 +99,19 @@ export async function showNode(visit: Visit): Promise<Shown> {
   }
 }
 
-async function openProposals(api: Api, path: NodePath): Promise<number> {
-  return (await api.listPulls({ path, query: { status: 'open', limit: 1 } })).total
+interface Proposals {
+  readonly open: number
+  /** With those that are merged or closed. */
+  readonly all: number
+}
+
+async function countProposals(api: Api, path: NodePath): Promise<Proposals> {
+  const [open, all] = await Promise.all(
+    (['open', 'all'] as const).map(
+      async (status) => (await api.listPulls({ path, query: { status, limit: 1 } })).total,
+    ),
+  )
+  return { open: open ?? 0, all: all ?? 0 }
 }
 
 interface Versioned {
@@ -128,17 +141,19 @@ interface HeadOf {
   readonly node: Node
   readonly org: Org
   readonly canonical: string
-  readonly isMain: boolean
-  readonly text: string
+  readonly revision: string
+  readonly version: Version
 }
 
-function headOf({ urls }: Visit, { node, org, canonical, isMain, text }: HeadOf): Page['head'] {
+function headOf({ urls }: Visit, { node, org, canonical, revision, version }: HeadOf): Page['head'] {
+  const { text, textPath } = version
   const title = `${node.title} · ${org.name}`
   const said = description(node) ?? beginning(text)
   const feed = { type: 'application/atom+xml', title: `Changes of ${org.name}`, href: urls.feed(org.id) }
-  const source = { type: 'text/markdown', title: 'As Markdown', href: urls.raw(org.id, node.id, 'main', 'content.md') }
-  const head = { title, canonical, alternates: [...(org.published ? [feed] : []), ...(text === '' ? [] : [source])] }
-  if (!org.published || !isMain) return { ...head, noIndex: true }
+  const raw = (file: string) => urls.raw(org.id, node.id, revision, file)
+  const source = textPath ? [{ type: 'text/markdown', title: 'As Markdown', href: raw(textPath) }] : []
+  const head = { title, canonical, alternates: [...(org.published ? [feed] : []), ...source] }
+  if (!org.published || revision !== 'main') return { ...head, noIndex: true }
   const data = {
     '@context': 'https://schema.org',
     '@type': 'Article',
@@ -190,27 +205,29 @@ interface MetaProps {
   readonly isEditable: boolean
   readonly commits: number
   readonly latest: AnswerOf<'listCommits'>['history'][number] | undefined
-  readonly proposals: number
+  /** Of the last change. */
+  readonly time: string | undefined
+  readonly proposals: Proposals
 }
 
-function Meta({ visit: { urls }, node, isEditable, commits, latest, proposals }: MetaProps) {
+function Meta({ visit: { urls }, node, isEditable, commits, latest, time, proposals: { open, all } }: MetaProps) {
   const { org_id, id, tags } = node
   return (
     <div class="meta">
-      {latest && (
+      {latest && time && (
         <a href={urls.history(org_id, id)} data-key="h">
           <Icon name="clock" size={14} />
           <span>
-            Changed <When time={node.updated_at} /> by {latest.author}
+            Changed <When time={time} /> by {latest.author}
           </span>
         </a>
       )}
       {commits > 1 && <a href={urls.history(org_id, id)}>{counted(commits, 'commit')}</a>}
       {commits > 0 && <a href={urls.blame(org_id, id)}>Who wrote what</a>}
-      {proposals > 0 && (
-        <a href={urls.proposals(org_id, id)}>
+      {all > 0 && (
+        <a href={`${urls.proposals(org_id, id)}${open > 0 ? '' : '?status=all'}`}>
           <Icon name="branch" size={14} />
-          {counted(proposals, 'open proposal')}
+          {open > 0 ? counted(open, 'open proposal') : counted(all, 'proposal')}
         </a>
       )}
       {tags.slice(0, mostTags).map((tag) => (

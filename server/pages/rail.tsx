@@ -16,9 +16,19 @@ interface RailProps {
   readonly headings: readonly Heading[]
   readonly files: readonly string[]
   readonly revision: string
+  /** The file of the text; undefined where there is none. */
+  readonly textPath: string | undefined
 }
 
-export function Rail({ visit: { urls }, node, neighbours: { from, to }, headings, files, revision }: RailProps) {
+export function Rail({
+  visit: { urls },
+  node,
+  neighbours: { from, to },
+  headings,
+  files,
+  revision,
+  textPath,
+}: RailProps) {
   const { org_id, id } = node
   const shared = { urls, org: org_id }
   return (
@@ -56,9 +66,9 @@ export function Rail({ visit: { urls }, node, neighbours: { from, to }, headings
       <section>
         <h2>Take it with you</h2>
         <ul>
-          {node.head !== undefined && (
+          {textPath !== undefined && (
             <li>
-              <a href={urls.raw(org_id, id, revision, 'content.md')}>
+              <a href={urls.raw(org_id, id, revision, textPath)}>
                 <Icon name="file" size={15} />
                 As Markdown
               </a>

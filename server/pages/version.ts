@@ -23,6 +23,8 @@ export interface Version {
   readonly text: string
   /** The file that has all of it, where a page has not. */
   readonly wholeText?: string
+  /** The file of the text; absent where there is none. */
+  readonly textPath?: string
   readonly links: Links
   /** Paths. */
   readonly files: readonly string[]
@@ -40,11 +42,18 @@ export async function readVersion(api: Api, path: NodePath, node: Node, revision
   ])
   const paths = files.entities.map(({ entity_key }) => entity_key)
   const named = paths.filter((key) => !ours.test(key)).slice(0, most.files)
-  const version = { title, text, links: text.length > longestText ? [] : links, files: named }
-  if (text.length <= most.text) return version
-  const wholeText = paths.includes('content.md') || !paths.includes('README.md') ? 'content.md' : 'README.md'
-  return { ...version, wholeText, text: text.slice(0, most.text).replace(/[\ud800-\udbff]$/, '') }
+  // The list may be too long to name the file; a text comes from one.
+  const textPath = textPaths.find((name) => paths.includes(name)) ?? (text === '' ? undefined : textPaths[0])
+  const version = {
+    ...{ title, text, links: text.length > longestText ? [] : links, files: named },
+    ...(textPath && { textPath }),
+  }
+  if (text.length <= most.text || textPath === undefined) return version
+  return { ...version, wholeText: textPath, text: text.slice(0, most.text).replace(/[\ud800-\udbff]$/, '') }
 }
+
+/** The first of them that is there has the text of a node. */
+const textPaths = ['content.md', 'README.md'] as const
 
 /** What a page shows in other ways. */
 const ours = /^(node\.json|content\.md|README\.md|(parents|children|connections)\/.*|\.[^/]*)$/
@@ -59,7 +68,7 @@ async function readLinks(api: Api, path: NodePath, revision: string): Promise<Li
 }
 
 async function readText(api: Api, path: NodePath, revision: string): Promise<string> {
-  for (const name of ['content.md', 'README.md']) {
+  for (const name of textPaths) {
     const text = await readFile(api, path, revision, name)
     if (text !== undefined) return text
   }
