@@ -2732,7 +2732,8 @@ export interface components {
              */
             published: boolean;
             /**
-             * @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer.
+             * @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. The creation of a node and a first
+             *     push are exempt.
              * @default false
              */
             require_pull_requests: boolean;
@@ -2748,7 +2749,10 @@ export interface components {
             vault_id?: string;
             /** @description Whether anyone may read it. */
             published?: boolean;
-            /** @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. */
+            /**
+             * @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. The creation of a node and a first
+             *     push are exempt.
+             */
             require_pull_requests?: boolean;
         };
         /** @description An organisation. */
@@ -2762,7 +2766,10 @@ export interface components {
             vault_id?: components["schemas"]["Uuid"];
             /** @description Whether anyone may read it. */
             published: boolean;
-            /** @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. */
+            /**
+             * @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. The creation of a node and a first
+             *     push are exempt.
+             */
             require_pull_requests: boolean;
             created_at: components["schemas"]["UtcTime"];
             updated_at: components["schemas"]["UtcTime"];

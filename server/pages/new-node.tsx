@@ -101,6 +101,9 @@ function newPage(visit: Visit, beginning: Beginning, making: Making): Page {
           )}
         </nav>
         <h1>{parent ? `New node below ${parent.title}` : 'New node'}</h1>
+        {org.require_pull_requests && (
+          <p class="why">A new node is saved at once. Changes of it are then proposed, and a maintainer merges them.</p>
+        )}
         {existing && <Existing {...{ visit, beginning, existing, named }} />}
         <EditorForm
           {...{ written, problem }}

@@ -217,6 +217,7 @@ function Rules({ org, action }: { readonly org: Org; readonly action: string }) 
           <input type="checkbox" name="require_pull_requests" checked={org.require_pull_requests} />
           <span>Only by proposals, which a maintainer or an owner merges</span>
         </label>
+        <p class="why">The rule is about nodes that are there: a new node is saved at once.</p>
         <button type="submit" class="btn" name="act" value="rules">
           Save the rule
         </button>

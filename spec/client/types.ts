@@ -463,7 +463,8 @@ export interface components {
              */
             readonly published?: boolean;
             /**
-             * @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer.
+             * @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. The creation of a node and a first
+             *     push are exempt.
              * @default false
              */
             readonly require_pull_requests?: boolean;
@@ -479,7 +480,10 @@ export interface components {
             readonly vault_id?: string;
             /** @description Whether anyone may read it. */
             readonly published?: boolean;
-            /** @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. */
+            /**
+             * @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. The creation of a node and a first
+             *     push are exempt.
+             */
             readonly require_pull_requests?: boolean;
         };
         /** @description An organisation. */
@@ -493,7 +497,10 @@ export interface components {
             readonly vault_id?: components["schemas"]["Uuid"];
             /** @description Whether anyone may read it. */
             readonly published: boolean;
-            /** @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. */
+            /**
+             * @description Whether `main` of its nodes moves by pull requests only, merged by a maintainer. The creation of a node and a first
+             *     push are exempt.
+             */
             readonly require_pull_requests: boolean;
             readonly created_at: components["schemas"]["UtcTime"];
             readonly updated_at: components["schemas"]["UtcTime"];
