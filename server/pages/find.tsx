@@ -10,8 +10,8 @@ import { type Page, param, redirect, type Shown, type Visit } from './visit.ts'
 type Found = AnswerOf<'searchNodes'>
 type Suggestions = AnswerOf<'suggestTitles'>['suggestions']
 
-/** Matches on a page, and titles above them. */
-const most = { matches: 20, titles: 5 } as const
+/** Matches on a page, and on a longer one, as many as a search finds; titles above them. */
+const most = { matches: 20, all: 50, titles: 5 } as const
 const longestQuery = 1_000
 
 export async function showFind(visit: Visit): Promise<Shown> {
@@ -24,27 +24,30 @@ export async function showFind(visit: Visit): Promise<Shown> {
     if (first?.title.toLowerCase() === title.toLowerCase()) return redirect(302, urls.node(path.org_id, first.node_id))
   }
   const words = (query.get('q') ?? title ?? '').trim().slice(0, longestQuery)
+  const asked = query.get('top') === String(most.all) ? most.all : most.matches
   const org = await api.getOrg({ path })
   const [tree, found, titles] = await Promise.all([
     readTree(api, org.id),
-    words === '' ? undefined : api.searchNodes({ path, body: { query: words, top_k: most.matches } }),
+    words === '' ? undefined : api.searchNodes({ path, body: { query: words, top_k: asked } }),
     words === ''
       ? []
       : api.suggestTitles({ path, query: { q: words, limit: most.titles } }).then((told) => told.suggestions),
   ])
-  return page(visit, { org, tree, words, found, titles })
+  return page(visit, { org, tree, words, asked, found, titles })
 }
 
 interface Facts {
   readonly org: AnswerOf<'getOrg'>
   readonly tree: Awaited<ReturnType<typeof readTree>>
   readonly words: string
+  /** Matches at most. */
+  readonly asked: number
   readonly found: Found | undefined
   readonly titles: Suggestions
 }
 
 function page({ urls }: Visit, facts: Facts): Page {
-  const { org, tree, words, found, titles } = facts
+  const { org, tree, words, asked, found, titles } = facts
   const matched = new Set(found?.matches.map(({ node_id }) => node_id))
   const others = titles.filter(({ node_id }) => !matched.has(node_id))
   return {
@@ -57,7 +60,7 @@ function page({ urls }: Visit, facts: Facts): Page {
           <div class="wide found">
             <h1>Search</h1>
             <BigSearch urls={urls} org={org} words={words} />
-            {found && <p class="why said">{saidOf(found, others.length)}</p>}
+            {found && <p class="why said">{saidOf(found, others.length, asked)}</p>}
             {(found?.matches.length ?? 0) + others.length > 0 && (
               <ul class="results">
                 {others.map(({ node_id, title }) => (
@@ -72,6 +75,16 @@ function page({ urls }: Visit, facts: Facts): Page {
                 ))}
               </ul>
             )}
+            {found?.matches.length === asked && asked < most.all && (
+              <p class="more">
+                <a
+                  class="btn"
+                  href={`${urls.find(org.id)}?${new URLSearchParams({ q: words, top: String(most.all) })}`}
+                >
+                  Show the best {most.all}
+                </a>
+              </p>
+            )}
           </div>
         </main>
       </div>
@@ -85,7 +98,9 @@ const hints: Readonly<Record<string, string>> = {
   scope_is_empty: 'There is nothing to search yet',
 }
 
-function saidOf({ matches, hint }: Found, others: number): string {
+/** As many as were asked for may be some of many. */
+function saidOf({ matches, hint }: Found, others: number, asked: number): string {
+  if (matches.length === asked) return `The best ${asked} nodes${asked < most.all ? '' : '; a word more finds others'}.`
   if (matches.length + others > 0) return counted(matches.length + others, 'node')
   return `${hints[hint ?? ''] ?? 'Nothing was found'}.`
 }

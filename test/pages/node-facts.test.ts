@@ -1,0 +1,127 @@
+/** What the page of a node says around its text, and pages of rules and results: nothing that does not hold. */
+
+import { expect } from 'chai'
+import { made } from '../support/cast.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { expecting } from '../support/node.ts'
+import { type Answer, client, type PersonClient, signUp } from '../support/people.ts'
+
+describe('a page says what holds', () => {
+  let grove: Grove
+  let ann: PersonClient
+  let ben: PersonClient
+  let org: string
+
+  before(async () => {
+    grove = await startGrove()
+    ann = await signUp(grove, 'Ann')
+    ben = await signUp(grove, 'Ben')
+    org = (await made(ann.post('/orgs', { name: 'Atlas', published: true }))).id
+    await made(ann.put(`/orgs/${org}/members/${ben.user.email}`, { role: 'maintainer' }))
+  })
+  after(() => grove.close())
+
+  const add = (body: object): Promise<Answer['body']> => made(ann.post(`/orgs/${org}/nodes`, body))
+  const commit = (who: PersonClient, id: string, branch: string, path: string, content: string) =>
+    made(
+      who.post(`/orgs/${org}/nodes/${id}/tree/${branch}/commits`, {
+        message: `Change ${path}`,
+        changes: [{ action: 'put', path, content }],
+      }),
+    )
+  const page = async (path: string): Promise<string> => {
+    const answer = await ann.get(path, { accept: 'text/html' })
+    const { body } =
+      answer.status === 301 ? await ann.get(answer.headers.location ?? '', { accept: 'text/html' }) : answer
+    return body
+  }
+  const textOf = (html: string) => html.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
+
+  it('of the file of the text: each link to it leads to one', async () => {
+    const bare = await add({ title: 'No text' })
+    const head = bare.head as string
+    const late = await add({ title: 'Once without' })
+    await commit(ann, late.id, 'main', 'content.md', 'Now with text.\n')
+    const readme = await add({ title: 'Read me' })
+    await commit(ann, readme.id, 'main', 'README.md', 'By another name.\n')
+    const ats = [
+      `/n/${bare.id}`,
+      `/n/${bare.id}?at=${head}`,
+      `/n/${late.id}?at=${late.head}`,
+      `/n/${late.id}`,
+      `/n/${readme.id}`,
+    ]
+    const found = await Promise.all(
+      ats.map(async (at) => {
+        const links = [...(await page(`/o/${org}${at}`)).matchAll(/href="([^"]*\/raw\/(?:content|README)\.md)"/g)]
+        for (const [, href = ''] of links) await client(grove).get(href).then(expecting(200))
+        return links.length
+      }),
+    )
+    expect(found).to.deep.equal([0, 0, 0, 2, 2])
+  })
+
+  it('of who changed it, when and how often, at the revision that is shown', async () => {
+    const { id, head } = await add({ title: 'Whales', text_content: 'One.\n' })
+    await commit(ann, id, 'main', 'content.md', 'Two.\n')
+    await made(ann.post(`/orgs/${org}/nodes/${id}/branches`, { name: 'better' }))
+    await commit(ben, id, 'better', 'content.md', 'Three.\n')
+    const meta = async (at = '') =>
+      textOf(
+        (await page(`/o/${org}/n/${id}${at}`)).match(
+          /class="meta">([\s\S]*?)<h|class="meta">([\s\S]*?)class="prose"/,
+        )?.[0] ?? '',
+      )
+    expect(await meta()).to.match(/by Ann 2 commits/)
+    expect(await meta('?at=better')).to.match(/by Ben 3 commits/)
+    expect(await meta(`?at=${head}`))
+      .to.match(/by Ann/)
+      .and.not.match(/commits/)
+  })
+
+  it('of proposals, also when none is open', async () => {
+    const { id } = await add({ title: 'Seals', text_content: 'Seals.\n' })
+    const proposals = async () => (await page(`/o/${org}/n/${id}`)).match(/href="([^"]*\/proposals[^"]*)"/)?.[1]
+    expect(await proposals()).to.equal(undefined)
+    await made(ann.post(`/orgs/${org}/nodes/${id}/branches`, { name: 'more' }))
+    await commit(ben, id, 'more', 'content.md', 'More seals.\n')
+    await made(ben.post(`/orgs/${org}/nodes/${id}/pull-requests`, { source_branch: 'more', title: 'More seals' }))
+    expect(await proposals()).to.equal(`/o/${org}/n/${id}/proposals`)
+    await made(ann.post(`/orgs/${org}/nodes/${id}/pull-requests/1/merge`, {}))
+    expect(await proposals()).to.equal(`/o/${org}/n/${id}/proposals?status=all`)
+    expect(await page(`/o/${org}/n/${id}/proposals?status=all`)).to.contain('More seals')
+  })
+
+  it('of the rule of proposals: it does not hold for new nodes', async () => {
+    const { id } = await made(ann.post('/orgs', { name: 'Ruled', require_pull_requests: true }))
+    expect(await page(`/o/${id}/settings/general`)).to.contain('a new node is saved at once')
+    expect(await page(`/o/${id}/new`)).to.contain('A new node is saved at once.')
+    expect(await page(`/o/${org}/new`)).to.not.contain('A new node is saved at once.')
+  })
+
+  it('of how many nodes a search has found, and offers more of them', async () => {
+    const { id } = await made(ann.post('/orgs', { name: 'Many' }))
+    const nodes = Array.from({ length: 60 }, (_, n) => ({
+      title: `Node ${n}`,
+      text_content: n < 3 ? 'Krill and plankton.' : 'Krill.',
+    }))
+    await made(ann.post(`/orgs/${id}/nodes/batch`, { nodes }))
+    const found = async (query: string) => {
+      const html = await page(`/o/${id}/find?${query}`)
+      return [
+        textOf(html.match(/<p class="why said">(.*?)<\/p>/)?.[1] ?? ''),
+        html.match(/href="[^"]*(\?q=[^"]*top=50)"/)?.[1],
+      ]
+    }
+    expect(await found('q=plankton')).to.deep.equal(['3 nodes', undefined])
+    const [says, more = ''] = await found('q=krill')
+    expect([says, more]).to.deep.equal(['The best 20 nodes.', '?q=krill&amp;top=50'])
+    expect(await found(more.slice(1).replace('&amp;', '&'))).to.deep.equal([
+      'The best 50 nodes; a word more finds others.',
+      undefined,
+    ])
+    expect((await page(`/o/${id}/find${more.replace('&amp;', '&')}`)).match(/class="t"/g)).to.have.length.of.at.least(
+      50,
+    )
+  })
+})
