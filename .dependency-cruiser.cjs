@@ -135,9 +135,9 @@ module.exports = {
     ),
     never(
       'pages-ask-operations',
-      'A page takes an Api: it can show nothing that REST would refuse. Of the domain it knows which names of notes are one.',
+      'A page takes an Api: it can show nothing that REST would refuse. Of the domain it knows which names of notes are one, and how connections of links are named.',
       '^server/pages/',
-      '^(gitstore|index)/|^server/(domain/(?!vault/note-names\\.ts$)|routes/)',
+      '^(gitstore|index)/|^server/(domain/(?!vault/(note-names|connection-ids)\\.ts$)|routes/)',
     ),
     never(
       'islands-run-in-browsers',

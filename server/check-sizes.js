@@ -7,6 +7,8 @@ const limits = kibibytes({
   page: 1,
   'key-acts': 2,
   cards: 2,
+  invitation: 1,
+  copy: 1,
   search: 9,
   editor: 125,
   preview: 43,
