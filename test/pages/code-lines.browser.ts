@@ -1,0 +1,26 @@
+/** Lines of code as a browser lays them out. */
+
+import { expect } from 'chai'
+import { made } from '../support/cast.ts'
+import { ann, newVisitor, reached, signIn, useScene } from './scene.ts'
+
+describe('lines of code', () => {
+  useScene()
+
+  it('stand as far apart as their letters are high, and half of that', async () => {
+    const text_content = '```js\nconst first = 1\nconst second = 2\n```\n'
+    const { id } = await made(ann.post(`/orgs/${ann.org}/nodes`, { title: 'Code', text_content }))
+    const visitor = await newVisitor()
+    await signIn(visitor)
+    await visitor.open(`/o/${ann.org}/n/${id}`)
+    await reached(visitor.page, 'Code')
+    const apart = await visitor.page.locator('.prose pre code').evaluate((code) => {
+      const { fontSize } = getComputedStyle(code)
+      const heights = getComputedStyle(code.parentElement ?? code)
+      const inner = (code.parentElement?.clientHeight ?? 0) - 2 * Number.parseFloat(heights.paddingTop)
+      return inner / 2 / Number.parseFloat(fontSize)
+    })
+    expect(apart).to.be.within(1.4, 1.7)
+    await visitor.context.close()
+  })
+})
