@@ -34,6 +34,21 @@ export interface Asker<A extends Actor = Actor> {
   readonly actor: A
   /** Aborted with `ClientGone` when the client disconnects. */
   readonly signal: AbortSignal
+  /** The network address, as trusted proxies report it. */
+  readonly from: string
+}
+
+/** A caller as limits count them: one of these has a share of what a process can do. */
+export interface Caller {
+  /** A person, or the address of an anonymous caller. */
+  readonly key: string
+  readonly isAnonymous: boolean
+}
+
+export function callerOf({ actor, from }: Pick<Asker, 'actor' | 'from'>): Caller {
+  return actor.kind === 'person'
+    ? { key: `person ${actor.id}`, isAnonymous: false }
+    : { key: `address ${from}`, isAnonymous: true }
 }
 
 export const anonymous: Anonymous = { kind: 'anonymous' }

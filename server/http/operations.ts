@@ -62,6 +62,8 @@ interface Input<K extends OperationId> {
   /** The service's address as the caller reaches it, without a slash at its end. */
   readonly base: string
   readonly client: SignInFrom
+  /** The caller's network address, as trusted proxies report it. */
+  readonly from: string
   /** Aborted with `ClientGone` when the client disconnects. */
   readonly signal: AbortSignal
 }
@@ -128,11 +130,12 @@ export async function callHandler(deps: Deps, handlers: Handlers, { req, res, ty
   const path = withNumbers(operation.pathSchema, match.parameters)
   const query = readBySchema(operation.querySchema, req.query)
   const base = baseUrl(deps.config.publicUrl, req)
-  const client = { from: networkOf(req), ...userAgentOf(req) }
+  const from = networkOf(req)
+  const client = { from, ...userAgentOf(req) }
   const asked: Deps = { ...(await ofOrg(deps, match.parameters.org_id)), waited: (ms) => noteWait(req, ms) }
   const lease = changesOrg(operation, match) ? deps.cell?.lease : undefined
   lease?.before()
-  const input = Object.assign(new Disconnecting(req, res), { path, query, body, type, base, client })
+  const input = Object.assign(new Disconnecting(req, res), { path, query, body, type, base, client, from })
   const answer = await handler(asked, actor, input)
   // The process may have been stopped since its last transaction.
   lease?.after()

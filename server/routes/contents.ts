@@ -29,23 +29,23 @@ export const contentRoutes: HandlersOf<
   getObject: async (deps, actor, { path }) =>
     bytes(await contents.readBytes(deps, actor, objectAt(path)), 'application/octet-stream', immutable),
   getRaw: async (deps, actor, { path }) => new Download(await readRaw(deps, actor, fileAt(path))),
-  getBlame: (deps, actor, { path, signal }) => blameFile(deps, { actor, signal }, fileAt(path)),
-  listCommits: (deps, actor, { path, query, signal }) =>
-    contents.listCommits(deps, { actor, signal }, branchAt(path), query),
+  getBlame: (deps, actor, { path, from, signal }) => blameFile(deps, { actor, from, signal }, fileAt(path)),
+  listCommits: (deps, actor, { path, query, from, signal }) =>
+    contents.listCommits(deps, { actor, from, signal }, branchAt(path), query),
   createCommit: async (deps, actor, { path, body }) => {
     const commit = await contents.createCommit(deps, actor, branchAt(path), body)
     const tree = `/orgs/${path.org_id}/nodes/${path.node_id}/tree/${encodeURIComponent(path.branch)}`
     return created(`${tree}/commits/${commit.id}`, commit)
   },
   getCommit: (deps, actor, { path }) => contents.readBranchCommit(deps, actor, commitAt(path)),
-  getCommitDiff: async (deps, actor, { path, query, type, signal }) =>
+  getCommitDiff: async (deps, actor, { path, query, type, from, signal }) =>
     type === 'application/json'
-      ? diffs.readCommitDiff(deps, { actor, signal }, revisionAt(path), query)
-      : patch(await diffs.readCommitPatch(deps, { actor, signal }, revisionAt(path), query)),
-  compareCommits: async (deps, actor, { path, query, type, signal }) =>
+      ? diffs.readCommitDiff(deps, { actor, from, signal }, revisionAt(path), query)
+      : patch(await diffs.readCommitPatch(deps, { actor, from, signal }, revisionAt(path), query)),
+  compareCommits: async (deps, actor, { path, query, type, from, signal }) =>
     type === 'application/json'
-      ? comparing.compare(deps, { actor, signal }, nodeAt(path), query)
-      : patch(await comparing.comparePatch(deps, { actor, signal }, nodeAt(path), query)),
-  getPatch: async (deps, actor, { path, query, signal }) =>
-    patch(await comparing.comparePatch(deps, { actor, signal }, nodeAt(path), query)),
+      ? comparing.compare(deps, { actor, from, signal }, nodeAt(path), query)
+      : patch(await comparing.comparePatch(deps, { actor, from, signal }, nodeAt(path), query)),
+  getPatch: async (deps, actor, { path, query, from, signal }) =>
+    patch(await comparing.comparePatch(deps, { actor, from, signal }, nodeAt(path), query)),
 }

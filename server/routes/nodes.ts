@@ -32,8 +32,9 @@ export const nodeRoutes: HandlersOf<
     const node = await createNode(deps, actor, orgAt(path), body)
     return created(`/orgs/${path.org_id}/nodes/${node.id}`, withCloneUrl(node, base))
   },
-  createNodes: (deps, actor, { path, body, signal }) => createNodes(deps, { actor, signal }, orgAt(path), body),
-  putNodes: (deps, actor, { path, body, signal }) => putNodes(deps, { actor, signal }, orgAt(path), body),
+  createNodes: (deps, actor, { path, body, from, signal }) =>
+    createNodes(deps, { actor, from, signal }, orgAt(path), body),
+  putNodes: (deps, actor, { path, body, from, signal }) => putNodes(deps, { actor, from, signal }, orgAt(path), body),
   listNodes: (deps, actor, { path, query }) => nodes.listNodes(deps, actor, orgAt(path), query),
   listTree: (deps, actor, { path, query }) => listTree(deps, actor, orgAt(path), query),
   getNode: async (deps, actor, { path, base }) => withCloneUrl(await nodes.readNode(deps, actor, nodeAt(path)), base),
@@ -44,7 +45,8 @@ export const nodeRoutes: HandlersOf<
     withCloneUrl(await edges.putParent(deps, actor, parentAt(path), body ?? {}), base),
   removeParent: (deps, actor, { path, query }) => edges.removeParent(deps, actor, parentAt(path), query),
   listConnections: (deps, actor, { path, query }) => nodes.listConnections(deps, actor, nodeAt(path), query),
-  listLinks: (deps, actor, { path, query, signal }) => readLinks(deps, { actor, signal }, nodeAt(path), query),
+  listLinks: (deps, actor, { path, query, from, signal }) =>
+    readLinks(deps, { actor, from, signal }, nodeAt(path), query),
   addConnection: async (deps, actor, { path, body }) => {
     const connection = await edges.addConnection(deps, actor, nodeAt(path), body)
     return created(`/orgs/${path.org_id}/nodes/${path.node_id}/connections/${connection.id}`, connection)

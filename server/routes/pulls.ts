@@ -32,14 +32,14 @@ export const pullRoutes: HandlersOf<
   mergePull: async (deps, actor, { path, body }) => ({
     pr: await mergePull(deps, actor, pullAt(path), body ?? {}),
   }),
-  updatePullBranch: async (deps, actor, { path, signal }) => ({
-    pr: await updatePullBranch(deps, { actor, signal }, pullAt(path)),
+  updatePullBranch: async (deps, actor, { path, from, signal }) => ({
+    pr: await updatePullBranch(deps, { actor, from, signal }, pullAt(path)),
   }),
   listPullCommits: (deps, actor, { path, query }) => pulls.listPullCommits(deps, actor, pullAt(path), query),
   getPullChanges: (deps, actor, { path }) => diffs.readPullChanges(deps, actor, pullAt(path)),
   getPullImpact: (deps, actor, { path }) => readPullImpact(deps, actor, pullAt(path)),
-  getPullDiff: async (deps, actor, { path, query, type, signal }) =>
+  getPullDiff: async (deps, actor, { path, query, type, from, signal }) =>
     type === 'application/json'
-      ? diffs.readPullDiff(deps, { actor, signal }, pullAt(path), query)
-      : patch(await diffs.readPullPatch(deps, { actor, signal }, pullAt(path), query)),
+      ? diffs.readPullDiff(deps, { actor, from, signal }, pullAt(path), query)
+      : patch(await diffs.readPullPatch(deps, { actor, from, signal }, pullAt(path), query)),
 }

@@ -4,7 +4,8 @@ import type { HandlersOf } from '../http/operations.ts'
 import { orgAt } from './at.ts'
 
 export const searchRoutes: HandlersOf<'searchNodes' | 'suggestTitles'> = {
-  searchNodes: (deps, actor, { path, body, signal }) => retrieve(deps, { actor, signal }, orgAt(path), body),
-  suggestTitles: (deps, actor, { path, query }) =>
-    suggest(deps, actor, orgAt(path), { query: query.q, limit: query.limit }),
+  searchNodes: (deps, actor, { path, body, from, signal }) =>
+    retrieve(deps, { actor, from, signal }, orgAt(path), body),
+  suggestTitles: (deps, actor, { path, query, from, signal }) =>
+    suggest(deps, { actor, from, signal }, orgAt(path), { query: query.q, limit: query.limit }),
 }

@@ -5,7 +5,6 @@ import { readdirSync } from 'node:fs'
 import { type ClientRequest, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { openSlots } from '../../server/domain/slots.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
@@ -107,66 +106,5 @@ describe('updating a branch', () => {
     expect(first[0].statusCode).to.equal(503)
     for (const asking of asked) asking.destroy()
     while (quarantined()) await sleep(5)
-  })
-})
-
-describe('slots for heavy work', () => {
-  const limits = {
-    running: 2,
-    runningForOne: 1,
-    waiting: 2,
-    waitingForOne: 1,
-    waitTimeoutMs: 60_000,
-    refusal: 'Too much at this moment',
-  }
-  const never = new AbortController().signal
-
-  /** Work that ends when it is told to; `log` says what has begun. */
-  function works() {
-    const log: string[] = []
-    const ends = new Map<string, () => void>()
-    const work = (name: string) => () => {
-      log.push(name)
-      return new Promise<string>((resolve) => ends.set(name, () => resolve(name)))
-    }
-    return { log, work, end: (name: string) => ends.get(name)?.() }
-  }
-
-  it('run as many at once as there are, one for each person, the others in order', async () => {
-    const inSlot = openSlots(limits)
-    const { log, work, end } = works()
-    const first = inSlot('ann', never, work('a1'))
-    const second = inSlot('ann', never, work('a2'))
-    const third = inSlot('bob', never, work('b1'))
-    const fourth = inSlot('eve', never, work('e1'))
-    expect(log).to.deep.equal(['a1', 'b1'])
-    end('b1')
-    await third
-    await sleep(1)
-    expect(log).to.deep.equal(['a1', 'b1', 'e1'])
-    end('a1')
-    await first
-    await sleep(1)
-    expect(log).to.deep.equal(['a1', 'b1', 'e1', 'a2'])
-    end('e1')
-    end('a2')
-    expect(await Promise.all([second, fourth])).to.deep.equal(['a2', 'e1'])
-  })
-
-  it('turn away who comes when too many wait, who has waited too long, and who has gone', async () => {
-    const inSlot = openSlots({ ...limits, waitTimeoutMs: 20 })
-    const { log, work, end } = works()
-    const gone = new AbortController()
-    const told = (promise: Promise<unknown>) => promise.catch((error) => error.code ?? error.message)
-    const first = inSlot('ann', never, work('a1'))
-    const waiting = told(inSlot('ann', never, work('a2')))
-    expect(await told(inSlot('ann', never, work('a3')))).to.equal('busy')
-    expect(await waiting).to.equal('busy')
-    const leaving = told(inSlot('ann', gone.signal, work('a4')))
-    gone.abort(new Error('gone'))
-    expect(await leaving).to.equal('gone')
-    end('a1')
-    await first
-    expect(log).to.deep.equal(['a1'])
   })
 })

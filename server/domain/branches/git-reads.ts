@@ -2,15 +2,14 @@
 import { isGitError } from '../../../gitstore/errors.ts'
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
-import type { Asker } from '../actor.ts'
+import { type Asker, callerOf } from '../actor.ts'
 import { openSlots } from '../slots.ts'
 
-/** Per process. All anonymous readers together count as one person. */
+/** Per process. */
 const inSlot = openSlots({
-  running: 4,
-  runningForOne: 2,
-  waiting: 64,
-  waitingForOne: 16,
+  all: { running: 4, waiting: 256 },
+  person: { running: 2, waiting: 64 },
+  anonymous: { running: 2, waiting: 192 },
   waitTimeoutMs: 30_000,
   refusal: 'Others read differences and histories just now; try again',
 })
@@ -26,13 +25,14 @@ export interface GitBounds {
 /** `tooLarge`: the message where it is too much, with the alternative. @throws Refusal too_large, busy; the signal's reason */
 export async function gitRead<T>(
   { waited }: Pick<Deps, 'waited'>,
-  { actor, signal }: Asker,
+  asker: Asker,
   tooLarge: string,
   work: (bounds: GitBounds) => Promise<T>,
 ): Promise<T> {
+  const { signal } = asker
   const asked = performance.now()
   try {
-    return await inSlot(actor.kind === 'anonymous' ? 'public' : actor.id, signal, () => {
+    return await inSlot({ caller: callerOf(asker), signal }, () => {
       waited?.(performance.now() - asked)
       return work({ timeoutMs, signal })
     })

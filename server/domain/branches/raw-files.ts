@@ -7,7 +7,7 @@ import { isOid, type Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { nodeFor } from '../access.ts'
-import type { Actor } from '../actor.ts'
+import { type Actor, callerOf } from '../actor.ts'
 import type { FileAt } from '../at.ts'
 import { openSlots } from '../slots.ts'
 import { startOf } from './blob-starts.ts'
@@ -15,13 +15,15 @@ import { readTree } from './commit-trees.ts'
 import { mediaTypeOf } from './media-types.ts'
 import { revisionFor } from './revisions.ts'
 
-const waits = { waiting: 128, waitTimeoutMs: 30_000, refusal: 'Others read files just now; try again' } as const
-
-/** Files that are sent at once; a slow client holds its slot. All anonymous readers together count as one person. */
-const inSlot = openSlots({ ...waits, running: 16, runningForOne: 6, waitingForOne: 32 })
-
-/** The slots of anonymous readers, by their addresses. */
-const inShare = openSlots({ ...waits, running: 6, runningForOne: 2, waitingForOne: 32 })
+/** Files that are sent at once; a slow client holds its slot. */
+const inSlot = openSlots({
+  all: { running: 16, waiting: 256 },
+  person: { running: 6, waiting: 32 },
+  address: { running: 2, waiting: 32 },
+  anonymous: { running: 6, waiting: 192 },
+  waitTimeoutMs: 30_000,
+  refusal: 'Others read files just now; try again',
+})
 
 /** Bytes that the buffers of a connection take, however slow its client is: of a small file, they need no slot. */
 const withoutSlot = 65_536
@@ -56,15 +58,13 @@ export async function readRaw(deps: Deps, actor: Actor, at: FileAt): Promise<Raw
     throw new Refusal('file_not_found', 'File not found')
   const { oid, name } = entry
   const size = await blobSize(repo, oid)
-  const key = actor.kind === 'anonymous' ? 'public' : actor.id
   return {
     ...{ name, oid, size, isImmutable: isOid(at.branch) },
     ...mediaTypeOf(name, await startOf(repo, oid, size)),
     send: (sink, range, { signal, from }) => {
       const send = () => sendParts(streamBlob(repo, oid, size, range, signal), sink, signal)
       if (size <= smallBytes && range.to - range.from <= withoutSlot) return send()
-      const sendInSlot = () => inSlot(key, signal, send)
-      return actor.kind === 'anonymous' ? inShare(from, signal, sendInSlot) : sendInSlot()
+      return inSlot({ caller: callerOf({ actor, from }), signal }, send)
     },
   }
 }

@@ -1,24 +1,20 @@
 /** Exports that a service streams: to whom, how many at once. */
 import type { Deps } from '../../deps.ts'
 import { orgFor } from '../access.ts'
-import type { Actor } from '../actor.ts'
+import { type Actor, callerOf } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { slugOf } from '../format/slug.ts'
 import { openSlots } from '../slots.ts'
 import { type ExportedFile, exportFiles } from './exports.ts'
 
-const waits = {
-  runningForOne: 1,
-  waiting: 16,
-  waitingForOne: 4,
+/** Exports of this process; a slow client holds its slot. */
+const inSlot = openSlots({
+  all: { running: 3, waiting: 32 },
+  person: { running: 1, waiting: 4 },
+  anonymous: { running: 2, waiting: 16 },
   waitTimeoutMs: 30_000,
   refusal: 'Others export just now; try again',
-} as const
-
-/** Exports of this process; a slow client holds its slot. An address without a person counts as one. */
-const inSlot = openSlots({ ...waits, running: 3 })
-/** Those of them that anonymous readers may hold. */
-const inShare = openSlots({ ...waits, running: 2 })
+})
 
 export interface OrgExport {
   /** Of the organisation, readable. */
@@ -41,8 +37,7 @@ export async function openExport(deps: Deps, actor: Actor, at: OrgAt): Promise<O
     name: slugOf(org.name),
     send: (write, { signal, from }) => {
       const send = () => write(exportFiles(deps, at, { signal, checkAccess }))
-      if (actor.kind !== 'anonymous') return inSlot(actor.id, signal, send)
-      return inShare(from, signal, () => inSlot(from, signal, send))
+      return inSlot({ caller: callerOf({ actor, from }), signal }, send)
     },
   }
 }

@@ -9,7 +9,7 @@ import { listSources } from '../../../index/derived/source-paths.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
-import type { Asker } from '../actor.ts'
+import { type Asker, callerOf } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
 import { readTree } from '../branches/commit-trees.ts'
 import { type ImmutableAnswer, immutableAnswer } from '../branches/immutable-answers.ts'
@@ -44,10 +44,9 @@ const tooLarge = 'The text has over 512 KiB; read it and parse it yourself'
 
 /** Texts that are read at once: in the worst case one takes 2 s of computing and 200 MB. */
 const inSlot = openSlots({
-  running: 2,
-  runningForOne: 1,
-  waiting: 64,
-  waitingForOne: 16,
+  all: { running: 2, waiting: 768 },
+  person: { running: 1, waiting: 256 },
+  anonymous: { running: 1, waiting: 512 },
   waitTimeoutMs: 30_000,
   refusal: 'Others read links just now; try again',
 })
@@ -76,18 +75,18 @@ interface Links {
  */
 export async function readLinks(
   deps: Deps,
-  { actor, signal }: Asker,
+  asker: Asker,
   at: NodeAt,
   { revision = 'main' }: { readonly revision?: string },
 ): Promise<ImmutableAnswer<Links>> {
-  const access = await nodeFor(deps, actor, at, 'public')
+  const access = await nodeFor(deps, asker.actor, at, 'public')
   const { node, org } = access
   const head = await revisionFor(access, revision)
   // Before the rows: an answer is then kept under an older version than its own, never under a newer one.
   const { epoch, version } = (await findOrgRow(deps.index.read, org.id)) ?? {}
   const seen = access.onlyNode === undefined ? '' : ' of this node alone'
   return immutableAnswer(`links ${node.id} ${head} ${epoch} ${version}${seen}`, sizeOf, () =>
-    inSlot(actor.kind === 'anonymous' ? 'public' : actor.id, signal, () =>
+    inSlot({ caller: callerOf(asker), signal: asker.signal }, () =>
       linksAt(deps, access, head, `${org.id} ${epoch} ${version}`),
     ),
   )

@@ -2,7 +2,7 @@
 import type { Deps } from '../../deps.ts'
 import { Invalid } from '../../errors.ts'
 import { orgFor } from '../access.ts'
-import type { Asker, Person } from '../actor.ts'
+import { type Asker, callerOf, type Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { openSlots } from '../slots.ts'
 import { batchNodes, type SentNode } from './batch-input.ts'
@@ -12,10 +12,8 @@ import { writeBatch } from './batches.ts'
 
 /** A batch holds its body several times in memory: 16 MiB as text, as JSON, as bytes and as packs. */
 const inSlot = openSlots({
-  running: 2,
-  runningForOne: 1,
-  waiting: 8,
-  waitingForOne: 2,
+  all: { running: 2, waiting: 8 },
+  person: { running: 1, waiting: 2 },
   waitTimeoutMs: 30_000,
   refusal: 'Other batches are being written just now; try again',
 })
@@ -49,14 +47,15 @@ export async function putNodes(deps: Deps, asker: Asker<Person>, at: OrgAt, batc
 
 async function write(
   deps: Deps,
-  { actor, signal }: Asker<Person>,
+  asker: Asker<Person>,
   at: OrgAt,
   { nodes: sent }: Batch,
   existing: BatchOptions['existing'],
 ): Promise<(BatchOutcome & { ref?: string })[]> {
+  const { actor, signal } = asker
   await orgFor(deps, actor, at, 'editor')
   if (existing === 'update') refuseNameless(sent)
-  return inSlot(actor.id, signal, async () => {
+  return inSlot({ caller: callerOf(asker), signal }, async () => {
     const nodes = await batchNodes(sent)
     const options = { existing, locate: locateIn(sent, nodes) }
     const outcomes = await writeBatch(deps, actor, at, nodes, options).catch((error: unknown) => {

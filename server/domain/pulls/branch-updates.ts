@@ -7,7 +7,7 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { type NodeAccess, nodeFor, requireStill } from '../access.ts'
-import type { Asker, Person } from '../actor.ts'
+import { type Asker, callerOf, type Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
 import {
   addsParents,
@@ -31,10 +31,8 @@ const maxCommits = 250
 
 /** Per process; each update may run several gits, one after the other. */
 const inSlot = openSlots({
-  running: 2,
-  runningForOne: 1,
-  waiting: 32,
-  waitingForOne: 8,
+  all: { running: 2, waiting: 32 },
+  person: { running: 1, waiting: 8 },
   waitTimeoutMs: 30_000,
   refusal: 'Too many branches are being updated at this moment; try again',
 })
@@ -45,7 +43,8 @@ const inSlot = openSlots({
  * @throws Refusal merge_conflict with `paths` (nothing moved), merged, closed, head_moved, branch_protected,
  *   source_branch_missing, too_many_commits, busy; the reason of `signal`, after which nothing moves
  */
-export async function updatePullBranch(deps: Deps, { actor, signal }: Asker<Person>, at: PullAt): Promise<PullRequest> {
+export async function updatePullBranch(deps: Deps, asker: Asker<Person>, at: PullAt): Promise<PullRequest> {
+  const { actor, signal } = asker
   const access = await nodeFor(deps, actor, at, 'editor')
   const { repo, history } = access
   const row = await rowFor(deps, at)
@@ -63,7 +62,9 @@ export async function updatePullBranch(deps: Deps, { actor, signal }: Asker<Pers
   const { ahead } = await history.divergence(onto, from)
   if (ahead > maxCommits)
     throw tooManyCommits(`The target lacks ${ahead} commits of the source, and at most ${maxCommits} are rebased here`)
-  const head = await inSlot(actor.id, signal, () => rebased(deps, actor, access, { from, onto, signal }))
+  const head = await inSlot({ caller: callerOf(asker), signal }, () =>
+    rebased(deps, actor, access, { from, onto, signal }),
+  )
   signal.throwIfAborted()
   const adds = source.ref === main && (await addsParents(repo, await readTree(repo, from), await readTree(repo, head)))
   await withGraphLockIf(deps, access, adds, () =>

@@ -1,43 +1,41 @@
-/** Limits the questions of one organisation that wait for the search thread: how many, and how long. */
-import type { Deps } from '../../deps.ts'
+/** The queue in front of the search thread: callers take turns, and few orders are in the thread's hands at a time. */
 import { Refusal } from '../../errors.ts'
 import type { OrgAccess } from '../access.ts'
+import { type Asker, callerOf } from '../actor.ts'
+import { openSlots } from '../slots.ts'
 
-/** Questions of one organisation that wait in this process, those of the public leaving room for members, and how long they wait. */
-const maxWaiting = { members: 64, public: 32 } as const
+/** For an order: until its turn, and until its answer. */
 const waitTimeoutMs = 120_000
 
-/** By organisation: the questions that wait or are answered. */
-const waiting = new Map<string, number>()
+/**
+ * Orders of this process. The thread answers one after the other, so each that is in its hands delays all others: by up to
+ * 0.2 s, or by its share of the time while an index is made. An organisation's are answered in turn there; the second of them
+ * keeps the thread busy.
+ */
+const inSlot = openSlots({
+  all: { running: 8, waiting: 512 },
+  person: { running: 4, waiting: 64 },
+  address: { running: 2, waiting: 32 },
+  anonymous: { running: 4, waiting: 256 },
+  runningInOrg: 2,
+  waitTimeoutMs,
+  refusal: 'Too many searches wait; try again',
+})
 
 /**
- * What `ask` finds; undefined from it means that there is no such organisation.
+ * The result of `ask`, which orders once from the thread; undefined from it means that the organisation does not exist.
  *
- * @param label of the metric
- * @throws Refusal busy (too many questions, or the index takes long to make), org_not_found; what `ask` throws
+ * @throws Refusal busy (too many orders, or the index takes long to make), org_not_found; what `ask` throws; the reason of the
+ *   asker's signal
  */
-export async function inQueue<T>(
-  deps: Deps,
-  { org, role }: OrgAccess,
-  label: string,
-  ask: () => Promise<T | undefined>,
-): Promise<T> {
-  const asked = waiting.get(org.id) ?? 0
-  if (asked >= maxWaiting[role === null ? 'public' : 'members'])
-    throw new Refusal('busy', 'Too many searches of this organisation wait; try again')
-  waiting.set(org.id, asked + 1)
-  const stop = deps.metrics.searchSeconds.startTimer({ expansion: label })
-  const answer = ask().finally(() => {
-    const left = (waiting.get(org.id) ?? 1) - 1
-    if (left > 0) waiting.set(org.id, left)
-    else waiting.delete(org.id)
-  })
-  const found = await withinTime(answer).finally(stop)
+export async function inQueue<T>(asker: Asker, { org }: OrgAccess, ask: () => Promise<T | undefined>): Promise<T> {
+  const answer = inSlot({ caller: callerOf(asker), orgId: org.id, signal: asker.signal }, ask)
+  const found = await withinTime(answer)
   if (found === undefined) throw new Refusal('org_not_found', 'The organisation was deleted meanwhile')
   return found
 }
 
-/** The thread goes on with what takes longer, for the next question. @throws Refusal busy */
+/** The thread continues with what takes longer, for the next question. @throws Refusal busy */
 async function withinTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const clock = new Promise<never>((_, reject) => {

@@ -5,7 +5,7 @@ import type { Suggestions, SuggestQuestion } from '../../../index/search/suggest
 import type { Deps } from '../../deps.ts'
 import { invalid, Refusal } from '../../errors.ts'
 import { type OrgAccess, orgFor, requireRole } from '../access.ts'
-import type { Actor, Asker } from '../actor.ts'
+import { type Actor, type Asker, callerOf } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { refuseLongQuery } from '../format/limits.ts'
 import { openSlots } from '../slots.ts'
@@ -20,10 +20,9 @@ interface Question extends SearchQuestion {
 
 /** Views that a process reads and searches at a time, each with up to 16 MiB of texts. */
 const inSlot = openSlots({
-  running: 2,
-  runningForOne: 1,
-  waiting: 32,
-  waitingForOne: 16,
+  all: { running: 2, waiting: 64 },
+  person: { running: 1, waiting: 16 },
+  runningInOrg: 1,
   waitTimeoutMs: 30_000,
   refusal: 'Too many searches of branches or of times wait; try again',
 })
@@ -35,20 +34,35 @@ const rounds = 5
  * @throws Refusal as orgFor, requireRole (another branch or a time) and inQueue; search_unavailable; Invalid as readView; the
  *   reason of `signal`
  */
-export async function retrieve(
-  deps: Deps,
-  { actor, signal }: Asker,
-  at: OrgAt,
-  question: Question,
-): Promise<SearchAnswer> {
+export async function retrieve(deps: Deps, asker: Asker, at: OrgAt, question: Question): Promise<SearchAnswer> {
   const { orgId } = at
-  const access = await orgFor(deps, actor, at, 'public')
+  const access = await orgFor(deps, asker.actor, at, 'public')
   refuseLongQuery(question.query)
   const elsewhere = elsewhereOf(question)
-  if (elsewhere !== undefined) requireMember(actor, access)
-  return inQueue(deps, access, question.expansion_depth, () => {
-    if (elsewhere === undefined) return deps.search.ask(orgId, question)
-    return inSlot(orgId, signal, () => askView(deps, orgId, elsewhere, question))
+  const answered = deps.metrics.searchSeconds.startTimer({ expansion: question.expansion_depth })
+  const answer = await (elsewhere === undefined
+    ? inQueue(asker, access, () => deps.search.ask(orgId, question))
+    : retrieveElsewhere(deps, asker, access, elsewhere, question))
+  answered()
+  return answer
+}
+
+async function retrieveElsewhere(
+  deps: Deps,
+  asker: Asker,
+  access: OrgAccess,
+  elsewhere: Elsewhere,
+  question: SearchQuestion,
+): Promise<SearchAnswer> {
+  requireMember(asker.actor, access)
+  const orgId = access.org.id
+  return inSlot({ caller: callerOf(asker), orgId, signal: asker.signal }, async () => {
+    for (let round = 0; round < rounds; round++) {
+      const view = await readView(deps, orgId, elsewhere)
+      const found = await inQueue(asker, access, () => deps.search.askIn(view, orgId, question))
+      if (found !== 'moved') return found
+    }
+    throw new Refusal('busy', 'The nodes change faster than they can be read; try again')
   })
 }
 
@@ -66,17 +80,11 @@ function requireMember(actor: Actor, access: OrgAccess): void {
   requireRole(access, 'reader')
 }
 
-/** @throws Refusal busy */
-async function askView(deps: Deps, orgId: string, elsewhere: Elsewhere, question: SearchQuestion) {
-  for (let round = 0; round < rounds; round++) {
-    const found = await deps.search.askIn(await readView(deps, orgId, elsewhere), orgId, question)
-    if (found !== 'moved') return found
-  }
-  throw new Refusal('busy', 'The nodes change faster than they can be read; try again')
-}
-
 /** @throws Refusal as orgFor and inQueue; search_unavailable */
-export async function suggest(deps: Deps, actor: Actor, at: OrgAt, question: SuggestQuestion): Promise<Suggestions> {
-  const access = await orgFor(deps, actor, at, 'public')
-  return inQueue(deps, access, 'suggest', () => deps.search.suggest(at.orgId, question))
+export async function suggest(deps: Deps, asker: Asker, at: OrgAt, question: SuggestQuestion): Promise<Suggestions> {
+  const access = await orgFor(deps, asker.actor, at, 'public')
+  const answered = deps.metrics.searchSeconds.startTimer({ expansion: 'suggest' })
+  const answer = await inQueue(asker, access, () => deps.search.suggest(at.orgId, question))
+  answered()
+  return answer
 }

@@ -1,0 +1,122 @@
+/** Who waits for whom: one address that searches without a pause keeps nobody from searching. */
+import { Agent } from 'node:http'
+import { expect } from 'chai'
+import { type Reply, send } from '../support/exchange.ts'
+import { type Grove, startGrove } from '../support/grove.ts'
+import { expecting } from '../support/node.ts'
+import { type PersonClient, client as person, signUp } from '../support/people.ts'
+import { metricsToken, parseScrape, sumOf } from '../support/scrapes.ts'
+import { until } from '../support/until.ts'
+
+const counted = 'grove_search_duration_seconds'
+/** Of one address: what the thread has in hand, and what waits. */
+const share = 34
+
+const words = Array.from({ length: 1_500 }, (_, n) => `word${n.toString(36)}`)
+const someWords = (count: number, from: number) =>
+  Array.from({ length: count }, (_, n) => words[(from * 7919 + n * 31) % words.length]).join(' ')
+/** A thread takes tens of milliseconds for it. */
+const dear = words.join(' ').slice(0, 16_000)
+
+describe('searches of published organisations by one address', () => {
+  let grove: Grove
+  let ann: PersonClient
+  const orgs: string[] = []
+  const agents: Agent[] = []
+  before(async () => {
+    grove = await startGrove({ metricsToken })
+    ann = await signUp(grove, 'Ann')
+    const mallory = await signUp(grove, 'Mallory')
+    for (const name of ['one', 'two']) {
+      const { id } = (await mallory.post('/orgs', { name }).then(expecting(201))).body
+      const nodes = Array.from({ length: 300 }, (_, n) => ({ title: `${name} ${n}`, text_content: someWords(250, n) }))
+      await mallory.post(`/orgs/${id}/nodes/batch`, { nodes }).then(expecting(201))
+      await mallory.patch(`/orgs/${id}`, { published: true }).then(expecting(200))
+      orgs.push(id)
+    }
+    await ann.post(`/orgs/${ann.org}/nodes`, { title: 'A zebra' }).then(expecting(201))
+    // The indexes are made before anybody's time is judged.
+    for (const org of orgs) await find(client('127.0.0.1'), org)
+    await ann.post(`/orgs/${ann.org}/search/retrieve`, { query: 'zebra' }).then(expecting(200))
+  })
+  after(async () => {
+    for (const agent of agents) agent.destroy()
+    await grove.close()
+  })
+
+  /** Connections from this address. */
+  function client(localAddress: string): Agent {
+    const agent = new Agent({ localAddress, keepAlive: true })
+    agents.push(agent)
+    return agent
+  }
+
+  function find(agent: Agent, org = '', query = 'zebra'): Promise<Reply> {
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify({ query, top_k: 50 })
+    return send(`${grove.url}/orgs/${org}/search/retrieve`, { method: 'POST', headers, body }, agent)
+  }
+
+  /** 40 connections for each organisation search without a pause until they are refused or ended; counts of now. */
+  function flood() {
+    const counts = { found: 0, refused: 0 }
+    const agent = client('127.0.0.1')
+    const search = async (org: string) => {
+      for (;;) {
+        const { status, headers } = await find(agent, org, dear)
+        if (status === 503) {
+          expect(headers['retry-after']).to.match(/^\d+$/)
+          counts.refused++
+          return
+        }
+        counts.found++
+      }
+    }
+    const ended = Promise.allSettled(orgs.flatMap((org) => Array.from({ length: 40 }, () => search(org))))
+    const end = () => {
+      agent.destroy()
+      return ended
+    }
+    return { counts, end }
+  }
+
+  it('leave the thread to a member of another organisation, and to another address', async () => {
+    const { counts, end } = flood()
+    await until(() => counts.found > 0)
+    const before = counts.found
+    const answers = await Promise.all(
+      [
+        ann.post(`/orgs/${ann.org}/search/retrieve`, { query: 'zebra' }),
+        ann.get(`/orgs/${ann.org}/suggest?q=zeb`),
+        find(client('127.0.0.2'), orgs[1]),
+      ].map((asked) => asked.then(({ status }) => [status, counts.found - before])),
+    )
+    await end()
+    expect(answers.map(([status]) => status)).to.deep.equal([200, 200, 200])
+    for (const [, others] of answers) expect(others, 'answers to the others meanwhile').to.be.below(share / 2)
+  })
+
+  it('are refused beyond what may wait of one address', async () => {
+    const { counts, end } = flood()
+    await until(() => counts.refused === 80 - share)
+    expect((await find(client('127.0.0.1'), orgs[0])).status).to.equal(503)
+    await end()
+  })
+
+  it('leave the queue with their clients', async () => {
+    const before = await answered()
+    const { counts, end } = flood()
+    await until(() => counts.refused > 0)
+    await end()
+    // The orders that were taken out are in no count, and leave their places at once.
+    const agent = client('127.0.0.1')
+    await until(async () => (await find(agent, orgs[0])).status === 200)
+    expect((await answered()) - before).to.be.below(share / 2)
+  })
+
+  /** Searches that the thread has answered. */
+  async function answered(): Promise<number> {
+    const { body } = await person(grove, metricsToken).get('/metrics').then(expecting(200))
+    return sumOf(parseScrape(body), counted, { series: `${counted}_count` })
+  }
+})
