@@ -1,9 +1,8 @@
 /** One organisation: what it is about, its search, its tree, what changed in it, its map in small. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
-import { Refusal } from '../errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { counted, When } from './dates.tsx'
+import { unlessBusy } from './degraded.ts'
 import { mayWrite } from './editor-form.tsx'
 import { Icon } from './icons.tsx'
 import { type Area, slots } from './islands/areas.ts'
@@ -17,8 +16,6 @@ type Nodes = AnswerOf<'listNodes'>['nodes']
 
 /** Nodes that changed last. */
 const mostChanges = 8
-/** Milliseconds that the page waits for the map, which is packed anew where edges have changed. */
-const longestMapMs = 3_000
 
 export async function showOrg(visit: Visit): Promise<Page> {
   const { api, urls } = visit
@@ -65,21 +62,14 @@ function contentOf({ name }: Org, { nodes, total }: AnswerOf<'listNodes'>): stri
     .slice(0, 200)
 }
 
-/** The areas of the map; none where it takes too long, or is asked for by too many. */
+/** The areas of the map, which is packed anew where edges have changed; none where that takes too long. */
 async function readMap(visit: Visit): Promise<readonly Area[]> {
   const path = { org_id: param(visit, 'org') }
-  const clock = new AbortController()
-  const late = sleep(longestMapMs, [], { signal: clock.signal, ref: false })
-  const map = visit.api.getMap({ path, query: { columns: false } }).then(({ areas }) => areas)
-  try {
-    return await Promise.race([map, late])
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'busy') return []
-    throw error
-  } finally {
-    clock.abort()
-    for (const one of [map, late]) one.catch(() => {})
-  }
+  const map = visit.api.getMap({ path, query: { columns: false } })
+  return unlessBusy<readonly Area[]>(
+    map.then(({ areas }) => areas),
+    [],
+  )
 }
 
 function Hero({ urls, org, nodes }: { readonly urls: Urls; readonly org: Org; readonly nodes: number }) {

@@ -3,6 +3,7 @@
 import type { Api } from '../../spec/client/api.ts'
 import { Refusal } from '../errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
+import { unlessBusy } from './degraded.ts'
 import { longestText } from './markdown.ts'
 
 type Node = AnswerOf<'getNode'>
@@ -60,11 +61,8 @@ const ours = /^(node\.json|content\.md|README\.md|(parents|children|connections)
 
 /** None where they cannot be read: of a long text, or while too many requests ask for links. */
 async function readLinks(api: Api, path: NodePath, revision: string): Promise<Links> {
-  const found = await api.listLinks({ path, query: { revision } }).catch((error: unknown) => {
-    if (error instanceof Refusal && error.code === 'too_large') return { links: [] }
-    throw error
-  })
-  return found.links
+  const found = api.listLinks({ path, query: { revision } }).then(({ links }) => links)
+  return unlessBusy<Links>(found, [], ['too_large'])
 }
 
 async function readText(api: Api, path: NodePath, revision: string): Promise<string> {

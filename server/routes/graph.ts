@@ -7,17 +7,17 @@ import { Gzipped } from '../http/responses.ts'
 import { orgAt } from './at.ts'
 
 export const graphRoutes: HandlersOf<'getPublicGraph' | 'getGraph' | 'getMap'> = {
-  getPublicGraph: async (deps, _actor, { path }) => {
-    const { version, read } = await openPublicGraph(deps, orgAt(path))
+  getPublicGraph: async (deps, actor, { path, from }) => {
+    const { version, read } = await openPublicGraph(deps, { actor, from }, orgAt(path))
     return new Gzipped<PublicGraph>(version, read, { isPublic: true })
   },
-  getGraph: async (deps, actor, { path }) => {
-    const { version, read } = await openGraph(deps, actor, orgAt(path))
+  getGraph: async (deps, actor, { path, from }) => {
+    const { version, read } = await openGraph(deps, { actor, from }, orgAt(path))
     return new Gzipped<PublicGraph>(version, read, { isPublic: false })
   },
-  getMap: async (deps, actor, { path, query: { under, columns } }) => {
+  getMap: async (deps, actor, { path, query: { under, columns }, from }) => {
     const part = { columns: columns ?? true, ...(under !== undefined && { under }) }
-    const { version, read } = await openMap(deps, actor, orgAt(path), part)
+    const { version, read } = await openMap(deps, { actor, from }, orgAt(path), part)
     return new Gzipped<GraphMap>(version, read, { isPublic: false })
   },
 }

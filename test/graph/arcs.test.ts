@@ -99,7 +99,7 @@ describe('the thread that draws graphs', () => {
     const script = `
       import { drawInThread } from './server/domain/graph/graph-thread.ts'
       const order = { file: 'nowhere.sqlite', orgId: 'none', known: undefined }
-      const draw = () => drawInThread(() => order).then(() => 'drawn', (error) => error.code ?? error.message)
+      const draw = () => drawInThread(order).then(() => 'drawn', (error) => error.code ?? error.message)
       process.once('worker', (worker) => worker.terminate())
       console.log(JSON.stringify([await draw(), await draw()]))`
     await expectReplaced(script)
@@ -112,7 +112,7 @@ describe('the thread that draws graphs', () => {
       import { Worker } from 'node:worker_threads'
       import { drawInThread } from './server/domain/graph/graph-thread.ts'
       const order = { file: 'nowhere.sqlite', orgId: 'none', known: undefined }
-      const draw = () => drawInThread(() => order).then(() => 'drawn', (error) => error.code ?? error.message)
+      const draw = () => drawInThread(order).then(() => 'drawn', (error) => error.code ?? error.message)
       const { postMessage } = Worker.prototype
       Worker.prototype.postMessage = () => {}
       mock.timers.enable({ apis: ['setTimeout'] })

@@ -1,7 +1,6 @@
-/** Draws graphs and maps in a worker thread, one at a time. It starts on demand and ends when idle. */
+/** Draws graphs and maps in a worker thread. It starts on demand and ends when idle. */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import pLimit from 'p-limit'
 import type { Counted } from '../../../index/graph/graph-counts.ts'
 import { DatabaseFault } from '../../../index/sqlite/database.ts'
 import type { ThreadFault } from '../thread-faults.ts'
@@ -52,28 +51,24 @@ const bundle = new URL(
   import.meta.url,
 )
 
-const turns = pLimit(1)
 let thread: Worker | undefined
 let idle: NodeJS.Timeout | undefined
 
 /**
- * The graph or map at some moment after `begin` was called; undefined if the organisation, or the node that the map is of, does
- * not exist then.
+ * The graph or map at some moment after the call; undefined if the organisation, or the node that the map is of, does not exist
+ * then. The thread takes one order at a time: call it again only after it has settled.
  *
  * @throws DatabaseFault busy, storage_error; Error if the thread died, perhaps for lack of memory, or took five minutes: the
  *   next call starts another
  */
-export function drawInThread(begin: () => Order): Promise<Drawn | undefined> {
-  return turns(async () => {
-    const order = begin()
-    clearTimeout(idle)
-    const outcome = await ask(order)
-    idle = setTimeout(endThread, idleTimeoutMs).unref()
-    if (outcome.kind === 'drawn') return outcome.drawn
-    if (outcome.kind === 'missing') return undefined
-    if (outcome.kind === 'fault') throw new DatabaseFault(outcome.code, outcome.message)
-    throw new Error(`The graph could not be drawn: ${outcome.message}`)
-  })
+export async function drawInThread(order: Order): Promise<Drawn | undefined> {
+  clearTimeout(idle)
+  const outcome = await ask(order)
+  idle = setTimeout(endThread, idleTimeoutMs).unref()
+  if (outcome.kind === 'drawn') return outcome.drawn
+  if (outcome.kind === 'missing') return undefined
+  if (outcome.kind === 'fault') throw new DatabaseFault(outcome.code, outcome.message)
+  throw new Error(`The graph could not be drawn: ${outcome.message}`)
 }
 
 async function ask(order: Order): Promise<Outcome> {

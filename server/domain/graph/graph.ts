@@ -6,9 +6,10 @@ import { findPublishedState } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../../errors.ts'
 import { orgFor } from '../access.ts'
-import type { Actor } from '../actor.ts'
+import { type Actor, type Asker, callerOf } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
 import { indexFile, isId } from '../layout.ts'
+import { openSlots } from '../slots.ts'
 import { versionOf } from './graph-drawing.ts'
 import { type Drawn, drawInThread, type Figures } from './graph-thread.ts'
 import type { MapPart } from './map-drawing.ts'
@@ -50,20 +51,25 @@ const drawn = new LRUCache<string, Drawn>({
 /** By organisation: what graph and map are drawn from. */
 const figures = new LRUCache<string, Figures>({ maxSize: room.figures, sizeCalculation: sizeOf })
 
-/** Maps of parts of an organisation that are made or wait, in a process. */
-const mostParts = 8
+/** Drawings of this process: the thread takes one at a time. */
+const inSlot = openSlots({
+  all: { running: 1, waiting: 256 },
+  person: { running: 1, waiting: 32 },
+  address: { running: 1, waiting: 16 },
+  anonymous: { running: 1, waiting: 192 },
+  waitTimeoutMs: 60_000,
+  refusal: 'Too many graphs and maps are being drawn; try again',
+})
 
 /** A drawing that is requested or running. */
 interface Drawing {
   /** The organisation's version when it was requested; the drawn version may be later. */
   readonly version: string
-  /** Whether it is the map of a part. */
-  readonly isPart: boolean
   begun: boolean
   readonly graph: Promise<Drawn | undefined>
 }
 
-/** The latest of each organisation and what is drawn. */
+/** The latest of each organisation, what is drawn, and who requested it: nobody waits for the turn of another caller. */
 const drawings = new Map<string, Drawing>()
 
 /** What a caller may see of an organisation at this moment. */
@@ -78,26 +84,29 @@ interface View {
  *
  * @throws Refusal org_not_found
  */
-export function openPublicGraph(deps: Deps, { orgId }: OrgAt): Promise<OpenGraph> {
-  return open({ deps, orgId, look: () => publicView(deps, orgId) })
+export function openPublicGraph(deps: Deps, by: By, { orgId }: OrgAt): Promise<OpenGraph> {
+  return open({ deps, by, orgId, look: () => publicView(deps, orgId) })
 }
 
 /** The same for members, published or not; for others as the public graph. @throws Refusal as orgFor */
-export function openGraph(deps: Deps, actor: Actor, at: OrgAt): Promise<OpenGraph> {
-  return open({ deps, orgId: at.orgId, look: () => viewOf(deps, actor, at) })
+export function openGraph(deps: Deps, by: By, at: OrgAt): Promise<OpenGraph> {
+  return open({ deps, by, orgId: at.orgId, look: () => viewOf(deps, by.actor, at) })
 }
 
 /** The map of the graph, for the same people. @throws Refusal as orgFor; node_not_found: `under` */
-export async function openMap(deps: Deps, actor: Actor, at: OrgAt, map: MapPart): Promise<OpenGraph> {
+export async function openMap(deps: Deps, by: By, at: OrgAt, map: MapPart): Promise<OpenGraph> {
   const { orgId } = at
-  const opened = await open({ deps, orgId, map, look: () => viewOf(deps, actor, at) })
+  const opened = await open({ deps, by, orgId, map, look: () => viewOf(deps, by.actor, at) })
   if (map.under !== undefined && !(await findNode(deps.index.read, orgId, map.under)))
     throw new Refusal('node_not_found', 'Node not found')
   return opened
 }
 
+type By = Pick<Asker, 'actor' | 'from'>
+
 interface Wish {
   readonly deps: Deps
+  readonly by: By
   readonly orgId: string
   /** Absent: the graph. */
   readonly map?: MapPart
@@ -125,36 +134,37 @@ function keyOf({ orgId, map }: Wish): string {
   return map === undefined ? orgId : `${orgId} ${map.columns} ${map.under ?? ''}`
 }
 
-/** Requests for the same version share one drawing; requests for a newer one share the next, if it has not begun. */
+/** A caller's requests for the same version share one drawing; those for a newer one share the next, if it has not begun. */
 function draw(wish: Wish, version: string): Promise<Drawn | undefined> {
-  const { deps, orgId, map } = wish
-  const key = keyOf(wish)
+  const { by, orgId } = wish
+  const caller = callerOf(by)
+  const key = `${keyOf(wish)} ${caller.key}`
   const latest = drawings.get(key)
   if (latest && (latest.version === version || !latest.begun)) return latest.graph
-  const isPart = map?.under !== undefined
-  if (isPart && [...drawings.values()].filter((other) => other.isPart).length >= mostParts)
-    throw new Refusal('busy', 'Too many maps are being made')
-  let began = 0
-  const begin = () => {
-    drawing.begun = true
-    began = performance.now()
-    const file = join(deps.store.root, indexFile)
-    return { file, orgId, ...(map && { map }), known: figures.get(orgId) }
-  }
-  const graph = drawInThread(begin)
-    .then((made) => {
-      deps.metrics.graphSeconds.observe((performance.now() - began) / 1000)
-      if (made === undefined) return undefined
-      drawn.set(key, made)
-      figures.set(orgId, made.figures)
-      return made
-    })
-    .finally(() => {
-      if (drawings.get(key) === drawing) drawings.delete(key)
-    })
-  const drawing: Drawing = { version, isPart, begun: false, graph }
+  const state = { version, begun: false }
+  const graph = inSlot({ caller, orgId }, () => {
+    state.begun = true
+    // Another caller's turn may have come first.
+    const known = drawn.get(keyOf(wish))
+    return known?.version === version ? Promise.resolve(known) : drawNow(wish)
+  }).finally(() => {
+    if (drawings.get(key) === drawing) drawings.delete(key)
+  })
+  const drawing: Drawing = Object.assign(state, { graph })
   drawings.set(key, drawing)
   return graph
+}
+
+async function drawNow(wish: Wish): Promise<Drawn | undefined> {
+  const { deps, orgId, map } = wish
+  const began = performance.now()
+  const file = join(deps.store.root, indexFile)
+  const made = await drawInThread({ file, orgId, ...(map && { map }), known: figures.get(orgId) })
+  deps.metrics.graphSeconds.observe((performance.now() - began) / 1000)
+  if (made === undefined) return undefined
+  drawn.set(keyOf(wish), made)
+  figures.set(orgId, made.figures)
+  return made
 }
 
 async function viewOf(deps: Deps, actor: Actor, at: OrgAt): Promise<View> {

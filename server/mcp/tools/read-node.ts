@@ -90,6 +90,12 @@ async function reading(session: Session, { org_id, node_id, revision, path }: At
       if (factsOf(session, error).status !== status || (status === 404 && revision !== 'main')) throw error
       return other
     })
+  const listLinks = () =>
+    api.listLinks({ path: at, query: { revision } }).catch((error: unknown) => {
+      // The text is worth more than its links.
+      if (!['too_large', 'busy'].includes(factsOf(session, error).code)) throw error
+      return { ...noLinks, truncated: true }
+    })
   const [node, entities, found] = await Promise.all([
     api.getNode({ path: at }),
     unless<Entities | undefined>(
@@ -97,13 +103,7 @@ async function reading(session: Session, { org_id, node_id, revision, path }: At
       404,
       undefined,
     ),
-    isText
-      ? unless(
-          unless(api.listLinks({ path: at, query: { revision } }), 413, { ...noLinks, truncated: true }),
-          404,
-          noLinks,
-        )
-      : noLinks,
+    isText ? unless(listLinks(), 404, noLinks) : noLinks,
   ])
   if (isText && revision === 'main') {
     return { node, commit: node.head, content: node.text_content, isText, links: found, entities }
