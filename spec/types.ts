@@ -721,7 +721,8 @@ export interface paths {
         get?: never;
         /**
          * Create or change many nodes
-         * @description For editors. Up to 1,000 nodes in one request. An item whose `id` is a node of the organisation gets one commit on its
+         * @description For editors. Up to 1,000 nodes in one request, with up to 20,000 parents, connections and files in all; more are 422.
+         *     An item whose `id` is a node of the organisation gets one commit on its
          *     `main` that brings it to what is given, and none if it is so already; any other item creates a node, as `POST` does.
          *     Each item has an `id` or, for a new node, a `ref`.
          *
@@ -737,9 +738,9 @@ export interface paths {
         put: operations["putNodes"];
         /**
          * Create many nodes
-         * @description For editors. Up to 1,000 nodes in one request, each with its first commit, parents, connections and files. All rules
-         *     are judged together, and before anything is written: one item that breaks one is 422, named by its position, and none
-         *     is created.
+         * @description For editors. Up to 1,000 nodes in one request, each with its first commit, parents, connections and files; of these
+         *     three up to 20,000 in all, more are 422. All rules are judged together, and before anything is written: one item that
+         *     breaks one is 422, named by its position, and none is created.
          *
          *     An item may have a `ref`, by which other items name it as a parent or as the target of a connection, before or after
          *     it. Text that is a UUID is the id of a node; any other text is a ref, and one that no item has is 422.

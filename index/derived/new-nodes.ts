@@ -1,6 +1,7 @@
 /** The rows of several nodes that have none yet, written together: each node has one commit on main, and no pull request. */
 import type { Insertable, Transaction } from 'kysely'
 import { toBytes } from './chains.ts'
+import { inSlices } from './many-rows.ts'
 import { countUp } from './nodes.ts'
 import { countMoves } from './ref-moves.ts'
 import type { EdgeTable, IndexSchema, NodeTable } from './schema.ts'
@@ -11,9 +12,6 @@ export interface NewNodeRows {
   readonly tags: readonly string[]
   readonly edges: readonly Omit<EdgeTable, 'org_id' | 'holder'>[]
 }
-
-/** Rows of one statement. */
-const rowsAtOnce = 100
 
 /**
  * 0.1 ms a node: as many in one transaction as the event loop may wait for.
@@ -28,19 +26,19 @@ export async function insertNewNodes(
   const ids = nodes.map(({ node }) => node.id)
   await trx.deleteFrom('tombstone').where('node_id', 'in', ids).execute()
   const last = await countUp(trx, orgId, true, nodes.length)
-  await insertAll(
+  await inSlices(
     nodes.map(({ node }, at) => ({ ...node, org_id: orgId, version: 1, changed: last - nodes.length + at + 1 })),
     (rows) => trx.insertInto('node').values(rows).execute(),
   )
-  await insertAll(
+  await inSlices(
     nodes.map(({ node, text }) => ({ node_id: node.id, text })),
     (rows) => trx.insertInto('node_text').values(rows).execute(),
   )
-  await insertAll(
+  await inSlices(
     nodes.flatMap(({ node, tags }) => tags.map((tag) => ({ node_id: node.id, tag }))),
     (rows) => trx.insertInto('node_tag').values(rows).execute(),
   )
-  await insertAll(
+  await inSlices(
     nodes.flatMap(({ node, edges }) => edges.map((edge) => ({ org_id: orgId, holder: node.id, ...edge }))),
     (rows) => trx.insertInto('edge').values(rows).execute(),
   )
@@ -51,7 +49,7 @@ export async function insertNewNodes(
 /** A log of one entry for each, in a chain of its own, and the branch that ends there. */
 async function insertLogs(trx: Transaction<IndexSchema>, orgId: string, nodes: readonly NewNodeRows[]): Promise<void> {
   const chains = new Map<string, number>()
-  await insertAll(
+  await inSlices(
     nodes.map(({ node }) => ({ node_id: node.id, base_chain: null, base_pos: 0, tip: 1, whole: 1 })),
     async (rows) => {
       const made = await trx.insertInto('chain').values(rows).returning(['id', 'node_id']).execute()
@@ -59,11 +57,11 @@ async function insertLogs(trx: Transaction<IndexSchema>, orgId: string, nodes: r
     },
   )
   const chainOf = (id: string): number => chains.get(id) ?? 0
-  await insertAll(
+  await inSlices(
     nodes.map(({ node }) => ({ chain: chainOf(node.id), pos: 1, oid: toBytes(node.head), bend: 0 })),
     (rows) => trx.insertInto('entry').values(rows).execute(),
   )
-  await insertAll(
+  await inSlices(
     nodes.map(({ node: { id, head } }) => ({
       org_id: orgId,
       node_id: id,
@@ -74,8 +72,4 @@ async function insertLogs(trx: Transaction<IndexSchema>, orgId: string, nodes: r
     })),
     (rows) => trx.insertInto('branch').values(rows).execute(),
   )
-}
-
-async function insertAll<T>(all: readonly T[], insert: (rows: readonly T[]) => Promise<unknown>): Promise<void> {
-  for (let at = 0; at < all.length; at += rowsAtOnce) await insert(all.slice(at, at + rowsAtOnce))
 }

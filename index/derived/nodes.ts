@@ -5,6 +5,7 @@ import { branchRefs } from './branches.ts'
 import { layLog, type NewLogPart } from './chain-layout.ts'
 import { abandonLogs, trimChain } from './chain-removal.ts'
 import { logEndOf } from './chains.ts'
+import { inSlices } from './many-rows.ts'
 import { countMoves, forgetMoves } from './ref-moves.ts'
 import type { EdgeTable, IndexSchema, NodeTable, PullTable } from './schema.ts'
 
@@ -201,15 +202,19 @@ async function replaceMain(
   for (const tag of tags) await trx.insertInto('node_tag').values({ node_id: nodeId, tag }).execute()
   if (!edges) return false
   const before = await trx.selectFrom('edge').selectAll().where('holder', '=', nodeId).execute()
-  const known = new Set(before.map(({ org_id, holder, ...edge }) => identity(edge)))
-  const wanted = new Set(edges.map(identity))
-  if (row && known.size === wanted.size && [...wanted].every((edge) => known.has(edge))) return false
-  await trx.deleteFrom('edge').where('holder', '=', nodeId).execute()
-  for (const edge of edges)
-    await trx
-      .insertInto('edge')
-      .values({ org_id: orgId, holder: nodeId, ...edge })
-      .execute()
+  const known = new Map(before.map(({ org_id, holder, ...edge }) => [identity(edge), edge]))
+  const wanted = new Map(edges.map((edge) => [identity(edge), edge]))
+  const gone = [...known].flatMap(([key, edge]) => (wanted.has(key) ? [] : [edge]))
+  const added = [...wanted].flatMap(([key, edge]) =>
+    known.has(key) ? [] : [{ org_id: orgId, holder: nodeId, ...edge }],
+  )
+  if (row && gone.length === 0 && added.length === 0) return false
+  for (const type of new Set(gone.map(({ edge_type }) => edge_type))) {
+    const keys = gone.filter(({ edge_type }) => edge_type === type).map(({ key }) => key)
+    const ofType = trx.deleteFrom('edge').where('holder', '=', nodeId).where('edge_type', '=', type)
+    await inSlices(keys, (some) => ofType.where('key', 'in', some).execute())
+  }
+  await inSlices(added, (rows) => trx.insertInto('edge').values(rows).execute())
   return true
 }
 

@@ -2,7 +2,7 @@
 import { type ImportedNode, otherEnd, withoutEdgesTo } from '../domain/nodes/imports.ts'
 import { writtenSchema } from './answers.ts'
 import { type Remote, type RemoteAnswer, RemoteFault, RemoteRefusal } from './client.ts'
-import { entriesAtOnce, type Item, itemOf, requestBytes } from './items.ts'
+import { entriesAtOnce, entriesOfBatch, type Item, itemOf, requestBytes } from './items.ts'
 
 /** Called for each node: what became of it, or why it was refused. */
 type Tell = (id: string, outcome: 'created' | 'updated' | { readonly reason: string }) => void
@@ -88,11 +88,13 @@ export async function createInBatches(
 /** How many nodes from there on fit into a batch; at least one. */
 function fitting(nodes: readonly ImportedNode[], from: number): number {
   let bytes = 0
+  let entries = 0
   let count = 0
   for (; count < entriesAtOnce && from + count < nodes.length; count++) {
     const node = nodes[from + count]
     bytes += node === undefined ? 0 : Buffer.byteLength(itemOf(node, node.files).json)
-    if (count > 0 && bytes > requestBytes) break
+    entries += node?.files.size ?? 0
+    if (count > 0 && (bytes > requestBytes || entries > entriesOfBatch)) break
   }
   return count
 }

@@ -11,6 +11,8 @@ import { asLine } from '../domain/vault/line.ts'
 export const requestBytes = 12 * 1_048_576
 /** Items of a batch, changes of a commit, and edges or files of an item. */
 export const entriesAtOnce = 1_000
+/** Edges and files of all items of a batch. */
+export const entriesOfBatch = 20_000
 
 export interface Item {
   /** JSON. */

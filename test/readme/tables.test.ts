@@ -109,7 +109,7 @@ describe('the README', () => {
       const page = components.parameters.limit.schema
       const titles = components.parameters.suggest_limit.schema
       expect(CommitMessage.maxLength).to.equal(schemas.PullDescription.maxLength)
-      expect(rows(limits, 'Limits of a request').slice(0, 16)).to.deep.equal([
+      expect(rows(limits, 'Limits of a request').slice(0, 17)).to.deep.equal([
         [
           'title; label; tag',
           `${Title.maxLength}; ${EdgeLabel.maxLength}; ${NodeTags.items.maxLength} characters`,
@@ -151,6 +151,11 @@ describe('the README', () => {
           `${grouped(schemas.NewNodes.properties.nodes.maxItems)}; ${grouped(schemas.NewBatchNode.properties.files.maxItems)} each`,
           '422',
         ],
+        [
+          'parents, connections and files of all nodes of one batch',
+          told(info.description, 'nodes of one batch; parents, connections and files of all of them', /[\d,]+$/),
+          '422 `too_long`',
+        ],
         ['a body', told(info.description, 'request body', /\d+ MiB/), told(info.description, 'request body', /413/)],
         ['a page', `${page.minimum}–${page.maximum}, ${page.default} unless asked`, '422'],
         [
@@ -163,7 +168,7 @@ describe('the README', () => {
 
     it('state the rate limits that the spec describes and the service announces', async () => {
       const { info } = JSON.parse(await readFile('spec/openapi.json', 'utf8'))
-      const stated = rows(limits, 'Limits of a request').slice(16)
+      const stated = rows(limits, 'Limits of a request').slice(17)
       expect(stated.map(([what, limit]) => [what, numbers(limit)])).to.deep.equal(
         rows(info.description, 'Rate limits').map(([what, limit]) => [what, numbers(limit)]),
       )

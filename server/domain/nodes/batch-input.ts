@@ -59,7 +59,7 @@ function messagesOf({ message }: SentNode): Pick<BatchNode, 'message' | 'changeM
 }
 
 /**
- * The items as the batch writes them, in their order; it takes turns of the event loop, since they may name a million parents.
+ * The items as the batch writes them, in their order; it takes turns of the event loop, since they may name many parents.
  *
  * @throws Invalid: ids or refs that are named twice, refs that no item has, fields that break a rule by themselves
  */

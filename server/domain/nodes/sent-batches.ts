@@ -18,6 +18,9 @@ const inSlot = openSlots({
   refusal: 'Other batches are being written just now; try again',
 })
 
+/** Parents, connections and files of all items: each is an object and a row, and what is read of the graph grows with them. */
+const maxEntries = 20_000
+
 interface Batch {
   readonly nodes: readonly SentNode[]
 }
@@ -54,6 +57,7 @@ async function write(
 ): Promise<(BatchOutcome & { ref?: string })[]> {
   const { actor, signal } = asker
   await orgFor(deps, actor, at, 'editor')
+  refuseMany(sent)
   if (existing === 'update') refuseNameless(sent)
   return inSlot({ caller: callerOf(asker), signal }, async () => {
     const nodes = await batchNodes(sent)
@@ -66,6 +70,16 @@ async function write(
       return { ...outcome, ...(ref === undefined ? {} : { ref }) }
     })
   })
+}
+
+/** @throws Invalid too_long */
+function refuseMany(sent: readonly SentNode[]): void {
+  let entries = 0
+  for (const { parents = [], connections = [], files = [] } of sent)
+    entries += parents.length + connections.length + files.length
+  if (entries <= maxEntries) return
+  const msg = `A batch has at most 20,000 parents, connections and files in all, and this one has ${entries}; send its nodes in several batches`
+  throw new Invalid([{ loc: ['body', 'nodes'], msg, type: 'too_long', ctx: { max_length: maxEntries } }])
 }
 
 /** An item without id and ref would create another node each time the batch is repeated. @throws Invalid */
