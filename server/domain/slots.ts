@@ -24,7 +24,7 @@ export interface SlotLimits {
   readonly refusal: string
 }
 
-export interface Turn {
+interface Turn {
   readonly caller: Caller
   /** The organisation that the work is for: a caller's work takes turns by it. */
   readonly orgId?: string
