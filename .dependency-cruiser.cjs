@@ -119,7 +119,7 @@ module.exports = {
       'remote-asks-a-service',
       'A Grove elsewhere is known by its answers: no database and nothing of the doors of this one.',
       '^server/remote/',
-      `(^(index|spec)/|^server/(?!domain/|import/|remote/|(counted|deps|loopback)\\.ts$)|${http})`,
+      `(^(index|spec)/|^server/(?!domain/|import/|remote/|(counted|deps|json-bounds|loopback)\\.ts$)|${http})`,
     ),
     never(
       'routes-call-the-domain',

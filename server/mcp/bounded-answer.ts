@@ -1,6 +1,7 @@
 /** Answers of a Grove elsewhere, read no further than an answer of one can be long. */
 
-import { answerBounds, exceededBound } from '../remote/json-bounds.ts'
+import { exceededBound } from '../json-bounds.ts'
+import { answerBounds } from '../remote/answer-bounds.ts'
 
 /** Bytes of an answer: a file of 16 MiB, of which each character may be escaped. */
 const maxBytes = 64 * 1_048_576

@@ -39,6 +39,22 @@ describe('input', () => {
       expect(await problems(ann.post(`/orgs/${ann.org}/nodes`, properties))).to.deep.equal(detail)
     })
 
+    it('of more than 200,000 objects and arrays are refused, in strings they do not count', async () => {
+      const list = (count: number) =>
+        `{"name":"x","odd":[${Array(count - 2)
+          .fill('{}')
+          .join(',')}],"text":"[{[{"}`
+      const msg = 'The JSON has more than 200000 objects and arrays; send it in several requests'
+      expect(await problems(ann.post('/orgs', list(200_001)))).to.deep.equal([
+        { loc: ['body'], msg, type: 'json_invalid' },
+      ])
+      const { status, body } = await ann.post('/orgs', list(200_000))
+      expect([status, body.detail.map(({ type }: { type: string }) => type)]).to.deep.equal([
+        422,
+        ['extra_forbidden', 'extra_forbidden'],
+      ])
+    })
+
     it('over 16 MiB are 413, and so is what unpacks to that', async () => {
       const body = { detail: 'The body is over 16 MiB', code: 'too_large' }
       const large = JSON.stringify({ name: 'x'.repeat(16 * 1024 * 1024) })

@@ -109,7 +109,7 @@ describe('the README', () => {
       const page = components.parameters.limit.schema
       const titles = components.parameters.suggest_limit.schema
       expect(CommitMessage.maxLength).to.equal(schemas.PullDescription.maxLength)
-      expect(rows(limits, 'Limits of a request').slice(0, 17)).to.deep.equal([
+      expect(rows(limits, 'Limits of a request').slice(0, 18)).to.deep.equal([
         [
           'title; label; tag',
           `${Title.maxLength}; ${EdgeLabel.maxLength}; ${NodeTags.items.maxLength} characters`,
@@ -157,6 +157,11 @@ describe('the README', () => {
           '422 `too_long`',
         ],
         ['a body', told(info.description, 'request body', /\d+ MiB/), told(info.description, 'request body', /413/)],
+        [
+          'objects and arrays in a body; levels of them',
+          `${told(info.description, 'request body', /[\d,]+(?= objects)/)}; ${told(info.description, 'request body', /\d+(?= levels)/)}`,
+          '422',
+        ],
         ['a page', `${page.minimum}–${page.maximum}, ${page.default} unless asked`, '422'],
         [
           'an expanded search',
@@ -168,7 +173,7 @@ describe('the README', () => {
 
     it('state the rate limits that the spec describes and the service announces', async () => {
       const { info } = JSON.parse(await readFile('spec/openapi.json', 'utf8'))
-      const stated = rows(limits, 'Limits of a request').slice(17)
+      const stated = rows(limits, 'Limits of a request').slice(18)
       expect(stated.map(([what, limit]) => [what, numbers(limit)])).to.deep.equal(
         rows(info.description, 'Rate limits').map(([what, limit]) => [what, numbers(limit)]),
       )

@@ -1,0 +1,43 @@
+/** Bounds what parsed JSON would take, before it is parsed: 16 MiB of `{},` take 2 s and 500 MiB. */
+
+export interface JsonBounds {
+  /** Levels of objects and arrays within each other. Default: no bound. */
+  readonly levels?: number
+  /** Objects and arrays. Default: no bound. */
+  readonly containers?: number
+  /** Objects, arrays and commas: as many as there are values, and at most twice as many. Default: no bound. */
+  readonly values?: number
+}
+
+const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
+const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
+
+/** Which of the bounds the text exceeds; undefined for neither. The bytes may not be JSON. Takes about 2 ms a MiB. */
+export function exceededBound(json: Buffer, bounds: JsonBounds): keyof JsonBounds | undefined {
+  const { levels = Infinity, containers = Infinity, values = Infinity } = bounds
+  // Each of them takes a byte at least.
+  if (json.length <= Math.min(levels, containers, values)) return undefined
+  let level = 0
+  let opened = 0
+  let commas = 0
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at]
+    if (byte === quote) at = endOfString(json, at)
+    else if (byte === openBracket || byte === openBrace) {
+      if (++level > levels) return 'levels'
+      if (++opened > containers) return 'containers'
+    } else if (byte === closeBracket || byte === closeBrace) level--
+    else if (byte === comma) commas++
+    if (opened + commas > values) return 'values'
+  }
+  return undefined
+}
+
+/** The place of the closing quotation mark, or the end of the text. */
+function endOfString(json: Buffer, start: number): number {
+  for (let at = start + 1; at < json.length; at++) {
+    if (json[at] === backslash) at++
+    else if (json[at] === quote) return at
+  }
+  return json.length
+}
