@@ -2,8 +2,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
+import type Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
+import { openSqlite } from '../../index/sqlite/better-sqlite3.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
@@ -12,11 +13,13 @@ describe('a statement on some nodes', () => {
   let grove: Grove
   let ann: PersonClient
   const ids: string[] = []
-  const { prepare } = Sqlite.prototype
+  /** What every database of this process prepares statements by. */
+  const databases: Sqlite.Database = Object.getPrototypeOf(openSqlite(':memory:'))
+  const { prepare } = databases
   const seen = new Set<string>()
 
   before(async () => {
-    Sqlite.prototype.prepare = function (this: Sqlite.Database, source: string) {
+    databases.prepare = function (this: Sqlite.Database, source: string) {
       seen.add(source)
       return prepare.call(this, source)
     } as typeof prepare
@@ -34,7 +37,7 @@ describe('a statement on some nodes', () => {
     ids.push(...nodes.map(({ id }) => id))
   })
   after(async () => {
-    Sqlite.prototype.prepare = prepare
+    databases.prepare = prepare
     await grove?.close()
   })
 
@@ -42,7 +45,7 @@ describe('a statement on some nodes', () => {
   const wideStepsOf = async (ask: () => Promise<unknown>) => {
     seen.clear()
     await ask()
-    const db = new Sqlite(join(grove.dataDir, 'index.sqlite'), { readonly: true })
+    const db = openSqlite(join(grove.dataDir, 'index.sqlite'), { readonly: true })
     const reads = [...seen].filter((source) => /\bnode\b/.test(source) && /^\s*(select|with)\b/.test(source))
     const wide = reads.flatMap((source) => {
       const values = Array.from(source.matchAll(/\?/g), () => '[]')

@@ -41,7 +41,7 @@ describe('the package', () => {
         'README.md',
         'dist/LICENSES.txt',
         'dist/assets/assets.json',
-        ...['cards.js', 'chunk.js', 'editor.js'].flatMap(withCompressed),
+        ...['cards.js', 'chunk.js', 'copy.js', 'editor.js', 'invitation.js'].flatMap(withCompressed),
         'dist/assets/inter-latin-wght-normal.woff2',
         ...withCompressed('key-acts.js'),
         'dist/assets/leaf.svg',
