@@ -23,7 +23,7 @@ export class SqliteNotInstalled extends Error {
 
 const advice =
   name === 'better-sqlite3'
-    ? 'install Grove again on this machine, with its optional dependencies'
+    ? 'install Grove again on this machine with `npm install --include=optional --ignore-scripts`'
     : 'install Grove again with `npm install --ignore-scripts=false` and a C++ compiler, or use Node 22.14 or newer'
 
 /** Opens a database, or bytes of one. @throws SqliteNotInstalled, SqliteError, TypeError: its folder is missing */

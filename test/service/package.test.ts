@@ -149,9 +149,11 @@ describe('the package', () => {
 
   it('compiles SQLite for Node 20 alone: the other release has its binaries in the package', async () => {
     const { packages } = JSON.parse(await readFile('package-lock.json', 'utf8'))
-    // npm leaves out an optional package whose engines do not match. The package itself names every Node; after an update
-    // of it by npm this line is to be written again.
+    // Two lines that npm does not write: after an update of the package by npm, write them again.
+    // npm leaves out an optional package whose engines do not match; the package itself names every Node.
     expect(packages['node_modules/better-sqlite3-node20'].engines).to.deep.equal({ node: '20.x' })
+    // npm runs node-gyp, which needs Python, for a package with a binding.gyp, unless the lock says what the package says.
+    expect(packages['node_modules/better-sqlite3'].gypfile).to.equal(false)
     const withScripts = Object.keys(packages).filter((path) => packages[path].hasInstallScript && !packages[path].dev)
     expect(withScripts).to.have.members(
       ['@scarf/scarf', 'argon2', 'better-sqlite3-node20'].map((name) => `node_modules/${name}`),
