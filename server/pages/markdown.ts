@@ -134,7 +134,7 @@ function code(token: Token | undefined): string {
 }
 
 const toBeMade = ' title="No node has this name yet; make it"'
-const missing = '<span class="missing" title="No node or file has this name yet">'
+const missing = '<span class="missing" title="This link leads to no node or file yet">'
 
 function opening({ href, kind }: Target): string {
   const rel = kind === 'outside' ? ' rel="nofollow noopener"' : ''

@@ -133,13 +133,7 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   const { deps } = parts
   setPageHeaders(res)
   const asking = { req, res, credential: undefined }
-  showErrorsBy(res, (error) => {
-    const visit = visitOf(parts, asking, {})
-    res
-      .status(error.status)
-      .type('html')
-      .send(pageHtml(visit, errorPage(visit, error)))
-  })
+  showErrorsTo(visitOf(parts, asking, {}), res)
   const found = findRoute(path)
   const isRead = req.method === 'GET' || req.method === 'HEAD'
   const make = isRead ? found?.route.show : req.method === 'POST' ? found?.route.take : undefined
@@ -148,8 +142,9 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
     res.redirect(301, publicPath(res, plain + req.url.slice(path.length)))
     return
   }
-  if (found === undefined) throw new Refusal('not_found', 'No page has this address')
-  if (make === undefined) {
+  // A reader is known first, so that the page that says so is theirs.
+  if (found === undefined && !isRead) throw new Refusal('not_found', 'No page has this address')
+  if (found !== undefined && make === undefined) {
     res.set('Allow', [...(found.route.show ? ['GET', 'HEAD'] : []), ...(found.route.take ? ['POST'] : [])].join(', '))
     throw new Refusal('method_not_allowed', `${req.method} is not possible here`)
   }
@@ -160,14 +155,19 @@ async function answer(parts: Parts, req: Request, res: Response, path: string): 
   if (!isRead) res.set('Cache-Control', 'no-store')
   const credential = await credentialOf(parts, req, res, isOurs || isNavigation(req))
   await parts.countRequest(req, res, credential?.person.id)
-  const visit = visitOf(parts, { ...asking, credential }, { params: found.params, ...(form && { form }) })
+  const visit = visitOf(parts, { ...asking, credential }, { params: found?.params ?? {}, ...(form && { form }) })
+  showErrorsTo(visit, res)
+  if (make === undefined) throw new Refusal('not_found', 'No page has this address')
+  await sendShown(req, res, visit, await make(visit).catch(asMissing))
+}
+
+function showErrorsTo(visit: Visit, res: Response): void {
   showErrorsBy(res, (error) => {
     res
       .status(error.status)
       .type('html')
       .send(pageHtml(visit, errorPage(visit, error)))
   })
-  await sendShown(req, res, visit, await make(visit).catch(asMissing))
 }
 
 /** An address that cannot be one is one where nothing is. */

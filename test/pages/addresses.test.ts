@@ -27,6 +27,9 @@ describe('an address of pages', () => {
       expect(body, path).to.contain('<header class="top">').and.contain('There is nothing here')
       expect(headers.vary, path).to.match(/\bAccept\b/)
     }
+    const { status, body } = await ann.get('/nope', html)
+    expect(status).to.equal(404)
+    expect(body).to.contain('Sign out').and.not.contain('Sign in')
     const json = { detail: 'There is nothing here', code: 'not_found' }
     expect(await get('/nope', {})).to.deep.equal({ status: 404, body: json })
     expect(await client(grove).post('/nope', {}, html)).to.deep.equal({ status: 404, body: json })

@@ -141,7 +141,7 @@ function expiryOf(text: string | undefined, now: Date): string {
   const time = text === undefined ? new Date(now.getTime() + usual * dayMs) : new Date(text)
   const end = now.getTime() + longest * dayMs
   if (time > now && time.getTime() <= end) return time.toISOString()
-  throw invalid(['body', 'expires_at'], `An invitation lasts at most ${longest} days from now`, text)
+  throw invalid(['body', 'expires_at'], `An invitation must end in the future, and within ${longest} days`, text)
 }
 
 function toInvitation({
