@@ -42,8 +42,24 @@ interface Waiter {
 /** Runs work once a slot is free. */
 export type InSlot = <T>(turn: Turn, work: () => Promise<T>) => Promise<T>
 
+/** Takes a slot once one is free. The caller then calls the returned function, once, to leave the slot. */
+export type Gate = (turn: Turn) => Promise<() => void>
+
 /** The returned function @throws Refusal busy; the signal's reason */
 export function openSlots(limits: SlotLimits): InSlot {
+  const enter = newGate(limits)
+  return async (turn, work) => {
+    const leave = await enter(turn)
+    try {
+      return await work()
+    } finally {
+      leave()
+    }
+  }
+}
+
+/** For work that needs its slot from a later point on. The returned function @throws as that of openSlots */
+export function newGate(limits: SlotLimits): Gate {
   const running = newTally(limits, 'running')
   const waiting = newTally(limits, 'waiting')
   const queue = newFairQueue<Waiter>()
@@ -83,13 +99,11 @@ export function openSlots(limits: SlotLimits): InSlot {
     })
   }
 
-  return async (turn, work) => {
+  return async (turn) => {
     turn.signal?.throwIfAborted()
     if (running.fits(turn)) running.add(turn, 1)
     else await waitForSlot(turn)
-    try {
-      return await work()
-    } finally {
+    return () => {
       running.add(turn, -1)
       admitWaiting()
     }
