@@ -24,10 +24,13 @@ export const contentRoutes: HandlersOf<
   | 'compareCommits'
   | 'getPatch'
 > = {
-  listEntities: (deps, actor, { path, query }) => contents.listEntities(deps, actor, branchAt(path), query),
+  listEntities: (deps, actor, { path, query, from, signal }) =>
+    contents.listEntities(deps, { actor, from, signal }, branchAt(path), query),
   getFile: (deps, actor, { path }) => contents.readFile(deps, actor, fileAt(path)),
-  getObject: async (deps, actor, { path }) =>
-    bytes(await contents.readBytes(deps, actor, objectAt(path)), 'application/octet-stream', immutable),
+  getObject: async (deps, actor, { path, from, signal }) => {
+    const content = await contents.readBytes(deps, { actor, from, signal }, objectAt(path))
+    return bytes(content, 'application/octet-stream', immutable)
+  },
   getRaw: async (deps, actor, { path }) => new Download(await readRaw(deps, actor, fileAt(path))),
   getBlame: (deps, actor, { path, from, signal }) => blameFile(deps, { actor, from, signal }, fileAt(path)),
   listCommits: (deps, actor, { path, query, from, signal }) =>
@@ -37,7 +40,8 @@ export const contentRoutes: HandlersOf<
     const tree = `/orgs/${path.org_id}/nodes/${path.node_id}/tree/${encodeURIComponent(path.branch)}`
     return created(`${tree}/commits/${commit.id}`, commit)
   },
-  getCommit: (deps, actor, { path }) => contents.readBranchCommit(deps, actor, commitAt(path)),
+  getCommit: (deps, actor, { path, from, signal }) =>
+    contents.readBranchCommit(deps, { actor, from, signal }, commitAt(path)),
   getCommitDiff: async (deps, actor, { path, query, type, from, signal }) =>
     type === 'application/json'
       ? diffs.readCommitDiff(deps, { actor, from, signal }, revisionAt(path), query)

@@ -36,7 +36,8 @@ export const pullRoutes: HandlersOf<
     pr: await updatePullBranch(deps, { actor, from, signal }, pullAt(path)),
   }),
   listPullCommits: (deps, actor, { path, query }) => pulls.listPullCommits(deps, actor, pullAt(path), query),
-  getPullChanges: (deps, actor, { path }) => diffs.readPullChanges(deps, actor, pullAt(path)),
+  getPullChanges: (deps, actor, { path, from, signal }) =>
+    diffs.readPullChanges(deps, { actor, from, signal }, pullAt(path)),
   getPullImpact: (deps, actor, { path }) => readPullImpact(deps, actor, pullAt(path)),
   getPullDiff: async (deps, actor, { path, query, type, from, signal }) =>
     type === 'application/json'

@@ -5,7 +5,7 @@ import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { cutText } from '../format/limits.ts'
 import { type EntityType, entityAt } from '../format/node-format.ts'
 import { timeOf } from '../format/signatures.ts'
-import { largeRead } from './large-reads.ts'
+import type { LargeRead } from './large-reads.ts'
 
 export interface Commit {
   readonly id: Oid
@@ -84,7 +84,7 @@ export function withinPage<Row extends { message: string }>(rows: Row[]): Row[] 
 }
 
 /** A complete commit, with its changes against its first parent. */
-export async function readDetails(repo: Repo, nodeId: string, oid: Oid, read = largeRead): Promise<CommitDetails> {
+export async function readDetails(repo: Repo, nodeId: string, oid: Oid, read: LargeRead): Promise<CommitDetails> {
   const commit = await readCommit(repo, oid)
   const { message_truncated, parents_truncated, ...view } = toCommit(nodeId, commit)
   return {
@@ -98,13 +98,13 @@ export async function readDetails(repo: Repo, nodeId: string, oid: Oid, read = l
 const tooMuchDiffers =
   'More differs than one answer holds: over 200,000 files and folders, or paths of over 16 MiB; clone the node and use git diff'
 
-/** The changes between two commits; from null everything is added. @throws Refusal too_large, busy */
+/** The changes between two commits; from null everything is added. @throws as `read` */
 export async function readDiff(
   repo: Repo,
   nodeId: string,
   base: Oid | null,
   target: Oid,
-  read = largeRead,
+  read: LargeRead,
 ): Promise<CommitDiff> {
   const from = base === null ? null : (await readCommit(repo, base)).tree
   const to = (await readCommit(repo, target)).tree

@@ -4,6 +4,7 @@ import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Asker } from '../actor.ts'
 import type { NodeAt } from '../at.ts'
 import { readDiff } from './commit-views.ts'
+import { largeReadBy } from './large-reads.ts'
 import { commitNamed } from './revisions.ts'
 import { type CommitPair, commitPair, type DiffQuery, patchOf, textDiff } from './text-diffs.ts'
 
@@ -31,7 +32,7 @@ export async function compare(
     merge_base: fork,
     commits_ahead: ahead,
     commits_behind: behind,
-    changes: await readDiff(access.repo, at.nodeId, fork, head),
+    changes: await readDiff(access.repo, at.nodeId, fork, head, largeReadBy(asker)),
   }
   if (query.text !== 'true') return comparison
   return { ...comparison, text: (await textDiff(deps, asker, access, { base: fork, target: head }, query)).body }

@@ -17,7 +17,7 @@ import { applyFileChanges, type Change, fileChanges } from './commit-changes.ts'
 import { readTree } from './commit-trees.ts'
 import { type CommitDetails, readCommits, readDetails } from './commit-views.ts'
 import { type ImmutableAnswer, immutableAnswer, lengthOf } from './immutable-answers.ts'
-import { largeRead, readOfChange } from './large-reads.ts'
+import { type LargeRead, largeReadBy, readOfChange } from './large-reads.ts'
 import { type HistoryQuery, isNarrowed, narrowedPage } from './path-history.ts'
 import { isPublicBlob } from './public-blobs.ts'
 import { knownBranch, revisionFor } from './revisions.ts'
@@ -29,12 +29,16 @@ const fileLimit = 16 * 1_048_576
 const tooManyFiles =
   'This tree has more than 100,000 files and folders, more than 64 levels, or paths of over 16 MiB; clone the node and use git ls-tree'
 
-/** The files of a revision, in the order of git; none, without `commit_id`, of a branch that has no commit yet. */
-export async function listEntities(deps: Deps, actor: Actor, at: BranchAt, page: Page) {
+/**
+ * The files of a revision, in the order of git; none, without `commit_id`, of a branch that has no commit yet.
+ *
+ * @throws Refusal as nodeFor, branch_not_found, too_large, busy; the signal's reason
+ */
+export async function listEntities(deps: Deps, asker: Asker, at: BranchAt, page: Page) {
   const { nodeId, branch } = at
-  const access = await nodeFor(deps, actor, at, 'public')
+  const access = await nodeFor(deps, asker.actor, at, 'public')
   const head = await revisionFor(access, branch)
-  const files = head === null ? [] : await listTree(access.repo, head)
+  const files = head === null ? [] : await listTree(access.repo, head, largeReadBy(asker))
   const entities = slice(files, page).map(({ path, oid, mode }) => ({
     ...entityAt(path, nodeId),
     entity_key: path,
@@ -50,9 +54,9 @@ export async function listEntities(deps: Deps, actor: Actor, at: BranchAt, page:
   }
 }
 
-async function listTree(repo: Repo, head: Oid): Promise<FileEntry[]> {
+async function listTree(repo: Repo, head: Oid, read: LargeRead): Promise<FileEntry[]> {
   const tree = await readTree(repo, head)
-  return largeRead(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
+  return read(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
 }
 
 /** A file with its content as in a commit request: text if it is UTF-8, else base64. */
@@ -81,12 +85,13 @@ export async function readFile(deps: Deps, actor: Actor, at: FileAt) {
 }
 
 /** The bytes of a blob. The public sees only blobs that main or a tag contains. */
-export async function readBytes(deps: Deps, actor: Actor, at: ObjectAt): Promise<Buffer> {
+export async function readBytes(deps: Deps, asker: Asker, at: ObjectAt): Promise<Buffer> {
   const { objectId } = at
-  const access = await nodeFor(deps, actor, at, 'public')
+  const access = await nodeFor(deps, asker.actor, at, 'public')
   const missing = new Refusal('object_not_found', 'Object not found')
   if (!isOid(objectId)) throw missing
-  if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access), objectId))) throw missing
+  if (access.role === null && !(await isPublicBlob(access.repo, await visibleHeads(access), objectId, asker)))
+    throw missing
   return readBlob(access.repo, objectId).catch((error: unknown) => {
     throw isGitError(error, 'object_missing') ? missing : error
   })
@@ -112,32 +117,32 @@ export async function listCommits(deps: Deps, asker: Asker, at: BranchAt, query:
   )
 }
 
-/** @throws Refusal commit_not_found (unknown, or not on this branch); Invalid: an ambiguous abbreviation */
+/** @throws Refusal commit_not_found (unknown, or not on this branch), too_large, busy; Invalid: an ambiguous abbreviation */
 export async function readBranchCommit(
   deps: Deps,
-  actor: Actor,
+  asker: Asker,
   at: CommitAt,
 ): Promise<ImmutableAnswer<CommitDetails>> {
   const { commitId } = at
-  const access = await nodeFor(deps, actor, at, 'public')
+  const access = await nodeFor(deps, asker.actor, at, 'public')
   const head = await revisionFor(access, at.branch)
   const missing = new Refusal('commit_not_found', 'Commit not found on this branch')
   if (head === null || !/^[0-9a-f]{7,40}$/.test(commitId)) throw missing
   if (isOid(commitId)) {
     if (!(await access.history.contains(head, commitId))) throw missing
-    return details(access, commitId)
+    return details(asker, access, commitId)
   }
   const [found, another] = await access.history.named(head, commitId)
   if (!found) throw missing
   if (another)
     throw invalid(['path', 'commit_id'], 'names more than one commit of this branch; send more characters', commitId)
-  return details(access, found)
+  return details(asker, access, found)
 }
 
-function details({ node, repo }: NodeAccess, oid: Oid): Promise<ImmutableAnswer<CommitDetails>> {
+function details(asker: Asker, { node, repo }: NodeAccess, oid: Oid): Promise<ImmutableAnswer<CommitDetails>> {
   const sizeOf = ({ changes, ...commit }: CommitDetails) =>
     lengthOf([commit]) + 400 * (changes.added.length + changes.removed.length + changes.modified.length)
-  return immutableAnswer(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid))
+  return immutableAnswer(`commit ${node.id} ${oid}`, sizeOf, () => readDetails(repo, node.id, oid, largeReadBy(asker)))
 }
 
 export interface CommitInput {

@@ -1,20 +1,37 @@
-/** Limits reads whose cost grows with the repository: a few at a time, and refused above a size. */
-import { GitError } from '../../../gitstore/errors.ts'
+/** Limits reads whose cost grows with the repository: a few at a time, in turns by caller, and refused above a size. */
+import { isGitError } from '../../../gitstore/errors.ts'
 import { newPace, type Pace, paced } from '../../../gitstore/pace.ts'
 import { Refusal } from '../../errors.ts'
+import { type Asker, callerOf } from '../actor.ts'
+import { newGate } from '../slots.ts'
+
+/** Per process. */
+const enter = newGate({
+  all: { running: 2, waiting: 64 },
+  person: { running: 1, waiting: 16 },
+  address: { running: 1, waiting: 8 },
+  anonymous: { running: 1, waiting: 32 },
+  waitTimeoutMs: 30_000,
+  refusal: 'Too many large trees are being read; try again in a moment',
+})
 
 /** `tooLarge`: the message above the limit, with the alternative. */
 export type LargeRead = <T>(tooLarge: string, work: (pace: Pace) => Promise<T>) => Promise<T>
 
-/** @throws Refusal too_large, busy */
-export const largeRead: LargeRead = async (tooLarge, work) => {
-  try {
-    return await paced(work)
-  } catch (error) {
-    if (!(error instanceof GitError)) throw error
-    if (error.code === 'limit_exceeded') throw new Refusal('too_large', tooLarge)
-    if (error.facts.readers === true) throw new Refusal('busy', 'Others read large trees just now; try again')
-    throw error
+/** Without `signal` the read is wanted whether or not its caller stays. */
+type Reader = Pick<Asker, 'actor' | 'from'> & Partial<Pick<Asker, 'signal'>>
+
+/** Reads on the share of that caller. The returned function @throws Refusal too_large, busy; the signal's reason */
+export function largeReadBy(reader: Reader): LargeRead {
+  const { signal } = reader
+  const turn = { caller: callerOf(reader), ...(signal && { signal }) }
+  return async (tooLarge, work) => {
+    try {
+      return await paced(work, () => enter(turn))
+    } catch (error) {
+      if (isGitError(error, 'limit_exceeded')) throw new Refusal('too_large', tooLarge, {}, { cause: error })
+      throw error
+    }
   }
 }
 

@@ -8,7 +8,8 @@ import { readTree } from '../../../gitstore/objects/trees.ts'
 import type { Pace } from '../../../gitstore/pace.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { Refusal } from '../../errors.ts'
-import { largeRead } from './large-reads.ts'
+import type { Asker } from '../actor.ts'
+import { largeReadBy } from './large-reads.ts'
 
 /** Distinct blobs cached per node, 80 bytes of heap each. */
 const maxBlobs = 200_000
@@ -35,29 +36,39 @@ const tooManyBlobs =
   'The tags of this node hold too many files to find one by its id; read it by its path, tree/{revision}/files/{path}'
 
 /** @throws Refusal too_large (the blob is not in the part of the trees that is searched), busy */
-export async function isPublicBlob(repo: Repo, tips: readonly Oid[], oid: Oid): Promise<boolean> {
-  const { ids, isWhole } = await blobsOf(repo, tips)
+export async function isPublicBlob(repo: Repo, tips: readonly Oid[], oid: Oid, asker: Asker): Promise<boolean> {
+  const { ids, isWhole } = await blobsOf(repo, tips, asker)
   if (ids.has(oid)) return true
   if (!isWhole) throw new Refusal('too_large', tooManyBlobs)
   return false
 }
 
-async function blobsOf(repo: Repo, heads: readonly Oid[]): Promise<PublicBlobs> {
+async function blobsOf(repo: Repo, heads: readonly Oid[], asker: Asker): Promise<PublicBlobs> {
   const tips = createHash('sha1').update(heads.join()).digest('hex')
   const known = remembered.get(repo.dir)
   if (known?.tips === tips) return known
   const key = `${repo.dir}:${tips}`
-  const under = collecting.get(key)
-  if (under !== undefined) return under
-  const made = largeRead(tooManyBlobs, (pace) => collect(repo, heads, pace)).then((found) => ({ tips, ...found }))
+  // A refusal concerns the share of the caller who began; this caller may have room in their own.
+  const shared = await collecting.get(key)?.catch(undefinedIfBusy)
+  return shared ?? collecting.get(key) ?? beginCollecting(key, repo, { heads, tips }, asker)
+}
+
+/** On the share of `asker`, but without their signal: others may wait for the result. */
+function beginCollecting(
+  key: string,
+  repo: Repo,
+  { heads, tips }: { readonly heads: readonly Oid[]; readonly tips: string },
+  { actor, from }: Asker,
+): Promise<PublicBlobs> {
+  const made = largeReadBy({ actor, from })(tooManyBlobs, (pace) => collect(repo, heads, pace))
+    .then((found) => {
+      const blobs = { tips, ...found }
+      remembered.set(repo.dir, blobs)
+      return blobs
+    })
+    .finally(() => collecting.delete(key))
   collecting.set(key, made)
-  try {
-    const blobs = await made
-    remembered.set(repo.dir, blobs)
-    return blobs
-  } finally {
-    collecting.delete(key)
-  }
+  return made
 }
 
 /** Visits each tree once, the first tip's trees first. */
@@ -87,4 +98,8 @@ async function collect(repo: Repo, heads: readonly Oid[], pace: Pace): Promise<O
 
 function nothingIfTooLarge(error: unknown): undefined {
   if (!isGitError(error, 'limit_exceeded')) throw error
+}
+
+function undefinedIfBusy(error: unknown): undefined {
+  if (!(error instanceof Refusal && error.code === 'busy')) throw error
 }

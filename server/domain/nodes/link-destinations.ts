@@ -5,7 +5,8 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import { titlesOf } from '../../../index/derived/source-paths.ts'
 import type { Deps } from '../../deps.ts'
 import type { NodeAccess } from '../access.ts'
-import { largeRead } from '../branches/large-reads.ts'
+import type { Asker } from '../actor.ts'
+import { largeReadBy } from '../branches/large-reads.ts'
 import type { ConnectionEntity, NodeContent } from '../format/node-format.ts'
 import { liesIn, nodeFile, textFile } from '../format/paths.ts'
 import { keyOfName, slugIn, slugOf } from '../vault/connection-ids.ts'
@@ -40,8 +41,13 @@ const anchorCharacters = 500
 const tooManyFiles =
   'This tree has more than 100,000 files and folders, more than 64 levels, or paths of over 16 MiB; clone the node'
 
-/** What each link leads to, in order. @throws Refusal too_large, busy: of the repository's tree */
-export async function* destinationsOf(deps: Deps, access: NodeAccess, known: Known): AsyncGenerator<Destination> {
+/** What each link leads to, in order. @throws Refusal too_large, busy: of the repository's tree; the signal's reason */
+export async function* destinationsOf(
+  deps: Deps,
+  asker: Asker,
+  access: NodeAccess,
+  known: Known,
+): AsyncGenerator<Destination> {
   const { node } = access
   const { content, resolve, links } = known
   const own = content.properties.source_path
@@ -53,7 +59,7 @@ export async function* destinationsOf(deps: Deps, access: NodeAccess, known: Kno
     if (isOutside(link.form, link.target)) yield { kind: 'outside' }
     else if (found) yield toNode(found, link)
     else if (path) {
-      inNode ??= await lookInto(deps, access, known, source)
+      inNode ??= await lookInto(deps, asker, access, known, source)
       yield inNode(link, path)
     } else yield link.target.startsWith('#') ? toNode(node, link) : { kind: 'missing', reason: 'empty' }
   }
@@ -65,11 +71,12 @@ type InNode = (link: WrittenLink, path: Link) => Destination
 /** By the files and connections of the node. */
 async function lookInto(
   { index }: Deps,
+  asker: Asker,
   { repo, org, onlyNode }: NodeAccess,
   { tree, content }: Known,
   source: string | undefined,
 ): Promise<InNode> {
-  const listed = await largeRead(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
+  const listed = await largeReadBy(asker)(tooManyFiles, (pace) => listFiles(repo, tree, { pace }))
   const files = listed.filter(({ path, mode }) => mode !== '160000' && isPlain(path)).map(({ path }) => path)
   const findFile = filesFrom(source ?? textFile, files)
   // A token of one node learns no titles, and so not which of its connections has one.

@@ -87,12 +87,18 @@ export async function readLinks(
   const seen = access.onlyNode === undefined ? '' : ' of this node alone'
   return immutableAnswer(`links ${node.id} ${head} ${epoch} ${version}${seen}`, sizeOf, () =>
     inSlot({ caller: callerOf(asker), signal: asker.signal }, () =>
-      linksAt(deps, access, head, `${org.id} ${epoch} ${version}`),
+      linksAt(deps, asker, access, head, `${org.id} ${epoch} ${version}`),
     ),
   )
 }
 
-async function linksAt(deps: Deps, access: NodeAccess, head: Oid | null, version: string): Promise<Links> {
+async function linksAt(
+  deps: Deps,
+  asker: Asker,
+  access: NodeAccess,
+  head: Oid | null,
+  version: string,
+): Promise<Links> {
   const { node, repo } = access
   const none = { node_id: node.id, links: [], truncated: false }
   if (head === null) return none
@@ -107,7 +113,7 @@ async function linksAt(deps: Deps, access: NodeAccess, head: Oid | null, version
   const links: ListedLink[] = []
   const began = performance.now()
   let [characters, turn] = [0, began]
-  for await (const destination of destinationsOf(deps, access, { tree, content, resolve, links: written })) {
+  for await (const destination of destinationsOf(deps, asker, access, { tree, content, resolve, links: written })) {
     const link = written[links.length]
     if (!link) break
     const listed = { ...link, target: link.target.slice(0, targetCharacters), ...destination }

@@ -4,13 +4,15 @@ import { nodeFor } from '../access.ts'
 import type { Asker, Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'
 import { readDiff } from '../branches/commit-views.ts'
+import { largeReadBy } from '../branches/large-reads.ts'
 import { type CommitPair, type DiffQuery, patchOf, textDiff } from '../branches/text-diffs.ts'
 import { toPull } from './pull-views.ts'
 import { rowFor } from './pulls.ts'
 
-export async function readPullChanges(deps: Deps, actor: Person, at: PullAt) {
-  const { access, pair } = await pairOf(deps, actor, at)
-  return readDiff(access.repo, at.nodeId, pair.base, pair.target)
+/** @throws Refusal as pairOf, too_large, busy; the signal's reason */
+export async function readPullChanges(deps: Deps, asker: Asker<Person>, at: PullAt) {
+  const { access, pair } = await pairOf(deps, asker.actor, at)
+  return readDiff(access.repo, at.nodeId, pair.base, pair.target, largeReadBy(asker))
 }
 
 /** @throws as textDiff */
