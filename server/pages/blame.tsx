@@ -9,10 +9,11 @@ import type { Page, Visit } from './visit.ts'
 type Blame = AnswerOf<'getBlame'>
 
 export async function showBlame(visit: Visit): Promise<Page> {
-  const { urls } = visit
+  const { urls, query } = visit
+  const revision = query.get('at') || 'main'
   const at = await readAtNode(visit)
   const { org, node } = at
-  const blame = node.head === undefined ? undefined : await readBlame(visit, at.path)
+  const blame = node.head === undefined ? undefined : await readBlame(visit, at.path, revision)
   const commits = new Map(blame?.commits.map((commit) => [commit.id, commit]))
   return {
     ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, blame } },
@@ -22,7 +23,7 @@ export async function showBlame(visit: Visit): Promise<Page> {
         <NodePath visit={visit} at={at} />
         <h1>Who wrote what</h1>
         <div class="meta">
-          <a href={urls.history(org.id, node.id)}>History</a>
+          <a href={urls.history(org.id, node.id, revision)}>History</a>
           <a href={urls.node(org.id, node.id, node.slug)}>Read it</a>
         </div>
         {blame === undefined && <p class="why">There is no text here yet.</p>}
@@ -58,10 +59,12 @@ export async function showBlame(visit: Visit): Promise<Page> {
   }
 }
 
-async function readBlame({ api }: Visit, path: { org_id: string; node_id: string }): Promise<Blame | undefined> {
+type Path = { org_id: string; node_id: string }
+
+async function readBlame({ api }: Visit, path: Path, revision: string): Promise<Blame | undefined> {
   for (const name of ['content.md', 'README.md']) {
     try {
-      return await api.getBlame({ path: { ...path, branch: 'main', path: name } })
+      return await api.getBlame({ path: { ...path, branch: revision, path: name } })
     } catch (error) {
       if (!(error instanceof Refusal) || error.code !== 'file_not_found') throw error
     }

@@ -20,10 +20,11 @@ export async function showHistory(visit: Visit): Promise<Page> {
   const { api, urls, query } = visit
   const at = await readAtNode(visit)
   const offset = pageOffset(query.get('from'))
+  const revision = query.get('at') || 'main'
   const told =
     at.node.head === undefined
       ? empty
-      : await api.listCommits({ path: { ...at.path, branch: 'main' }, query: { limit: pageSize, offset } })
+      : await api.listCommits({ path: { ...at.path, branch: revision }, query: { limit: pageSize, offset } })
   const { history, total } = told
   const { org, node } = at
   return {
@@ -34,8 +35,11 @@ export async function showHistory(visit: Visit): Promise<Page> {
         <NodePath visit={visit} at={at} />
         <h1>History</h1>
         <div class="meta">
-          <span>{counted(total, 'commit')}</span>
-          <a href={urls.blame(org.id, node.id)}>Who wrote what</a>
+          <span>
+            {counted(total, 'commit')}
+            {revision !== 'main' && ` of ${revision}`}
+          </span>
+          <a href={urls.blame(org.id, node.id, revision)}>Who wrote what</a>
         </div>
         {byDay(history).map(([day, commits]) => (
           <section class="card">
@@ -45,7 +49,7 @@ export async function showHistory(visit: Visit): Promise<Page> {
             <CommitList urls={urls} org={org.id} commits={commits} />
           </section>
         ))}
-        <Pages urls={urls} base={urls.history(org.id, node.id)} offset={offset} total={total} />
+        <Pages urls={urls} base={urls.history(org.id, node.id, revision)} offset={offset} total={total} />
       </main>
     ),
   }
@@ -102,7 +106,7 @@ interface PagesProps {
 
 function Pages({ base, offset, total }: PagesProps) {
   const link = (from: number, text: string) => (
-    <a class="btn" href={from === 0 ? base : `${base}?from=${from}`}>
+    <a class="btn" href={from === 0 ? base : `${base}${base.includes('?') ? '&' : '?'}from=${from}`}>
       {text}
     </a>
   )

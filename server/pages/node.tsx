@@ -68,6 +68,7 @@ export async function showNode(visit: Visit): Promise<Shown> {
                 visit={visit}
                 isEditable={revision === 'main' && mayWrite(org.role)}
                 node={node}
+                revision={revision}
                 commits={history.total}
                 latest={history.history[0]}
                 time={revision === 'main' ? node.updated_at : history.history[0]?.created_at}
@@ -203,6 +204,7 @@ interface MetaProps {
   readonly visit: Visit
   readonly node: Node
   readonly isEditable: boolean
+  readonly revision: string
   readonly commits: number
   readonly latest: AnswerOf<'listCommits'>['history'][number] | undefined
   /** Of the last change. */
@@ -210,20 +212,21 @@ interface MetaProps {
   readonly proposals: Proposals
 }
 
-function Meta({ visit: { urls }, node, isEditable, commits, latest, time, proposals: { open, all } }: MetaProps) {
+function Meta({ visit: { urls }, node, isEditable, revision, commits, latest, time, proposals }: MetaProps) {
   const { org_id, id, tags } = node
+  const { open, all } = proposals
   return (
     <div class="meta">
       {latest && time && (
-        <a href={urls.history(org_id, id)} data-key="h">
+        <a href={urls.history(org_id, id, revision)} data-key="h">
           <Icon name="clock" size={14} />
           <span>
             Changed <When time={time} /> by {latest.author}
           </span>
         </a>
       )}
-      {commits > 1 && <a href={urls.history(org_id, id)}>{counted(commits, 'commit')}</a>}
-      {commits > 0 && <a href={urls.blame(org_id, id)}>Who wrote what</a>}
+      {commits > 1 && <a href={urls.history(org_id, id, revision)}>{counted(commits, 'commit')}</a>}
+      {commits > 0 && <a href={urls.blame(org_id, id, revision)}>Who wrote what</a>}
       {all > 0 && (
         <a href={`${urls.proposals(org_id, id)}${open > 0 ? '' : '?status=all'}`}>
           <Icon name="branch" size={14} />
@@ -254,7 +257,7 @@ function AsItWas({ visit: { urls }, node, revision }: { visit: Visit; node: Node
   const isCommit = /^[0-9a-f]{40}$/.test(revision)
   return (
     <p class="notice">
-      {isCommit ? 'As it was at ' : 'As it is proposed on '}
+      {isCommit ? 'As it was at ' : 'As it is on '}
       <span class="ref">{isCommit ? revision.slice(0, 8) : revision}</span>.{' '}
       <a href={urls.node(node.org_id, node.id)}>To the text of main</a>
     </p>

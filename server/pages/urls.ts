@@ -47,15 +47,21 @@ export class Urls {
   readonly sitemap = (org: string) => `${this.org(org)}/sitemap.xml`
   readonly node = (org: string, node: string, slug?: string) =>
     `${this.org(org)}/n/${segment(node)}${slug === undefined || pagesOfNodes.has(slug) ? '' : `/${segment(slug)}`}`
-  readonly history = (org: string, node: string) => `${this.node(org, node)}/history`
+  /** Of `main`, or of the branch, tag or commit `at`. */
+  readonly history = (org: string, node: string, at = 'main') => `${this.node(org, node)}/history${atRevision(at)}`
   readonly commit = (org: string, node: string, id: string) => `${this.node(org, node)}/commits/${segment(id)}`
-  readonly blame = (org: string, node: string) => `${this.node(org, node)}/blame`
+  /** As history. */
+  readonly blame = (org: string, node: string, at = 'main') => `${this.node(org, node)}/blame${atRevision(at)}`
   readonly edit = (org: string, node: string) => `${this.node(org, node)}/edit`
   readonly proposals = (org: string, node: string) => `${this.node(org, node)}/proposals`
   readonly proposal = (org: string, node: string, number: number) => `${this.proposals(org, node)}/${number}`
   /** The bytes of a file. */
   readonly raw = (org: string, node: string, revision: string, path: string) =>
     `${this.root}/orgs/${segment(org)}/nodes/${segment(node)}/tree/${segment(revision)}/raw/${segment(path)}`
+}
+
+function atRevision(revision: string): string {
+  return revision === 'main' ? '' : `?at=${segment(revision)}`
 }
 
 /** A path of this service to go back to; the home page for anything else. */

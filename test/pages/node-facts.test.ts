@@ -77,6 +77,11 @@ describe('a page says what holds', () => {
     expect(await meta(`?at=${head}`))
       .to.match(/by Ann/)
       .and.not.match(/commits/)
+    const shown = await page(`/o/${org}/n/${id}?at=better`)
+    expect(shown).to.contain('As it is on').and.contain(`/n/${id}/blame?at=better"`)
+    expect(textOf(await page(`/o/${org}/n/${id}/history?at=better`))).to.contain('3 commits of better')
+    expect(textOf(await page(`/o/${org}/n/${id}/blame?at=better`))).to.contain('Three.')
+    expect(textOf(await page(`/o/${org}/n/${id}/history`))).to.match(/2 commits(?! of)/)
   })
 
   it('of proposals, also when none is open', async () => {
