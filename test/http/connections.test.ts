@@ -44,7 +44,6 @@ describe('connections', () => {
         'headers_too_large',
       ],
       ['an address over 16 KiB', `GET /${'a'.repeat(17_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431, 'headers_too_large'],
-      ['a thousand headers', `GET /healthz HTTP/1.1\r\nHost: x\r\n${'A: b\r\n'.repeat(1_000)}\r\n`, 400, 'bad_request'],
       [
         'a coding besides chunks',
         'POST /auth/login HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
@@ -81,6 +80,15 @@ describe('connections', () => {
         expectRefusal(answer, status, code)
       })
     }
+
+    it('is refused with a body: a thousand headers', async () => {
+      const request = `GET /healthz HTTP/1.1\r\nHost: x\r\n${'A: b\r\n'.repeat(1_000)}\r\n`
+      const [answer, ...more] = await sendRaw(grove, request, { ends: true })
+      expect(more).to.deep.equal([])
+      // The parser of Node 24 counts them itself.
+      if (answer?.status === 431) expectRefusal(answer, 431, 'headers_too_large')
+      else expectRefusal(answer, 400, 'bad_request')
+    })
 
     it('is refused after what was whole before it, which is answered', async () => {
       const answers = await sendRaw(grove, 'GET /orgs HTTP/1.1\r\nHost: x\r\n\r\nhello\r\n\r\n')
