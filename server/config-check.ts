@@ -6,9 +6,9 @@ import { gitVersion } from '../gitstore/native.ts'
 import { isTaken } from '../gitstore/presence.ts'
 import { type Config, variableNames } from './config.ts'
 import { credentialsFile } from './domain/layout.ts'
-import { openFilesLimit } from './faults.ts'
 import { checkFolder } from './folder-check.ts'
 import { isLoopback } from './loopback.ts'
+import { openFilesLimit } from './open-files.ts'
 
 /** The oldest git with what Grove asks of it. */
 const oldestGit = [2, 39] as const

@@ -1,10 +1,10 @@
 /** Errors for the operator's terminal: a sentence on one line for expected ones, the stack for others. */
-import { report } from 'node:process'
 import { codeOf, GitError } from '../gitstore/errors.ts'
 import { SqliteNotInstalled } from '../index/sqlite/better-sqlite3.ts'
 import { DatabaseFault } from '../index/sqlite/database.ts'
 import { ConfigError } from './config.ts'
 import { printable } from './domain/format/texts.ts'
+import { openFilesLimit } from './open-files.ts'
 import { RemoteFault } from './remote/client.ts'
 
 /** Files that the service opens before its first request. */
@@ -39,23 +39,4 @@ function filesSentence(): string {
   const limit = openFilesLimit()
   const has = limit === undefined ? '' : `: this process may open ${limit} (ulimit -n)`
   return `Too many files are open${has}; a start needs ${filesNeeded}, a service under load 4096`
-}
-
-/** Infinity where there is no limit, or the system does not report it. */
-export function mostOpenFiles(): number {
-  const limit = Number(openFilesLimit())
-  return Number.isNaN(limit) ? Number.POSITIVE_INFINITY : limit
-}
-
-/** Undefined if the system does not report it. */
-export function openFilesLimit(): string | undefined {
-  try {
-    // Otherwise the report looks up the name of each address with a connection. Not in the types.
-    Object.assign(report, { excludeNetwork: true })
-    // The shape in node's documentation of reports.
-    const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft?: string | number } } }
-    return String(userLimits?.open_files?.soft)
-  } catch {
-    return undefined
-  }
 }
