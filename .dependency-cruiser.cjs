@@ -95,7 +95,7 @@ module.exports = {
       'domain-has-two-neighbours',
       'Of the server the domain knows its dependencies and errors, what a limit is, and how refusals are counted.',
       '^server/domain/',
-      '^server/(?!domain/|(deps|errors|counters)\\.ts$|metrics/observers\\.ts$)',
+      '^server/(?!domain/|base/(deps|errors|counters)\\.ts$|metrics/observers\\.ts$)',
     ),
     never(
       'domain-files-know-no-folder',
@@ -107,7 +107,7 @@ module.exports = {
       'import-plans-alone',
       'A plan follows from a folder: it needs no service, no HTTP and no database; of the domain it knows what may be written.',
       '^server/import/',
-      `(^(index|spec)/|^server/(?!domain/|import/|counted\\.ts$)|^server/domain/(?!(format|vault)/|layout\\.ts$)|${http})`,
+      `(^(index|spec)/|^server/(?!domain/|import/|base/counted\\.ts$)|^server/domain/(?!(format|vault)/|layout\\.ts$)|${http})`,
     ),
     never(
       'export-writes-a-folder',
@@ -119,7 +119,7 @@ module.exports = {
       'remote-asks-a-service',
       'A Grove elsewhere is known by its answers: no database and nothing of the doors of this one.',
       '^server/remote/',
-      `(^(index|spec)/|^server/(?!domain/|import/|remote/|(counted|deps|json-bounds|loopback)\\.ts$)|${http})`,
+      `(^(index|spec)/|^server/(?!domain/|import/|remote/|base/(counted|deps|json-bounds|loopback)\\.ts$)|${http})`,
     ),
     never(
       'routes-call-the-domain',
@@ -148,7 +148,7 @@ module.exports = {
     never(
       'pages-stay-outside',
       'Only the application knows that there are pages.',
-      '^(server/(domain|http|routes|commands|import|export|remote|metrics)|gitstore|index|spec)/',
+      '^(server/(base|domain|http|routes|cli|import|export|remote|metrics)|gitstore|index|spec)/',
       '^server/pages/',
     ),
     never(
@@ -160,14 +160,14 @@ module.exports = {
     never(
       'models-have-two-doors',
       'Only the application and the command know that there are tools.',
-      '^(server/(domain|http|routes|pages|import|export|remote|metrics)|gitstore|index|spec)/',
+      '^(server/(base|domain|http|routes|pages|import|export|remote|metrics)|gitstore|index|spec)/',
       '^server/mcp/',
     ),
     never(
       'entry-points-are-not-imported',
-      'main, cli, app and commands are where things begin.',
-      '^(server/(domain|http|routes|pages|mcp|import|export|remote|metrics)|gitstore|index|spec)/',
-      '^server/((main|cli|program|app|service|bootstrap|workers)\\.ts$|commands/)',
+      'The process and the command line are where things begin.',
+      '^(server/(base|domain|http|routes|pages|mcp|import|export|remote|metrics)|gitstore|index|spec)/',
+      '^server/(process|cli)/',
     ),
     never(
       'one-child-process',

@@ -1,5 +1,5 @@
 /** Slots for expensive work: limits how much runs at once, how many requests wait, and for how long; callers take turns. */
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import type { Caller } from './actor.ts'
 import { newFairQueue } from './fair-queue.ts'
 

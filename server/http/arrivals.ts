@@ -2,11 +2,11 @@
 
 import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
-import type { Deps } from '../deps.ts'
+import type { Deps } from '../base/deps.ts'
+import { Refusal } from '../base/errors.ts'
 import { verifyFromCell } from '../domain/accounts/cell-tokens.ts'
 import type { Cell } from '../domain/cells/cell.ts'
 import * as arrivals from '../domain/moves/arrivals.ts'
-import { Refusal } from '../errors.ts'
 import { bearerToken } from './authentication.ts'
 import { badJson, readJson } from './json.ts'
 

@@ -1,8 +1,8 @@
 /** Reads request bodies: JSON of bounded size and depth. */
 
 import type { Request, RequestHandler } from 'express'
+import { Invalid, Refusal } from '../base/errors.ts'
 import { depthLimit, isTooDeep } from '../domain/format/limits.ts'
-import { Invalid, Refusal } from '../errors.ts'
 import { contextOf } from './context.ts'
 import { keepText } from './exact-json.ts'
 import { holdBody } from './held-bytes.ts'

@@ -1,9 +1,9 @@
 /** The cookie of a browser that has signed in: its name, how it is set, and the session that it goes on with. */
 
 import type { Request, Response } from 'express'
-import type { Deps } from '../deps.ts'
+import type { Deps } from '../base/deps.ts'
+import { isLoopback } from '../base/loopback.ts'
 import { forgetBrowser, keepInBrowser, sessionEnded } from '../domain/accounts/browser-sessions.ts'
-import { isLoopback } from '../loopback.ts'
 import type { FindCredential } from './authentication.ts'
 import { baseUrl } from './base-url.ts'
 

@@ -4,7 +4,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request as startReques
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import type { Request, Response } from 'express'
-import { ClientGone } from '../errors.ts'
+import { ClientGone } from '../base/errors.ts'
 import { unanswered } from './elsewhere.ts'
 import { forwardedHeader } from './forwarded.ts'
 import { type Framing, framingOf, statedLength } from './framing.ts'

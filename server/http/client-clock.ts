@@ -1,7 +1,7 @@
 /** Ends long requests with a slow client, those of git and those of files. The service's own time does not count. */
 
 import type { Request, Response } from 'express'
-import { ClientGone } from '../errors.ts'
+import { ClientGone } from '../base/errors.ts'
 
 /** Milliseconds between two checks of a connection. */
 const checkIntervalMs = 15_000

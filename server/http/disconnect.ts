@@ -1,7 +1,7 @@
 /** Detects that a client has disconnected. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ClientGone } from '../errors.ts'
+import { ClientGone } from '../base/errors.ts'
 
 /**
  * Aborted when the response has ended or the client has disconnected. A client that only ended its side looks the same, so

@@ -1,7 +1,7 @@
 /** Sends files as bytes: whole or a range, and never as anything that a browser runs. */
 
 import type { Request, Response } from 'express'
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import { networkOf } from './addresses.ts'
 import { readingSignal } from './client-clock.ts'
 import type { Download } from './responses.ts'

@@ -1,9 +1,9 @@
 /** Asks an operation of the cell that has its organisation, for a page or a tool that this cell answers. */
 
 import type { Request } from 'express'
-import type { Deps } from '../deps.ts'
+import type { Deps } from '../base/deps.ts'
+import { Invalid, type Problem, Refusal, type RefusalCode } from '../base/errors.ts'
 import { findPlaceAway } from '../domain/cells/places.ts'
-import { Invalid, type Problem, Refusal, type RefusalCode } from '../errors.ts'
 import { forwardedHeader, signForwarded } from './forwarded.ts'
 import { requestId } from './requests.ts'
 

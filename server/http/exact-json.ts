@@ -2,9 +2,9 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request, RequestHandler } from 'express'
+import { Invalid, type Problem } from '../base/errors.ts'
 import { eachLoss } from '../domain/format/json-text.ts'
 import { propertiesLimit } from '../domain/format/limits.ts'
-import { Invalid, type Problem } from '../errors.ts'
 import { maxProblems } from './problems.ts'
 
 const key = Symbol('text of the body')

@@ -1,7 +1,7 @@
 /** Reads the body of an HTML form. */
 
 import type { Request, Response } from 'express'
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import { holdBody } from './held-bytes.ts'
 import { readBytes } from './json.ts'
 

@@ -2,7 +2,7 @@
 
 import type { Request, RequestHandler } from 'express'
 import { LRUCache } from 'lru-cache'
-import type { Deps } from '../deps.ts'
+import type { Deps } from '../base/deps.ts'
 import { signForCell, verifyFromCell } from '../domain/accounts/cell-tokens.ts'
 import type { Cell } from '../domain/cells/cell.ts'
 import { baseUrl, setBaseUrl } from './base-url.ts'

@@ -1,12 +1,12 @@
 /** Passes a request on to the cell that has its organisation: one hop, streamed both ways, before the credential is checked. */
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
-import type { Deps } from '../deps.ts'
+import type { Deps } from '../base/deps.ts'
+import { ClientGone, Invalid, Refusal } from '../base/errors.ts'
 import type { Cell } from '../domain/cells/cell.ts'
 import { chooseOther, findPlaceAway, isPlaceKnown } from '../domain/cells/places.ts'
 import { answerOf } from '../domain/fault-meanings.ts'
 import { canonicalId, isId } from '../domain/layout.ts'
-import { ClientGone, Invalid, Refusal } from '../errors.ts'
 import { type Outcome, pass } from './cell-exchange.ts'
 import { noteNowhere } from './elsewhere.ts'
 import { acceptForwarded, isForwarded, signForwarded } from './forwarded.ts'

@@ -1,7 +1,7 @@
 /** The length of a body on its connection, as this service takes it from a message and as it states it to another cell. */
 
 import type { IncomingMessage } from 'node:http'
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 
 /** Bytes of the body, or `chunked`. */
 export type Framing = number | 'chunked'

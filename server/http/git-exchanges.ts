@@ -1,7 +1,7 @@
 /** Requests of git that are under way: what ends them, their client or the service. */
 
 import type { Request, Response } from 'express'
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import { watchClient } from './client-clock.ts'
 
 /**

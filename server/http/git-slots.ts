@@ -1,7 +1,7 @@
 /** Limits concurrent gits, waiting requests and the memory they hold, with a share per caller. */
 
 import { availableParallelism } from 'node:os'
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import { type Caller, newRation } from './rations.ts'
 
 /** Gits of this process. They are niced, so that REST goes before them. */

@@ -1,7 +1,7 @@
 /** Limits the bytes that large requests and answers hold in memory: until a body has arrived and is answered, until an answer is read. */
 
 import type { Request, Response } from 'express'
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import { networkOf } from './addresses.ts'
 import { readingSignal } from './client-clock.ts'
 import { type Caller, newRation } from './rations.ts'

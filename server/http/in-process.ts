@@ -3,7 +3,7 @@
 import type { Response as ExpressResponse, Request, RequestHandler } from 'express'
 import type { Api, OperationId, Output } from '../../spec/client/api.ts'
 import { streams } from '../../spec/client/operations.ts'
-import type { Deps } from '../deps.ts'
+import type { Deps } from '../base/deps.ts'
 import { authenticateAs, type FindCredential, limitTokens } from './authentication.ts'
 import { setOperation } from './context.ts'
 import { askElsewhere } from './elsewhere.ts'

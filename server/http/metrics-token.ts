@@ -2,9 +2,9 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { RequestHandler } from 'express'
-import type { Config } from '../config.ts'
+import type { Config } from '../base/config.ts'
+import { Refusal } from '../base/errors.ts'
 import { badToken } from '../domain/access.ts'
-import { Refusal } from '../errors.ts'
 import { bearerToken } from './authentication.ts'
 import { contextOf } from './context.ts'
 

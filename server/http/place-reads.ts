@@ -1,9 +1,9 @@
 /** Bounds what strangers make a cell read of the directory: organisations that it does not know, counted before they are looked for. */
 
 import type { Request, Response } from 'express'
-import type { NewCounter } from '../counters.ts'
+import type { NewCounter } from '../base/counters.ts'
+import { RateLimited } from '../base/errors.ts'
 import type { Credential } from '../domain/accounts/access-tokens.ts'
-import { RateLimited } from '../errors.ts'
 import { networkOf } from './addresses.ts'
 import type { FindCredential } from './authentication.ts'
 import type { BrowserCookies } from './browser-cookies.ts'

@@ -1,6 +1,6 @@
 /** Translates the validator's findings to pydantic's messages, with the limits of the spec. */
 
-import type { Problem } from '../errors.ts'
+import type { Problem } from '../base/errors.ts'
 import { type Schema, schemaAt, typesOf } from './schemas.ts'
 
 /** As reported by express-openapi-validator: `path` is a JSON pointer into {body, query, params, headers}. */

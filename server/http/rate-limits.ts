@@ -1,8 +1,8 @@
 /** Rate limits of requests. */
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
-import type { Counter, Limit, NewCounter } from '../counters.ts'
-import { RateLimited } from '../errors.ts'
+import type { Counter, Limit, NewCounter } from '../base/counters.ts'
+import { RateLimited } from '../base/errors.ts'
 import { networkOf } from './addresses.ts'
 import { contextOf } from './context.ts'
 import type { OperationId } from './spec.ts'

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net'
 import type { Request, RequestHandler, Response } from 'express'
 import { v7 as newId } from 'uuid'
-import type { Deps } from '../deps.ts'
+import type { Deps } from '../base/deps.ts'
 import { holdsToken } from '../domain/accounts/tokens.ts'
 import { countRequest, countTransport, isTransport } from './request-metrics.ts'
 import { notesOf } from './request-notes.ts'

@@ -1,8 +1,8 @@
 /** Normalises request values by the spec before validation. */
 
+import type { Problem } from '../base/errors.ts'
 import { isRecord } from '../domain/format/json-text.ts'
 import { canonicalId } from '../domain/layout.ts'
-import type { Problem } from '../errors.ts'
 import { isLongText, matchesInSlices } from './long-texts.ts'
 import { extra, inputOf, maxProblems, tooManyItems } from './problems.ts'
 import { type Schema, schemaOf, typesOf } from './schemas.ts'

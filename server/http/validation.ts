@@ -3,7 +3,7 @@
 import { type RequestHandler, Router } from 'express'
 import type { OpenApiRequest } from 'express-openapi-validator/dist/framework/types.js'
 import { OpenApiValidator } from 'express-openapi-validator/dist/openapi.validator.js'
-import { Invalid, type Problem } from '../errors.ts'
+import { Invalid, type Problem } from '../base/errors.ts'
 import { contextOf } from './context.ts'
 import { isDateTime } from './date-times.ts'
 import { chain } from './middleware-chain.ts'

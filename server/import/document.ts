@@ -1,6 +1,6 @@
 /** One Markdown file as read: what its front matter and its text say together. */
 
-import { counted } from '../counted.ts'
+import { counted } from '../base/counted.ts'
 import { canonicalId, isId } from '../domain/layout.ts'
 import { sourceFilesKey } from '../domain/vault/file-paths.ts'
 import { asLine } from '../domain/vault/line.ts'

@@ -1,5 +1,5 @@
 /** What an import says of itself when it has ended. */
-import { counted } from '../counted.ts'
+import { counted } from '../base/counted.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
 import type { Plan } from './plan.ts'
 import { type UnresolvedKind, unresolvedKinds } from './unresolved.ts'

@@ -1,6 +1,6 @@
 /** Answers of a Grove elsewhere, read no further than an answer of one can be long. */
 
-import { exceededBound } from '../json-bounds.ts'
+import { exceededBound } from '../base/json-bounds.ts'
 import { answerBounds } from '../remote/answer-bounds.ts'
 
 /** Bytes of an answer: a file of 16 MiB, of which each character may be escaped. */

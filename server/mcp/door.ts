@@ -1,8 +1,8 @@
 /** `POST /mcp`: the Model Context Protocol over HTTP, revisions 2026-07-28 and 2025-11-25, without sessions. */
 
 import type { Response as Answering, Request as Asked, RequestHandler } from 'express'
+import { Invalid, Refusal } from '../base/errors.ts'
 import { isTooDeep } from '../domain/format/limits.ts'
-import { Invalid, Refusal } from '../errors.ts'
 import { credentialOf, type FindCredential } from '../http/authentication.ts'
 import { baseUrl } from '../http/base-url.ts'
 import { requireJson } from '../http/bodies.ts'

@@ -2,8 +2,8 @@
 
 import type { StoreObserver } from '../../gitstore/store.ts'
 import type { DatabaseObserver } from '../../index/sqlite/connection.ts'
-import type { LimitSignIn } from '../counters.ts'
-import { RateLimited, Refusal } from '../errors.ts'
+import type { LimitSignIn } from '../base/counters.ts'
+import { RateLimited, Refusal } from '../base/errors.ts'
 import type { Metrics } from './metrics.ts'
 
 export function storeObserver(metrics: Metrics): StoreObserver {

@@ -1,6 +1,6 @@
 /** Who wrote each paragraph of a node, when, and in which proposal. */
 
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { dayOf, When } from './dates.tsx'
 import { NodePath, readAtNode } from './node-head.tsx'

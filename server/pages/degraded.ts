@@ -1,7 +1,7 @@
 /** Parts of a page that it can do without: it shows the rest sooner than nothing. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Refusal, type RefusalCode } from '../errors.ts'
+import { Refusal, type RefusalCode } from '../base/errors.ts'
 
 /** Milliseconds that a page waits for such a part. */
 const longestMs = 3_000

@@ -1,7 +1,7 @@
 /** What differs between two commits: in the graph, then in words, file by file. */
 
 import type { Api } from '../../spec/client/api.ts'
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { Icon } from './icons.tsx'
 import { compareWords, type Effort, type Fold, newEffort, type Piece, type Row, type WordDiff } from './words.ts'

@@ -1,7 +1,7 @@
 /** Editing one node: its text and title, saved on main or proposed; and both sides where others were faster. */
 
 import type { Api } from '../../spec/client/api.ts'
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import {
   type Act,
   EditorForm,

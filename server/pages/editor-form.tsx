@@ -1,7 +1,7 @@
 /** The form in which a text is written. It needs no script; with one it becomes an editor: islands/editor.ts. */
 
 import type { ComponentChildren } from 'preact'
-import { Invalid, Refusal } from '../errors.ts'
+import { Invalid, Refusal } from '../base/errors.ts'
 import { asSentence, brokenField } from './broken-rules.ts'
 import { longestTitle } from './edits.ts'
 import { Icon } from './icons.tsx'

@@ -1,6 +1,6 @@
 /** What programs read of published organisations: the Atom feed of changes, the list of pages for crawlers, and what these may visit. */
 
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import { param, type Text, type Visit } from './visit.ts'
 
 /** Changes in the feed; nodes in all lists for crawlers, and in one of them, which one request asks for; nodes asked for at once. */

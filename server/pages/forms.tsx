@@ -1,7 +1,7 @@
 /** What the forms of pages share: fields with what is wrong beside them, and how one that is refused is shown again. */
 
 import type { ComponentChildren } from 'preact'
-import { Invalid, Refusal } from '../errors.ts'
+import { Invalid, Refusal } from '../base/errors.ts'
 import { asSentence, brokenField } from './broken-rules.ts'
 import { type Page, redirect, type Shown } from './visit.ts'
 

@@ -1,7 +1,7 @@
 /** A new node: `?title=` as a link has named it, `?parent=` below which it lies, `?from=` the node whose text leads to it. */
 
 import { randomUUID } from 'node:crypto'
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { EditorForm, mayWrite, most, problemOf, RefusedPage, type Written, writtenIn } from './editor-form.tsx'
 import { connectLink, createNode, nodeNamed, withLineEnds } from './edits.ts'

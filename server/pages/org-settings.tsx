@@ -1,6 +1,6 @@
 /** What an organisation is called, what it is about, and who may read it; and the page that makes a new one. */
 
-import { invalid, Refusal } from '../errors.ts'
+import { invalid, Refusal } from '../base/errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { Field, field, Tabs, type Trouble, TroubleOf, taken } from './forms.tsx'
 import type { Urls } from './urls.ts'

@@ -1,7 +1,7 @@
 /** Routes to pages, in one table, and what every request for one goes through. */
 
 import type { Request, RequestHandler, Response } from 'express'
-import { Invalid, Refusal } from '../errors.ts'
+import { Invalid, Refusal } from '../base/errors.ts'
 import { bearerToken, type FindCredential } from '../http/authentication.ts'
 import { baseUrl, publicPath } from '../http/base-url.ts'
 import type { BrowserCookies } from '../http/browser-cookies.ts'

@@ -1,6 +1,6 @@
 /** A person's own password and sessions. */
 
-import { Invalid, Refusal } from '../errors.ts'
+import { Invalid, Refusal } from '../base/errors.ts'
 import { When } from './dates.tsx'
 import { Field, field, Tabs, type Trouble, TroubleOf, taken } from './forms.tsx'
 import type { Urls } from './urls.ts'

@@ -1,7 +1,7 @@
 /** One proposal: what changes in the graph, the words, the commits, and the one act that helps it on. */
 
 import type { ComponentChildren } from 'preact'
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { counted, When } from './dates.tsx'
 import { FileDiffs, readFileChanges } from './diff.tsx'

@@ -1,6 +1,6 @@
 /** What members may do, as forms offer it. */
 
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 
 export type Role = AnswerOf<'listMembers'>['members'][number]['role']

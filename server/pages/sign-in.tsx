@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../spec/client/api.ts'
-import { Invalid, Refusal } from '../errors.ts'
+import { Invalid, Refusal } from '../base/errors.ts'
 import { Field, field, shownAgain, type Trouble, TroubleOf } from './forms.tsx'
 import { invitationIn, mostInvitation } from './invitations.tsx'
 import { Password } from './password.tsx'

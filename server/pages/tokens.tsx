@@ -1,6 +1,6 @@
 /** The personal access tokens of a person: what git and programs show in place of a password. */
 
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { When } from './dates.tsx'
 import { Field, field, shownAgain, type Trouble, TroubleOf, taken } from './forms.tsx'

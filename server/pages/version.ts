@@ -1,7 +1,7 @@
 /** A node at a revision: its title, its text with what the links lead to, its files. */
 
 import type { Api } from '../../spec/client/api.ts'
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../base/errors.ts'
 import type { AnswerOf } from '../http/in-process.ts'
 import { unlessBusy } from './degraded.ts'
 import { longestText } from './markdown.ts'

@@ -1,6 +1,6 @@
 /** The address of a Grove elsewhere, and the token that it is shown, as the command line gives them. */
 import { readRegular } from '../../gitstore/regular-files.ts'
-import { isLoopback } from '../loopback.ts'
+import { isLoopback } from '../base/loopback.ts'
 import { RemoteRefusal } from './client.ts'
 
 /** Bytes of the file with the token. */

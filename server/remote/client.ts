@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { codeOf } from '../../gitstore/errors.ts'
+import { exceededBound } from '../base/json-bounds.ts'
 import { parseJson } from '../domain/format/json-text.ts'
-import { exceededBound } from '../json-bounds.ts'
 import { answerBounds } from './answer-bounds.ts'
 
 /** The service refuses, or the address or the token cannot be used: the caller can correct it. */

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
-import type { Deps } from '../deps.ts'
+import type { Deps } from '../base/deps.ts'
 import { signForCell } from '../domain/accounts/cell-tokens.ts'
 import { type Destination, NotMoved } from '../domain/moves/copying.ts'
 

@@ -1,5 +1,5 @@
 /** Writes a planned folder as nodes of a Grove elsewhere: new ones in batches, changed ones by a commit each. */
-import { counted } from '../counted.ts'
+import { counted } from '../base/counted.ts'
 import type { PathProblem } from '../domain/format/path-problem.ts'
 import { liesIn } from '../domain/format/paths.ts'
 import {

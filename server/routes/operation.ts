@@ -1,7 +1,8 @@
 /** What operators and newcomers ask of the service itself. */
+
+import { Refusal } from '../base/errors.ts'
 import { readJwks, readOpenidConfiguration } from '../domain/accounts/discovery.ts'
 import { requireReady } from '../domain/health.ts'
-import { Refusal } from '../errors.ts'
 import { docsPage, docsPolicy } from '../http/docs.ts'
 import type { HandlersOf } from '../http/operations.ts'
 import { bytes, withHeaders } from '../http/responses.ts'

@@ -1,10 +1,10 @@
 /** Failed sign-ins slow down the address that they come from, and no other caller. */
 
 import { expect } from 'chai'
-import type { Attempt, Counter, Limit, LimitSignIn, NewCounter } from '../../server/counters.ts'
+import type { Attempt, Counter, Limit, LimitSignIn, NewCounter } from '../../server/base/counters.ts'
+import { RateLimited, Refusal } from '../../server/base/errors.ts'
 import { issueResetToken } from '../../server/domain/accounts/sessions.ts'
 import { limitedSignIns } from '../../server/domain/accounts/sign-ins.ts'
-import { RateLimited, Refusal } from '../../server/errors.ts'
 import { from, guess, login, startBehindProxy } from '../support/behind-proxy.ts'
 import type { Grove } from '../support/grove.ts'
 import { hashesOf } from '../support/hashes.ts'

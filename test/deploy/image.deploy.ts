@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { type Copy, DockerfileParser, type From, type Instruction, type JSONInstruction } from 'dockerfile-ast'
 import { parse } from 'yaml'
-import { variableNames } from '../../server/config.ts'
+import { variableNames } from '../../server/base/config.ts'
 
 describe('the image', () => {
   let stages: Instruction[][]

@@ -2,7 +2,7 @@
 
 import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
-import { ConfigError, readConfig } from '../../server/config.ts'
+import { ConfigError, readConfig } from '../../server/base/config.ts'
 import { newDataDir } from '../support/data-folder.ts'
 import { startGrove } from '../support/grove.ts'
 import { client, type PersonClient, password, signUp } from '../support/people.ts'

@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { readConfig } from '../../server/config.ts'
+import { readConfig } from '../../server/base/config.ts'
 import { type Desk, newDesk } from '../support/desk.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode, type TestNode } from '../support/node.ts'

@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { h } from 'preact'
 import { render } from 'preact-render-to-string'
-import { Refusal } from '../../server/errors.ts'
+import { Refusal } from '../../server/base/errors.ts'
 import { ProposedImpact, readPullImpact } from '../../server/pages/pull-impact.tsx'
 import { Urls } from '../../server/pages/urls.ts'
 import type { Api } from '../../spec/client/api.ts'

@@ -1,7 +1,7 @@
 /** The list of pages for crawlers: of a large organisation in parts, each of which asks for no more nodes than it has. */
 
 import { expect } from 'chai'
-import { Refusal } from '../../server/errors.ts'
+import { Refusal } from '../../server/base/errors.ts'
 import { showSitemap } from '../../server/pages/feeds.ts'
 import { Urls } from '../../server/pages/urls.ts'
 import type { Visit } from '../../server/pages/visit.ts'

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { expect } from 'chai'
-import { effectiveVariables, readConfig } from '../../server/config.ts'
+import { effectiveVariables, readConfig } from '../../server/base/config.ts'
 import { runCommand } from '../support/command.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { client } from '../support/people.ts'
@@ -70,7 +70,7 @@ describe('the README', () => {
       const commands = [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([\w-]+)/gm)].map(
         (match) => match[1],
       )
-      const others = await readFile('server/commands/README.md', 'utf8')
+      const others = await readFile('server/cli/commands/README.md', 'utf8')
       const tables = [rows(readme, 'Commands'), rows(others, 'For contents and people')].map((table) =>
         table.map(([usage = '']) => usage.replaceAll('`', '')),
       )

@@ -15,7 +15,7 @@ describe('npm run build', () => {
   })
   after(() => rm(clone, { recursive: true, force: true }))
 
-  const build = () => run(process.execPath, ['server/build.js'], { cwd: clone, env: environment() })
+  const build = () => run(process.execPath, ['server/build/build.js'], { cwd: clone, env: environment() })
   /** Each file that is made is a new one. */
   const made = async (path: string) => (await stat(join(clone, path))).ino
   const version = () => run(process.execPath, ['dist/cli.js', '--version'], { cwd: clone, env: environment() })
@@ -27,7 +27,7 @@ describe('npm run build', () => {
   })
 
   it('makes all where a source has changed', async () => {
-    await appendFile(join(clone, 'server/cli.ts'), "\nprocess.stderr.write('changed')\n")
+    await appendFile(join(clone, 'server/cli/cli.ts'), "\nprocess.stderr.write('changed')\n")
     await build()
     expect((await version()).stderr).to.equal('changed')
     const before = await made('dist/cli.cjs')

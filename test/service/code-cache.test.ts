@@ -14,7 +14,7 @@ describe('the code cache of a bundle', () => {
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'grove-code-cache-'))
-    await cp('server/bundle-loader.cjs', join(folder, 'program.js'))
+    await cp('server/build/bundle-loader.cjs', join(folder, 'program.js'))
     await bundle('1')
   })
   afterEach(() => rm(folder, { recursive: true, force: true }))

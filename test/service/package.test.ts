@@ -107,7 +107,7 @@ describe('the package', () => {
     )
     expect(names).to.not.include.members(['node_modules/typescript', 'node_modules/mocha'])
     expect(installed.filter(([, { dev }]) => dev === true)).to.deep.equal([])
-    await run(process.execPath, ['server/shrinkwrap.js', 'remove'], { cwd: folder })
+    await run(process.execPath, ['server/build/shrinkwrap.js', 'remove'], { cwd: folder })
     expect(await readdir(folder)).to.not.include('npm-shrinkwrap.json')
   })
 

@@ -2,7 +2,7 @@
 
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
-import { startService } from '../../server/service.ts'
+import { startService } from '../../server/process/service.ts'
 import { newDataDir } from './data-folder.ts'
 import { type Grove, passwordCost } from './grove.ts'
 import { type Answer, client, password } from './people.ts'

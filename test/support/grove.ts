@@ -2,9 +2,9 @@
 
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
-import type { Config } from '../../server/config.ts'
-import type { Deps } from '../../server/deps.ts'
-import { startService } from '../../server/service.ts'
+import type { Config } from '../../server/base/config.ts'
+import type { Deps } from '../../server/base/deps.ts'
+import { startService } from '../../server/process/service.ts'
 import { newDataDir } from './data-folder.ts'
 import { databaseFor } from './postgres.ts'
 import { closeAfterFile } from './processes.ts'

@@ -16,13 +16,20 @@ export async function pack(folder: string): Promise<Package> {
   const { files } = JSON.parse(await readFile('package.json', 'utf8'))
   // The shrinkwrap is made below.
   const taken: string[] = files.filter((path: string) => !path.startsWith('!') && path !== 'npm-shrinkwrap.json')
-  for (const path of ['package.json', 'package-lock.json', 'README.md', 'LICENSE', 'server/shrinkwrap.js', ...taken]) {
+  for (const path of [
+    'package.json',
+    'package-lock.json',
+    'README.md',
+    'LICENSE',
+    'server/build/shrinkwrap.js',
+    ...taken,
+  ]) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await cp(path, join(folder, path), { recursive: true })
   }
   const client = join(folder, 'dist/client')
   await run(process.execPath, ['node_modules/typescript-7/bin/tsc', '-p', 'spec/client', '--outDir', client])
-  await run(process.execPath, ['server/shrinkwrap.js'], { cwd: folder })
+  await run(process.execPath, ['server/build/shrinkwrap.js'], { cwd: folder })
   const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts'], { cwd: folder })
   const [packed] = JSON.parse(stdout)
   return { paths: packed.files.map(({ path }: { path: string }) => path), tarball: join(folder, packed.filename) }

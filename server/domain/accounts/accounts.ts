@@ -10,8 +10,8 @@ import {
   setSessionsRevoked,
   useResetToken,
 } from '../../../index/credentials/sessions.ts'
-import type { Deps } from '../../deps.ts'
-import { Invalid, Refusal } from '../../errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Invalid, Refusal } from '../../base/errors.ts'
 import type { Actor, Person } from '../actor.ts'
 import { ensurePersonalOrg } from '../orgs/orgs.ts'
 import { admit, notAdmitted } from './admission.ts'

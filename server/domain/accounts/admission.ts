@@ -1,7 +1,7 @@
 /** Who may sign up: `SIGNUP` and invitations. */
 import type { Invitation } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../deps.ts'
-import { Refusal } from '../../errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
 import { findGoodInvitation, invitationNotFound } from './invitation-use.ts'
 
 /**

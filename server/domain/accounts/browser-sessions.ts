@@ -7,8 +7,8 @@ import {
   setSessionCookie,
   setSessionRevoked,
 } from '../../../index/credentials/sessions.ts'
-import type { Deps } from '../../deps.ts'
-import { Refusal } from '../../errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import { findSessionPerson } from './open-sessions.ts'
 import { hashOf, newToken } from './tokens.ts'

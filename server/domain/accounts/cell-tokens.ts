@@ -1,7 +1,7 @@
 /** The tokens by which one cell proves to another that it is one: signed by the keys of all cells, for that cell alone. */
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
-import type { Deps } from '../../deps.ts'
-import { Refusal } from '../../errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
 import { algorithm } from './keys.ts'
 
 /** What a token is for: a request that is passed on, a part of a move. */

@@ -1,6 +1,6 @@
 /** The passwords that are guessed first. Source: zxcvbn's list, ranked by how often they were found in leaks. */
 
-import { invalid } from '../../errors.ts'
+import { invalid } from '../../base/errors.ts'
 
 /** Of those that are long enough to be taken. */
 const refused = 10_000

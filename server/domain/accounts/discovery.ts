@@ -1,6 +1,6 @@
 /** What other services need to verify a token of this one. */
-import type { Deps } from '../../deps.ts'
-import { Refusal } from '../../errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
 import { algorithm } from './keys.ts'
 
 /** Source: RFC 7517 §5. */

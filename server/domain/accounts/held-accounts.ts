@@ -2,7 +2,7 @@
 
 import { holdAccount } from '../../../index/credentials/accounts.ts'
 import type { Account, CredentialsDb } from '../../../index/credentials/schema.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 
 /** An account, and the hash of the password that its person has proved or set. */
 export type ProvedAccount = Pick<Account, 'id' | 'password_hash'>

@@ -1,7 +1,7 @@
 /** Valid names and e-mail addresses. */
 
 import { cleanIdentity, withoutCrud } from '../../../gitstore/names.ts'
-import { invalid } from '../../errors.ts'
+import { invalid } from '../../base/errors.ts'
 import { isHiddenEmail } from '../format/hidden-emails.ts'
 import { isOneLine } from '../format/texts.ts'
 

@@ -1,7 +1,7 @@
 /** A new key takes the place of the one that signs. */
 import { holdSigningKey } from '../../../index/credentials/signing-key.ts'
 import { deleteRetiredTokenKeys, insertTokenKey, retireOtherTokenKeys } from '../../../index/credentials/token-keys.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { accessSeconds, newKey } from './keys.ts'
 
 /** Milliseconds from the announcement of a key to its first signature: clients may cache the key set that long. */

@@ -9,8 +9,8 @@ import {
   setSessionsRevoked,
   setSessionUsed,
 } from '../../../index/credentials/sessions.ts'
-import type { Deps } from '../../deps.ts'
-import { Refusal } from '../../errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
 import type { Person } from '../actor.ts'
 import type { SessionAt } from '../at.ts'
 import { type Page, pageOf } from '../pagination.ts'

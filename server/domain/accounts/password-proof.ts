@@ -2,8 +2,8 @@
 
 import { findAccountById } from '../../../index/credentials/accounts.ts'
 import type { Account, CredentialsDb } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../deps.ts'
-import { Refusal } from '../../errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
 import { requireSignedIn } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { holdProved, type ProvedAccount } from './held-accounts.ts'

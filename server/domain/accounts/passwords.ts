@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { argon2id, hash, verify } from 'argon2'
-import type { Deps } from '../../deps.ts'
-import { Refusal } from '../../errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
 
 /** 19 MiB, two passes, one lane: OWASP's minimum for argon2id. */
 const ownCost = { memoryKib: 19 * 1024, passes: 2 } as const

@@ -14,8 +14,8 @@ import {
   setRefreshTokenUsed,
   setSessionRevoked,
 } from '../../../index/credentials/sessions.ts'
-import type { Deps } from '../../deps.ts'
-import { Refusal } from '../../errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
 import { withoutControls } from '../format/texts.ts'
 import { holdProved, type ProvedAccount } from './held-accounts.ts'
 import { accessSeconds } from './keys.ts'

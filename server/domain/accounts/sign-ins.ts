@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto'
 import { emailKey } from '../../../index/credentials/accounts.ts'
 import { findAddress } from '../../../index/credentials/addresses.ts'
 import type { Account } from '../../../index/credentials/schema.ts'
-import type { Attempt, Count, Counter, Limit, LimitSignIn, NewCounter } from '../../counters.ts'
-import type { Deps } from '../../deps.ts'
-import { RateLimited, Refusal } from '../../errors.ts'
+import type { Attempt, Count, Counter, Limit, LimitSignIn, NewCounter } from '../../base/counters.ts'
+import type { Deps } from '../../base/deps.ts'
+import { RateLimited, Refusal } from '../../base/errors.ts'
 
 /** Per address, for accounts that have not signed in from it before. */
 const byAddress: Limit = { name: 'sign-in', quota: 30, windowSeconds: 60 }

@@ -1,7 +1,7 @@
 /** A person's account, without its secrets. */
 
 import type { Profile } from '../../../index/credentials/accounts.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { findOrg } from '../access.ts'
 import type { Person } from '../actor.ts'
 import { isElsewhere } from '../cells/places.ts'

@@ -3,7 +3,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Profile, setAccountSeen } from '../../../index/credentials/accounts.ts'
 import type { CredentialsDb } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 
 /** Milliseconds by which the times may lag: recording a use costs a synced write, which no request waits for. */
 const precisionMs = { use: 60_000, account: 3_600_000 } as const

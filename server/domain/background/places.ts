@@ -13,7 +13,7 @@ import {
   listPlacesOf,
 } from '../../../index/credentials/places.ts'
 import type { PlaceRow } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import type { Cell } from '../cells/cell.ts'
 import { isClosed } from '../cells/closing.ts'
 import { indexOrg } from '../indexing/index-node.ts'

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkReadOnly } from '../../../gitstore/refs/read-only.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 
 /** Milliseconds before the first check; doubled before each further one, up to `longest`. */
 const pausesMs = { shortest: 1_000, longest: 60_000 } as const

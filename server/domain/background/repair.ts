@@ -8,7 +8,7 @@ import { findBranchHead } from '../../../index/derived/branches.ts'
 import { findIndexedLedger } from '../../../index/derived/node-queries.ts'
 import { findOrgHead } from '../../../index/derived/org-queries.ts'
 import { findPull } from '../../../index/derived/pulls.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { ledgerRef, main, nodeRepo, orgRepo, pinRef } from '../layout.ts'
 
 /**

@@ -9,7 +9,7 @@ import { fileSystemTime, removeIfStale } from '../../../gitstore/upkeep/stale-fi
 import { deleteRateCountsUntil } from '../../../index/credentials/rate-counts.ts'
 import { forgetLogs } from '../../../index/derived/chain-removal.ts'
 import { forgetWholeOrgs } from '../../../index/derived/whole-orgs.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { takeOutDeleted } from '../accounts/deletion.ts'
 import { finishMemberships, forgetInvitations } from '../accounts/memberships.ts'
 import { updateMembersBehind } from '../accounts/profile.ts'

@@ -1,6 +1,6 @@
 /** Repositories that cannot be read now: each is logged once, and once more when it can be read again. */
 import { isDamage } from '../../../gitstore/errors.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import type { UnreadableRepository } from '../indexing/reindex.ts'
 
 /**

@@ -3,7 +3,7 @@
  * that is often started anew comes to the last ones too; an index that is made again begins at the first.
  */
 import { beginning, type Cursor, findCursor, saveCursor } from '../../../index/derived/cursors.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { listNodes, listOrgs } from '../indexing/stored-repositories.ts'
 
 /** Repositories of one step, from as many organisations as it takes. */

@@ -1,5 +1,5 @@
 /** Compares two branches, tags or commits. */
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
 import type { Asker } from '../actor.ts'
 import type { NodeAt } from '../at.ts'

@@ -1,7 +1,7 @@
 /** Questions that a git of their own answers: a few at a time, within a time limit, and refused above a size. */
 import { isGitError } from '../../../gitstore/errors.ts'
-import type { Deps } from '../../deps.ts'
-import { invalid, Refusal } from '../../errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { invalid, Refusal } from '../../base/errors.ts'
 import { type Asker, callerOf } from '../actor.ts'
 import { openSlots } from '../slots.ts'
 

@@ -1,7 +1,7 @@
 /** Limits reads whose cost grows with the repository: a few at a time, in turns by caller, and refused above a size. */
 import { isGitError } from '../../../gitstore/errors.ts'
 import { newPace, type Pace, paced } from '../../../gitstore/pace.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 import { type Asker, callerOf } from '../actor.ts'
 import { newGate } from '../slots.ts'
 

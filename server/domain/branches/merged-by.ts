@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Oid } from '../../../gitstore/repo.ts'
 import { listMergedPulls } from '../../../index/derived/pulls.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
 
 interface Merge {

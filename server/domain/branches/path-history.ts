@@ -1,7 +1,7 @@
 /** History of a file or folder, of an author, of a time. */
 import { readFilteredLog } from '../../../gitstore/history/filtered-log.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
 import type { Asker } from '../actor.ts'
 import type { Page } from '../pagination.ts'

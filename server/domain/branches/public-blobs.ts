@@ -7,7 +7,7 @@ import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readTree } from '../../../gitstore/objects/trees.ts'
 import type { Pace } from '../../../gitstore/pace.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 import type { Asker } from '../actor.ts'
 import { largeReadBy } from './large-reads.ts'
 

@@ -3,8 +3,8 @@ import { GitError } from '../../../gitstore/errors.ts'
 import { findCell } from '../../../index/credentials/cells.ts'
 import { insertPlaces, renewClaim, setPlaceState } from '../../../index/credentials/places.ts'
 import type { PlaceRow } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../deps.ts'
-import { Refusal } from '../../errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
 import { chooseCell } from './places.ts'
 
 type Directory = Pick<Deps, 'cell' | 'credentials'>

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { syncDirectory, writeSynced } from '../../../gitstore/durable.ts'
 import { isThere } from '../../../gitstore/presence.ts'
 import type { Store } from '../../../gitstore/store.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 import { closedFile, orgFolder } from '../layout.ts'
 
 /** @param folders of organisations, and others @throws Refusal moving: one of them takes no changes */

@@ -11,7 +11,7 @@ import type { Fence } from '../../../gitstore/store.ts'
 import { endLease, findCell, insertCell, renewLease, takeLease } from '../../../index/credentials/cells.ts'
 import type { CredentialsSchema } from '../../../index/credentials/schema.ts'
 import { type Database, DatabaseFault } from '../../../index/sqlite/database.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 import { listLiveProcesses } from '../live-processes.ts'
 
 /** Milliseconds. */

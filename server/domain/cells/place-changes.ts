@@ -1,6 +1,6 @@
 /** The directory as it changes, for a proxy that knows the cell of each organisation. */
 import { listChangedPlaces, readDatabaseTime } from '../../../index/credentials/place-changes.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 
 export interface PlaceChangesInput {
   /** The `next` of the page before; absent: from the beginning. */

@@ -4,7 +4,7 @@ import { isThere } from '../../../gitstore/presence.ts'
 import { findCell, listCells } from '../../../index/credentials/cells.ts'
 import { type FoundPlace, findPlaceRow } from '../../../index/credentials/places.ts'
 import type { CellRow } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { orgFolder } from '../layout.ts'
 import { isClosed } from './closing.ts'
 

@@ -1,5 +1,5 @@
 /** Limits that a JSON schema cannot state: bytes, where it counts characters, and depth. */
-import { Invalid } from '../../errors.ts'
+import { Invalid } from '../../base/errors.ts'
 
 /** Bytes of UTF-8 of a commit message and of a pull request description; of a search query. */
 const textLimit = 65_536

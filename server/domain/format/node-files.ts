@@ -1,5 +1,5 @@
 /** The node files that Grove writes itself: node.json and content.md. */
-import { Invalid, invalid } from '../../errors.ts'
+import { Invalid, invalid } from '../../base/errors.ts'
 import { membersOf } from './json-text.ts'
 import { isTitle, jsonLimit, textLimit } from './node-format.ts'
 import { asJson } from './signatures.ts'

@@ -1,8 +1,8 @@
 /** Indexes organisations whose change is made, before the response: it may give access, or take it away. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allDone } from '../../../gitstore/durable.ts'
-import type { Deps } from '../../deps.ts'
-import { Refusal } from '../../errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
 import { indexOrg } from './index-node.ts'
 
 /** Milliseconds before each retry of an index that has failed; after the last, the sweep or the next start finds it. */

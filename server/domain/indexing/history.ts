@@ -6,7 +6,7 @@ import { walkLog } from '../../../gitstore/history/log-walk.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { layLogs, layLongLog } from '../../../index/derived/chain-layout.ts'
 import { chainsOf, knownLogs } from '../../../index/derived/chains.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 
 /** Entries above which a log is written separately, before the rows that need it. */
 const long = 1_000

@@ -5,7 +5,7 @@ import type { Oid } from '../../../gitstore/repo.ts'
 import { repoExists } from '../../../gitstore/repos.ts'
 import { countBranchesOf, readBranchesOf } from '../../../index/derived/branches.ts'
 import { listNodeStates } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { branchRefs, ledgerRef, nodeRepo } from '../layout.ts'
 import { agree, keptBranches, type RowState } from './indexed-branches.ts'
 

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { insertNewNodes, type NewNodeRows } from '../../../index/derived/new-nodes.ts'
 import { isDuplicate } from '../../../index/sqlite/database.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { tryIndexNode } from './index-node.ts'
 
 /** Nodes of one transaction, and edges from which on it takes no further node: other writers wait for it. */

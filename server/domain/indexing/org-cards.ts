@@ -11,7 +11,7 @@ import {
 } from '../../../index/credentials/org-cards.ts'
 import { holdPlace } from '../../../index/credentials/places.ts'
 import type { CredentialsDb } from '../../../index/credentials/schema.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { readOrgRecord } from '../format/org-format.ts'
 import { main, orgRepo } from '../layout.ts'
 

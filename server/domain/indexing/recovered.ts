@@ -4,7 +4,7 @@ import { isDamage } from '../../../gitstore/errors.ts'
 import { announcing } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
 import { countMoves, ownRepository } from '../../../index/derived/ref-moves.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { isId, orgRepository } from '../layout.ts'
 import { indexNode, indexOrg } from './index-node.ts'
 

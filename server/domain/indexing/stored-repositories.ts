@@ -5,7 +5,7 @@ import { namesIn } from '../../../gitstore/presence.ts'
 import { eachRepo, listRepos } from '../../../gitstore/repos.ts'
 import { eachNodeId } from '../../../index/derived/node-queries.ts'
 import { listOrgIds } from '../../../index/derived/org-queries.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { arrivingFolder, isId, ledgerRef, main, orgFolder, orgRepository } from '../layout.ts'
 
 export interface StoredRepository {

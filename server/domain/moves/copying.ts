@@ -8,7 +8,7 @@ import { isThere } from '../../../gitstore/presence.ts'
 import { listRefs } from '../../../gitstore/refs/refs.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { refsDigest, sendMissing } from '../../../gitstore/transfer/pack-transfer.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { orgFolder, trashFolder } from '../layout.ts'
 import { listMovable, movableAt } from './movable.ts'
 

@@ -5,7 +5,7 @@ import { applyChanges, type PathChange } from '../../../gitstore/objects/tree-ch
 import { listFiles } from '../../../gitstore/objects/trees.ts'
 import { newPace } from '../../../gitstore/pace.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import { Invalid, type Problem } from '../../errors.ts'
+import { Invalid, type Problem } from '../../base/errors.ts'
 import { applyFileChanges, type Change, type FileChange, fileChanges } from '../branches/commit-changes.ts'
 import { type NodeFields, requireTitle, textBytes } from '../format/node-files.ts'
 import { type ConnectionEntity, defaultConnectionType, readContent } from '../format/node-format.ts'

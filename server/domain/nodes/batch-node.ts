@@ -1,7 +1,7 @@
 /** One item of a batch, and what becomes of it: shared by the batch operations of REST and the import. */
 import type { ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import type { Problem } from '../../errors.ts'
+import type { Problem } from '../../base/errors.ts'
 
 /** A node as it is to be on main. */
 export interface BatchNode {

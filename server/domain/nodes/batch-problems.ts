@@ -1,5 +1,5 @@
 /** Where a problem of a batch stands in what was sent, in words that the sender knows. */
-import type { Problem } from '../../errors.ts'
+import type { Problem } from '../../base/errors.ts'
 import { excerpt } from '../format/excerpt.ts'
 import { edgeIdAt } from '../format/paths.ts'
 import { canonicalId } from '../layout.ts'

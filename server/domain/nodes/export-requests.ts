@@ -1,5 +1,5 @@
 /** Exports that a service streams: to whom, how many at once. */
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { orgFor } from '../access.ts'
 import { type Actor, callerOf } from '../actor.ts'
 import type { OrgAt } from '../at.ts'

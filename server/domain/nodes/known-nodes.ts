@@ -1,7 +1,7 @@
 /** What an organisation has of the nodes that an import made: their places in the vault, their contents, their ids. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listNodeContents, listNodeProperties, listOrgsOfNodes } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { idsTrashedElsewhere } from './trashed.ts'
 
 /** Rows of one statement: texts have some KiB, 10 MiB at most. */

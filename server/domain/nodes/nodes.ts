@@ -17,8 +17,8 @@ import {
   readOwnEdges,
 } from '../../../index/derived/neighbours.ts'
 import { listNodeRows, type NodeRow, readNodeText } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../deps.ts'
-import { Refusal } from '../../errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
 import { type NodeAccess, nodeFor, orgFor, requireStill, reread } from '../access.ts'
 import type { Actor, Person } from '../actor.ts'
 import type { NodeAt, OrgAt } from '../at.ts'

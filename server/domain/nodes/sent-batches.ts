@@ -1,6 +1,6 @@
 /** The batch operations of REST: up to 1,000 nodes that are created, or brought to a state, together. */
-import type { Deps } from '../../deps.ts'
-import { Invalid } from '../../errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Invalid } from '../../base/errors.ts'
 import { orgFor } from '../access.ts'
 import { type Asker, callerOf, type Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'

@@ -7,7 +7,7 @@ import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.
 import { hasPersonalOrg } from '../../../index/credentials/accounts.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
 import { deleteTombstones } from '../../../index/derived/nodes.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import type { NodeAt } from '../at.ts'
 import { indexNode } from '../indexing/index-node.ts'
 import { announced } from '../indexing/recovered.ts'

@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listNodesAfter, listNodeTitles } from '../../../index/derived/node-queries.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { type OrgAccess, orgFor } from '../access.ts'
 import type { Actor } from '../actor.ts'
 import type { OrgAt } from '../at.ts'

@@ -1,5 +1,5 @@
 /** What the source of a pull request changed since the merge base: entities, hunks, a patch. */
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import { nodeFor } from '../access.ts'
 import type { Asker, Person } from '../actor.ts'
 import type { PullAt } from '../at.ts'

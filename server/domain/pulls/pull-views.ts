@@ -1,7 +1,7 @@
 /** Pull requests as responses. */
 
 import type { PullRow } from '../../../index/derived/pulls.ts'
-import type { Deps } from '../../deps.ts'
+import type { Deps } from '../../base/deps.ts'
 import type { NodeAccess } from '../access.ts'
 import type { ContentProblem } from '../format/path-problem.ts'
 import type { MergeReason } from './pull-state.ts'

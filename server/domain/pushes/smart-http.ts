@@ -17,8 +17,8 @@ import {
   serveFetch,
   servePush,
 } from '../../../gitstore/transfer/smart-http.ts'
-import type { Deps } from '../../deps.ts'
-import { Refusal } from '../../errors.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
 import { nodeFor, orgFor } from '../access.ts'
 import { type Credential, isWithin } from '../accounts/access-tokens.ts'
 import { anonymous } from '../actor.ts'

@@ -1,5 +1,5 @@
 /** The queue in front of the search thread: callers take turns, and few orders are in the thread's hands at a time. */
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 import type { OrgAccess } from '../access.ts'
 import { type Asker, callerOf } from '../actor.ts'
 import { openSlots } from '../slots.ts'

@@ -5,7 +5,7 @@ import type { Retrieved, SearchQuestion } from '../../../index/search/retrieve.t
 import type { Suggestions, SuggestQuestion } from '../../../index/search/suggest.ts'
 import type { View } from '../../../index/search/view.ts'
 import { DatabaseFault } from '../../../index/sqlite/database-fault.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal } from '../../base/errors.ts'
 import type { toGraphEdge } from '../graph/graph-drawing.ts'
 import type { ThreadFault } from '../thread-faults.ts'
 import type { Gauges } from './open-indexes.ts'

@@ -1,0 +1,258 @@
+/** Configuration by the operator. The only file that reads the environment. */
+
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import type { PostgresAddress } from '../../index/postgres/pool.ts'
+import {
+  areNetworks,
+  hasKnownMode,
+  isOrigin,
+  isPlain,
+  isPostgres,
+  listed,
+  oneOf,
+  webAddress,
+  wholeNumber,
+} from './config-values.ts'
+
+export interface Config {
+  /** 0: any free port. */
+  readonly port: number
+  readonly host: string
+  /** Absolute. */
+  readonly dataDir: string
+  /** Without a slash at its end. Also the issuer and audience of tokens. */
+  readonly publicUrl?: string
+  /** Proxies whose X-Forwarded headers are trusted, as addresses or networks; absent: none. */
+  readonly trustProxy?: readonly string[]
+  readonly logLevel: LogLevel
+  /** Which requests have a line in the log; `errors`: those that were refused, failed or broke off. */
+  readonly logRequests: LogRequests
+  readonly rateLimit: boolean
+  /** The secret with which metrics are read; absent: they are not served. */
+  readonly metricsToken?: string
+  /** Whether new accounts hide their e-mail from Git unless they ask otherwise. */
+  readonly hideEmail?: boolean
+  /** Processes that share the port; 1: a single process. */
+  readonly workers: number
+  /** Sign-up is possible for anyone (open), with an invitation (invite), or not at all (closed). */
+  readonly signup: (typeof signupModes)[number]
+  /** Bytes of memory for the search indexes of each process. */
+  readonly searchMemory: number
+  /** CPU time that git may take for one push before its refs move; a large one has more. */
+  readonly pushCpuSeconds: number
+  /** `postgres://…`: accounts, sessions, invitations and keys are there; absent: in credentials.sqlite. Holds a password. */
+  readonly databaseUrl?: string
+  /** Connections of each process to it. */
+  readonly databasePool?: number
+  /** Which of several services on one database this is; absent: the only one. */
+  readonly cell?: CellConfig
+  /** The cost of new password hashes, for tests. No environment variable sets it. */
+  readonly passwordCost?: PasswordCost
+}
+
+interface CellConfig {
+  /** Of its data folder among all cells. */
+  readonly name: string
+  /** Where the other cells reach it, without a slash at its end. */
+  readonly url: string
+}
+
+/** argon2id with one lane. */
+interface PasswordCost {
+  readonly memoryKib: number
+  readonly passes: number
+}
+
+type LogLevel = (typeof logLevels)[number]
+
+type LogRequests = (typeof logRequests)[number]
+
+const logRequests = ['off', 'errors', 'all'] as const
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+
+const signupModes = ['open', 'invite', 'closed'] as const
+
+/** Connections to PostgreSQL. */
+const defaultPool = 8
+
+const environment = z.object({
+  PORT: wholeNumber(0, 65_535).default(3000),
+  HOST: z.string().default('127.0.0.1'),
+  DATA_DIR: z.string().default('./repos'),
+  PUBLIC_URL: webAddress(
+    isPlain,
+    'is an http or https address without a query, a fragment or a user, such as https://grove.example',
+  ).optional(),
+  TRUST_PROXY: z.string().transform(listed).refine(areNetworks, 'is a list such as loopback, 10.0.0.0/8').optional(),
+  LOG_LEVEL: oneOf(logLevels).default('info'),
+  LOG_REQUESTS: oneOf(logRequests).default('all'),
+  RATE_LIMIT: oneOf(['on', 'off']).default('on'),
+  METRICS_TOKEN: z
+    .string()
+    .regex(/^[\w.~+/-]{16,}=*$/, 'has at least 16 letters, digits or any of . _ ~ + / -')
+    .optional(),
+  HIDE_EMAIL: oneOf(['off', 'default']).default('off'),
+  WORKERS: wholeNumber(1, 64).default(1),
+  SIGNUP: oneOf(signupModes).default('open'),
+  SEARCH_MEMORY: wholeNumber(16, 65_536).default(256),
+  PUSH_CPU_SECONDS: wholeNumber(1, 3_600).default(60),
+  DATABASE_URL: z
+    .string()
+    .refine(isPostgres, 'is the address of a database, such as postgres://grove:password@localhost/grove')
+    .refine(hasKnownMode, 'sslmode is disable, require, verify-ca or verify-full')
+    .optional(),
+  DATABASE_POOL: wholeNumber(1, 1_000).default(defaultPool),
+  CELL: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'has up to 63 of a-z, 0-9 and -, no - at its beginning')
+    .optional(),
+  CELL_URL: webAddress(
+    isOrigin,
+    'is an http or https address without a path, a query or a user, such as http://10.0.0.1:3000',
+  ).optional(),
+})
+
+/** Invalid configuration; the message names each variable. */
+export class ConfigError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'ConfigError'
+  }
+}
+
+/** @throws ConfigError */
+function parse(given: Readonly<Record<string, string | undefined>>) {
+  const { success, data, error } = environment.safeParse(given)
+  if (success) return data
+  throw new ConfigError(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '))
+}
+
+/** @throws ConfigError */
+export function readConfig(variables: NodeJS.ProcessEnv = process.env): Config {
+  const data = parse(withSecrets(givenOf(variables)))
+  return {
+    port: data.PORT,
+    host: data.HOST,
+    dataDir: resolve(data.DATA_DIR),
+    ...(data.PUBLIC_URL === undefined ? {} : { publicUrl: data.PUBLIC_URL.replace(/\/+$/, '') }),
+    ...(data.TRUST_PROXY === undefined ? {} : { trustProxy: data.TRUST_PROXY }),
+    logLevel: data.LOG_LEVEL,
+    logRequests: data.LOG_REQUESTS,
+    rateLimit: data.RATE_LIMIT === 'on',
+    ...(data.METRICS_TOKEN === undefined ? {} : { metricsToken: data.METRICS_TOKEN }),
+    hideEmail: data.HIDE_EMAIL === 'default',
+    workers: data.WORKERS,
+    signup: data.SIGNUP,
+    searchMemory: data.SEARCH_MEMORY * 1_048_576,
+    pushCpuSeconds: data.PUSH_CPU_SECONDS,
+    ...(data.DATABASE_URL === undefined ? {} : { databaseUrl: data.DATABASE_URL }),
+    databasePool: data.DATABASE_POOL,
+    ...cellOf(data),
+  }
+}
+
+/** @throws ConfigError */
+function cellOf({ CELL: name, CELL_URL: url, DATABASE_URL: database }: ReturnType<typeof parse>) {
+  if (name === undefined && url === undefined) return {}
+  if (name === undefined) throw new ConfigError('CELL_URL: means nothing without CELL, the name of this cell')
+  if (database === undefined) throw new ConfigError('CELL: needs DATABASE_URL, the database of all cells')
+  if (url === undefined) throw new ConfigError('CELL: needs CELL_URL, where the other cells reach this one')
+  return { cell: { name, url: url.replace(/\/+$/, '') } }
+}
+
+/** The database that has accounts; undefined: credentials.sqlite has them. */
+export function postgresOf({ databaseUrl, databasePool = defaultPool }: Config): PostgresAddress | undefined {
+  return databaseUrl === undefined ? undefined : { url: databaseUrl, connections: databasePool }
+}
+
+/** Variables that hold secrets. Each may be given as the path of a file that holds it, in a variable with `_FILE` at its end. */
+const secretVariables = ['METRICS_TOKEN', 'DATABASE_URL'] as const
+
+/** Every variable that means something to the service. */
+export const variableNames: readonly string[] = [
+  ...Object.keys(environment.shape),
+  ...secretVariables.map((name) => `${name}_FILE`),
+]
+
+export interface EffectiveVariable {
+  readonly name: string
+  /** Of a secret `set`, of an address without its password; empty where it is not set and has no default. */
+  readonly value: string
+  readonly isDefault: boolean
+}
+
+/** What the service takes each variable to be. @throws ConfigError */
+export function effectiveVariables(variables: NodeJS.ProcessEnv = process.env): EffectiveVariable[] {
+  const given = withSecrets(givenOf(variables))
+  const parsed: Readonly<Record<string, unknown>> = parse(given)
+  return Object.keys(environment.shape).map((name) => {
+    const isSecret = secretVariables.some((secret) => secret === name)
+    const value = name === 'DATA_DIR' ? resolve(String(parsed[name])) : String(parsed[name] ?? '')
+    const isDefault = given[name] === undefined
+    return { name, value: isSecret && !isDefault ? shown(name, value) : value, isDefault }
+  })
+}
+
+/** Its query may hold a password, too. */
+function shown(name: string, value: string): string {
+  if (name !== 'DATABASE_URL') return 'set'
+  const { protocol, username, host, pathname } = new URL(value)
+  return `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`
+}
+
+/** An empty variable counts as unset. */
+function givenOf(variables: NodeJS.ProcessEnv): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''))
+}
+
+/** The same variables, with the secrets in the files. @throws ConfigError */
+function withSecrets(given: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  const all = { ...given }
+  for (const name of secretVariables) {
+    const file = given[`${name}_FILE`]
+    if (file === undefined) continue
+    if (given[name] !== undefined) throw new ConfigError(`${name} and ${name}_FILE: only one of them may be set`)
+    try {
+      all[name] = readFileSync(file, 'utf8').trim()
+    } catch (error) {
+      throw new ConfigError(`${name}_FILE: ${error instanceof Error ? error.message : error}`)
+    }
+  }
+  return all
+}
+
+/** Variables by which the first process configures its workers; not for operators. */
+export interface WorkerOrders {
+  /** From 1; a worker that replaces another has its number. */
+  readonly worker: number
+  /** The shared port; 0 until the first worker has chosen one. */
+  readonly port: number
+  /** Whether this worker runs the background jobs; exactly one does. */
+  readonly sweeps: boolean
+}
+
+export function workerEnvironment({ worker, port, sweeps }: WorkerOrders): Record<string, string> {
+  return { PORT: String(port), GROVE_WORKER: String(worker), GROVE_WORKER_SWEEPS: sweeps ? 'yes' : 'no' }
+}
+
+/** The number of this worker; 1 in a process without `workerEnvironment`. */
+export function workerNumber(variables: NodeJS.ProcessEnv = process.env): number {
+  return Number(variables.GROVE_WORKER ?? 1)
+}
+
+/** Reads `workerEnvironment`; a process without it runs the background jobs. */
+export function isSweeper(variables: NodeJS.ProcessEnv = process.env): boolean {
+  return variables.GROVE_WORKER_SWEEPS !== 'no'
+}
+
+/** The Grove elsewhere that `grove mcp` speaks to; the service itself reads neither. */
+export function readRemote(variables: NodeJS.ProcessEnv = process.env): {
+  readonly to?: string
+  readonly token?: string
+} {
+  const { GROVE_URL: to, GROVE_TOKEN: token } = givenOf(variables)
+  return { ...(to === undefined ? {} : { to }), ...(token === undefined ? {} : { token }) }
+}

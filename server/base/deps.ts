@@ -1,0 +1,43 @@
+/** The dependencies of use cases; created once, in bootstrap.ts. */
+
+import type { Logger } from 'pino'
+import type { Store } from '../../gitstore/refs/ref-transaction.ts'
+import type { CredentialsSchema } from '../../index/credentials/schema.ts'
+import type { IndexSchema } from '../../index/derived/schema.ts'
+import type { Database } from '../../index/sqlite/database.ts'
+import type { Keys } from '../domain/accounts/keys.ts'
+import type { Cell } from '../domain/cells/cell.ts'
+import type { PartialIndex } from '../domain/indexing/partial-index.ts'
+import type { SearchThread } from '../domain/search/search-thread.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { Config } from './config.ts'
+import type { LimitSignIn } from './counters.ts'
+
+export interface Deps {
+  readonly config: Config
+  /** The only clock. */
+  now(): Date
+  readonly log: Logger
+  /** Source of truth: accounts, sessions, keys. */
+  readonly credentials: Database<CredentialsSchema>
+  /** Derived from the repositories. */
+  readonly index: Database<IndexSchema>
+  /** In a request of one organisation, whose index may be whole before the others': what is asked of all of them. */
+  readonly wholeIndex?: Database<IndexSchema>
+  /** Absent in a command. */
+  readonly partialIndex?: PartialIndex
+  readonly store: Store
+  readonly keys: Keys
+  readonly search: SearchThread
+  readonly metrics: Metrics
+  /** This service among others on one database; absent: the only one. */
+  readonly cell?: Cell
+  /** Limits failed sign-ins. */
+  readonly limitSignIn: LimitSignIn
+  /** Aborted when the service stops accepting requests. */
+  readonly draining: AbortSignal
+  /** What this service measures, in all its processes, as text for Prometheus; absent in a command. */
+  scrape?(): Promise<string>
+  /** Called with the milliseconds for which the request waited for a queue; absent outside of a request. */
+  waited?(ms: number): void
+}

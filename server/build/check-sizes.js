@@ -1,0 +1,40 @@
+/** Compares the scripts of pages with what they may weigh: `npm run sizes`. */
+import { buildAssets } from './build-assets.js'
+
+/** Bytes after gzip, with all that a script imports at once; what it loads later counts by itself. */
+const limits = kibibytes({
+  theme: 1,
+  page: 1,
+  'key-acts': 2,
+  cards: 2,
+  invitation: 1,
+  copy: 1,
+  search: 9,
+  editor: 125,
+  preview: 43,
+  map: 41,
+  'map-edges': 2,
+  'map-titles': 2,
+})
+
+const { scripts } = await buildAssets()
+const found = new Map(scripts.map(({ name, bytes }) => [name, bytes]))
+// The page's script has loaded before the editor.
+const sizes = { ...Object.fromEntries(found), editor: (found.get('editor') ?? 0) + (found.get('page') ?? 0) }
+for (const [name, limit] of Object.entries(limits)) {
+  const size = found.has(name) ? sizes[name] : undefined
+  if (size !== undefined && size <= limit) continue
+  process.exitCode = 1
+  process.stderr.write(
+    `${name}: ${size === undefined ? 'there is no such script' : `${size} bytes, allowed are ${limit}`}\n`,
+  )
+}
+for (const name of found.keys()) {
+  if (Object.hasOwn(limits, name)) continue
+  process.exitCode = 1
+  process.stderr.write(`${name}: no limit is set in server/build/check-sizes.js\n`)
+}
+
+function kibibytes(sizes) {
+  return Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, size * 1_024]))
+}

@@ -1,0 +1,67 @@
+/** The command `grove`: runs what the command line says, and tells a shell how it ended. */
+
+import { isMainThread } from 'node:worker_threads'
+import { CommanderError } from 'commander'
+import { ConfigError, readConfig } from '../base/config.ts'
+import { Invalid, Refusal } from '../base/errors.ts'
+import { Interrupted, type Interruption, untilInterrupted } from '../base/interruption.ts'
+import { printable } from '../domain/format/texts.ts'
+import { explainFault } from '../process/faults.ts'
+import { UsageError } from './commands/command.ts'
+import { programOf } from './program.ts'
+
+// In a thread, what loads this calls runCommand.
+if (isMainThread) void main()
+
+async function main(): Promise<void> {
+  // A reader that closes the pipe, as in `grove import … | head`, must not end the command.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+  }
+  process.exitCode = await runCommand(process.argv.slice(2))
+}
+
+/** @param args the words after `grove`. Returns the exit code; undefined: of `serve`, which goes on. */
+export async function runCommand(args: readonly string[]): Promise<number | undefined> {
+  let interruption: Interruption | undefined
+  let code: number | undefined
+  const signal = () => {
+    interruption ??= untilInterrupted()
+    return interruption.signal
+  }
+  const program = programOf({
+    call: () => ({ signal: signal(), config: readConfig() }),
+    signal,
+    ends: (said) => {
+      code = said
+    },
+  })
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return code
+  } catch (thrown) {
+    // After a signal, any error is a consequence of the interruption.
+    const error: unknown = interruption?.signal.aborted ? interruption.signal.reason : thrown
+    if (!(error instanceof CommanderError)) process.stderr.write(`grove: ${explain(error)}\n`)
+    return exitCodeOf(error)
+  } finally {
+    interruption?.end()
+  }
+}
+
+/** 2: the caller can correct it; 1: it failed; after a signal, 128 plus its number. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof Interrupted) return error.exitCode
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+  const isCallers = [UsageError, ConfigError, Refusal, Invalid].some((kind) => error instanceof kind)
+  return isCallers ? 2 : 1
+}
+
+/** A sentence for expected errors; the stack for others. */
+function explain(error: unknown): string {
+  if (error instanceof Invalid) return printable(error.problems.map(({ msg }) => msg).join('; '))
+  const isAnswer = error instanceof Error && (exitCodeOf(error) === 2 || error instanceof Interrupted)
+  return isAnswer ? printable(error.message) : explainFault(error)
+}

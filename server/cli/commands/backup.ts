@@ -1,0 +1,47 @@
+/** `grove backup`: copies accounts and repositories to a folder. */
+import { resolve, sep } from 'node:path'
+import { isTaken } from '../../../gitstore/presence.ts'
+import { postgresOf } from '../../base/config.ts'
+import { backUp, findMistake } from '../../domain/operator/backup.ts'
+import { readStamps } from '../../domain/operator/mirror-checks.ts'
+import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
+
+interface BackupFlags {
+  readonly jobs?: string
+  readonly full?: boolean
+}
+
+/** Repositories copied at a time: each has a git on either side. */
+const maxJobs = 64
+
+/** Exit code 1 if something could not be copied, or a copy is not sound. */
+export async function backUpTo(call: Call, target: string, { jobs = '2', full = false }: BackupFlags): Promise<number> {
+  const { config, signal } = call
+  const atOnce = Number(jobs)
+  if (!(Number.isInteger(atOnce) && atOnce >= 1 && atOnce <= maxJobs))
+    throw new UsageError(`--jobs is a whole number from 1 to ${maxJobs}`)
+  const dir = resolve(target)
+  await requireFolder(config.dataDir)
+  if (`${dir}${sep}`.startsWith(`${config.dataDir}${sep}`) || `${config.dataDir}${sep}`.startsWith(`${dir}${sep}`))
+    throw new UsageError(`${dir} and the data folder ${config.dataDir} must lie beside each other`)
+  if (isTaken(dir)) await requireFolder(dir)
+  const source = { root: config.dataDir, postgres: postgresOf(config) }
+  const mistake = await findMistake(source, dir)
+  if (mistake !== undefined) throw new UsageError(mistake)
+  // Recovers dead processes' transactions. If even that fails, the rest is backed up all the same.
+  const opened = await withDeps(call, readStamps).catch((error: unknown) => error)
+  signal.throwIfAborted()
+  const stamps = opened instanceof Map ? opened : new Map<string, number>()
+  const progress = progressFor('Copying')
+  const done = await backUp(source, dir, { atOnce, full, stamps }, new Date(), signal, progress.at)
+  progress.end()
+  const since = done.isFirst ? 'the first backup there' : `${done.fetched} of them changed since the last backup`
+  say(`${done.repositories} repositories in ${dir}, ${since}`)
+  for (const path of done.gone) say(`kept, though it is deleted: ${path}`)
+  for (const path of done.again) say(`copied again, for its mirror was not sound: ${path}`)
+  const problems = [
+    ...(opened instanceof Error ? [{ path: config.dataDir, reason: opened.message }] : []),
+    ...done.problems,
+  ]
+  return sayProblems(problems)
+}

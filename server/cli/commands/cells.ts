@@ -1,0 +1,41 @@
+/** `grove cells`: the services on one database, and which of them take new organisations. */
+import { postgresOf } from '../../base/config.ts'
+import { counted } from '../../base/counted.ts'
+import { changeCell, readCells } from '../../domain/operator/cells.ts'
+import { type Call, say, UsageError } from './command.ts'
+
+export interface CellOptions {
+  readonly open?: boolean
+  readonly close?: boolean
+  readonly weight?: string
+}
+
+const mostWeight = 1_000
+
+/** Needs no data folder, only DATABASE_URL. */
+export async function tellCells({ config }: Call, name: string | undefined, options: CellOptions): Promise<number> {
+  const postgres = postgresOf(config)
+  if (postgres === undefined) throw new UsageError('DATABASE_URL is not set: it names the database of the cells')
+  const change = changeOf(options)
+  if (name === undefined && Object.keys(change).length > 0) throw new UsageError('Name the cell that is to change')
+  if (name !== undefined && !(await changeCell(postgres, name, change)))
+    throw new UsageError(`There is no cell ${name}; grove cells names them`)
+  const cells = (await readCells(postgres)).filter((cell) => name === undefined || cell.name === name)
+  if (cells.length === 0) say('There are no cells: a service with CELL makes one')
+  for (const { name, url, epoch, until, left, open, weight, organisations } of cells) {
+    const lease = left > 0 ? `lease ${epoch} until ${new Date(until).toISOString()}` : `lease ${epoch} ended`
+    const takes = open === 1 ? `open, weight ${weight}` : 'closed'
+    say(`${name} ${url}: ${lease}; ${takes}; ${counted(organisations, 'organisation')}`)
+  }
+  return 0
+}
+
+function changeOf({ open = false, close = false, weight }: CellOptions) {
+  if (open && close) throw new UsageError('--open and --close exclude each other')
+  if (weight !== undefined && !(/^\d{1,4}$/.test(weight) && Number(weight) <= mostWeight))
+    throw new UsageError(`--weight is a whole number from 0 to ${mostWeight}`)
+  return {
+    ...(open || close ? { open: open ? (1 as const) : (0 as const) } : {}),
+    ...(weight === undefined ? {} : { weight: Number(weight) }),
+  }
+}

@@ -1,0 +1,95 @@
+/** Shared by the commands: the call, the data folder, the terminal. */
+import { stat } from 'node:fs/promises'
+import { isAbsent } from '../../../gitstore/presence.ts'
+import { type Role, roles } from '../../../index/derived/schema.ts'
+import type { Config } from '../../base/config.ts'
+import { counted } from '../../base/counted.ts'
+import type { Deps } from '../../base/deps.ts'
+import type { PathProblem } from '../../domain/format/path-problem.ts'
+import { printable } from '../../domain/format/texts.ts'
+import { isId } from '../../domain/layout.ts'
+import { createLog } from '../../http/log.ts'
+import { type Progress, progressOn } from '../../import/progress.ts'
+import { openDeps } from '../../process/bootstrap.ts'
+
+/** The context of a command. */
+export interface Call {
+  readonly config: Config
+  /** Aborted when the command is interrupted. */
+  readonly signal: AbortSignal
+}
+
+/** One run of the program. */
+export interface Run {
+  /** The context of every command except `serve`, which handles signals itself, and `mcp`, which has no data folder. */
+  call(): Call
+  /** Aborted when the command is interrupted. */
+  signal(): AbortSignal
+  /** Says the exit code. */
+  ends(code: number): void
+}
+
+/** An error that the caller can correct: the message goes to standard error, the exit code is 2. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'UsageError'
+  }
+}
+
+/** Opens the data folder, which may be in use, and runs `work`. */
+export async function withDeps<T>({ config, signal }: Call, work: (deps: Deps) => Promise<T>): Promise<T> {
+  const level = config.logLevel === 'info' ? 'warn' : config.logLevel
+  const opened = await openDeps(config, { log: createLog(level), draining: signal })
+  try {
+    return await work(opened.deps)
+  } finally {
+    await opened.close()
+  }
+}
+
+/** @throws UsageError */
+export async function requireFolder(path: string): Promise<void> {
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    (error: unknown) => {
+      if (isAbsent(error)) return false
+      throw new UsageError(`${path} cannot be read: ${error instanceof Error ? error.message : error}`)
+    },
+  )
+  if (!isFolder) throw new UsageError(`${path} is not a folder`)
+}
+
+/** The id in lower case, as folders have it. @throws UsageError */
+export function requireOrgId(text: string): string {
+  const id = text.toLowerCase()
+  if (!isId(id)) throw new UsageError(`${text} is not the id of an organisation`)
+  return id
+}
+
+/** @throws UsageError */
+export function requireRoleName(text: string): Role {
+  const role = roles.find((one) => one === text)
+  if (role === undefined) throw new UsageError(`${text} is not a role: ${roles.join(', ')}`)
+  return role
+}
+
+/** Prints the problems. Returns the exit code: 1 if there are any. */
+export function sayProblems(problems: readonly PathProblem[]): number {
+  if (problems.length > 0) say(`${things(problems.length)} wrong:`)
+  for (const { path, reason } of problems) say(`  ${path}: ${reason}`)
+  return problems.length > 0 ? 1 : 0
+}
+
+export function things(count: number): string {
+  return `${counted(count, 'thing')} ${count === 1 ? 'is' : 'are'}`
+}
+
+export function progressFor(label: string): Progress {
+  return progressOn(process.stderr, label, () => performance.now())
+}
+
+/** Names, titles, reasons and what another service answers may be anybody's: no character of them commands the terminal. */
+export function say(line: string): void {
+  process.stdout.write(`${printable(line)}\n`)
+}

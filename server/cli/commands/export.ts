@@ -1,0 +1,82 @@
+/** `grove export`: an organisation becomes a folder of Markdown. */
+import { readdir, realpath } from 'node:fs/promises'
+import { resolve, sep } from 'node:path'
+import { makeFolder } from '../../../gitstore/durable.ts'
+import { isThere } from '../../../gitstore/presence.ts'
+import { findOrgsNamed, type OrgRow } from '../../../index/derived/org-queries.ts'
+import { counted } from '../../base/counted.ts'
+import type { Deps } from '../../base/deps.ts'
+import { findOrg } from '../../domain/access.ts'
+import type { PathProblem } from '../../domain/format/path-problem.ts'
+import { canonicalId } from '../../domain/layout.ts'
+import { exportFiles } from '../../domain/nodes/exports.ts'
+import { writeFolder } from '../../export/exported-folder.ts'
+import { type Manifest, readManifest } from '../../export/manifest.ts'
+import { findVaultId, makeVaultId } from '../../import/vault-file.ts'
+import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
+
+/** Exit code 1 if a node could not be read, or a file of the folder was kept that no export wrote. */
+export async function exportTo(call: Call, orgName: string, target: string): Promise<number> {
+  const { config, signal } = call
+  await requireFolder(config.dataDir)
+  return withDeps(call, async (deps) => {
+    const org = await orgNamed(deps, orgName)
+    const dir = await folderFor(config.dataDir, target)
+    const before = await manifestOf(dir, org.id)
+    const progress = progressFor('Exporting')
+    const faults: PathProblem[] = []
+    const files = exportFiles(
+      deps,
+      { orgId: org.id },
+      {
+        signal,
+        onProgress: progress.at,
+        onFault: (path, { message }) => faults.push({ path, reason: message }),
+      },
+    )
+    const done = await writeFolder(dir, org.id, before, files, () => faults.length > 0)
+    // An import of the folder then finds the organisation again.
+    if (org.vault_id !== null && (await findVaultId(dir)) === undefined) await makeVaultId(dir, org.vault_id)
+    progress.end()
+    say(
+      `${org.name} (${org.id}) in ${dir}: ${counted(done.written, 'file')} written, ${done.unchanged} unchanged, ${done.removed} removed`,
+    )
+    return sayProblems([...faults, ...done.problems])
+  })
+}
+
+/** @throws UsageError */
+async function orgNamed(deps: Deps, name: string): Promise<OrgRow> {
+  const byId = await findOrg(deps, canonicalId(name))
+  if (byId) return byId
+  const [org, another] = await findOrgsNamed(deps.index.read, name)
+  if (!org) throw new UsageError(`There is no organisation ${name}`)
+  if (another) throw new UsageError(`Several organisations are called ${name}: give the id of one, such as ${org.id}`)
+  return org
+}
+
+/** The folder, made where it is missing, symbolic links resolved. @throws UsageError where it overlaps the data folder */
+async function folderFor(dataDir: string, target: string): Promise<string> {
+  const path = resolve(target)
+  const refuseOverlap = (dir: string, data: string): void => {
+    if (`${dir}${sep}`.startsWith(`${data}${sep}`) || `${data}${sep}`.startsWith(`${dir}${sep}`))
+      throw new UsageError(`${dir} and the data folder ${data} must lie beside each other`)
+  }
+  refuseOverlap(path, dataDir)
+  if (isThere(path)) await requireFolder(path)
+  else await makeFolder(path)
+  const dir = await realpath(path)
+  refuseOverlap(dir, await realpath(dataDir))
+  return dir
+}
+
+/** Undefined for an empty folder. @throws UsageError where the folder holds anything but an export of the organisation */
+async function manifestOf(dir: string, orgId: string): Promise<Manifest | undefined> {
+  if ((await readdir(dir)).length === 0) return undefined
+  const manifest = await readManifest(dir).catch((error: unknown) => {
+    throw new UsageError(`${dir} cannot be read: ${error instanceof Error ? error.message : error}`)
+  })
+  if (manifest?.orgId === orgId) return manifest
+  const what = manifest ? `an export of the organisation ${manifest.orgId}` : 'no export'
+  throw new UsageError(`${dir} is not empty, and ${what}: give an empty folder`)
+}

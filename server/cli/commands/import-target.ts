@@ -1,0 +1,110 @@
+/** The organisation that an import writes to. */
+import { basename, resolve } from 'node:path'
+import { v4 as newId } from 'uuid'
+import { codeOf } from '../../../gitstore/errors.ts'
+import { asLine } from '../../domain/vault/line.ts'
+import { type Manifest, readManifest } from '../../export/manifest.ts'
+import type { Folder } from '../../import/folder.ts'
+import { chooseOrg, fitInto } from '../../import/organisation.ts'
+import {
+  DamagedVaultFile,
+  findHosts,
+  findVaultId,
+  makeVaultId,
+  rememberHost,
+  vaultFile,
+} from '../../import/vault-file.ts'
+import { UsageError } from './command.ts'
+import type { Destination } from './destination.ts'
+
+export interface Target {
+  readonly id: string
+  readonly name: string
+  readonly isNew: boolean
+  /** The vault, where the organisation is another one's. */
+  readonly guest: string | undefined
+  /** Sentences for the summary. */
+  readonly notes: readonly string[]
+  /** Where an export of the organisation into the folder has put the note of each node, by its id. */
+  readonly exported: ReadonlyMap<string, string>
+}
+
+interface TargetOptions {
+  readonly org?: string
+  readonly name?: string
+  readonly dryRun?: boolean
+  readonly prune?: boolean
+}
+
+/**
+ * Chooses the organisation, or creates it; writes the vault's id to folder and organisation where they have none. A dry run
+ * writes nothing.
+ *
+ * @throws UsageError; DamagedVaultFile; SeveralOrganisations, OnlyReader; as the destination
+ */
+export async function targetOf(to: Destination, folder: Folder, options: TargetOptions): Promise<Target> {
+  const { dryRun = false } = options
+  const notes: string[] = []
+  const foundId = await findVaultId(folder.dir)
+  const manifest = await manifestOf(folder.dir, notes)
+  const exportOf = foundId === undefined ? manifest?.orgId : undefined
+  const vaultId = foundId ?? (dryRun ? newId() : await makeId(folder.dir, notes))
+  const name = asLine(options.name ?? basename(resolve(folder.dir)), 200) || 'Imported'
+  const wanted = {
+    ...{ vaultId, exportOf, hosts: await findHosts(folder.dir), name, isNamed: options.name !== undefined, folder },
+    nodesOf: (orgId: string) => to.knownNodes(orgId, undefined),
+  }
+  const choice =
+    options.org === undefined
+      ? await chooseOrg(await to.listOrgs(), wanted)
+      : await fitInto(await to.readOrg(options.org), wanted)
+  if (choice.note !== undefined) notes.push(choice.note)
+  if (!('org' in choice)) {
+    const given = vaultId === undefined ? {} : { vault_id: vaultId }
+    const { id } = dryRun ? { id: newId() } : await to.createOrg({ name: choice.name, ...given })
+    return { id, name: choice.name, isNew: true, guest: undefined, notes, exported: new Map() }
+  }
+  const { org, isGuest } = choice
+  if (options.name !== undefined && org.name !== name)
+    notes.push(`its name stays: --name ${name} is for a new organisation`)
+  if (options.prune && vaultId === undefined && org.vault_id !== undefined)
+    throw new UsageError(`--prune needs a folder that has a ${vaultFile}: the organisation may be of another vault`)
+  if (org.vault_id === undefined && vaultId !== undefined && !isGuest && !dryRun) {
+    const note = await to.adoptVault(org.id, vaultId)
+    if (note !== undefined) notes.push(note)
+  }
+  if (isGuest && !dryRun) await keepHost(folder.dir, org.id, notes)
+  const exported = !isGuest && manifest?.orgId === org.id ? manifest.notes : new Map<string, string>()
+  return { id: org.id, name: org.name, isNew: false, guest: isGuest ? vaultId : undefined, notes, exported }
+}
+
+/** Undefined where the folder is no export. */
+async function manifestOf(dir: string, notes: string[]): Promise<Manifest | undefined> {
+  try {
+    return await readManifest(dir)
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    if (codeOf(error) === 'ENOTDIR') return undefined
+    notes.push(`the folder's record of an export cannot be read: ${error.message}`)
+    return undefined
+  }
+}
+
+async function keepHost(dir: string, orgId: string, notes: string[]): Promise<void> {
+  try {
+    await rememberHost(dir, orgId)
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    notes.push(`${vaultFile} cannot be written (${error.message}): --org is needed again`)
+  }
+}
+
+async function makeId(dir: string, notes: string[]): Promise<string | undefined> {
+  try {
+    return await makeVaultId(dir)
+  } catch (error) {
+    if (error instanceof DamagedVaultFile || !(error instanceof Error)) throw error
+    notes.push(`${vaultFile} cannot be written (${error.message}): the folder is known by its name alone`)
+    return undefined
+  }
+}

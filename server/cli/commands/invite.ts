@@ -1,0 +1,54 @@
+/** `grove invite`: invitations by the operator. */
+import { isEmail } from '../../domain/accounts/identity.ts'
+import {
+  createInvitation,
+  createSignUpInvitation,
+  invitationDays,
+  invitationUrl,
+  mostUses,
+} from '../../domain/accounts/invitations.ts'
+import { operator } from '../../domain/actor.ts'
+import { type Call, requireFolder, requireOrgId, requireRoleName, say, UsageError, withDeps } from './command.ts'
+
+export interface InviteOptions {
+  readonly org?: string
+  readonly role?: string
+  readonly email?: string
+  readonly uses?: string
+  readonly days?: string
+}
+
+const dayMs = 24 * 3600 * 1000
+
+/** Prints the token and, where PUBLIC_URL is set, the link to send. Without an organisation it only lets people sign up. */
+export async function invite(call: Call, { org, role, email, uses, days }: InviteOptions): Promise<number> {
+  if ((org === undefined) !== (role === undefined)) throw new UsageError('--org and --role go together')
+  const target = org === undefined ? undefined : { at: { orgId: requireOrgId(org) }, role: requireRoleName(role ?? '') }
+  if (email !== undefined && !isEmail(email)) throw new UsageError(`${email} is not an e-mail address`)
+  const count = requireNumber('--uses', uses, 1, mostUses)
+  const lasting = requireNumber('--days', days, invitationDays.default, invitationDays.longest)
+  const { dataDir, publicUrl } = call.config
+  await requireFolder(dataDir)
+  return withDeps(call, async (deps) => {
+    const bounds = {
+      ...(email === undefined ? {} : { email }),
+      uses: count,
+      expires_at: new Date(deps.now().getTime() + lasting * dayMs).toISOString(),
+    }
+    const { token } =
+      target === undefined
+        ? await createSignUpInvitation(deps, operator, bounds)
+        : await createInvitation(deps, operator, target.at, { role: target.role, ...bounds })
+    say(token)
+    if (publicUrl !== undefined) say(invitationUrl(publicUrl, token))
+    return 0
+  })
+}
+
+/** @throws UsageError unless it is absent, or from 1 to `most` */
+function requireNumber(option: string, text: string | undefined, usual: number, most: number): number {
+  if (text === undefined) return usual
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (number < 1 || number > most) throw new UsageError(`${option} ${text} is not a number from 1 to ${most}`)
+  return number
+}

@@ -1,0 +1,48 @@
+/** `grove move-org`: moves an organisation of this cell to another one. */
+import { findCell } from '../../../index/credentials/cells.ts'
+import { counted } from '../../base/counted.ts'
+import { LeftClosed, NotMoved } from '../../domain/moves/copying.ts'
+import { moveOrg } from '../../domain/moves/departure.ts'
+import { otherCell } from '../../remote/other-cell.ts'
+import { type Call, progressFor, requireFolder, requireOrgId, say, UsageError, withDeps } from './command.ts'
+
+interface MoveFlags {
+  readonly jobs?: string
+}
+
+/** Repositories copied at a time: each has a git on either side. */
+const maxJobs = 64
+
+/** Exit code 1 if the organisation stays where it is, whose it is cannot be asked, or the other cell does not serve it yet. */
+export async function moveOrgTo(call: Call, org: string, to: string, { jobs = '2' }: MoveFlags): Promise<number> {
+  const orgId = requireOrgId(org)
+  const atOnce = Number(jobs)
+  if (!(Number.isInteger(atOnce) && atOnce >= 1 && atOnce <= maxJobs))
+    throw new UsageError(`--jobs is a whole number from 1 to ${maxJobs}`)
+  if (call.config.cell === undefined) throw new UsageError('CELL is not set: organisations move between cells')
+  if (to === call.config.cell.name) throw new UsageError(`This is the cell ${to}: name another one`)
+  await requireFolder(call.config.dataDir)
+  return withDeps(call, async (deps) => {
+    const target = await findCell(deps.credentials.read, to)
+    if (target === undefined) throw new UsageError(`There is no cell ${to}; grove cells names them`)
+    const progress = progressFor('Copying')
+    try {
+      const destination = otherCell(deps, target, call.signal)
+      const moved = await moveOrg(deps, orgId, destination, { atOnce, signal: call.signal, onProgress: progress.at })
+      progress.end()
+      const took = `${counted(moved.repositories, 'repository', 'repositories')}`
+      if (moved.isServed) {
+        say(`${orgId} is at ${to}: ${took}; changes were refused for ${(moved.closedMs / 1000).toFixed(1)} s`)
+        return 0
+      }
+      say(`${orgId} is ${to}'s, with ${took}, but that cell does not answer: it serves it once it runs`)
+      return 1
+    } catch (error) {
+      progress.end()
+      if (error instanceof LeftClosed) say(`${orgId} is not moved yet. ${error.message}`)
+      else if (error instanceof NotMoved) say(`${orgId} was not moved, and nothing of it was changed. ${error.message}`)
+      else throw error
+      return 1
+    }
+  })
+}

@@ -1,0 +1,18 @@
+/** `grove reindex`: the index is made again from the repositories. */
+import { counted } from '../../base/counted.ts'
+import { reindex } from '../../domain/indexing/reindex.ts'
+import { type Call, progressFor, requireFolder, say, withDeps } from './command.ts'
+
+/** Exit code 1 if a repository could not be read. */
+export async function rebuildIndex(call: Call): Promise<number> {
+  await requireFolder(call.config.dataDir)
+  return withDeps(call, async (deps) => {
+    const progress = progressFor('Indexing')
+    const done = await reindex(deps, progress.at)
+    call.signal.throwIfAborted()
+    progress.end()
+    say(`${counted(done.orgs, 'organisation')} and ${counted(done.nodes, 'node')} indexed`)
+    for (const { path, reason } of done.failed) say(`  not readable, left as it is: ${path}: ${reason}`)
+    return done.failed.length > 0 ? 1 : 0
+  })
+}

@@ -1,0 +1,22 @@
+/** `grove restore-node`: brings a deleted node back from the trash. */
+import { isId } from '../../domain/layout.ts'
+import { restoreNode } from '../../domain/operator/trash.ts'
+import { type Call, requireFolder, say, UsageError, withDeps } from './command.ts'
+
+/** @param path `<org id>/<node id>`, as in the node's URLs and in the trash */
+export async function restoreNodeAt(call: Call, path: string): Promise<number> {
+  const [orgId = '', nodeId = '', more] = path.replace(/\.git$/, '').split('/')
+  if (!isId(orgId) || !isId(nodeId) || more !== undefined) throw new UsageError(`${path} is not ORG_ID/NODE_ID`)
+  await requireFolder(call.config.dataDir)
+  return withDeps(call, async (deps) => {
+    const obstacle = await restoreNode(deps, { orgId, nodeId })
+    const said = `${orgId}/${nodeId} cannot be restored: ${obstacle?.reason}`
+    if (obstacle?.kind === 'mistake') throw new UsageError(said)
+    if (obstacle?.kind === 'conflict') {
+      say(said)
+      return 1
+    }
+    say(`${orgId}/${nodeId} is restored`)
+    return 0
+  })
+}

@@ -1,0 +1,122 @@
+/** The Express application: all middleware in order, from the connection to the handler. */
+
+import express, { type Express, type RequestHandler } from 'express'
+import type { NewCounter } from '../base/counters.ts'
+import type { Deps } from '../base/deps.ts'
+import { takeArrivals } from '../http/arrivals.ts'
+import { authenticate, authenticateAgain, credentialFinder, limitTokens } from '../http/authentication.ts'
+import { publicPathOf } from '../http/base-url.ts'
+import { readBody } from '../http/bodies.ts'
+import { browserCookies } from '../http/browser-cookies.ts'
+import { docsFiles } from '../http/docs.ts'
+import { answerErrors, findOperation } from '../http/error-responses.ts'
+import { requireExact } from '../http/exact-json.ts'
+import { leftMeanwhile, passOn } from '../http/forwarding.ts'
+import { gitOverHttp } from '../http/git.ts'
+import { compressed, crossOrigin, securityHeaders } from '../http/headers.ts'
+import { requireMetricsToken } from '../http/metrics-token.ts'
+import { chain } from '../http/middleware-chain.ts'
+import { type Handlers, operationHandler } from '../http/operations.ts'
+import { pathParameters } from '../http/path-parameters.ts'
+import { limitPlaceReads } from '../http/place-reads.ts'
+import { countRefused, limitOptions, limitRequests, limitSignUps, requestCounter } from '../http/rate-limits.ts'
+import { requireHttp } from '../http/request-line.ts'
+import { requestLog } from '../http/requests.ts'
+import { validate } from '../http/validation.ts'
+import { mcpOverHttp } from '../mcp/door.ts'
+import { openDoor } from '../pages/door.ts'
+import { missingPages, pages } from '../pages/pages.ts'
+import { accountRoutes } from '../routes/accounts.ts'
+import { adminRoutes } from '../routes/admin.ts'
+import { branchRoutes } from '../routes/branches.ts'
+import { contentRoutes } from '../routes/contents.ts'
+import { graphRoutes } from '../routes/graph.ts'
+import { invitationRoutes } from '../routes/invitations.ts'
+import { nodeRoutes } from '../routes/nodes.ts'
+import { operationRoutes } from '../routes/operation.ts'
+import { orgRoutes } from '../routes/orgs.ts'
+import { pullRoutes } from '../routes/pulls.ts'
+import { searchRoutes } from '../routes/search.ts'
+
+const handlers: Handlers = {
+  ...accountRoutes,
+  ...orgRoutes,
+  ...invitationRoutes,
+  ...nodeRoutes,
+  ...branchRoutes,
+  ...contentRoutes,
+  ...pullRoutes,
+  ...graphRoutes,
+  ...searchRoutes,
+  ...adminRoutes,
+  ...operationRoutes,
+}
+
+export interface AppOptions {
+  /** 500 for a response that breaks the spec; for tests. */
+  readonly validateResponses: boolean
+  /** Undefined: no rate limits. */
+  readonly newCounter: NewCounter | undefined
+  /** As `newCounter`, but counted by all cells together; default: that one. */
+  readonly newSharedCounter?: NewCounter | undefined
+}
+
+export function createApp(
+  deps: Deps,
+  { validateResponses, newCounter, newSharedCounter = newCounter }: AppOptions,
+): Express {
+  const app = express()
+  const countRequest = requestCounter(newCounter)
+  const findCredential = credentialFinder(deps)
+  const cookies = browserCookies(deps, findCredential)
+  const countSignUps = limitSignUps(newSharedCounter)
+  const inProcess = { deps, handlers, checks: [validate({ answersToo: false }), countSignUps] }
+  const shown = { ...inProcess, findCredential, cookies, countRequest }
+  app.disable('x-powered-by')
+  app.set('query parser', 'simple')
+  app.enable('case sensitive routing')
+  app.set('trust proxy', deps.config.trustProxy ?? false)
+  app.set('public path', publicPathOf(deps.config.publicUrl))
+  app.use(
+    chain([
+      requestLog(deps),
+      closeWhileDraining(deps),
+      securityHeaders(deps.config.publicUrl),
+      requireHttp,
+      passOn(deps, limitPlaceReads({ newCounter, count: countRequest, findCredential, cookies })),
+      takeArrivals(deps),
+      gitOverHttp(deps, findCredential, countRequest),
+      mcpOverHttp({ ...inProcess, findCredential, countRequest }),
+      openDoor(cookies, deps.config.publicUrl),
+      pages(shown),
+      crossOrigin(),
+      compressed(),
+      docsFiles(),
+      missingPages(shown),
+      pathParameters,
+      limitOptions(countRequest),
+      findOperation,
+      requireMetricsToken(deps.config),
+      authenticate(findCredential),
+      limitRequests(countRequest),
+      limitTokens,
+      readBody,
+      authenticateAgain(findCredential),
+      validate({ answersToo: validateResponses }),
+      requireExact,
+      countSignUps,
+      operationHandler(deps, handlers),
+    ]),
+  )
+  app.use(leftMeanwhile(deps))
+  app.use(countRefused(countRequest))
+  app.use(answerErrors(deps))
+  return app
+}
+
+function closeWhileDraining({ draining }: Deps): RequestHandler {
+  return (_req, res, next) => {
+    if (draining.aborted) res.set('Connection', 'close')
+    next()
+  }
+}

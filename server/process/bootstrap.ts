@@ -1,0 +1,144 @@
+/** Opens a data folder, for the service and for the commands. */
+
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { syncDirectory } from '../../gitstore/durable.ts'
+import { endCatFiles } from '../../gitstore/objects/cat-file.ts'
+import { recoverAll, type Store } from '../../gitstore/refs/ref-transaction.ts'
+import { indexMigrations } from '../../index/derived/migrations.ts'
+import type { IndexSchema } from '../../index/derived/schema.ts'
+import { type LiveProcess, registerProcess, takeOver } from '../../index/sqlite/file-lock.ts'
+import { type DerivedDatabase, openDerivedDatabase } from '../../index/sqlite/rebuildable-database.ts'
+import type { Config } from '../base/config.ts'
+import type { Deps } from '../base/deps.ts'
+import { openKeys } from '../domain/accounts/keys.ts'
+import { unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
+import { checkUntilWritable } from '../domain/background/read-only.ts'
+import { type Cell, newCell } from '../domain/cells/cell.ts'
+import { refuseClosed } from '../domain/cells/closing.ts'
+import { openLease } from '../domain/cells/lease.ts'
+import { indexNamed, indexNoted } from '../domain/indexing/recovered.ts'
+import { indexFile, runFolder, searchFolder } from '../domain/layout.ts'
+import { openSearchThread } from '../domain/search/search-thread.ts'
+import { newMetrics } from '../metrics/metrics.ts'
+import { databaseObserver, storeObserver } from '../metrics/observers.ts'
+import { openCredentials } from './credentials.ts'
+import { makeDataFolder, rememberCell } from './data-folder.ts'
+import { isOtherVersionAlive, refuseOtherMajor, writeVersion } from './versions.ts'
+
+export interface OpenOptions {
+  readonly log: Logger
+  readonly now?: () => Date
+  readonly draining?: AbortSignal
+  /** The number of this process among those that share the port. */
+  readonly worker?: number
+  /** A cell that cannot write is not opened; otherwise it only reads. */
+  readonly writes?: boolean
+}
+
+export interface Opened {
+  /** The index may be incomplete, and sign-ins are not limited. */
+  readonly deps: Deps
+  readonly index: DerivedDatabase<IndexSchema>
+  close(): Promise<void>
+}
+
+/** Opens all dependencies and finishes or undoes the work of dead processes. Closes what is open on failure. */
+export async function openDeps(config: Config, options: OpenOptions): Promise<Opened> {
+  const { log, now = () => new Date(), draining = new AbortController().signal, worker = 1 } = options
+  const metrics = newMetrics(worker)
+  const closing: (() => unknown)[] = []
+  const close = async () => {
+    for (const one of closing.reverse()) await one()
+  }
+  try {
+    const root = config.dataDir
+    const run = runFolder(root)
+    await makeDataFolder(root)
+    await rememberCell(config)
+    const alive = await registerProcess(run)
+    closing.push(() => alive.close(), endCatFiles)
+    // Synced, so that a lock that survives a power cut names a folder that survives it.
+    await syncDirectory(run)
+    await writeVersion(alive.dir)
+    await refuseOtherMajor(run, alive.id)
+    const observer = databaseObserver(metrics, 'credentials')
+    const credentials = await openCredentials(config, { log, draining, observer })
+    closing.push(() => credentials.close())
+    const cell = await openCell(config, { credentials, alive, ...options })
+    if (cell) closing.push(() => cell.lease.close())
+    const index = await openDerivedDatabase<IndexSchema>(join(root, indexFile), indexMigrations, {
+      lockPrefix: join(run, 'index'),
+      closing: draining,
+      observer: databaseObserver(metrics, 'index'),
+      mayReplaceNewer: async () => !(await isOtherVersionAlive(run, alive.id)),
+      report: (done, error) => log.warn(error === undefined ? {} : { err: error }, done),
+    })
+    closing.push(() => index.close())
+    const store: Store = {
+      root,
+      run,
+      process: alive.id,
+      takeOver: (id) => takeOver(run, id),
+      recovered: (note) => indexNoted(deps, note),
+      indexRepo: (repo) => indexNamed(deps, repo),
+      becameReadOnly: (repo) => void checkUntilWritable(deps, repo),
+      observer: storeObserver(metrics),
+      ...(cell === undefined ? {} : { fence: { ...cell.lease, enter: (folders) => refuseClosed(root, folders) } }),
+    }
+    const keys = await openKeys(credentials, config.publicUrl, now())
+    const search = openSearchThread(
+      { file: join(root, indexFile), folder: searchFolder(root), memoryBytes: config.searchMemory },
+      {
+        warned: (message, code) =>
+          log.warn({ code, reason: message }, 'files of the search index could not be read or written'),
+        died: (error) => log.error({ err: error }, 'the search thread died and is started anew'),
+      },
+    )
+    closing.push(() => search.close())
+    const deps: Deps = {
+      config,
+      now,
+      log,
+      credentials,
+      index,
+      store,
+      keys,
+      search,
+      metrics,
+      limitSignIn: unlimitedSignIns,
+      draining,
+      ...(cell === undefined ? {} : { cell }),
+    }
+    await recoverAll(store, (error) => {
+      log.error(
+        { err: error },
+        'a transaction of a dead process could not be finished; the next writer that finds its locks retries',
+      )
+    })
+    return { deps, index, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Undefined where the service is the only one of its database. @throws DatabaseFault, busy where another has its name */
+async function openCell(
+  config: Config,
+  options: OpenOptions & Pick<Deps, 'credentials'> & { readonly alive: LiveProcess },
+): Promise<Cell | undefined> {
+  if (config.cell === undefined) return undefined
+  const { credentials, alive, log, draining = new AbortController().signal, writes = false } = options
+  const lease = await openLease({
+    ...config.cell,
+    credentials,
+    log,
+    draining,
+    run: runFolder(config.dataDir),
+    process: alive.id,
+    leave: alive.close,
+    isNeeded: writes,
+  })
+  return newCell(config.cell, lease)
+}

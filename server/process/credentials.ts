@@ -1,0 +1,115 @@
+/** Opens the database of accounts, sessions, invitations and keys: credentials.sqlite, or the one that DATABASE_URL names. */
+import { chmod, open as openFile, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { codeOf } from '../../gitstore/errors.ts'
+import { ifThere, isTaken } from '../../gitstore/presence.ts'
+import { credentialsMigrations } from '../../index/credentials/migrations.ts'
+import type { CredentialsSchema } from '../../index/credentials/schema.ts'
+import { findSigningKey } from '../../index/credentials/signing-key.ts'
+import { openPostgres } from '../../index/postgres/database.ts'
+import type { PostgresAddress } from '../../index/postgres/pool.ts'
+import type { DatabaseObserver } from '../../index/sqlite/connection.ts'
+import { type Database, DatabaseFault, openDatabase } from '../../index/sqlite/database.ts'
+import { copyBeforeMigration } from '../../index/sqlite/migration-copy.ts'
+import { type Config, postgresOf } from '../base/config.ts'
+import { withCredentialsLock } from '../domain/credentials-lock.ts'
+import { credentialsFile, isId, movedCredentialsFile } from '../domain/layout.ts'
+
+export interface CredentialsOptions {
+  readonly log: Logger
+  readonly draining: AbortSignal
+  readonly observer?: DatabaseObserver
+}
+
+/**
+ * Accounts cannot be rebuilt: a damaged file is never written to, what is missing is not made anew beside organisations, and of
+ * two places that may have accounts none is chosen.
+ *
+ * @throws DatabaseFault, with a message for the operator
+ */
+export async function openCredentials(
+  config: Config,
+  { log, draining, observer }: CredentialsOptions,
+): Promise<Database<CredentialsSchema>> {
+  const root = config.dataDir
+  const postgres = postgresOf(config)
+  // Under a lock: a copy of tables that another process has upgraded meanwhile would be of no use to the older version.
+  const opened = await withCredentialsLock(root, draining, () => {
+    return postgres ? openPostgresBeside(root, postgres, observer) : openFileIn(root, log, observer)
+  })
+  if (opened === undefined) throw new DatabaseFault('busy', 'The service is about to stop')
+  return opened
+}
+
+async function openPostgresBeside(
+  root: string,
+  address: PostgresAddress,
+  observer: DatabaseObserver | undefined,
+): Promise<Database<CredentialsSchema>> {
+  if ((await sizeOf(join(root, credentialsFile))) > 0)
+    throw new DatabaseFault(
+      'storage_error',
+      `Accounts are in ${credentialsFile}, but DATABASE_URL is set: grove credentials-to-postgres moves them, or unset DATABASE_URL`,
+    )
+  const opened = await openPostgres<CredentialsSchema>(address, credentialsMigrations, observer)
+  try {
+    if ((await hasOrganisations(root)) && (await findSigningKey(opened.read)) === undefined)
+      throw new DatabaseFault(
+        'damaged',
+        'The database of DATABASE_URL is empty, though there are organisations: restore a copy of it, or name the right one',
+      )
+    return opened
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+async function openFileIn(
+  root: string,
+  log: Logger,
+  observer: DatabaseObserver | undefined,
+): Promise<Database<CredentialsSchema>> {
+  const file = join(root, credentialsFile)
+  const advice = `put the backup's copy in its place and remove ${credentialsFile}-wal and -shm`
+  const size = await sizeOf(file)
+  if (size <= 0 && isTaken(join(root, movedCredentialsFile)))
+    throw new DatabaseFault('damaged', 'Accounts were moved to PostgreSQL: set DATABASE_URL')
+  if (size <= 0 && (await hasOrganisations(root))) {
+    const what = size === 0 ? 'is empty' : 'is missing'
+    throw new DatabaseFault('damaged', `${credentialsFile} ${what}, though there are organisations: ${advice}`)
+  }
+  try {
+    await keepPrivate(file)
+    const copy = await copyBeforeMigration(file, credentialsMigrations)
+    if (copy !== undefined) log.warn({ copy }, `${credentialsFile} is upgraded; a copy of it as it was is kept`)
+    const options = { synchronous: 'FULL', check: true, observer } as const
+    return await openDatabase<CredentialsSchema>(file, credentialsMigrations, options)
+  } catch (error) {
+    if (!(error instanceof DatabaseFault) || error.code !== 'damaged') throw error
+    throw new DatabaseFault('damaged', `${credentialsFile} is damaged and was left as it is: ${advice}`, {
+      cause: error,
+    })
+  }
+}
+
+async function hasOrganisations(root: string): Promise<boolean> {
+  return (await readdir(root)).some(isId)
+}
+
+/** Bytes; -1: there is no such file. */
+async function sizeOf(file: string): Promise<number> {
+  return (await ifThere(stat(file)))?.size ?? -1
+}
+
+/** Password hashes and keys: for the user of the service alone, whatever its umask. The log gets the mode of the database. */
+async function keepPrivate(file: string): Promise<void> {
+  const handle = await openFile(file, 'a', 0o600)
+  await handle.close()
+  for (const path of [file, `${file}-wal`, `${file}-shm`])
+    await chmod(path, 0o600).catch((error: unknown) => {
+      // No log yet; or the file is another user's, who has to see to it.
+      if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'EPERM') throw error
+    })
+}

@@ -1,0 +1,48 @@
+/** Creates the folder that `DATA_DIR` names if it is missing; explains why it cannot be used. */
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeFolder, replaceFile } from '../../gitstore/durable.ts'
+import { codeOf } from '../../gitstore/errors.ts'
+import { ifThere } from '../../gitstore/presence.ts'
+import { type Config, ConfigError } from '../base/config.ts'
+import { cellFile, runFolder } from '../domain/layout.ts'
+
+/** @throws ConfigError: it cannot be created, is not a folder, or is not writable */
+export async function makeDataFolder(root: string): Promise<void> {
+  for (const path of [root, runFolder(root)]) {
+    try {
+      // The repositories below are readable as the umask says: nobody else enters the folder.
+      await makeFolder(path, 0o700)
+      if (!(await stat(path)).isDirectory()) throw new ConfigError(`DATA_DIR: ${path} is not a folder`)
+    } catch (error) {
+      const cause = error instanceof Error ? error.cause : undefined
+      const reason = reasonOf(codeOf(cause ?? error))
+      throw reason === undefined ? error : new ConfigError(`DATA_DIR: ${path} ${reason}`)
+    }
+  }
+}
+
+/** The first start with `CELL` gives the folder its name. @throws ConfigError: the folder is another cell, or one at all */
+export async function rememberCell({ dataDir, cell }: Config): Promise<void> {
+  const file = join(dataDir, cellFile)
+  const known = await ifThere(readFile(file, 'utf8'))
+  if (known === undefined && cell !== undefined) await replaceFile(file, `${cell.name}\n`)
+  if (known === undefined || known.trim() === cell?.name) return
+  const name = known.trim()
+  throw new ConfigError(
+    cell === undefined
+      ? `CELL is unset, but ${dataDir} is the cell ${name}`
+      : `CELL is ${cell.name}, but ${dataDir} is the cell ${name}`,
+  )
+}
+
+function reasonOf(code: unknown): string | undefined {
+  if (code === 'EEXIST' || code === 'ENOTDIR') return 'is not a folder, or lies below a file'
+  if (code === 'ENOENT') return 'cannot be made: something on the way is missing, or a symbolic link leads nowhere'
+  if (code === 'ELOOP') return 'cannot be made: symbolic links on the way lead in a circle'
+  if (code === 'EACCES' || code === 'EPERM') return 'cannot be made or read: this user may not'
+  if (code === 'EROFS') return 'cannot be made: the file system is read-only'
+  if (code === 'ENOSPC' || code === 'EDQUOT') return 'cannot be made: the disk is full'
+  if (code === 'EIO') return 'cannot be made: the file system failed'
+  return undefined
+}

@@ -1,0 +1,42 @@
+/** Errors for the operator's terminal: a sentence on one line for expected ones, the stack for others. */
+import { codeOf, GitError } from '../../gitstore/errors.ts'
+import { SqliteNotInstalled } from '../../index/sqlite/better-sqlite3.ts'
+import { DatabaseFault } from '../../index/sqlite/database.ts'
+import { ConfigError } from '../base/config.ts'
+import { openFilesLimit } from '../base/open-files.ts'
+import { printable } from '../domain/format/texts.ts'
+import { RemoteFault } from '../remote/client.ts'
+
+/** Files that the service opens before its first request. */
+const filesNeeded = 33
+
+export function explainFault(error: unknown): string {
+  if (!(error instanceof Error)) return printable(String(error))
+  if (isShortOfFiles(error)) return filesSentence()
+  const isExpected =
+    error instanceof ConfigError ||
+    error instanceof GitError ||
+    error instanceof DatabaseFault ||
+    error instanceof RemoteFault ||
+    error instanceof SqliteNotInstalled ||
+    (codeOf(error) !== undefined && 'syscall' in error)
+  return isExpected ? printable(error.message) : stackOf(error)
+}
+
+/** The message, which may hold words of others, on one line; each frame on its own. */
+function stackOf({ message, stack = message }: Error): string {
+  const [head = '', ...frames] = stack.split(/\n(?= {4}at )/)
+  return [head, ...frames].map(printable).join('\n')
+}
+
+function isShortOfFiles(error: Error): boolean {
+  const code = codeOf(error)
+  if (code === 'EMFILE' || code === 'ENFILE') return true
+  return error.cause instanceof Error && isShortOfFiles(error.cause)
+}
+
+function filesSentence(): string {
+  const limit = openFilesLimit()
+  const has = limit === undefined ? '' : `: this process may open ${limit} (ulimit -n)`
+  return `Too many files are open${has}; a start needs ${filesNeeded}, a service under load 4096`
+}

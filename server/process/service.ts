@@ -1,0 +1,149 @@
+/** Starts the service; returns it as a value: main starts it, tests start it on port 0. */
+
+import cluster from 'node:cluster'
+import type { Server } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { codeOf } from '../../gitstore/errors.ts'
+import { gitVersion } from '../../gitstore/native.ts'
+import manifest from '../../package.json' with { type: 'json' }
+import { type Config, ConfigError, workerNumber } from '../base/config.ts'
+import { counters, countersOfCells } from '../base/counters.ts'
+import type { Deps } from '../base/deps.ts'
+import { limitedSignIns, unlimitedSignIns } from '../domain/accounts/sign-ins.ts'
+import { maintainRepositories } from '../domain/background/maintenance.ts'
+import { settlePlaces } from '../domain/background/places.ts'
+import { fillIndex, sweep } from '../domain/background/sweep.ts'
+import { reporter } from '../domain/background/unreadable.ts'
+import { partialIndex } from '../domain/indexing/partial-index.ts'
+import { newServer } from '../http/connections.ts'
+import { createLog } from '../http/log.ts'
+import { folderMetrics } from '../metrics/metrics.ts'
+import { countedSignIns } from '../metrics/observers.ts'
+import { scrapeProcess } from '../metrics/scrape.ts'
+import { openWorkerScrapes } from '../metrics/worker-scrapes.ts'
+import { createApp } from './app.ts'
+import { openDeps } from './bootstrap.ts'
+
+/** Milliseconds for running requests to end when the service stops. */
+const closeTimeoutMs = 8_000
+/** Milliseconds that the start waits for a new index, 1,000 nodes; after that the service listens and answers 503 `busy`. */
+const indexWaitMs = 5_000
+
+export interface RunningService {
+  readonly url: string
+  readonly deps: Deps
+  /** Stops accepting requests, waits for running ones, closes everything. */
+  close(): Promise<void>
+}
+
+export interface Overrides {
+  readonly now?: () => Date
+  readonly log?: Logger
+  /** 500 for a response that breaks the spec. */
+  readonly validateResponses?: boolean
+  /** False if another worker runs the background jobs. */
+  readonly sweeps?: boolean
+  /** Counters shared by all workers; default: counted by this process. */
+  readonly sharedLimits?: boolean
+}
+
+/** Resolves when the service listens. The index is completed in the background. @throws as listen */
+export async function startService(config: Config, overrides: Overrides = {}): Promise<RunningService> {
+  const {
+    now,
+    log = createLog(config.logLevel, workerNumber()),
+    validateResponses = false,
+    sweeps = true,
+    sharedLimits = false,
+  } = overrides
+  const draining = new AbortController()
+  const worker = workerNumber()
+  const signal = draining.signal
+  const clock = now === undefined ? {} : { now }
+  const opened = await openDeps(config, { log, draining: signal, worker, writes: true, ...clock })
+  const { deps, index } = opened
+  const newCounter = config.rateLimit ? counters(sharedLimits) : undefined
+  const newSharedCounter =
+    newCounter !== undefined && deps.cell !== undefined ? countersOfCells(deps.credentials) : newCounter
+  const limit = newSharedCounter === undefined ? unlimitedSignIns : limitedSignIns(newSharedCounter)
+  const limitSignIn = countedSignIns(deps.metrics, limit)
+  deps.metrics.buildInfo.set({ version: manifest.version, node: process.version, git: await gitVersion() }, 1)
+  if (!sweeps) for (const name of folderMetrics) deps.metrics.registry.removeSingleMetric(name)
+  const scrapeOwn = () => scrapeProcess(deps, worker, sweeps)
+  const scrape = cluster.isWorker ? openWorkerScrapes(scrapeOwn) : scrapeOwn
+  const served: Deps = {
+    ...deps,
+    index: index.whole,
+    partialIndex: partialIndex(deps.store, index),
+    limitSignIn,
+    scrape,
+  }
+  if (sweeps)
+    await settlePlaces(deps).catch(async (error: unknown) => {
+      await opened.close()
+      throw error
+    })
+  const server = newServer(
+    createApp(served, { validateResponses, newCounter, newSharedCounter }),
+    config.logRequests === 'off' ? undefined : log,
+  )
+  const report = reporter(deps)
+  const whole = index.keepWhole(() => fillIndex(deps, report))
+  const waiting = new AbortController()
+  try {
+    // Its timer keeps the process alive; the timers of index retries do not.
+    await Promise.race([whole, sleep(indexWaitMs, undefined, { signal: waiting.signal })])
+    await listen(server, config)
+  } catch (error) {
+    await opened.close()
+    throw error
+  } finally {
+    waiting.abort()
+  }
+  const sweeping = sweeps ? whole.then(() => Promise.all([sweep(deps, report), maintainRepositories(deps)])) : undefined
+  const close = async () => {
+    draining.abort()
+    await drain(server)
+    await sweeping
+    await opened.close()
+  }
+  return { url: urlOf(config.host, portOf(server)), deps, close }
+}
+
+/** @throws ConfigError that names HOST; system errors, if the port is not available */
+function listen(server: Server, { port, host }: Config): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => reject(hostError(error, host) ?? error))
+    server.listen({ port, host }, resolve)
+  })
+}
+
+function hostError(error: Error, host: string): ConfigError | undefined {
+  const code = codeOf(error)
+  if (code === 'EADDRNOTAVAIL') return new ConfigError(`HOST: ${host} is no address of this machine`)
+  if (code === 'ENOTFOUND') return new ConfigError(`HOST: no address is known of ${host}`)
+  if (code === 'EAI_AGAIN') return new ConfigError(`HOST: the address of ${host} cannot be asked for now`)
+  return undefined
+}
+
+function portOf(server: Server): number {
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+export function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+async function drain(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve())
+  })
+  // A keep-alive connection becomes idle only after its response.
+  const idle = setInterval(() => server.closeIdleConnections(), 50)
+  const overdue = setTimeout(() => server.closeAllConnections(), closeTimeoutMs)
+  await closed
+  clearInterval(idle)
+  clearTimeout(overdue)
+}

@@ -1,0 +1,68 @@
+/**
+ * The version of Grove that each live process of a data folder runs. The file `version` in its folder below `run` has two lines:
+ * the newest migration of the index that it knows, and the version of the package, which 1.0.0 had not.
+ */
+
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ifThere } from '../../gitstore/presence.ts'
+import { isUnfinished } from '../../gitstore/temporary-names.ts'
+import { indexMigrations } from '../../index/derived/migrations.ts'
+import manifest from '../../package.json' with { type: 'json' }
+import { ConfigError } from '../base/config.ts'
+import { listLiveProcesses } from '../domain/live-processes.ts'
+
+interface RunningVersion {
+  /** The newest migration of the index. */
+  readonly schema: string
+  readonly release: string | undefined
+}
+
+const own: RunningVersion = {
+  schema: Object.keys(indexMigrations).sort().at(-1) ?? '',
+  release: manifest.version,
+}
+
+/** Writes this process's version into its folder below `run`, where other processes read it. */
+export async function writeVersion(processFolder: string): Promise<void> {
+  await writeFile(join(processFolder, 'version'), `${own.schema}\n${own.release}\n`)
+}
+
+/** Whether a process of another version lives, or one that has written none. @throws as listLiveProcesses */
+export async function isOtherVersionAlive(run: string, ownProcess: string): Promise<boolean> {
+  return (await versionsBeside(run, ownProcess)).some((version) => version?.schema !== own.schema)
+}
+
+/**
+ * Processes of different major versions may write files that the other misreads. A process that has written no version is
+ * just starting and finds this one.
+ *
+ * @throws ConfigError: a process of another major version uses the folder; as listLiveProcesses
+ */
+export async function refuseOtherMajor(run: string, ownProcess: string): Promise<void> {
+  for (const version of await versionsBeside(run, ownProcess)) {
+    const { release } = version ?? own
+    if (majorOf(release) !== majorOf(own.release))
+      throw new ConfigError(
+        `DATA_DIR: Grove ${release} uses this folder, and this is Grove ${own.release}; stop that one first`,
+      )
+  }
+}
+
+/** Version 1 has written no release. */
+function majorOf(release = '1'): string | undefined {
+  return release.split('.')[0]
+}
+
+/** Of each other live process; undefined for one that has not written its version yet. */
+async function versionsBeside(run: string, ownProcess: string): Promise<(RunningVersion | undefined)[]> {
+  const live = await listLiveProcesses(run, ownProcess)
+  return Promise.all(live.filter((id) => !isUnfinished(id)).map((id) => versionOf(join(run, id))))
+}
+
+async function versionOf(processFolder: string): Promise<RunningVersion | undefined> {
+  const text = await ifThere(readFile(join(processFolder, 'version'), 'utf8'))
+  if (text === undefined) return undefined
+  const [schema = '', release] = text.trimEnd().split('\n')
+  return { schema, release }
+}
