@@ -81,7 +81,7 @@ async function openFolder(path: string): Promise<FileHandle> {
   }
 }
 
-/** Whether the path leads to the open file. */
+/** Tells whether `path` still names the open file. */
 async function isNamed(file: FileHandle, path: string): Promise<boolean> {
   const [opened, named] = await Promise.all([file.stat({ bigint: true }), lstat(path, { bigint: true })])
   return opened.dev === named.dev && opened.ino === named.ino

@@ -38,7 +38,7 @@ export async function insertInvitationUse(
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** As if the account had used every invitation of the organisation that there is. */
+/** Ends every invitation of the organisation for this account, as a use does. */
 export async function insertUsesOfAll(db: CredentialsDb, orgId: string, accountId: string, now: string): Promise<void> {
   await db
     .insertInto('invitation_use')
@@ -52,7 +52,7 @@ export async function insertUsesOfAll(db: CredentialsDb, orgId: string, accountI
     .execute()
 }
 
-/** Those that the account has made for the organisation. */
+/** Deletes the invitations to the organisation that this account has created. */
 export async function deleteInvitationsBy(db: CredentialsDb, orgId: string, accountId: string): Promise<void> {
   await db.deleteFrom('invitation').where('org_id', '=', orgId).where('created_by', '=', accountId).execute()
 }

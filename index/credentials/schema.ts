@@ -161,7 +161,7 @@ export interface Invitation {
   created_at: string
 }
 
-/** Who cannot use an invitation any more: a person who has, or whose role was lowered by an owner after it was made. */
+/** People for whom an invitation has ended: they used it, or an owner lowered their role after its creation. */
 interface InvitationUse {
   invitation_id: string
   account_id: string

@@ -1,7 +1,7 @@
 /** How many files this process may open. */
 import { report } from 'node:process'
 
-/** Infinity where there is no limit, or the system does not report it. */
+/** The most files that the process may open; Infinity without a limit, or if the system does not report one. */
 export function mostOpenFiles(): number {
   const limit = Number(openFilesLimit())
   return Number.isNaN(limit) ? Number.POSITIVE_INFINITY : limit

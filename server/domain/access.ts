@@ -28,7 +28,7 @@ export interface OrgAccess {
   readonly org: OrgRow
   /** Null: the caller reads as the public does. */
   readonly role: Role | null
-  /** As the caller's. */
+  /** Copied from the caller's token. */
   readonly onlyNode?: string
 }
 

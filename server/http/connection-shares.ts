@@ -21,7 +21,7 @@ export interface ConnectionShares {
 }
 
 interface Sharing {
-  /** Files that the process may open; Infinity where there is no limit. */
+  /** The most files that the process may open; Infinity without a limit. */
   readonly files: number
   /** Whether an address is of a proxy, behind which others are. */
   readonly isProxy: (address: string) => boolean

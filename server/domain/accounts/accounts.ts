@@ -60,7 +60,7 @@ export interface FirstSession extends Session {
  * what crashes and faults leave of that, the next login finishes, or the background job.
  *
  * @throws Invalid email, name, password; Refusal signup_closed, invitation_not_found, email_taken, rate_limited, outcome_unknown
- * (there is an account, which is no member yet), storage_readonly (a cell without its lease)
+ * (the account exists but is not a member yet), storage_readonly (a cell without its lease)
  */
 export async function signup(
   deps: Deps,
