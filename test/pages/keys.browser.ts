@@ -40,6 +40,37 @@ describe('keys', () => {
     await page.locator('.results a.t:focus').waitFor()
   })
 
+  it('keep the result that they chose when the answer for the last letter comes later', async () => {
+    const { page, open } = visitor
+    await open(`/o/${org}/n/${node}`)
+    let answer = () => {}
+    const isChosen = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    await page.route(/\/suggest\?.*q=kr(&|$)/, async (route) => {
+      await isChosen
+      await route.continue()
+    })
+    await page.keyboard.press('/')
+    await page.keyboard.press('k')
+    await page.getByRole('option', { name: 'Krill' }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.locator('[aria-activedescendant]').waitFor()
+    await page.keyboard.press('r')
+    // What is typed is searched again: nothing is chosen until the next arrow.
+    expect(await page.locator('[aria-activedescendant]').count()).to.equal(0)
+    await page.keyboard.press('ArrowDown')
+    const later = page.waitForResponse(/\/suggest\?.*q=kr(&|$)/)
+    // Texts are searched once the list is that of the last letter.
+    const texts = page.waitForResponse(/\/search\/retrieve$/)
+    answer()
+    await later
+    await texts
+    await page.keyboard.press('Enter')
+    await reached(page, 'Krill')
+    await page.unrouteAll()
+  })
+
   it('follow links: history, and editing', async () => {
     const { page, open } = visitor
     await open(`/o/${org}/n/${node}`)

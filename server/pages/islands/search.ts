@@ -36,9 +36,12 @@ export function suggestIn(form: HTMLFormElement): void {
   let timer: ReturnType<typeof setTimeout> | undefined
   let chosen = -1
 
+  // The answer for the last letter may come after an arrow has chosen: a hit that it still has stays chosen.
   const show = (hits: readonly Hit[]) => {
-    list.replaceChildren(...hits.map((hit, at) => option(hit, `${list.id}-${at}`)))
-    choose(-1)
+    const before = list.querySelectorAll('a')[chosen]?.href
+    const options = hits.map((hit, at) => option(hit, `${list.id}-${at}`))
+    list.replaceChildren(...options)
+    choose(options.findIndex(({ href }) => href === before))
     open(hits.length > 0)
   }
   const open = (isOpen: boolean) => {
@@ -59,6 +62,7 @@ export function suggestIn(form: HTMLFormElement): void {
     const words = input.value.trim()
     const turn = ++asked
     clearTimeout(timer)
+    choose(-1)
     if (words === '') {
       show([])
       return
@@ -92,7 +96,7 @@ export function suggestIn(form: HTMLFormElement): void {
   if (input.value !== input.defaultValue) void typed()
 }
 
-function option({ id, title, snippet }: Hit, name: string): HTMLElement {
+function option({ id, title, snippet }: Hit, name: string): HTMLAnchorElement {
   const link = document.createElement('a')
   link.role = 'option'
   link.id = name
