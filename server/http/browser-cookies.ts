@@ -5,7 +5,7 @@ import type { Deps } from '../base/deps.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { forgetBrowser, keepInBrowser, sessionEnded } from '../domain/accounts/browser-sessions.ts'
 import type { FindCredential } from './authentication.ts'
-import { baseUrl } from './base-url.ts'
+import { baseUrl } from './connection/base-url.ts'
 
 /** Milliseconds; the service ends a session before where it is not used. */
 const cookieLifetimeMs = 180 * 24 * 3_600_000

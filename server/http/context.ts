@@ -3,8 +3,8 @@
 import type { Request } from 'express'
 import type { Credential, TokenScope } from '../domain/accounts/access-tokens.ts'
 import { type Actor, anonymous } from '../domain/actor.ts'
-import { note, noteCaller, noteIds } from './request-notes.ts'
-import type { Operation, PathMatch } from './spec.ts'
+import type { Operation, PathMatch } from './contract/spec.ts'
+import { note, noteCaller, noteIds } from './log/request-notes.ts'
 
 export interface Context {
   readonly operation: Operation

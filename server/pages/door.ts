@@ -1,8 +1,8 @@
 /** A browser's cookie becomes the Authorization of its person, if the request is ours: made by a page of this service, or to see one. */
 
 import type { Request, RequestHandler } from 'express'
-import { baseUrl } from '../http/base-url.ts'
 import type { BrowserCookies } from '../http/browser-cookies.ts'
+import { baseUrl } from '../http/connection/base-url.ts'
 
 /**
  * Whether a page of this service has sent the request. A browser says so in a header that no script can set; one from before

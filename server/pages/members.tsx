@@ -1,7 +1,7 @@
 /** The members of an organisation: who they are, what they may do, how they come and go. */
 
 import { Refusal } from '../base/errors.ts'
-import type { AnswerOf } from '../http/in-process.ts'
+import type { AnswerOf } from '../http/contract/in-process.ts'
 import { counted, When } from './dates.tsx'
 import { Field, field, shownAgain, type Trouble, TroubleOf, taken } from './forms.tsx'
 import { createInvitation, Invitations, type MadeInvitation, readInvitations } from './invitations.tsx'

@@ -1,6 +1,6 @@
 /** What a page shows where it cannot be shown: an error of the operations that it asks. */
 
-import type { ShownError } from '../http/error-responses.ts'
+import type { ShownError } from '../http/contract/error-responses.ts'
 import { asSentence } from './broken-rules.ts'
 import { SignInForm } from './sign-in.tsx'
 import type { Page, Visit } from './visit.ts'

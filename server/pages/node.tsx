@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Api } from '../../spec/client/api.ts'
-import type { AnswerOf } from '../http/in-process.ts'
+import type { AnswerOf } from '../http/contract/in-process.ts'
 import { counted, When } from './dates.tsx'
 import { mayWrite } from './editor-form.tsx'
 import { Icon } from './icons.tsx'

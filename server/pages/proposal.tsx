@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { Refusal } from '../base/errors.ts'
-import type { AnswerOf } from '../http/in-process.ts'
+import type { AnswerOf } from '../http/contract/in-process.ts'
 import { counted, When } from './dates.tsx'
 import { FileDiffs, readFileChanges } from './diff.tsx'
 import { CommitList } from './history.tsx'

@@ -1,6 +1,6 @@
 /** What stands beside the text of a node: its headings, what lies around it, its files, how to take it along. */
 
-import type { AnswerOf } from '../http/in-process.ts'
+import type { AnswerOf } from '../http/contract/in-process.ts'
 import { counted } from './dates.tsx'
 import { Icon } from './icons.tsx'
 import type { Heading } from './markdown.ts'

@@ -6,8 +6,8 @@ import * as deletion from '../domain/accounts/deletion.ts'
 import * as openSessions from '../domain/accounts/open-sessions.ts'
 import * as profile from '../domain/accounts/profile.ts'
 import * as sessions from '../domain/accounts/sessions.ts'
-import type { HandlersOf } from '../http/operations.ts'
-import { noStore, withHeaders } from '../http/responses.ts'
+import type { HandlersOf } from '../http/contract/operations.ts'
+import { noStore, withHeaders } from '../http/responses/responses.ts'
 import { sessionAt, tokenAt } from './at.ts'
 
 export const accountRoutes: HandlersOf<

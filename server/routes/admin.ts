@@ -1,7 +1,7 @@
 /** What administrators of the service do. Answers that hold tokens are never cached. */
 import * as administration from '../domain/accounts/administration.ts'
-import type { HandlersOf } from '../http/operations.ts'
-import { noStore, withHeaders } from '../http/responses.ts'
+import type { HandlersOf } from '../http/contract/operations.ts'
+import { noStore, withHeaders } from '../http/responses/responses.ts'
 import { accountAt } from './at.ts'
 
 export const adminRoutes: HandlersOf<

@@ -1,8 +1,8 @@
 /** Branches and tags. */
 import * as branches from '../domain/branches/branches.ts'
 import { listTags } from '../domain/branches/tags.ts'
-import type { HandlersOf } from '../http/operations.ts'
-import { created } from '../http/responses.ts'
+import type { HandlersOf } from '../http/contract/operations.ts'
+import { created } from '../http/responses/responses.ts'
 import { branchAt, nodeAt } from './at.ts'
 
 export const branchRoutes: HandlersOf<'listBranches' | 'createBranch' | 'getBranch' | 'deleteBranch' | 'listTags'> = {

@@ -4,8 +4,8 @@ import * as comparing from '../domain/branches/comparing.ts'
 import * as contents from '../domain/branches/contents.ts'
 import { readRaw } from '../domain/branches/raw-files.ts'
 import * as diffs from '../domain/branches/text-diffs.ts'
-import type { HandlersOf } from '../http/operations.ts'
-import { bytes, created, Download, patch } from '../http/responses.ts'
+import type { HandlersOf } from '../http/contract/operations.ts'
+import { bytes, created, Download, patch } from '../http/responses/responses.ts'
 import { branchAt, commitAt, fileAt, nodeAt, objectAt, revisionAt } from './at.ts'
 
 /** An object id names its bytes for ever. */

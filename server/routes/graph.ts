@@ -2,8 +2,8 @@
 import { openGraph, openMap, openPublicGraph } from '../domain/graph/graph.ts'
 import type { PublicGraph } from '../domain/graph/graph-drawing.ts'
 import type { GraphMap } from '../domain/graph/map-drawing.ts'
-import type { HandlersOf } from '../http/operations.ts'
-import { Gzipped } from '../http/responses.ts'
+import type { HandlersOf } from '../http/contract/operations.ts'
+import { Gzipped } from '../http/responses/responses.ts'
 import { orgAt } from './at.ts'
 
 export const graphRoutes: HandlersOf<'getPublicGraph' | 'getGraph' | 'getMap'> = {

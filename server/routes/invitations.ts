@@ -1,9 +1,9 @@
 /** Invitations to organisations. Answers that hold tokens are never cached. */
 import { acceptInvitation } from '../domain/accounts/invitation-use.ts'
 import * as invitations from '../domain/accounts/invitations.ts'
-import { joinPage, joinPolicy } from '../http/join-page.ts'
-import type { HandlersOf } from '../http/operations.ts'
-import { bytes, withHeaders } from '../http/responses.ts'
+import type { HandlersOf } from '../http/contract/operations.ts'
+import { joinPage, joinPolicy } from '../http/responses/join-page.ts'
+import { bytes, withHeaders } from '../http/responses/responses.ts'
 import { invitationAt, orgAt } from './at.ts'
 
 export const invitationRoutes: HandlersOf<

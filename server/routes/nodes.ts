@@ -7,8 +7,8 @@ import { createNode } from '../domain/nodes/node-creation.ts'
 import * as nodes from '../domain/nodes/nodes.ts'
 import { createNodes, putNodes } from '../domain/nodes/sent-batches.ts'
 import { listTree } from '../domain/nodes/tree.ts'
-import type { HandlersOf } from '../http/operations.ts'
-import { created } from '../http/responses.ts'
+import type { HandlersOf } from '../http/contract/operations.ts'
+import { created } from '../http/responses/responses.ts'
 import { connectionAt, nodeAt, orgAt, parentAt } from './at.ts'
 
 export const nodeRoutes: HandlersOf<

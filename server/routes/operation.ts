@@ -3,10 +3,10 @@
 import { Refusal } from '../base/errors.ts'
 import { readJwks, readOpenidConfiguration } from '../domain/accounts/discovery.ts'
 import { requireReady } from '../domain/health.ts'
-import { docsPage, docsPolicy } from '../http/docs.ts'
-import type { HandlersOf } from '../http/operations.ts'
-import { bytes, withHeaders } from '../http/responses.ts'
-import { spec } from '../http/spec.ts'
+import type { HandlersOf } from '../http/contract/operations.ts'
+import { spec } from '../http/contract/spec.ts'
+import { docsPage, docsPolicy } from '../http/responses/docs.ts'
+import { bytes, withHeaders } from '../http/responses/responses.ts'
 import { textFormat } from '../metrics/scrape.ts'
 
 /** For which others may keep the keys: half of the time for which a new one is announced before it signs. */

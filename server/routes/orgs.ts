@@ -3,8 +3,8 @@ import { openExport } from '../domain/nodes/export-requests.ts'
 import * as members from '../domain/orgs/members.ts'
 import * as orgs from '../domain/orgs/orgs.ts'
 import * as repositories from '../domain/orgs/repositories.ts'
-import type { HandlersOf } from '../http/operations.ts'
-import { Archive, type Bytes, bytes, created } from '../http/responses.ts'
+import type { HandlersOf } from '../http/contract/operations.ts'
+import { Archive, type Bytes, bytes, created } from '../http/responses/responses.ts'
 import { memberAt, orgAt } from './at.ts'
 
 export const orgRoutes: HandlersOf<

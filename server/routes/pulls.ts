@@ -4,8 +4,8 @@ import { readPullImpact } from '../domain/pulls/impact.ts'
 import { mergePull } from '../domain/pulls/merges.ts'
 import * as diffs from '../domain/pulls/pull-diffs.ts'
 import * as pulls from '../domain/pulls/pulls.ts'
-import type { HandlersOf } from '../http/operations.ts'
-import { created, patch } from '../http/responses.ts'
+import type { HandlersOf } from '../http/contract/operations.ts'
+import { created, patch } from '../http/responses/responses.ts'
 import { nodeAt, pullAt } from './at.ts'
 
 export const pullRoutes: HandlersOf<

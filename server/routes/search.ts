@@ -1,6 +1,6 @@
 /** Retrieval and suggestions. */
 import { retrieve, suggest } from '../domain/search/search.ts'
-import type { HandlersOf } from '../http/operations.ts'
+import type { HandlersOf } from '../http/contract/operations.ts'
 import { orgAt } from './at.ts'
 
 export const searchRoutes: HandlersOf<'searchNodes' | 'suggestTitles'> = {

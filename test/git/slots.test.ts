@@ -4,15 +4,15 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { expect } from 'chai'
-import { type GitWork, newHold, takeSlot } from '../../server/http/git-slots.ts'
-import type { Caller } from '../../server/http/rations.ts'
+import type { Caller } from '../../server/http/connection/rations.ts'
+import { type GitWork, newHold, takeSlot } from '../../server/http/git/git-slots.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 
 describe('git: who gets one of the gits that run at once', () => {
-  /** As server/http/git-slots.ts. */
+  /** As server/http/git/git-slots.ts. */
   const running = Math.max(4, 2 * availableParallelism())
 
   describe('beside connections that are silent', () => {

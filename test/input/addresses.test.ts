@@ -1,7 +1,7 @@
 /** Paths and queries, at every operation. */
 
 import { expect } from 'chai'
-import { encodeSlashes } from '../../server/http/path-parameters.ts'
+import { encodeSlashes } from '../../server/http/contract/path-parameters.ts'
 import { ann, grove, node, operations, problems, raw, useScene } from './scene.ts'
 
 describe('input', () => {

@@ -1,6 +1,6 @@
 /** Requests that break the spec in one place, invented from the spec itself. */
 
-import { type Schema, schemaOf } from '../../server/http/schemas.ts'
+import { type Schema, schemaOf } from '../../server/http/contract/schemas.ts'
 
 export type { Schema }
 

@@ -8,7 +8,7 @@ import type { Deps } from '../../base/deps.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { printable } from '../../domain/format/texts.ts'
 import { isId } from '../../domain/layout.ts'
-import { createLog } from '../../http/log.ts'
+import { createLog } from '../../http/log/log.ts'
 import { type Progress, progressOn } from '../../import/progress.ts'
 import { openDeps } from '../../process/bootstrap.ts'
 

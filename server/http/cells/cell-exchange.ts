@@ -1,0 +1,152 @@
+/** One request to another cell and its answer, streamed both ways. Each message is framed here, whatever its sender calls a header. */
+
+import { Agent, type ClientRequest, type IncomingMessage, request as startRequest } from 'node:http'
+import type { Socket } from 'node:net'
+import { pipeline } from 'node:stream'
+import type { Request, Response } from 'express'
+import { ClientGone } from '../../base/errors.ts'
+import { type Framing, framingOf, statedLength } from '../connection/framing.ts'
+import { requestId } from '../log/requests.ts'
+import { unanswered } from './elsewhere.ts'
+import { forwardedHeader } from './forwarded.ts'
+
+/** Milliseconds until another cell must have taken a connection. */
+const connectMs = 5_000
+/** Milliseconds without a byte in either direction: of git, which may compute for long, and of the rest. As in deploy/nginx.conf. */
+const silentMs = { git: 3_600_000, other: 75_000 }
+/**
+ * Of one connection, not of the request. The list is closed: the other cell is this same service, so `Connection` has nothing
+ * to add, and a client must not take away what its request means. Source: RFC 9110, 7.6.1.
+ */
+const hopByHop = /^(connection|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|grove-forwarded)$/i
+/** Headers that this cell writes itself, to the other one and to the client. */
+const own = { request: /^(host|x-request-id|content-length|expect)$/i, answer: /^content-length$/i } as const
+
+const agent = new Agent({ keepAlive: true })
+agent.on('free', (socket: Socket) => socket.once('data', endUnasked))
+
+/** Bytes that come after an answer would be read as the answer to the next person's request. */
+function endUnasked(this: Socket): void {
+  this.destroy()
+}
+
+/** `failed`: the cell did not answer to the end; `aborted`: the client has gone. */
+export type Outcome = 'done' | 'failed' | 'aborted'
+
+/** Ends when the answer has, or the client has gone. @throws Refusal busy, outcome_unknown; ClientGone */
+export function pass(req: Request, res: Response, url: string, forwarded: string): Promise<Outcome> {
+  const framing = framingOf(req) ?? 0
+  const asked = startAsking(req, url, forwarded, framing)
+  return new Promise((done, fail) => {
+    const clock = setTimeout(() => asked.destroy(new Error('It takes no connection')), connectMs)
+    let isConnected = false
+    let isBroken = false
+    asked.once('socket', (socket) => {
+      socket.off('data', endUnasked)
+      const connected = () => {
+        clearTimeout(clock)
+        isConnected = true
+      }
+      if (socket.connecting) socket.once('connect', connected)
+      else connected()
+    })
+    const broken = (error: Error) => {
+      clearTimeout(clock)
+      if (res.headersSent) {
+        isBroken = true
+        res.destroy()
+      } else if (res.destroyed) fail(new ClientGone())
+      else fail(unanswered(req.method, error, isConnected))
+    }
+    asked.once('error', broken)
+    asked.once('response', (answer) => {
+      answer.once('error', () => {
+        isBroken = true
+      })
+      // The rest of the request may never follow: no other request is sent on this connection.
+      if (!asked.writableFinished) asked.shouldKeepAlive = false
+      try {
+        relay(answer, req.method, res)
+      } catch (error) {
+        broken(error instanceof Error ? error : new Error(String(error)))
+        asked.destroy()
+      }
+    })
+    res.once('close', () => {
+      clearTimeout(clock)
+      done(res.writableFinished ? 'done' : isBroken ? 'failed' : 'aborted')
+      asked.destroy()
+    })
+    send(req, asked, framing)
+  })
+}
+
+function startAsking(req: Request, url: string, forwarded: string, framing: Framing): ClientRequest {
+  const target = new URL(url)
+  const asked = startRequest({
+    agent,
+    host: target.hostname.replace(/^\[|\]$/g, ''),
+    port: target.port,
+    method: req.method,
+    path: `${target.pathname.replace(/\/$/, '')}${req.originalUrl}`,
+    headers: [
+      ...headersOf(req.rawHeaders, own.request),
+      ...['Host', target.host, 'X-Request-Id', requestId(req), forwardedHeader, forwarded],
+      ...(waits(req, framing) ? ['Expect', '100-continue'] : []),
+      ...statedLength(req.method, framing),
+    ],
+  })
+  const silent = req.originalUrl.startsWith('/git/') ? silentMs.git : silentMs.other
+  asked.setTimeout(silent, () => asked.destroy(new Error('It is silent')))
+  return asked
+}
+
+/** Whether the client sends its body only once it is told to go on. */
+function waits({ headers }: Request, framing: Framing): boolean {
+  return headers.expect !== undefined && framing !== 0
+}
+
+/**
+ * The client's error alone ends the request: the answer of a cell that has not read all is passed on to its end, and the
+ * rest of the client's input is discarded. A client that expects 100 Continue gets it from the other cell.
+ */
+function send(req: Request, asked: ClientRequest, framing: Framing): void {
+  const begin = () => {
+    req.pipe(asked)
+    asked.once('close', () => req.unpipe(asked).resume())
+  }
+  req.once('error', () => asked.destroy())
+  if (framing === 0) asked.end()
+  else if (waits(req, framing)) {
+    asked.once('continue', begin)
+    asked.flushHeaders()
+  } else begin()
+}
+
+/** @throws Error where the answer states no length, or an uncertain one */
+function relay(answer: IncomingMessage, method: string, res: Response): void {
+  if (res.headersSent || res.destroyed) {
+    answer.destroy()
+    return
+  }
+  const { statusCode = 502, statusMessage, rawHeaders } = answer
+  const framing = framingOf(answer)
+  const hasBody = method !== 'HEAD' && statusCode !== 204 && statusCode !== 304
+  if (framing === undefined && hasBody) throw new Error('The answer does not say how long it is')
+  for (const name of res.getHeaderNames()) res.removeHeader(name)
+  // Node itself states what has no length: chunked, or for a client of HTTP/1.0 as long as the connection.
+  const length = typeof framing === 'number' ? ['Content-Length', String(framing)] : []
+  res.writeHead(statusCode, statusMessage, [...headersOf(rawHeaders, own.answer), ...length])
+  // It closes the answer where either end breaks off.
+  pipeline(answer, res, () => {})
+}
+
+/** Name, value, name, value: those for every recipient, without those that this cell writes. */
+function headersOf(raw: readonly string[], without: RegExp): string[] {
+  const kept: string[] = []
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const [name = '', value = ''] = [raw[at], raw[at + 1]]
+    if (!hopByHop.test(name) && !without.test(name)) kept.push(name, value)
+  }
+  return kept
+}

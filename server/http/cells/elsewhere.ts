@@ -1,0 +1,91 @@
+/** Asks an operation of the cell that has its organisation, for a page or a tool that this cell answers. */
+
+import type { Request } from 'express'
+import type { Deps } from '../../base/deps.ts'
+import { Invalid, type Problem, Refusal, type RefusalCode } from '../../base/errors.ts'
+import { findPlaceAway } from '../../domain/cells/places.ts'
+import { requestId } from '../log/requests.ts'
+import { forwardedHeader, signForwarded } from './forwarded.ts'
+
+/** Milliseconds for the whole answer, as of requests that are passed on. */
+const answerMs = 75_000
+
+interface Asked {
+  readonly method: string
+  /** Path and query. */
+  readonly url: string
+  readonly body: unknown
+}
+
+const nowhere = new WeakMap<Request, string>()
+
+/** No cell has the organisation of its address: it need not be looked for again. */
+export function noteNowhere(req: Request, orgId: string): void {
+  nowhere.set(req, orgId)
+}
+
+/**
+ * Undefined: the organisation is not in another cell. `req` is what this cell was asked; its credential goes along.
+ *
+ * @throws Refusal what the other cell refuses; busy, outcome_unknown; Invalid
+ */
+export async function askElsewhere(
+  deps: Deps,
+  req: Request,
+  orgId: string | undefined,
+  { method, url, body }: Asked,
+): Promise<Response | undefined> {
+  if (orgId === undefined || nowhere.get(req) === orgId) return undefined
+  const place = await findPlaceAway(deps, orgId)
+  if (place === undefined || place.cell === deps.cell?.name) return undefined
+  const { authorization, cookie } = req.headers
+  const answer = await fetch(`${place.url}${url}`, {
+    method,
+    redirect: 'manual',
+    signal: AbortSignal.timeout(answerMs),
+    headers: {
+      'content-type': 'application/json',
+      'x-request-id': requestId(req),
+      [forwardedHeader]: await signForwarded(deps, place.cell, req),
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(cookie === undefined ? {} : { cookie }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  }).catch((cause: unknown) => {
+    deps.metrics.forwarded.inc({ to: place.cell, outcome: 'failed' })
+    throw unanswered(method, cause)
+  })
+  deps.metrics.forwarded.inc({ to: place.cell, outcome: 'done' })
+  if (answer.status >= 400) throw await refusalOf(answer)
+  return answer
+}
+
+/** Of a cell that has not answered; where it may have been asked, what was not only read may have been done. */
+export function unanswered(method: string, cause: unknown, wasAsked = true): Refusal {
+  const isSafe = ['GET', 'HEAD', 'OPTIONS'].includes(method)
+  if (!wasAsked || isSafe)
+    return new Refusal(
+      'busy',
+      'The cell that has the organisation does not answer; nothing has been done, try again',
+      {},
+      { cause },
+    )
+  return new Refusal(
+    'outcome_unknown',
+    'The cell that has the organisation has not answered; the change may have been made, read again',
+    {},
+    { cause },
+  )
+}
+
+/** As every error of the contract is sent; the other cell is of the same release or the next. */
+interface SentProblem {
+  readonly detail: string | readonly Problem[]
+  readonly code: RefusalCode
+}
+
+/** As the other cell would throw it. */
+async function refusalOf(answer: Response): Promise<Refusal | Invalid> {
+  const { detail, code, ...facts }: SentProblem = await answer.json()
+  return typeof detail === 'string' ? new Refusal(code, detail, facts) : new Invalid(detail)
+}

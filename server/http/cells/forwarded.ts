@@ -1,0 +1,89 @@
+/** The header by which one cell tells another for whom it passes a request on. */
+
+import type { Request, RequestHandler } from 'express'
+import { LRUCache } from 'lru-cache'
+import type { Deps } from '../../base/deps.ts'
+import { signForCell, verifyFromCell } from '../../domain/accounts/cell-tokens.ts'
+import type { Cell } from '../../domain/cells/cell.ts'
+import { baseUrl, setBaseUrl } from '../connection/base-url.ts'
+import { leaveShare } from '../connection/connection-shares.ts'
+
+export const forwardedHeader = 'grove-forwarded'
+
+/** Milliseconds for which one that was signed serves further requests of the same client: what is left then is enough for any of them. */
+const reuseMs = 20_000
+/** Headers that are kept, about 0.5 KB each: signing and verifying one takes 0.4 ms. */
+const remembered = 10_000
+
+type Directory = Pick<Deps, 'config' | 'keys' | 'now'>
+
+interface Signed {
+  readonly token: string
+  /** When: milliseconds since 1970. */
+  readonly at: number
+}
+
+/** What the keys have signed lately. */
+const signedBy = new WeakMap<Deps['keys'], LRUCache<string, Signed>>()
+
+/** What a header says. */
+interface Claims {
+  readonly ip: string
+  readonly base: string
+  /** Seconds since 1970. */
+  readonly exp: number
+}
+
+const accepted = new WeakSet<Request>()
+
+/** Whether another cell has passed it on: it is not passed on again. */
+export function isForwarded(req: Request): boolean {
+  return accepted.has(req)
+}
+
+/** A JWT for the cell `name` that says of a request the address of its client, and the service as the client reaches it. */
+export async function signForwarded(deps: Directory, name: string, req: Request): Promise<string> {
+  const at = deps.now().getTime()
+  const signed = signedBy.get(deps.keys) ?? new LRUCache<string, Signed>({ max: remembered })
+  signedBy.set(deps.keys, signed)
+  const said = { ip: req.ip ?? '', base: baseUrl(deps.config.publicUrl, req) }
+  const key = JSON.stringify([name, said])
+  const known = signed.get(key)
+  if (known !== undefined && known.at <= at && at < known.at + reuseMs) return known.token
+  const token = await signForCell(deps, name, 'forwarded+jwt', said)
+  signed.set(key, { token, at })
+  return token
+}
+
+/** Takes the client's address and the service's from the header. @throws Refusal forbidden: it is not of a cell, or too old */
+export function acceptForwarded(deps: Directory, cell: Pick<Cell, 'name'>): RequestHandler {
+  const verified = new LRUCache<string, Claims>({ max: remembered })
+  return async (req, _res, next) => {
+    const token = req.headers[forwardedHeader]
+    if (token === undefined) return next()
+    const { ip, base } = await verifiedClaims(deps, cell, verified, String(token))
+    accepted.add(req)
+    // Its connections carry the requests of many clients.
+    leaveShare(req.socket)
+    setBaseUrl(req, base)
+    Object.defineProperty(req, 'ip', { value: ip })
+    next()
+  }
+}
+
+/** A signature is verified once, the time at each request. */
+async function verifiedClaims(
+  deps: Directory,
+  { name }: Pick<Cell, 'name'>,
+  verified: LRUCache<string, Claims>,
+  token: string,
+): Promise<Claims> {
+  const known = verified.get(token)
+  if (known !== undefined && deps.now().getTime() < known.exp * 1000) return known
+  const claims = await verifyFromCell(deps, name, 'forwarded+jwt', token, {
+    what: `The header ${forwardedHeader}`,
+    claims: ['ip', 'base'],
+  })
+  verified.set(token, claims)
+  return claims
+}

@@ -1,0 +1,109 @@
+/** Passes a request on to the cell that has its organisation: one hop, streamed both ways, before the credential is checked. */
+
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import type { Deps } from '../../base/deps.ts'
+import { ClientGone, Invalid, Refusal } from '../../base/errors.ts'
+import type { Cell } from '../../domain/cells/cell.ts'
+import { chooseOther, findPlaceAway, isPlaceKnown } from '../../domain/cells/places.ts'
+import { answerOf } from '../../domain/fault-meanings.ts'
+import { canonicalId, isId } from '../../domain/layout.ts'
+import { note } from '../log/request-notes.ts'
+import { chain } from '../middleware-chain.ts'
+import { type Outcome, pass } from './cell-exchange.ts'
+import { noteNowhere } from './elsewhere.ts'
+import { acceptForwarded, isForwarded, signForwarded } from './forwarded.ts'
+import type { LimitPlaceRead } from './place-reads.ts'
+
+/** Steps before all that need the organisation; none without cells. */
+export function passOn(deps: Deps, limitRead: LimitPlaceRead): RequestHandler {
+  const { cell } = deps
+  if (cell === undefined) return (_req, _res, next) => next()
+  return chain([acceptForwarded(deps, cell), toItsCell(deps, cell.name, limitRead)])
+}
+
+/** @throws Refusal moving: the organisation is on its way to another cell, or back */
+function toItsCell(deps: Deps, own: string, limitRead: LimitPlaceRead): RequestHandler {
+  return async (req, res, next) => {
+    if (isNewOrganisation(req) && isSigned(req) && !isForwarded(req)) {
+      const other = await chooseOther(deps, own)
+      if (other !== undefined) return passTo(deps, other, req, res)
+    }
+    const orgId = organisationOf(req)
+    if (orgId === undefined) return next()
+    const find = () => findPlaceAway(deps, orgId)
+    const isKnown = isPlaceKnown(deps, orgId)
+    const place = await (isKnown ? find() : limitRead(req, res, find))
+    if (place === undefined) {
+      if (isKnown) local.add(req)
+      else noteNowhere(req, orgId)
+      return next()
+    }
+    // The cell that an organisation leaves serves it until the directory names the other one.
+    if (place.cell === own ? place.state === 'moving' : isForwarded(req)) throw onItsWay()
+    if (place.cell === own) return next()
+    note(req, { op: 'forwarded', org: orgId, cell: place.cell })
+    await passTo(deps, { name: place.cell, url: place.url }, req, res)
+  }
+}
+
+function onItsWay(): Refusal {
+  return new Refusal('moving', 'The organisation is on its way between two cells; nothing is lost, try again')
+}
+
+const local = new WeakSet<Request>()
+
+/** What failed since its organisation left for another cell during the request is 503 `moving`. */
+export function leftMeanwhile(deps: Deps): ErrorRequestHandler {
+  return async (error, req, _res, next) => {
+    const orgId = local.has(req) && mayBeGone(answerOf(error)) ? organisationOf(req) : undefined
+    const place = orgId === undefined ? undefined : await findPlaceAway(deps, orgId).catch(() => undefined)
+    next(place === undefined || place.state === 'making' ? error : onItsWay())
+  }
+}
+
+/** Whether a repository without its folder can be the reason. */
+function mayBeGone(meaning: ReturnType<typeof answerOf>): boolean {
+  if (meaning instanceof Invalid) return false
+  return meaning === undefined || /_not_found$|^repo_damaged$|^storage_error$/.test(meaning.code)
+}
+
+/** Of the address of an operation, a page or a repository; the other ones are of no organisation, and any cell answers them. */
+function organisationOf(req: Request): string | undefined {
+  const [, found = ''] = /^\/(?:orgs|public\/orgs|o|git)\/([^/?]+)/.exec(req.originalUrl) ?? []
+  const id = canonicalId(decoded(found))
+  return isId(id) ? id : undefined
+}
+
+/** As the router reads a segment: any character of it may be percent-encoded. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+function isNewOrganisation({ method, originalUrl }: Request): boolean {
+  return method === 'POST' && /^\/orgs\/?(\?|$)/.test(originalUrl)
+}
+
+/** Whether it says who asks, truly or not; otherwise it is refused wherever it is. */
+function isSigned({ headers }: Request): boolean {
+  return headers.authorization !== undefined || headers.cookie !== undefined
+}
+
+/** Ends when the answer has, or the client has gone. @throws Refusal busy, outcome_unknown; ClientGone */
+async function passTo(
+  deps: Deps,
+  { name, url }: Pick<Cell, 'name' | 'url'>,
+  req: Request,
+  res: Response,
+): Promise<void> {
+  const count = (outcome: Outcome) => deps.metrics.forwarded.inc({ to: name, outcome })
+  try {
+    count(await pass(req, res, url, await signForwarded(deps, name, req)))
+  } catch (error) {
+    count(error instanceof ClientGone ? 'aborted' : 'failed')
+    throw error
+  }
+}

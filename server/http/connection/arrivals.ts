@@ -1,0 +1,81 @@
+/** What other cells ask while they send an organisation here: addresses below /internal, for cells alone, in no document. */
+
+import type { Request, RequestHandler, Response } from 'express'
+import { z } from 'zod'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
+import { verifyFromCell } from '../../domain/accounts/cell-tokens.ts'
+import type { Cell } from '../../domain/cells/cell.ts'
+import * as arrivals from '../../domain/moves/arrivals.ts'
+import { bearerToken } from '../authentication.ts'
+import { badJson, readJson } from '../contract/json.ts'
+
+/** 200,000 refs with long names; they come within the network of the cells. */
+const refsLimits = { bytes: 128 * 1_048_576, ms: 600_000 } as const
+
+/** Names of refs with the objects that they point at. */
+const refsBody = z.strictObject({
+  refs: z.record(z.string().regex(/^refs\/[^\n]+$/), z.string().regex(/^[0-9a-f]{40}$/)),
+})
+
+interface Asked {
+  readonly deps: Deps
+  readonly sender: arrivals.Sender
+  /** Of a repository, below its organisation. */
+  readonly path: string
+  readonly req: Request
+  readonly res: Response
+}
+
+/** By method and the end of the address; each returns the answer. */
+const steps: Readonly<Record<string, (asked: Asked) => Promise<unknown>>> = {
+  'GET repositories': async ({ deps, sender }) => ({ repositories: await arrivals.listArrived(deps, sender) }),
+  'GET refs': async ({ deps, sender, path }) => ({
+    refs: Object.fromEntries(await arrivals.refsOfArrived(deps, sender, path)),
+  }),
+  'POST objects': async ({ deps, sender, path, req, res }) => {
+    const gone = new AbortController()
+    res.once('close', () => gone.abort())
+    res.once('finish', () => req.unpipe().resume())
+    await arrivals.takeObjects(deps, sender, path, req, gone.signal)
+    return {}
+  },
+  'PUT refs': async ({ deps, sender, path, req }) => {
+    const read = await readJson(req, { ...refsLimits, hold: () => {} })
+    const { data } = refsBody.safeParse(read?.value)
+    if (data === undefined) throw badJson('are no refs')
+    return { digest: await arrivals.takeRefs(deps, sender, path, new Map(Object.entries(data.refs))) }
+  },
+  'DELETE repositories': async ({ deps, sender, path }) => {
+    await arrivals.dropArrived(deps, sender, path)
+    return {}
+  },
+  'POST index': async ({ deps, sender, path }) => ({ beyond: await arrivals.prepare(deps, sender, path) }),
+  'POST arrival': async ({ deps, sender }) => {
+    await arrivals.arrive(deps, sender)
+    return {}
+  },
+}
+
+/** `/internal/arrivals/{organisation}/…?path=`. Without cells it is one of the addresses that lead nowhere. */
+export function takeArrivals(deps: Deps): RequestHandler {
+  const { cell } = deps
+  return async (req, res, next) => {
+    const [, orgId, end] = /^\/internal\/arrivals\/([0-9a-f-]{36})\/([a-z]+)(?:\?|$)/.exec(req.originalUrl) ?? []
+    const step = steps[`${req.method} ${end}`]
+    if (cell === undefined || orgId === undefined || step === undefined) return next()
+    const sender = await senderOf(deps, cell, req, orgId)
+    const { path } = req.query
+    const asked = { deps, sender, path: typeof path === 'string' ? path : '', req, res }
+    res.json(await step(asked))
+  }
+}
+
+/** @throws Refusal unauthenticated, forbidden: the token is not of a cell, or is for another organisation */
+async function senderOf(deps: Deps, { name }: Cell, req: Request, orgId: string): Promise<arrivals.Sender> {
+  const token = bearerToken(req)
+  if (token === null) throw new Refusal('unauthenticated', 'This address is for cells of this service alone')
+  const claims = await verifyFromCell(deps, name, 'move+jwt', token, { what: 'The token', claims: ['cell', 'org'] })
+  if (claims.org !== orgId) throw new Refusal('forbidden', 'The token is for another organisation')
+  return { cell: claims.cell, orgId }
+}

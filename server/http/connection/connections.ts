@@ -1,0 +1,171 @@
+/** The HTTP server below Express: answers in the API's format what Node would otherwise answer itself. */
+
+import { createServer, IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Express } from 'express'
+import type { Logger } from 'pino'
+import { mostOpenFiles } from '../../base/open-files.ts'
+import { toOriginForm } from '../log/request-line.ts'
+import { sendRaw } from '../responses/raw-responses.ts'
+import { newConnectionShares } from './connection-shares.ts'
+
+/** Milliseconds for the headers of a request. Bodies have their own limits: bodies.ts, and gitstore/transfer/smart-http.ts of a push. */
+const headersTimeoutMs = 20_000
+/** Longer than proxies and clients keep a connection, so that they close it first. */
+const keepAliveTimeoutMs = 75_000
+/** Milliseconds for a client to read part of a complete response. */
+const readTimeoutMs = 120_000
+/** Milliseconds for which further input is read after the response: a client cut off while sending may not read it. */
+const lingerMs = 3_000
+
+/** The last request on a connection. */
+const latest = new WeakMap<Duplex, ServerResponse>()
+
+/** Input that never becomes a request is logged as refused, unless `log` is undefined. */
+export function newServer(app: Express, log: Logger | undefined): Server {
+  const server = createServer({
+    ...classesOf(app),
+    requireHostHeader: false,
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: 0,
+  })
+  server.keepAliveTimeout = keepAliveTimeoutMs
+  server.timeout = readTimeoutMs
+  // A client that ends its side of the connection still reads. Not in the types: undocumented, but tested here.
+  Object.assign(server, { httpAllowHalfOpen: true })
+  const shares = newConnectionShares({ files: mostOpenFiles(), isProxy: (address) => isTrusted(app, address), log })
+  const answer: RequestListener = (req, res) => {
+    const { socket } = req
+    latest.set(socket, res)
+    shares.begin(socket)
+    res.once('close', () => latest.get(socket) === res && shares.rest(socket))
+    toOriginForm(req)
+    res.once('finish', () => endUnread(req, socket))
+    app(req, res)
+  }
+  server.on('request', answer)
+  server.on('checkExpectation', answer)
+  server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
+    continueOnceRead(req, res)
+    answer(req, res)
+  })
+  server.on('connection', (socket: Socket) => {
+    lingerOnClose(socket)
+    shares.add(socket)
+  })
+  server.on('timeout', endSilent)
+  server.on('connect', (_req: IncomingMessage, socket: Duplex) => {
+    sendRaw(log, socket, { status: 405, code: 'method_not_allowed', detail: 'CONNECT is not possible here' })
+    linger(socket)
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseBroken(log, error, socket))
+  return server
+}
+
+/**
+ * Requests and responses that have the prototypes of `app` when they are made, so that Express, which sets them on each, changes
+ * nothing: a prototype that changes takes an object its hidden class, and all that it holds outlives the young generation.
+ * Source: https://github.com/expressjs/express/issues/5998.
+ */
+function classesOf(app: Express) {
+  class Incoming extends IncomingMessage {}
+  class Outgoing extends ServerResponse {}
+  app.request = Object.setPrototypeOf(Incoming.prototype, app.request)
+  app.response = Object.setPrototypeOf(Outgoing.prototype, app.response)
+  return { IncomingMessage: Incoming, ServerResponse: Outgoing }
+}
+
+/** Whether `TRUST_PROXY` names it. */
+function isTrusted(app: Express, address: string): boolean {
+  const isProxy: (address: string, distance: number) => boolean = app.get('trust proxy fn')
+  return isProxy(address, 0)
+}
+
+/** Sends `100 Continue` when the body is wanted. Otherwise it is unknown whether the client sends the body. */
+function continueOnceRead(req: IncomingMessage, res: ServerResponse): void {
+  const { shouldKeepAlive } = res
+  res.shouldKeepAlive = false
+  req._read = (size) => {
+    // The response class's own method.
+    Reflect.deleteProperty(req, '_read')
+    if (!res.headersSent) {
+      res.shouldKeepAlive = shouldKeepAlive
+      res.writeContinue()
+    }
+    req._read(size)
+  }
+}
+
+/** Discards input after the response for a while. A request that a pipeline has closed has no socket, and is closed already. */
+function endUnread(req: IncomingMessage, socket: Socket): void {
+  if (req.complete) return
+  const overdue = setTimeout(() => req.complete || socket.destroy(), lingerMs)
+  req.once('close', () => clearTimeout(overdue))
+}
+
+/** Node calls `destroySoon` once the response is written; the system may drop the response if more input arrives. */
+function lingerOnClose(socket: Socket): void {
+  const closeNow = socket.destroySoon.bind(socket)
+  socket.destroySoon = () => (isSending(socket) ? linger(socket) : closeNow())
+}
+
+function isSending(socket: Socket): boolean {
+  const res = latest.get(socket)
+  return res !== undefined && !res.req.complete
+}
+
+function linger(socket: Duplex): void {
+  socket.end()
+  socket.resume()
+  const overdue = setTimeout(() => socket.destroy(), lingerMs)
+  socket.once('close', () => clearTimeout(overdue))
+}
+
+/** Closes a connection without traffic: it is idle, or its client does not read. Not while a response is being made. */
+function endSilent(socket: Socket): void {
+  const res = latest.get(socket)
+  const isMaking = res !== undefined && !res.closed && socket.writableLength === 0
+  if (!isMaking) socket.destroy()
+}
+
+interface Broken {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+}
+
+/** Error codes of Node's parser; any other code is a request that is not HTTP. */
+const broken: Readonly<Record<string, Broken>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    code: 'headers_too_large',
+    detail: 'The address and the headers are over 16 KiB',
+  },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, code: 'too_large', detail: 'The chunk extensions are over 16 KiB' },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: 408,
+    code: 'request_timeout',
+    detail: 'The headers did not arrive in 20 seconds',
+  },
+}
+const notHttp: Broken = { status: 400, code: 'bad_request', detail: 'This is not a request of HTTP/1.1' }
+
+/** Once per connection: the parser also refuses everything after it. */
+const refused = new WeakSet<Duplex>()
+
+function refuseBroken(log: Logger | undefined, error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (refused.has(socket)) return
+  refused.add(socket)
+  const res = latest.get(socket)
+  const isAnswering = res !== undefined && !res.closed
+  if (!socket.writable || error.code === 'ECONNRESET' || (isAnswering && res.headersSent)) {
+    socket.destroy()
+  } else if (isAnswering && res.req.complete) {
+    // The malformed part came after a complete request, whose response is the last.
+    res.shouldKeepAlive = false
+  } else {
+    sendRaw(log, socket, broken[error.code ?? ''] ?? notHttp)
+    linger(socket)
+  }
+}

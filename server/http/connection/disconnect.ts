@@ -1,0 +1,21 @@
+/** Detects that a client has disconnected. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ClientGone } from '../../base/errors.ts'
+
+/**
+ * Aborted when the response has ended or the client has disconnected. A client that only ended its side looks the same, so
+ * use it only for work that is useless without the response.
+ */
+export function disconnectSignal(req: IncomingMessage, res: ServerResponse): AbortSignal {
+  const gone = new AbortController()
+  const { socket } = req
+  const abort = () => gone.abort(new ClientGone())
+  if (socket.readableEnded || res.closed) abort()
+  socket.once('end', abort)
+  res.once('close', () => {
+    socket.off('end', abort)
+    abort()
+  })
+  return gone.signal
+}

@@ -1,0 +1,49 @@
+/** The length of a body on its connection, as this service takes it from a message and as it states it to another cell. */
+
+import type { IncomingMessage } from 'node:http'
+import { Refusal } from '../../base/errors.ts'
+
+/** Bytes of the body, or `chunked`. */
+export type Framing = number | 'chunked'
+
+/** Node's parser reads all headers but hands over the first 1,000: the length of the body may be one of the others. */
+const headersHandedOver = 1_000
+/** Fifteen digits: every such number is exact. */
+const plainLength = /^\d{1,15}$/
+/** Methods that have no body unless their headers say so. The others say that they have none. Source: RFC 9110, 8.6. */
+const withoutBody: readonly string[] = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE']
+
+/**
+ * Undefined: the headers state no length. Every recipient must read the same length, or the rest of a body becomes the next
+ * request on a shared connection. Hence two statements, an unknown coding and a list are refused. Source: RFC 9112, 6.3.
+ *
+ * @throws Refusal bad_request
+ */
+export function framingOf({ httpVersion, rawHeaders }: IncomingMessage): Framing | undefined {
+  if (rawHeaders.length >= 2 * headersHandedOver)
+    throw new Refusal('bad_request', `There are ${headersHandedOver} headers or more; send fewer`)
+  const lengths = valuesOf(rawHeaders, 'content-length')
+  const codings = valuesOf(rawHeaders, 'transfer-encoding')
+  const [stated = '', ...more] = [...lengths, ...codings]
+  if (lengths.length + codings.length === 0) return undefined
+  if (more.length === 0 && lengths.length === 1 && plainLength.test(stated)) return Number(stated)
+  if (more.length === 0 && httpVersion === '1.1' && stated.toLowerCase() === 'chunked') return 'chunked'
+  throw new Refusal(
+    'bad_request',
+    'The length of the body is uncertain; send one Content-Length, or Transfer-Encoding: chunked over HTTP/1.1',
+  )
+}
+
+/** The headers, as name and value, that state the length of a request's body. */
+export function statedLength(method: string, framing: Framing): string[] {
+  if (framing === 'chunked') return ['Transfer-Encoding', 'chunked']
+  return framing === 0 && withoutBody.includes(method) ? [] : ['Content-Length', String(framing)]
+}
+
+function valuesOf(raw: readonly string[], name: string): string[] {
+  const values: string[] = []
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    if (raw[at]?.toLowerCase() === name) values.push((raw[at + 1] ?? '').trim())
+  }
+  return values
+}

@@ -1,0 +1,59 @@
+/** Limits the bytes that large requests and answers hold in memory: until a body has arrived and is answered, until an answer is read. */
+
+import type { Request, Response } from 'express'
+import { Refusal } from '../../base/errors.ts'
+import { networkOf } from './addresses.ts'
+import { readingSignal } from './client-clock.ts'
+import { type Caller, newRation } from './rations.ts'
+
+/** Bytes of large bodies, and of large answers, that this process holds. */
+const heldBytes = 384 * 2 ** 20
+/** Bytes up to which an answer, and a body, count for nothing. */
+const small = { answer: 2 ** 20, body: 65_536 } as const
+
+const answers = newRation(heldBytes)
+const bodies = newRation(heldBytes)
+
+/**
+ * Counts an answer that is about to be sent until it has ended, and ends it where its client is too slow.
+ *
+ * @param person undefined: an anonymous reader
+ * @throws Refusal busy: this caller, or all together, have too much that they have not read
+ */
+export function holdAnswer(req: Request, res: Response, length: number, person: string | undefined): void {
+  // A response that is closed does not close once more.
+  if (length <= small.answer || res.closed) return
+  const caller = callerOf(req, person)
+  if (!answers.fits(caller, length)) throw new Refusal('busy', 'Large answers wait to be read; read them, or try again')
+  answers.take(caller, length)
+  readingSignal(req, res).addEventListener('abort', () => answers.give(caller, length), { once: true })
+}
+
+/**
+ * A function that is called with the size of a body as it grows, and counts it until the request has been answered.
+ *
+ * @param person undefined: the caller's credential has not been checked yet
+ */
+export function holdBody(req: Request, res: Response, person: string | undefined): (size: number) => void {
+  const caller = callerOf(req, person)
+  let held = 0
+  const release = () => {
+    bodies.give(caller, held)
+    held = 0
+  }
+  /** @throws Refusal busy: this caller, or all together, send too much at once */
+  return (size) => {
+    if (size <= small.body || res.closed) return
+    if (!bodies.fits(caller, size - held))
+      throw new Refusal('busy', 'Too many large requests at this moment; try again')
+    if (held === 0) res.once('close', release)
+    bodies.take(caller, size - held)
+    held = size
+  }
+}
+
+function callerOf(req: Request, person: string | undefined): Caller {
+  const isAnonymous = person === undefined
+  const key = isAnonymous ? `address ${networkOf(req)}` : `person ${person}`
+  return { key, isAnonymous, isPublic: isAnonymous, repository: '' }
+}

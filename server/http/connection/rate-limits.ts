@@ -1,0 +1,82 @@
+/** Rate limits of requests. */
+
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import type { Counter, Limit, NewCounter } from '../../base/counters.ts'
+import { RateLimited } from '../../base/errors.ts'
+import { contextOf } from '../context.ts'
+import type { OperationId } from '../contract/spec.ts'
+import { networkOf } from './addresses.ts'
+
+/** Of a person, or of an address without a valid token. */
+export const everything: Limit = { name: 'default', quota: 6_000, windowSeconds: 60 }
+const signUps: Limit = { name: 'signup', quota: 100, windowSeconds: 3_600 }
+
+const unlimited: ReadonlySet<OperationId> = new Set(['getHealth', 'getReadiness', 'getSpec', 'getDocs', 'getMetrics'])
+
+/**
+ * Counts a request once: by `person`, or by address without a valid token. Called as soon as the caller is known; requests
+ * refused earlier (invalid tokens, unknown paths) are counted by address.
+ *
+ * @throws Refusal rate_limited
+ */
+export type CountRequest = (req: Request, res: Response, person?: string) => Promise<void>
+
+/** Undefined: no limits. */
+export function requestCounter(newCounter: NewCounter | undefined): CountRequest {
+  if (newCounter === undefined) return async () => {}
+  const counter = newCounter('default', everything)
+  const counted = new WeakSet<Request>()
+  return async (req, res, person) => {
+    if (counted.has(req)) return
+    counted.add(req)
+    const key = person === undefined ? `address ${networkOf(req)}` : `person ${person}`
+    await take(counter, key, res)
+  }
+}
+
+/** Runs once the caller and the operation are known. */
+export function limitRequests(count: CountRequest): RequestHandler {
+  return async (req, res, next) => {
+    const { operation, actor } = contextOf(req)
+    if (!unlimited.has(operation.id)) await count(req, res, actor.kind === 'person' ? actor.id : undefined)
+    next()
+  }
+}
+
+/** For requests answered before authentication. */
+export function limitOptions(count: CountRequest): RequestHandler {
+  return async (req, res, next) => {
+    if (req.method === 'OPTIONS') await count(req, res)
+    next()
+  }
+}
+
+/** For requests refused before they were counted. */
+export function countRefused(count: CountRequest): ErrorRequestHandler {
+  return (error: unknown, req, res, next) => {
+    if (res.headersSent) next(error)
+    else count(req, res).then(() => next(error), next)
+  }
+}
+
+/** Each sign-up costs a password hash. Runs after validation, so that invalid requests do not count. */
+export function limitSignUps(newCounter: NewCounter | undefined): RequestHandler {
+  const counter = newCounter?.('signup', signUps)
+  return async (req, res, next) => {
+    if (counter !== undefined && contextOf(req).operation.id === 'signUp') await take(counter, networkOf(req), res)
+    next()
+  }
+}
+
+async function take(counter: Counter, key: string, res: Response): Promise<void> {
+  const { limit, taken, waitMs } = await counter.take(key)
+  const seconds = Math.ceil(waitMs / 1000)
+  if (taken > limit.quota) throw new RateLimited('requests', limit, seconds)
+  setLimitHeaders(res, limit, limit.quota - taken, seconds)
+}
+
+/** Sets how many requests are left, and for how many seconds; 0: retry after that. */
+export function setLimitHeaders(res: Response, limit: Limit, left: number, seconds: number): void {
+  res.set('RateLimit-Policy', `"${limit.name}";q=${limit.quota};w=${limit.windowSeconds}`)
+  res.set('RateLimit', `"${limit.name}";r=${left};t=${seconds}`)
+}

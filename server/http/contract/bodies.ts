@@ -1,0 +1,53 @@
+/** Reads request bodies: JSON of bounded size and depth. */
+
+import type { Request, RequestHandler } from 'express'
+import { Invalid, Refusal } from '../../base/errors.ts'
+import { depthLimit, isTooDeep } from '../../domain/format/limits.ts'
+import { holdBody } from '../connection/held-bytes.ts'
+import { contextOf } from '../context.ts'
+import { keepText } from './exact-json.ts'
+import { badJson, readJson } from './json.ts'
+
+/** The largest body arrives in time at 150 KB/s. */
+const limits = { bytes: 16 * 1024 * 1024, ms: 120_000 } as const
+
+/** Reads the body into `req.body` if the operation has one. */
+export const readBody: RequestHandler = async (req, res, next) => {
+  const { operation } = contextOf(req)
+  if (operation.body === 'none') {
+    req.body = undefined
+    next()
+    return
+  }
+  if (hasBody(req)) requireJson(req.headers['content-type'])
+  // One spelling: the validator caches a compiled schema per content type for ever.
+  req.headers['content-type'] = 'application/json'
+  const { actor } = contextOf(req)
+  const hold = holdBody(req, res, actor.kind === 'person' ? actor.id : undefined)
+  const read = await readJson(req, { ...limits, hold }).catch((error: unknown) => {
+    // The rest of the body is not read.
+    if (!req.complete) res.set('Connection', 'close')
+    throw error
+  })
+  if (read === undefined && operation.body === 'required') {
+    throw new Invalid([{ loc: ['body'], msg: 'Field required', type: 'missing' }])
+  }
+  const body = read === undefined ? {} : read.value
+  if (isTooDeep(body)) throw badJson(`JSON nested deeper than ${depthLimit} levels`)
+  if (read !== undefined) keepText(req, body, read.text)
+  req.body = body
+  next()
+}
+
+function hasBody({ headers }: Request): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** A missing content type means JSON. @throws Refusal unsupported_media_type */
+export function requireJson(sent = 'application/json'): void {
+  const [type, ...parameters] = sent.split(';').map((part) => part.trim().toLowerCase())
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length)
+  if (type !== 'application/json' || (charset !== undefined && !['utf-8', '"utf-8"', 'utf8'].includes(charset))) {
+    throw new Refusal('unsupported_media_type', 'Send application/json in UTF-8')
+  }
+}

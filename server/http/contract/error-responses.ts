@@ -1,0 +1,282 @@
+/** Turns errors into answers: each code has its status, and of what is not in the table only an id is given. */
+
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import type { Logger } from 'pino'
+import type { components } from '../../../spec/types.ts'
+import type { Deps } from '../../base/deps.ts'
+import { ClientGone, Invalid, type Problem, RateLimited, Refusal, type RefusalCode } from '../../base/errors.ts'
+import { answerOf } from '../../domain/fault-meanings.ts'
+import type { PathProblem } from '../../domain/format/path-problem.ts'
+import { countRefusal } from '../../metrics/observers.ts'
+import { publicPath } from '../connection/base-url.ts'
+import { setLimitHeaders } from '../connection/rate-limits.ts'
+import { setOperation } from '../context.ts'
+import { isGitRequest } from '../git/git.ts'
+import { note } from '../log/request-notes.ts'
+import { requestId } from '../log/requests.ts'
+import { hideSecrets, maxProblems } from './problems.ts'
+import { readBySchema } from './sent-values.ts'
+import { findPath, type PathMatch } from './spec.ts'
+
+/** The codes in the spec, except those that no operation returns. */
+type DocumentedCode = Exclude<components['schemas']['KnownErrorCode'], 'headers_too_large' | 'internal_error'>
+
+type DocumentedProblem = Pick<components['schemas']['ValidationProblem'], 'type'>
+
+const statusOf = {
+  bad_request: 400,
+  request_timeout: 408,
+  expectation_failed: 417,
+  unauthenticated: 401,
+  invalid_token: 401,
+  invalid_credentials: 401,
+  forbidden: 403,
+  token_scope: 403,
+  account_disabled: 403,
+  signup_closed: 403,
+  org_not_found: 404,
+  node_not_found: 404,
+  branch_not_found: 404,
+  commit_not_found: 404,
+  file_not_found: 404,
+  object_not_found: 404,
+  pull_request_not_found: 404,
+  member_not_found: 404,
+  account_not_found: 404,
+  parent_not_found: 404,
+  connection_not_found: 404,
+  token_not_found: 404,
+  session_not_found: 404,
+  invitation_not_found: 404,
+  not_found: 404,
+  email_taken: 409,
+  head_moved: 409,
+  no_changes: 409,
+  node_exists: 409,
+  branch_exists: 409,
+  branch_name_taken: 409,
+  branch_protected: 409,
+  connection_exists: 409,
+  last_owner: 409,
+  own_account: 409,
+  too_many_tokens: 409,
+  too_many_invitations: 409,
+  too_many_branches: 409,
+  too_many_commits: 409,
+  too_many_members: 409,
+  pull_request_exists: 409,
+  pull_request_required: 409,
+  merged: 409,
+  merge_conflict: 409,
+  already_merged: 409,
+  closed: 409,
+  source_branch_missing: 409,
+  target_branch_missing: 409,
+  no_commits_ahead: 409,
+  diverged: 409,
+  invalid_content: 409,
+  draft: 409,
+  too_large: 413,
+  unsupported_media_type: 415,
+  range_not_satisfiable: 416,
+  method_not_allowed: 405,
+  rate_limited: 429,
+  busy: 503,
+  storage_full: 503,
+  storage_readonly: 503,
+  storage_error: 503,
+  repo_damaged: 503,
+  draining: 503,
+  outcome_unknown: 503,
+  search_unavailable: 503,
+  moving: 503,
+} satisfies Readonly<Record<RefusalCode, number>> & Readonly<Record<DocumentedCode, number>>
+
+/** Seconds after which it makes sense to try again. */
+const retryAfter: Partial<Record<RefusalCode, number>> = {
+  storage_full: 30,
+  storage_readonly: 30,
+  storage_error: 30,
+  repo_damaged: 60,
+  draining: 5,
+  moving: 2,
+}
+
+/** Finds the operation that is asked for: 404 for unknown paths, 405 for methods that a path does not have. */
+export const findOperation: RequestHandler = (req, res, next) => {
+  const match = findPath(req.url.split('?', 1)[0] ?? '')
+  if (match === undefined) throw new Refusal('not_found', 'There is nothing here')
+  const methods = [...match.operations.keys()]
+  const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
+  if (req.method === 'OPTIONS') {
+    res.status(204).set('Allow', allow).end()
+    return
+  }
+  const operation = match.operations.get(req.method === 'HEAD' ? 'GET' : req.method)
+  if (operation === undefined) {
+    res.set('Allow', allow)
+    throw new Refusal('method_not_allowed', `${req.method} is not possible here`)
+  }
+  const parameters = readBySchema(operation.pathSchema, match.parameters) as PathMatch['parameters'] // an object of the same texts
+  setOperation(req, operation, { ...match, parameters })
+  next()
+}
+
+/** The last of all handlers. */
+export function answerErrors(deps: Deps): ErrorRequestHandler {
+  return (error: unknown, req, res, _next) => {
+    const request_id = requestId(req)
+    if (error instanceof ClientGone) {
+      res.destroy()
+      return
+    }
+    if (res.headersSent) {
+      // Too late for an answer: the client must see that this one is not whole.
+      deps.log.error({ err: error, request_id }, 'a response broke off')
+      res.destroy()
+      return
+    }
+    const meaning = answerOf(error)
+    if (meaning instanceof Invalid) {
+      const shown = errorPageOf(res)
+      if (shown !== undefined) {
+        shown({
+          status: 422,
+          code: 'invalid',
+          detail: meaning.problems[0]?.msg ?? 'The request is not valid',
+          request_id,
+        })
+        return
+      }
+      const detail = meaning.problems.slice(0, maxProblems).map((problem) => hideSecrets(problem, req.path))
+      res.status(422).json({ detail } satisfies { detail: DocumentedProblem[] })
+      return
+    }
+    recordRefusal(deps, req, error)
+    if (meaning instanceof RateLimited) {
+      setLimitHeaders(res, meaning.limit, 0, meaning.waitSeconds)
+      res.set('Retry-After', String(meaning.waitSeconds))
+    }
+    const shown = errorPageOf(res)
+    if (shown !== undefined) showError(res, shown, meaning, request_id)
+    else if (isGitRequest(req)) answerGit(res, meaning, request_id)
+    else if (meaning === undefined)
+      res.status(500).json({ detail: 'Internal error', code: 'internal_error', request_id })
+    else answerRefusal(res, meaning, request_id)
+  }
+}
+
+/** An error as a tool tells it, in an answer that is none. @throws ClientGone */
+export function refusalFacts(req: Request, error: unknown): RefusalFacts {
+  if (error instanceof ClientGone) throw error
+  const meaning = answerOf(error)
+  if (meaning instanceof Invalid) {
+    const problems = meaning.problems.slice(0, maxProblems)
+    return { status: 422, code: 'invalid', message: 'The request is not valid', isOwn: true, problems }
+  }
+  if (meaning === undefined) {
+    const message = `Internal error; the log has it as ${requestId(req)}`
+    return { status: 500, code: 'internal_error', message, isOwn: true, problems: [] }
+  }
+  const { code, message, facts } = meaning
+  const { current_head, number, merge_problems, token_org_id } = facts
+  return {
+    ...{ status: statusOf[code], code, message, problems: filesOf(merge_problems) },
+    ...(typeof current_head === 'string' ? { currentHead: current_head } : {}),
+    ...(typeof number === 'number' ? { number } : {}),
+    ...(typeof token_org_id === 'string' ? { tokenOrgId: token_org_id } : {}),
+  }
+}
+
+/** Of `merge_problems`, which the spec describes. */
+function filesOf(problems: unknown): RefusalFacts['problems'] {
+  const found: readonly PathProblem[] = Array.isArray(problems) ? problems : []
+  return found.map(({ path, reason }) => ({ loc: ['file', path], msg: reason }))
+}
+
+/** Counts and logs what a request ends with, unless that is 422. */
+export function recordRefusal(deps: Deps, req: Request, error: unknown): void {
+  const meaning = answerOf(error)
+  if (meaning instanceof Invalid) return
+  if (meaning !== undefined) countRefusal(deps.metrics, meaning)
+  note(req, { code: meaning?.code ?? 'internal_error' })
+  if (meaning === undefined || statusOf[meaning.code] >= 500) logFault(deps.log, error, meaning, requestId(req))
+}
+
+interface RefusalFacts {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  /** The message is the same for all such refusals, or an id. */
+  readonly isOwn?: boolean
+  /** Of 422, and of content that breaks a rule. */
+  readonly problems: readonly Pick<Problem, 'loc' | 'msg'>[]
+  readonly currentHead?: string
+  readonly number?: number
+  readonly tokenOrgId?: string
+}
+
+/** An error as a page shows it. */
+export interface ShownError {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly request_id: string
+}
+
+type ErrorPage = (error: ShownError) => void
+
+const errorPages = new WeakMap<Response, ErrorPage>()
+
+/** Errors of this request are pages, not JSON. */
+export function showErrorsBy(res: Response, page: ErrorPage): void {
+  errorPages.set(res, page)
+}
+
+function errorPageOf(res: Response): ErrorPage | undefined {
+  return errorPages.get(res)
+}
+
+function showError(res: Response, page: ErrorPage, meaning: Refusal | undefined, request_id: string): void {
+  if (meaning === undefined) {
+    page({ status: 500, code: 'internal_error', detail: 'Something went wrong here', request_id })
+    return
+  }
+  const { code, message } = meaning
+  const status = statusOf[code]
+  setRetryAfter(res, code, status)
+  page({ status, code, detail: message, request_id })
+}
+
+const passing: readonly RefusalCode[] = ['busy', 'draining', 'moving']
+
+/** Where it is only not the moment, what is refused says enough. */
+function logFault(log: Logger, err: unknown, meaning: Refusal | undefined, request_id: string): void {
+  if (meaning === undefined || !passing.includes(meaning.code)) log.error({ err, request_id }, 'a request failed')
+  else log.warn({ code: meaning.code, reason: meaning.message, request_id }, 'a request was refused')
+}
+
+/** Git shows plain text, asks for credentials if the challenge is Basic, and does not know 422. */
+function answerGit(res: Response, meaning: Refusal | undefined, request_id: string): void {
+  const status = meaning === undefined ? 500 : statusOf[meaning.code]
+  if (status === 401) res.set('WWW-Authenticate', 'Basic realm="Grove", charset="UTF-8"')
+  if (meaning) setRetryAfter(res, meaning.code, status)
+  const text = meaning?.message ?? `Internal error; the log has it as ${request_id}`
+  res.status(status).type('text/plain').send(`${text}\n`)
+}
+
+function setRetryAfter(res: Response, code: RefusalCode, status: number): void {
+  if ((status === 429 || status === 503) && !res.hasHeader('Retry-After'))
+    res.set('Retry-After', String(retryAfter[code] ?? 1))
+}
+
+function answerRefusal(res: Response, { code, message, facts }: Refusal, request_id: string): void {
+  const status = statusOf[code]
+  if (status === 401) res.set('WWW-Authenticate', code === 'invalid_token' ? 'Bearer error="invalid_token"' : 'Bearer')
+  setRetryAfter(res, code, status)
+  // RFC 6750 §3.1.
+  if (code === 'token_scope') res.set('WWW-Authenticate', 'Bearer error="insufficient_scope"')
+  const { location, ...members } = facts
+  if (typeof location === 'string') res.set('Location', publicPath(res, location))
+  res.status(status).json({ ...members, detail: message, code, request_id })
+}

@@ -1,0 +1,53 @@
+/** Refuses bodies of which parsing has lost something: free JSON is kept as it was sent, or not at all. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Request, RequestHandler } from 'express'
+import { Invalid, type Problem } from '../../base/errors.ts'
+import { eachLoss } from '../../domain/format/json-text.ts'
+import { propertiesLimit } from '../../domain/format/limits.ts'
+import { maxProblems } from './problems.ts'
+
+const key = Symbol('text of the body')
+
+interface Carrier extends Request {
+  [key]?: string
+}
+
+/** Keeps the text of a body that holds free JSON. */
+export function keepText(req: Carrier, body: unknown, text: string): void {
+  if (propertiesOf(body) !== undefined || holdsNodes(body)) req[key] = text
+}
+
+/** After the validation, which bounds what a body holds beside `properties`. Larger ones are refused by the domain. */
+export const requireExact: RequestHandler = async (req: Carrier, _res, next) => {
+  const text = req[key]
+  if (text !== undefined && JSON.stringify(propertiesOf(req.body) ?? null).length <= propertiesLimit)
+    await refuseLosses(text)
+  next()
+}
+
+/** @throws Invalid, located at `properties`: of the body, or of an item of its `nodes` */
+async function refuseLosses(text: string): Promise<void> {
+  const problems: Problem[] = []
+  for (const loss of eachLoss(text)) {
+    if (loss === undefined) {
+      await nextTurn()
+      continue
+    }
+    const [first, item] = loss.steps
+    const within = first === 'nodes' && typeof item === 'number' ? ['nodes', item] : []
+    problems.push({ loc: ['body', ...within, 'properties'], msg: loss.reason, type: 'value_error' })
+    if (problems.length >= maxProblems) break
+  }
+  if (problems.length > 0) throw new Invalid(problems)
+}
+
+function propertiesOf(body: unknown): unknown {
+  return typeof body === 'object' && body !== null && 'properties' in body ? body.properties : undefined
+}
+
+/** Whether some of the body's `nodes` have free JSON. */
+function holdsNodes(body: unknown): boolean {
+  const nodes = typeof body === 'object' && body !== null && 'nodes' in body ? body.nodes : undefined
+  return Array.isArray(nodes) && nodes.some((node) => propertiesOf(node) !== undefined)
+}

@@ -1,0 +1,116 @@
+/** The contract answered by the handlers themselves: what a page or a tool asks for has the rights, the limits and the checks of REST. */
+
+import type { Response as ExpressResponse, Request, RequestHandler } from 'express'
+import type { Api, OperationId, Output } from '../../../spec/client/api.ts'
+import { streams } from '../../../spec/client/operations.ts'
+import type { Deps } from '../../base/deps.ts'
+import { authenticateAs, type FindCredential, limitTokens } from '../authentication.ts'
+import { askElsewhere } from '../cells/elsewhere.ts'
+import { setOperation } from '../context.ts'
+import { chain } from '../middleware-chain.ts'
+import { plainAnswer } from '../responses/responses.ts'
+import { callHandler, type Handlers } from './operations.ts'
+import { operationOf } from './spec.ts'
+
+/** Who asks: undefined for the public. */
+export type Credential = Awaited<ReturnType<FindCredential>>
+
+/** What an operation answers, by its name. */
+export type AnswerOf<K extends OperationId> = Output<K>
+
+/** As any operation may be called. */
+interface Given {
+  readonly path?: object
+  readonly query?: object
+  readonly body?: unknown
+}
+
+/** What answers: the handlers, behind the steps that REST has between the caller and them. */
+export interface Answering {
+  readonly deps: Deps
+  readonly handlers: Handlers
+  /** Validates, and limits by operation. */
+  readonly checks: readonly RequestHandler[]
+}
+
+interface Asking {
+  readonly req: Request
+  readonly res: ExpressResponse
+  readonly credential: Credential
+}
+
+export function inProcess({ deps, handlers, checks }: Answering, { req, res, credential }: Asking): Api {
+  const check = chain([limitTokens, ...checks])
+  const call = async (id: OperationId, input: Given = {}): Promise<unknown> => {
+    const sent = sentFor(input)
+    const asked = asRequest(req, id, sent)
+    if (deps.cell !== undefined) {
+      const { method, originalUrl } = asked
+      const url = withQuery(originalUrl, sent.query)
+      const answered = await askElsewhere(deps, req, sent.parameters.org_id, { method, url, body: sent.body })
+      if (answered !== undefined) return isStream(id) ? answered : readAnswer(answered)
+    }
+    authenticateAs(asked, credential)
+    await new Promise<void>((done, fail) => check(asked, res, (error?: unknown) => (error ? fail(error) : done())))
+    const answer = await plainAnswer(await callHandler(deps, handlers, { req: asked, res, type: 'application/json' }))
+    if (!Buffer.isBuffer(answer)) return answer
+    return isStream(id) ? new Response(new Uint8Array(answer)) : answer.toString('utf8')
+  }
+  // An Api by what it answers to; callers name operations alone.
+  return new Proxy({} as Api, {
+    get: (_, id) => (input?: Given) => call(id as OperationId, input), // the same
+  })
+}
+
+function isStream(id: OperationId): boolean {
+  return streams.some((one) => one === id)
+}
+
+/** Of another cell; as its own handler's answer would be. */
+async function readAnswer(answer: Response): Promise<unknown> {
+  const text = await answer.text()
+  if (text === '') return undefined
+  return answer.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : text
+}
+
+/** What a request for the operation would hold. */
+interface Sent {
+  readonly parameters: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  readonly body: unknown
+}
+
+function sentFor({ path = {}, query = {}, body }: Given): Sent {
+  return { parameters: textsOf(path), query: textsOf(query), body }
+}
+
+/** Without members that are undefined. */
+function textsOf(values: object): Record<string, string> {
+  const set = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(set.map(([name, value]) => [name, String(value)]))
+}
+
+function withQuery(path: string, query: Sent['query']): string {
+  const text = new URLSearchParams(query).toString()
+  return text === '' ? path : `${path}?${text}`
+}
+
+/** The caller's request as it would be if it asked for the operation. */
+function asRequest(req: Request, id: OperationId, { parameters, query, body }: Sent): Request {
+  const operation = operationOf(id)
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? ''))
+  const { authorization: _, cookie: __, 'content-length': ___, ...headers } = req.headers
+  const values = {
+    method: operation.method,
+    url: path,
+    originalUrl: path,
+    query,
+    body,
+    headers: { ...headers, accept: 'application/json', 'content-type': 'application/json' },
+  }
+  const derived = Object.create(req) as Request // a request but for what is defined next
+  for (const [name, value] of Object.entries(values))
+    Object.defineProperty(derived, name, { value, writable: true, configurable: true, enumerable: true })
+  setOperation(derived, operation, { operations: new Map([[operation.method, operation]]), parameters })
+  return derived
+}

@@ -1,0 +1,276 @@
+/** Binds each operation of the spec to one typed handler. A missing handler or a renamed field does not compile. */
+
+import etag from 'etag'
+import type { Request, RequestHandler, Response } from 'express'
+import type { rights } from '../../../spec/rights.ts'
+import type { operations } from '../../../spec/types.ts'
+import type { Deps } from '../../base/deps.ts'
+import type { SignInFrom } from '../../domain/accounts/sessions.ts'
+import type { Actor, Anonymous, Person } from '../../domain/actor.ts'
+import { ImmutableAnswer } from '../../domain/branches/immutable-answers.ts'
+import { networkOf } from '../connection/addresses.ts'
+import { baseUrl, publicPath } from '../connection/base-url.ts'
+import { disconnectSignal } from '../connection/disconnect.ts'
+import { holdAnswer } from '../connection/held-bytes.ts'
+import { contextOf } from '../context.ts'
+import { noteWait } from '../log/request-notes.ts'
+import { sendArchive } from '../responses/archives.ts'
+import { sendDownload } from '../responses/downloads.ts'
+import { sendGzipped } from '../responses/gzipped.ts'
+import { isLarge, sendPieces } from '../responses/json-pieces.ts'
+import { Archive, Bytes, Download, Gzipped, type Headers, WithHeaders } from '../responses/responses.ts'
+import { memberOf, type Schema, typesOf } from './schemas.ts'
+import { readBySchema } from './sent-values.ts'
+import type { Operation, OperationId, PathMatch } from './spec.ts'
+
+/** Anonymous if authorization is `none` or `metrics`, either if it is `optional`, else a person. */
+type ActorOf<K extends OperationId> = (typeof rights)[K]['authorization'] extends 'none' | 'metrics'
+  ? Anonymous
+  : (typeof rights)[K]['authorization'] extends 'optional'
+    ? Actor
+    : Person
+
+type PathOf<K extends OperationId> = operations[K]['parameters'] extends { path: infer P } ? P : Record<never, never>
+
+/** The validator fills in defaults of the spec; the generated types do not mark them. */
+type Defaulted = 'limit' | 'offset' | 'status' | 'state'
+
+type QueryOf<K extends OperationId> = operations[K]['parameters'] extends { query?: infer Q }
+  ? [NonNullable<Q>] extends [never]
+    ? Record<never, never>
+    : Omit<NonNullable<Q>, Defaulted> & Required<Pick<NonNullable<Q>, Defaulted & keyof NonNullable<Q>>>
+  : Record<never, never>
+
+/** `{}` if the body is optional and missing. */
+type BodyOf<K extends OperationId> = operations[K] extends { requestBody?: infer B }
+  ? NonNullable<B> extends { content: { 'application/json': infer J } }
+    ? WithoutNull<J>
+    : Record<never, never>
+  : Record<never, never>
+
+/** Null means absent, except for `expected_head`; sent-values.ts has removed it. */
+type WithoutNull<J> = { [P in keyof J]: P extends 'expected_head' ? J[P] : Exclude<J[P], null> }
+
+/** The response's media types, of which the caller accepts one. */
+type TypeOf<K extends OperationId> = operations[K]['responses'] extends { 200: { content: infer C } } ? keyof C : never
+
+interface Input<K extends OperationId> {
+  readonly path: PathOf<K>
+  readonly query: QueryOf<K>
+  readonly body: BodyOf<K>
+  readonly type: TypeOf<K>
+  /** The service's address as the caller reaches it, without a slash at its end. */
+  readonly base: string
+  readonly client: SignInFrom
+  /** The caller's network address, as trusted proxies report it. */
+  readonly from: string
+  /** Aborted with `ClientGone` when the client disconnects. */
+  readonly signal: AbortSignal
+}
+
+type Sent<T> = T extends readonly (infer E)[]
+  ? readonly Sent<E>[]
+  : T extends object
+    ? { readonly [P in keyof T]: Sent<T[P]> }
+    : T
+
+type Success<K extends OperationId> = operations[K]['responses'] extends infer R
+  ? R extends { 201: infer S } | { 200: infer S }
+    ? S extends { content: infer C }
+      ? C extends { 'application/json': infer J }
+        ?
+            | Sent<J>
+            | WithHeaders<Sent<J>>
+            | Gzipped<Sent<J>>
+            | ImmutableAnswer<Sent<J> & object>
+            | (Exclude<keyof C, 'application/json'> extends never ? never : Bytes)
+        : Archive | Bytes | Download
+      : never
+    : // biome-ignore lint/suspicious/noConfusingVoidType: 204, the handler answers nothing
+      void
+  : never
+
+type Handler<K extends OperationId> = (
+  deps: Deps,
+  actor: ActorOf<K>,
+  input: Input<K>,
+) => Promise<Success<K>> | Success<K>
+
+export type Handlers = { readonly [K in OperationId]: Handler<K> }
+
+/** The handlers of one file in `routes/`. */
+export type HandlersOf<K extends OperationId> = Pick<Handlers, K>
+
+/** Calls the operation's handler and sends its result. */
+export function operationHandler(deps: Deps, handlers: Handlers): RequestHandler {
+  return async (req, res) => {
+    const { operation } = contextOf(req)
+    const answer = await callHandler(deps, handlers, { req, res, type: chosenType(req, res, operation.types) })
+    // Only the caller may cache it, and must revalidate; a handler may override this.
+    res.set('Cache-Control', 'private, no-cache')
+    // fetch adds `no-cache` to each If-None-Match, which is meant for caches; Express would never answer it with 304.
+    delete req.headers['cache-control']
+    await send(req, res, operation.status, answer)
+  }
+}
+
+/** An operation that is known, and validated input. */
+interface Call {
+  readonly req: Request
+  readonly res: Response
+  /** The media type that is wanted. */
+  readonly type: string | undefined
+}
+
+export async function callHandler(deps: Deps, handlers: Handlers, { req, res, type }: Call): Promise<unknown> {
+  const { operation, match, actor } = contextOf(req)
+  // The validator has checked that the request has the types of the spec.
+  const handler = handlers[operation.id] as (deps: Deps, actor: Actor, input: unknown) => unknown
+  const { body = {} } = req
+  const path = withNumbers(operation.pathSchema, match.parameters)
+  const query = readBySchema(operation.querySchema, req.query)
+  const base = baseUrl(deps.config.publicUrl, req)
+  const from = networkOf(req)
+  const client = { from, ...userAgentOf(req) }
+  const asked: Deps = { ...(await ofOrg(deps, match.parameters.org_id)), waited: (ms) => noteWait(req, ms) }
+  const lease = changesOrg(operation, match) ? deps.cell?.lease : undefined
+  lease?.before()
+  const input = Object.assign(new Disconnecting(req, res), { path, query, body, type, base, client, from })
+  const answer = await handler(asked, actor, input)
+  // The process may have been stopped since its last transaction.
+  lease?.after()
+  return answer
+}
+
+/** A class, since V8 makes a hidden class for each object of a literal with a getter, and they outlive the young generation. */
+class Disconnecting {
+  readonly #req: Request
+  readonly #res: Response
+
+  constructor(req: Request, res: Response) {
+    this.#req = req
+    this.#res = res
+  }
+
+  /** Made when it is asked for: most handlers do not. */
+  get signal(): AbortSignal {
+    return disconnectSignal(this.#req, this.#res)
+  }
+}
+
+/** What a cell without its lease does not do: a search is asked by POST, and accounts are no cell's. */
+function changesOrg({ id, method, token }: Operation, { parameters }: PathMatch): boolean {
+  return method !== 'GET' && token !== 'read' && (parameters.org_id !== undefined || id === 'createOrg')
+}
+
+/** The dependencies of a request of this organisation, whose index may be whole before the others'. */
+export async function ofOrg(deps: Deps, orgId: string | undefined): Promise<Deps> {
+  if (orgId === undefined || deps.partialIndex === undefined || deps.partialIndex.isWhole()) return deps
+  return { ...deps, index: await deps.partialIndex.forOrg(orgId), wholeIndex: deps.index }
+}
+
+function userAgentOf({ headers }: Request): Pick<SignInFrom, 'userAgent'> {
+  const userAgent = headers['user-agent']
+  return userAgent === undefined ? {} : { userAgent }
+}
+
+/** Converts path parameters that the spec defines as integers; the validator has checked them. */
+function withNumbers(schema: Schema, parameters: Readonly<Record<string, string>>): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(parameters).map(([name, text]) => {
+      const isNumber = typesOf(memberOf(schema, name) ?? {}).includes('integer')
+      return [name, isNumber ? Number(text) : text]
+    }),
+  )
+}
+
+/** The first type if the caller accepts none of them. */
+function chosenType(req: Request, res: Response, types: readonly string[]): string | undefined {
+  if (types.length < 2) return types[0]
+  res.vary('Accept')
+  return req.accepts([...types]) || types[0]
+}
+
+async function send(req: Request, res: Response, status: number, answer: unknown): Promise<void> {
+  if (answer instanceof Gzipped) {
+    await sendGzipped(req, res, status, answer)
+  } else if (answer instanceof ImmutableAnswer) {
+    await sendImmutable(req, res, status, answer)
+  } else if (answer instanceof Download) {
+    await sendDownload(req, res, answer)
+  } else if (answer instanceof Archive) {
+    await sendArchive(req, res, answer)
+  } else if (answer instanceof Bytes) {
+    if (req.method !== 'HEAD') holdAnswer(req, res, answer.content.length, personOf(req))
+    res.status(status).set(answer.headers).send(answer.content)
+  } else if (answer instanceof WithHeaders) {
+    setHeaders(res, answer.headers)
+    await sendBody(req, res, status, answer.body)
+  } else {
+    await sendBody(req, res, status, answer)
+  }
+}
+
+/** Undefined: an anonymous reader. */
+function personOf(req: Request): string | undefined {
+  const { actor } = contextOf(req)
+  return actor.kind === 'person' ? actor.id : undefined
+}
+
+function setHeaders(res: Response, { Location, ...headers }: Headers): void {
+  res.set(headers)
+  if (Location !== undefined) res.set('Location', publicPath(res, Location))
+}
+
+async function sendBody(req: Request, res: Response, status: number, body: unknown): Promise<void> {
+  if (body === undefined) {
+    res.status(status).end()
+    return
+  }
+  linkNext(req, res, body)
+  if (isLarge(body)) await sendPieces(req, res, status, body, personOf(req))
+  else res.status(status).json(body)
+}
+
+/** Serialises the body at the second request: the first answer goes through the validator, and most are never asked again. */
+async function sendImmutable(
+  req: Request,
+  res: Response,
+  status: number,
+  answer: ImmutableAnswer<object>,
+): Promise<void> {
+  if (!answer.wasSent) {
+    answer.wasSent = true
+    return sendBody(req, res, status, answer.body)
+  }
+  answer.serialised ??= serialise(answer.body)
+  linkNext(req, res, answer.body)
+  const { bytes, tag } = answer.serialised
+  res.status(status).set('ETag', tag).type('json').send(bytes)
+}
+
+function serialise(body: object): { readonly bytes: Buffer; readonly tag: string } {
+  const json = JSON.stringify(body)
+  // Not from Buffer's pool: a slice would keep all 8 KiB of it.
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(json))
+  bytes.write(json)
+  return { bytes, tag: etag(bytes, { weak: true }) }
+}
+
+function linkNext(req: Request, res: Response, body: unknown): void {
+  const next = nextPage(req.originalUrl, body)
+  if (next !== undefined) res.append('Link', `<${publicPath(res, next)}>; rel="next"`)
+}
+
+/** The URL of the next page, with all other parameters; undefined for the last page and for other responses. */
+function nextPage(url: string, body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined
+  const { total, limit, offset } = body as { total?: unknown; limit?: unknown; offset?: unknown } // judged next
+  if (typeof total !== 'number' || typeof limit !== 'number' || typeof offset !== 'number') return undefined
+  if (offset + limit >= total) return undefined
+  const [path, query] = url.split('?', 2)
+  const parameters = new URLSearchParams(query)
+  parameters.set('limit', String(limit))
+  parameters.set('offset', String(offset + limit))
+  return `${path}?${parameters}`
+}

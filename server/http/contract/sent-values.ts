@@ -1,0 +1,122 @@
+/** Normalises request values by the spec before validation. */
+
+import type { Problem } from '../../base/errors.ts'
+import { isRecord } from '../../domain/format/json-text.ts'
+import { canonicalId } from '../../domain/layout.ts'
+import { isLongText, matchesInSlices } from './long-texts.ts'
+import { extra, inputOf, maxProblems, tooManyItems } from './problems.ts'
+import { type Schema, schemaOf, typesOf } from './schemas.ts'
+
+type Steps = readonly (string | number)[]
+
+/**
+ * Lowercases UUIDs, removes null where it means absent, and removes unknown members of objects that ignore them. Values
+ * without a schema are not changed.
+ */
+export function readBySchema(given: Schema, value: unknown): unknown {
+  const schema = schemaOf(given)
+  if (typeof value === 'string') return isId(schema) ? canonicalId(value) : value
+  if (Array.isArray(value)) {
+    const { items } = schema
+    return items === undefined ? value : value.map((item) => readBySchema(items, item))
+  }
+  const object = objectIn(schema)
+  if (!isRecord(value) || object === undefined) return value
+  const { properties, required = [], additionalProperties } = object
+  const names = Object.keys(additionalProperties === undefined ? properties : value)
+  const read: [string, unknown][] = []
+  for (const name of names) {
+    if (!Object.hasOwn(value, name)) continue
+    const member = Object.hasOwn(properties, name) ? properties[name] : undefined
+    const inner = value[name]
+    if (member === undefined) read.push([name, inner])
+    else if (inner !== null || required.includes(name) || keepsNull(member))
+      read.push([name, readBySchema(member, inner)])
+  }
+  return Object.fromEntries(read)
+}
+
+/**
+ * Problems that the validator must not search for, since it reports each item and member, however many there are. Also text
+ * that is not valid Unicode, which neither UTF-8 nor SQL can store; free values are JSON, which can.
+ */
+export function problemsBefore(schema: Schema, body: unknown): Problem[] {
+  const found = { problems: [], unknown: [] }
+  look(schema, body, ['body'], found)
+  return found.unknown.length < maxProblems ? found.problems : found.unknown
+}
+
+interface Found {
+  readonly problems: Problem[]
+  /** Unknown members of a closed object; if there are only a few, the validator reports them. */
+  readonly unknown: Problem[]
+}
+
+function look(given: Schema, value: unknown, loc: Steps, found: Found): void {
+  if (found.unknown.length >= maxProblems || found.problems.length >= maxProblems) return
+  const schema = schemaOf(given)
+  if (typeof value === 'string') {
+    if (typesOf(schema).includes('string')) lookAtText(schema, value, loc, found)
+  } else if (Array.isArray(value)) {
+    const { items, maxItems = Number.POSITIVE_INFINITY } = schema
+    if (value.length > maxItems) found.problems.push({ loc, ...tooManyItems(maxItems) })
+    else if (items !== undefined) for (const [at, item] of value.entries()) look(items, item, [...loc, at], found)
+  } else if (isRecord(value)) {
+    const object = objectIn(schema)
+    if (object !== undefined) lookAtMembers(object, value, loc, found)
+  }
+}
+
+function lookAtText(schema: Schema, text: string, loc: Steps, found: Found): void {
+  if (/\p{Surrogate}/u.test(text)) {
+    found.problems.push({ loc, msg: 'Value error, the text holds half of a surrogate pair', type: 'value_error' })
+    return
+  }
+  const { pattern } = schema
+  if (pattern === undefined || !isLongText(schema) || matchesInSlices(pattern, text)) return
+  const msg = schema['x-pattern-message'] ?? `String should match pattern '${pattern}'`
+  found.problems.push({ loc, msg, type: 'string_pattern_mismatch', ctx: { pattern } })
+}
+
+function lookAtMembers(
+  { properties, additionalProperties }: ObjectSchema,
+  value: Record<string, unknown>,
+  loc: Steps,
+  found: Found,
+): void {
+  for (const [name, member] of Object.entries(properties)) {
+    if (Object.hasOwn(value, name)) look(member, value[name], [...loc, name], found)
+  }
+  if (additionalProperties !== false) return
+  for (const name of Object.keys(value)) {
+    if (Object.hasOwn(properties, name)) continue
+    if (found.unknown.length >= maxProblems) return
+    found.unknown.push({ loc: [...loc, name], ...extra, ...inputOf(value[name]) })
+  }
+}
+
+type ObjectSchema = Schema & Required<Pick<Schema, 'properties'>>
+
+/** The schema, or its first alternative, that has properties. */
+function objectIn(schema: Schema): ObjectSchema | undefined {
+  if (hasProperties(schema)) return schema
+  const { oneOf, anyOf } = schema
+  for (const alternative of oneOf ?? anyOf ?? []) {
+    const found = objectIn(schemaOf(alternative))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function hasProperties(schema: Schema): schema is ObjectSchema {
+  return schema.properties !== undefined
+}
+
+function isId({ format, 'x-any-id': anyId }: Schema): boolean {
+  return format === 'uuid' || anyId === true
+}
+
+function keepsNull(given: Schema): boolean {
+  const schema = schemaOf(given)
+  return schema['x-null-is-a-value'] === true || typesOf(schema).length === 0
+}

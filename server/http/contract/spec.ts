@@ -1,0 +1,151 @@
+/** The spec as data: finds the operation of a request, with its schemas. */
+
+import document from '../../../spec/openapi.json' with { type: 'json' }
+import { rights } from '../../../spec/rights.ts'
+import type { operations } from '../../../spec/types.ts'
+import { resolve, type Schema } from './schemas.ts'
+
+export type OperationId = keyof operations
+
+export interface Operation {
+  readonly id: OperationId
+  readonly method: string
+  /** Its path in the spec. */
+  readonly path: string
+  /** Whether authorization is ignored, optional or required; `metrics`: it is the token of the metrics, not an account's. */
+  readonly security: 'none' | 'optional' | 'required' | 'metrics'
+  /** The access a personal access token needs; `none`: such tokens are refused. */
+  readonly token: 'read' | 'write' | 'none'
+  /** The status of a successful response. */
+  readonly status: number
+  /** The media types of that response; the first is the default. */
+  readonly types: readonly string[]
+  readonly body: 'none' | 'optional' | 'required'
+  readonly bodySchema: Schema
+  /** Schemas of objects with a property for each parameter. */
+  readonly querySchema: Schema
+  readonly pathSchema: Schema
+}
+
+/** The operations of a path by method, and its decoded parameters. */
+export interface PathMatch {
+  readonly operations: ReadonlyMap<string, Operation>
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly schema: Schema
+}
+
+interface PathItem {
+  readonly [method: string]: OperationObject
+}
+
+interface OperationObject {
+  readonly operationId: string
+  readonly parameters?: readonly unknown[]
+  readonly requestBody?: { readonly required?: boolean; readonly content: Record<string, { schema: Schema }> }
+  readonly responses: Readonly<Record<string, unknown>>
+}
+
+interface Template {
+  /** A literal; undefined for a parameter. */
+  readonly segments: readonly (string | undefined)[]
+  readonly names: readonly string[]
+  readonly operations: ReadonlyMap<string, Operation>
+}
+
+const methods = ['get', 'post', 'put', 'patch', 'delete']
+
+export { document as spec }
+
+const templates: readonly Template[] = Object.entries(document.paths).map(([path, item]) => toTemplate(path, item))
+
+const byId = new Map(templates.flatMap(({ operations: some }) => [...some.values()].map((one) => [one.id, one])))
+
+/** @throws Error for what is no operation of the spec */
+export function operationOf(id: OperationId): Operation {
+  const operation = byId.get(id)
+  if (operation === undefined) throw new Error(`The spec has no operation ${id}`)
+  return operation
+}
+
+/** `path` as sent. Undefined if the spec has no such path, or if it is not valid percent-encoded UTF-8. */
+export function findPath(path: string): PathMatch | undefined {
+  const sent = path.split('/').slice(1)
+  if (sent.length > 1 && sent.at(-1) === '') sent.pop()
+  for (const template of templates) {
+    const parameters = match(template, sent)
+    if (parameters !== undefined) return { operations: template.operations, parameters }
+  }
+  return undefined
+}
+
+function match(
+  { segments, names, operations: _ }: Template,
+  sent: readonly string[],
+): Record<string, string> | undefined {
+  if (segments.length !== sent.length) return undefined
+  const values: string[] = []
+  for (const [index, segment] of segments.entries()) {
+    const text = sent[index] ?? ''
+    if (segment === undefined && text !== '') values.push(text)
+    else if (segment !== text) return undefined
+  }
+  try {
+    return Object.fromEntries(values.map((value, index) => [names[index] ?? '', decodeURIComponent(value)]))
+  } catch (error) {
+    if (error instanceof URIError) return undefined
+    throw error
+  }
+}
+
+function toTemplate(path: string, item: object): Template {
+  const pieces = path.split('/').slice(1)
+  const isParameter = (piece: string) => piece.startsWith('{')
+  const operationsByMethod = new Map<string, Operation>()
+  // JSON's own type has each path separately, without a common type.
+  for (const [key, value] of Object.entries(item as PathItem)) {
+    if (methods.includes(key)) operationsByMethod.set(key.toUpperCase(), toOperation(key, path, value, item))
+  }
+  return {
+    segments: pieces.map((piece) => (isParameter(piece) ? undefined : piece)),
+    names: pieces.filter(isParameter).map((piece) => piece.slice(1, -1)),
+    operations: operationsByMethod,
+  }
+}
+
+function toOperation(
+  method: string,
+  path: string,
+  operation: OperationObject,
+  item: { parameters?: readonly unknown[] },
+): Operation {
+  const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map(
+    (parameter) => resolve(parameter as Parameter), // the spec's lint says so
+  )
+  const { requestBody, responses } = operation
+  const id = operation.operationId as OperationId // both are generated from openapi.yaml
+  const status = Object.keys(responses).find((one) => one.startsWith('2')) ?? ''
+  const { content = {} } = resolve(responses[status] as { content?: object }) // the spec's lint says so
+  return {
+    id,
+    method: method.toUpperCase(),
+    path,
+    security: rights[id].authorization,
+    token: rights[id].token,
+    status: Number(status),
+    types: Object.keys(content),
+    body: requestBody === undefined ? 'none' : requestBody.required === true ? 'required' : 'optional',
+    bodySchema: requestBody?.content['application/json']?.schema ?? {},
+    querySchema: schemaOfParameters(parameters, 'query'),
+    pathSchema: schemaOfParameters(parameters, 'path'),
+  }
+}
+
+function schemaOfParameters(parameters: readonly Parameter[], place: string): Schema {
+  const there = parameters.filter((parameter) => parameter.in === place)
+  return { type: 'object', properties: Object.fromEntries(there.map(({ name, schema }) => [name, schema])) }
+}

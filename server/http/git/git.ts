@@ -1,0 +1,157 @@
+/** Git's smart HTTP: three routes below /git (gitprotocol-http(5)). The bytes in between are git's. */
+
+import type { Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import type { Request, RequestHandler, Response } from 'express'
+import type { Deps } from '../../base/deps.ts'
+import { Refusal } from '../../base/errors.ts'
+import { badToken } from '../../domain/access.ts'
+import type { Credential } from '../../domain/accounts/access-tokens.ts'
+import { isMeantAsToken } from '../../domain/accounts/tokens.ts'
+import type { RepositoryAt } from '../../domain/at.ts'
+import { canonicalId } from '../../domain/layout.ts'
+import { type GitService, openSmartHttp } from '../../domain/pushes/smart-http.ts'
+import type { FindCredential } from '../authentication.ts'
+import { networkOf } from '../connection/addresses.ts'
+import type { CountRequest } from '../connection/rate-limits.ts'
+import { ofOrg } from '../contract/operations.ts'
+import { note, noteCaller, noteIds, noteWait } from '../log/request-notes.ts'
+import { exchangesUntil } from './git-exchanges.ts'
+import { answerLfs, isLfsRequest } from './git-lfs.ts'
+import { newHold, takeSlot } from './git-slots.ts'
+
+interface Route extends RepositoryAt {
+  readonly rest: string
+}
+
+const services: readonly GitService[] = ['git-upload-pack', 'git-receive-pack']
+
+export function isGitRequest(req: Request): boolean {
+  return req.originalUrl.startsWith('/git/')
+}
+
+export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: CountRequest): RequestHandler {
+  const exchanges = exchangesUntil(deps.draining)
+  return async (req, res, next) => {
+    if (!isGitRequest(req)) {
+      next()
+      return
+    }
+    res.set('Cache-Control', 'no-cache, max-age=0, must-revalidate')
+    if (isLfsRequest(req)) {
+      note(req, { op: 'git-lfs' })
+      await count(req, res)
+      answerLfs(res)
+      return
+    }
+    const route = routeOf(req)
+    note(req, { op: route.rest.replace('/', '-') })
+    noteIds(req, route.orgId, route.name)
+    const service = serviceOf(req, res, route)
+    const credential = await gitCredentialOf(req, findCredential)
+    if (credential !== undefined) noteCaller(req, credential)
+    await count(req, res, credential?.person.id)
+    const smartHttp = await openSmartHttp(await ofOrg(deps, route.orgId), credential, route, service)
+    const caller = {
+      key: credential === undefined ? `address ${networkOf(req)}` : `person ${credential.person.id}`,
+      isAnonymous: credential === undefined,
+      isPublic: smartHttp.isPublic,
+      repository: `${route.orgId}/${route.name}`,
+      isPush: service === 'git-receive-pack',
+      ...(credential === undefined ? {} : { network: networkOf(req) }),
+    }
+    const exchange = exchanges.begin(req, res)
+    const refused = (reasons: readonly string[]) => note(req, { refused: reasons })
+    const { gone: signal, stopping } = exchange
+    const wire = { version: versionOf(req), bodyBytes: bodyBytesOf(req), signal, stopping, refused }
+    const held = newHold(caller)
+    try {
+      const isAdvertisement = route.rest === 'info/refs'
+      const { work, answer } = isAdvertisement
+        ? smartHttp.advertisement
+        : await smartHttp.read(bodyOf(req), wire, held.hold)
+      const asked = performance.now()
+      const giveBack = await takeSlot(work, caller, exchange.gone)
+      noteWait(req, performance.now() - asked)
+      try {
+        exchange.admit()
+        res.type(`application/x-${service}-${isAdvertisement ? 'advertisement' : 'result'}`)
+        await answer(res, wire)
+      } finally {
+        giveBack()
+      }
+    } catch (error) {
+      // The client has disconnected.
+      if (!res.destroyed) throw error
+    } finally {
+      held.release()
+      exchange.end()
+    }
+  }
+}
+
+/** `{id}.git`, or `{id}/{any slug}.git`: git names a folder by the slug, and the id alone says which repository it is. */
+function routeOf(req: Request): Route {
+  const path = req.originalUrl.split('?', 1)[0] ?? ''
+  const found = /^\/git\/([^/]+)\/([^/]+?)(?:\.git|\/[^/]+)?\/(info\/refs|git-upload-pack|git-receive-pack)$/.exec(path)
+  const [, orgId, name, rest] = found ?? []
+  if (orgId === undefined || name === undefined || rest === undefined)
+    throw new Refusal('not_found', 'There is nothing here; clone /git/{org_id}/{node_id}.git')
+  return { orgId: canonicalId(orgId), name: canonicalId(name), rest }
+}
+
+function serviceOf(req: Request, res: Response, { rest }: Route): GitService {
+  const method = rest === 'info/refs' ? 'GET' : 'POST'
+  if (req.method !== method) {
+    res.set('Allow', method)
+    throw new Refusal('method_not_allowed', `${req.method} is not possible here`)
+  }
+  const service = services.find((one) => one === (rest === 'info/refs' ? req.query.service : rest))
+  if (service === undefined)
+    throw new Refusal('forbidden', 'Only the smart protocol is spoken here, upload-pack and receive-pack')
+  if (method === 'POST' && req.get('Content-Type') !== `application/x-${service}-request`)
+    throw new Refusal('unsupported_media_type', `Send application/x-${service}-request`)
+  return service
+}
+
+/** The password of Basic, with any user name, or a Bearer token. @throws Refusal invalid_token */
+export async function gitCredentialOf(req: Request, findCredential: FindCredential): Promise<Credential | undefined> {
+  const header = req.get('Authorization')
+  if (header === undefined) return undefined
+  const [, scheme = '', text = ''] = /^(Basic|Bearer) +(\S+)$/i.exec(header) ?? []
+  const decoded = scheme.toLowerCase() === 'basic' ? Buffer.from(text, 'base64').toString() : `:${text}`
+  const password = decoded.slice(decoded.indexOf(':') + 1)
+  const credential = await findCredential(password)
+  if (credential !== undefined) return credential
+  if (scheme.toLowerCase() !== 'basic' || isMeantAsToken(password)) throw badToken()
+  throw new Refusal(
+    'invalid_token',
+    "Git's password is a personal access token (grv_…), not that of the account; make one at /me/tokens",
+  )
+}
+
+/** As git-http-backend: any other value means version 0. */
+function versionOf(req: Request): 0 | 1 | 2 {
+  const version = req.get('Git-Protocol')
+  return version === 'version=2' ? 2 : version === 'version=1' ? 1 : 0
+}
+
+function bodyBytesOf(req: Request): number | undefined {
+  const length = req.get('Content-Length')
+  return length === undefined ? undefined : Number(length)
+}
+
+/** The decompressed body; gitstore limits how much of it is read. */
+function bodyOf(req: Request): Readable {
+  const encoding = req.get('Content-Encoding') ?? 'identity'
+  if (encoding === 'identity') return req
+  if (encoding !== 'gzip' && encoding !== 'x-gzip')
+    throw new Refusal('unsupported_media_type', 'Send the body as it is, or with gzip')
+  const inflated = createGunzip()
+  // Not `pipeline`, which would close the connection and with it the response.
+  inflated.once('error', () => req.unpipe(inflated).resume())
+  req.once('close', () => {
+    if (!req.readableEnded) inflated.destroy(new Error('The client has gone'))
+  })
+  return req.pipe(inflated)
+}

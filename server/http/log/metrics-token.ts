@@ -1,0 +1,27 @@
+/** Who may read metrics: who has METRICS_TOKEN. No account is asked for. */
+
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { RequestHandler } from 'express'
+import type { Config } from '../../base/config.ts'
+import { Refusal } from '../../base/errors.ts'
+import { badToken } from '../../domain/access.ts'
+import { bearerToken } from '../authentication.ts'
+import { contextOf } from '../context.ts'
+
+/** Runs where the operation is known. 404 where metrics are not served, 401 without the token. */
+export function requireMetricsToken({ metricsToken }: Config): RequestHandler {
+  const wanted = metricsToken === undefined ? undefined : digestOf(metricsToken)
+  return (req, _res, next) => {
+    if (contextOf(req).operation.security === 'metrics') {
+      if (wanted === undefined) throw new Refusal('not_found', 'Metrics are not served here')
+      if (req.headers.authorization === undefined) throw new Refusal('unauthenticated', 'Send METRICS_TOKEN as Bearer')
+      if (!timingSafeEqual(digestOf(bearerToken(req) ?? ''), wanted)) throw badToken()
+    }
+    next()
+  }
+}
+
+/** Of one length, so that the comparison takes the same time for every token. */
+function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}

@@ -1,0 +1,103 @@
+/** The request log: one line per request, with the id from the response, without secrets, addresses or names of files. */
+
+import type { Socket } from 'node:net'
+import type { Request, RequestHandler, Response } from 'express'
+import { v7 as newId } from 'uuid'
+import type { Deps } from '../../base/deps.ts'
+import { holdsToken } from '../../domain/accounts/tokens.ts'
+import { countRequest, countTransport, isTransport } from './request-metrics.ts'
+import { notesOf } from './request-notes.ts'
+import { traceIdOf } from './trace-context.ts'
+
+const key = Symbol('request id')
+
+interface Carrier extends Request {
+  [key]?: string
+}
+
+/** Steps of one request that wait for the end of its response; more is a leak, of which Node warns on standard error. */
+const mostListeners = 32
+
+/** Gives each request its id (the client's, if it is valid), and counts and logs it after the response. */
+export function requestLog({ config, log, metrics }: Deps): RequestHandler {
+  const { logRequests } = config
+  // Its fields are those named below, none of which holds a secret: looking for one would be a third of the cost of a line.
+  const lines = log.child({}, { redact: [] })
+  return (req: Carrier, res, next) => {
+    const { method, headers, socket } = req
+    // Read now: a closed socket no longer has it.
+    const remoteAddress = req.ip
+    const id = idFor(headers['x-request-id'])
+    const trace_id = traceIdOf(headers.traceparent)
+    const started = performance.now()
+    req[key] = id
+    metrics.requestsInFlight.inc()
+    res.setHeader('X-Request-Id', id)
+    res.setMaxListeners(mostListeners)
+    res.once('close', () => {
+      const outcome = outcomeOf(req, res)
+      const bytes = countBytes(socket)
+      const ms = performance.now() - started
+      const { op } = notesOf(req)
+      countRequest(metrics, { op, status: res.writableFinished ? res.statusCode : 'aborted', seconds: ms / 1000 })
+      if (isTransport(op)) countTransport(metrics, { service: op, ...outcome, ...bytes, seconds: ms / 1000 })
+      if (logRequests === 'off' || (logRequests === 'errors' && outcome.isFine)) return
+      const { code, refused, wait_ms = 0, ...found } = notesOf(req)
+      const { statusCode } = res
+      lines[outcome.level](
+        {
+          req: { id, method, remoteAddress },
+          res: { statusCode, code },
+          ...found,
+          ...bytes,
+          ms: Math.round(ms),
+          ...(wait_ms < 1 ? {} : { wait_ms: Math.round(wait_ms) }),
+          refused,
+          trace_id,
+        },
+        outcome.message,
+      )
+    })
+    next()
+  }
+}
+
+interface Outcome {
+  readonly outcome: 'completed' | 'refused' | 'failed' | 'aborted'
+  readonly level: 'info' | 'warn' | 'error'
+  readonly message: string
+  /** Whether the client has what it asked for. */
+  readonly isFine: boolean
+}
+
+/** 501 is the answer to Git LFS; the fault behind a 503 has a line of its own. */
+function outcomeOf(req: Request, { statusCode, writableFinished }: Response): Outcome {
+  if (!writableFinished) return { outcome: 'aborted', level: 'info', message: 'request aborted', isFine: false }
+  if (statusCode >= 500 && statusCode !== 501 && statusCode !== 503)
+    return { outcome: 'failed', level: 'error', message: 'request failed', isFine: false }
+  if (notesOf(req).refused !== undefined)
+    return { outcome: 'refused', level: 'warn', message: 'a push was refused', isFine: false }
+  const isFine = statusCode < 400
+  const outcome = isFine ? 'completed' : statusCode < 500 ? 'refused' : 'failed'
+  return { outcome, level: 'info', message: 'request completed', isFine }
+}
+
+/** Bytes of a connection up to the last answer on it. */
+const counted = new WeakMap<Socket, { readonly read: number; readonly written: number }>()
+
+/** The bytes that the connection has carried since its last answer: the request and the response, with their headers. */
+function countBytes(socket: Socket): { readonly bytes_in: number; readonly bytes_out: number } {
+  const before = counted.get(socket) ?? { read: 0, written: 0 }
+  const now = { read: socket.bytesRead, written: socket.bytesWritten }
+  counted.set(socket, now)
+  return { bytes_in: now.read - before.read, bytes_out: now.written - before.written }
+}
+
+/** Tokens do not belong in request ids; if a client sends one there, it is hidden. */
+function idFor(sent: unknown): string {
+  return typeof sent === 'string' && /^[\w.:-]{1,100}$/.test(sent) && !holdsToken(sent) ? sent : newId()
+}
+
+export function requestId(req: Carrier): string {
+  return req[key] ?? ''
+}

@@ -1,0 +1,107 @@
+/** Handler results that are more than a plain JSON body. */
+
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { ImmutableAnswer } from '../../domain/branches/immutable-answers.ts'
+import type { RawFile } from '../../domain/branches/raw-files.ts'
+import type { OrgExport } from '../../domain/nodes/export-requests.ts'
+
+export type Headers = Readonly<Record<string, string>>
+
+/** For answers that hold tokens. */
+export const noStore: Headers = { 'Cache-Control': 'no-store' }
+
+/** A JSON body with additional headers. */
+export class WithHeaders<Body> {
+  readonly body: Body
+  readonly headers: Headers
+
+  constructor(body: Body, headers: Headers) {
+    this.body = body
+    this.headers = headers
+  }
+}
+
+/** A body that is not JSON. */
+export class Bytes {
+  readonly content: Buffer
+  readonly headers: Headers
+
+  constructor(content: Buffer, headers: Headers) {
+    this.content = content
+    this.headers = headers
+  }
+}
+
+/** A file that is streamed, whole or a range of it. */
+export class Download {
+  readonly file: RawFile
+
+  constructor(file: RawFile) {
+    this.file = file
+  }
+}
+
+/** Files that are streamed as a tar. */
+export class Archive {
+  readonly content: OrgExport
+
+  constructor(content: OrgExport) {
+    this.content = content
+  }
+}
+
+export interface GzippedBody {
+  /** Of the JSON in `gzip`. */
+  readonly version: string
+  readonly gzip: Uint8Array
+  /** Bytes of the JSON. */
+  readonly length: number
+}
+
+/** A JSON body, stored gzipped. Read only if the caller does not have this version. */
+export class Gzipped<Body> {
+  /** Never set: the type of the JSON, for the compiler to compare with the spec. */
+  declare readonly body?: Body
+  readonly version: string
+  readonly read: () => Promise<GzippedBody>
+  /** Whether anyone may read it, so that shared caches may store it. */
+  readonly isPublic: boolean
+
+  constructor(version: string, read: () => Promise<GzippedBody>, { isPublic }: { readonly isPublic: boolean }) {
+    this.version = version
+    this.read = read
+    this.isPublic = isPublic
+  }
+}
+
+/** `location` is relative to the service's address. */
+export function created<Body>(location: string, body: Body): WithHeaders<Body> {
+  return withHeaders(body, { Location: location })
+}
+
+export function withHeaders<Body>(body: Body, headers: Headers): WithHeaders<Body> {
+  return new WithHeaders(body, headers)
+}
+
+export function bytes(content: Buffer, contentType: string, headers: Headers = {}): Bytes {
+  return new Bytes(content, { ...headers, 'Content-Type': contentType })
+}
+
+/** A patch. The bytes of files stand in it as they are, also those that are not UTF-8. */
+export function patch(content: Buffer): Bytes {
+  return bytes(content, 'text/x-diff; charset=utf-8')
+}
+
+/** What a handler answers, without what is for HTTP alone: the JSON as an object, or bytes. @throws Error for what is streamed */
+export async function plainAnswer(answer: unknown): Promise<unknown> {
+  if (answer instanceof WithHeaders) return answer.body
+  if (answer instanceof ImmutableAnswer) return answer.body
+  if (answer instanceof Bytes) return answer.content
+  if (answer instanceof Gzipped) {
+    const { gzip } = await answer.read()
+    return JSON.parse((await promisify(gunzip)(gzip)).toString('utf8'))
+  }
+  if (answer instanceof Download || answer instanceof Archive) throw new Error('What is streamed has no plain answer')
+  return answer
+}
