@@ -140,10 +140,10 @@ module.exports = {
       '^(gitstore|index)/|^server/(domain/(?!vault/(note-names|connection-ids)\\.ts$)|routes/)',
     ),
     never(
-      'islands-run-in-browsers',
+      'client-runs-in-browsers',
       'What browsers run knows the client, of pages what an edit, a text and a broken rule are, and which names of notes are one.',
-      '^server/pages/islands/',
-      '^(server/(?!domain/vault/note-names\\.ts$|pages/(islands/|(broken-rules|edits|links|urls|rendering|markdown|callouts|wiki-rules)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
+      '^server/pages/client/',
+      '^(server/(?!domain/vault/note-names\\.ts$|pages/(client/|(edits|urls)\\.ts$|text/(broken-rules|links|rendering|markdown|callouts|wiki-rules)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
     ),
     never(
       'pages-stay-outside',

@@ -29,7 +29,7 @@ const violations = [
   ['routes-call-the-domain', 'server/routes/graph.ts', "import '../../gitstore/repo.ts'"],
   ['http-stays-outside', 'server/http/responses/responses.ts', "import '../../../index/sqlite/migrate.ts'"],
   ['pages-ask-operations', 'server/pages/urls.ts', "import type {} from '../domain/layout.ts'"],
-  ['islands-run-in-browsers', 'server/pages/islands/keys.ts', "import type {} from '../door.ts'"],
+  ['client-runs-in-browsers', 'server/pages/client/keys.ts', "import type {} from '../door.ts'"],
   ['pages-stay-outside', 'server/http/responses/responses.ts', "import type {} from '../../pages/urls.ts'"],
   ['tools-ask-operations', 'server/mcp/session.ts', "import type {} from '../domain/layout.ts'"],
   ['models-have-two-doors', 'server/http/responses/responses.ts', "import type {} from '../../mcp/session.ts'"],

@@ -14,16 +14,16 @@ const folder = resolve('dist/assets')
 const entries = [
   'server/pages/styles/style.css',
   'server/pages/leaf.svg',
-  'server/pages/islands/theme.ts',
-  'server/pages/islands/page.ts',
+  'server/pages/client/theme.ts',
+  'server/pages/client/page.ts',
 ]
 const [style, icon, theme, page] = entries
 
 /** Packages of which a browser has what they are for, and one that alone is CommonJS, for which every script would load more. */
 const inBrowsers = {
-  events: resolve('server/pages/islands/emitter.ts'),
-  entities: './server/pages/islands/entities.ts',
-  'graphology-utils/is-graph': './server/pages/islands/is-graph.ts',
+  events: resolve('server/pages/client/emitter.ts'),
+  entities: './server/pages/client/entities.ts',
+  'graphology-utils/is-graph': './server/pages/client/is-graph.ts',
 }
 
 const common = {
@@ -31,7 +31,7 @@ const common = {
   bundle: true,
   minify: true,
   target: ['chrome109', 'firefox115', 'safari16.4'],
-  tsconfig: 'server/pages/islands/tsconfig.json',
+  tsconfig: 'server/pages/client/tsconfig.json',
   alias: inBrowsers,
   loader: { '.woff2': 'file', '.svg': 'copy' },
   entryNames: '[name].[hash]',

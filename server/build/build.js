@@ -17,7 +17,7 @@ const rules = [
   'server/build/build-dist.js',
   'server/build/build-assets.js',
   'server/build/bundle-loader.cjs',
-  'server/pages/islands/tsconfig.json',
+  'server/pages/client/tsconfig.json',
   'tsconfig.json',
   'package.json',
   'package-lock.json',

@@ -7,7 +7,7 @@ import type { Request, Response } from 'express'
 import { render } from 'preact-render-to-string'
 import { holdAnswer } from '../http/connection/held-bytes.ts'
 import { assetsVersion } from './assets.ts'
-import { Frame } from './frame.tsx'
+import { Frame } from './parts/frame.tsx'
 import type { Page, Shown, Text, Visit } from './visit.ts'
 
 /** Nothing inline, nothing from elsewhere. */

@@ -1,7 +1,7 @@
 /** The headings of a text below the title of its page. */
 
 import { expect } from 'chai'
-import { renderText } from '../../server/pages/rendering.ts'
+import { renderText } from '../../server/pages/text/rendering.ts'
 
 const shown = (text: string) => {
   const { html, headings } = renderText(text, 'Krill', () => undefined)

@@ -1,9 +1,9 @@
 /** Long texts, and what differs between them: a page has room for some, and never holds the rest. */
 
 import { expect } from 'chai'
-import { type Changes, readFileChanges } from '../../server/pages/diff.tsx'
-import { mergeTexts } from '../../server/pages/merging.ts'
-import { compareWords } from '../../server/pages/words.ts'
+import { type Changes, readFileChanges } from '../../server/pages/text/diff.tsx'
+import { mergeTexts } from '../../server/pages/text/merging.ts'
+import { compareWords } from '../../server/pages/text/words.ts'
 import type { Api } from '../../spec/client/api.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting, newNode } from '../support/node.ts'

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { mergeTexts } from '../../server/pages/merging.ts'
+import { mergeTexts } from '../../server/pages/text/merging.ts'
 
 const seed = 20_261_123
 const line = fc.constantFrom('One.', 'Two.', 'Three.', '', '- a', '- b', '# Head')

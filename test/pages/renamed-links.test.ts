@@ -1,7 +1,7 @@
 /** Links that a text names by title, after the nodes that they name have other titles, or are made elsewhere. */
 
 import { expect } from 'chai'
-import { createHash } from '../../server/pages/islands/sha256.ts'
+import { createHash } from '../../server/pages/client/sha256.ts'
 import { made } from '../support/cast.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { expecting } from '../support/node.ts'

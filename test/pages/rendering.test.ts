@@ -1,8 +1,8 @@
 /** Texts as pages show them: what a server reads with turns of the event loop in between is what the editor's preview reads at once. */
 
 import { expect } from 'chai'
-import { renderText } from '../../server/pages/rendering.ts'
-import { renderInTurns } from '../../server/pages/texts.ts'
+import { renderText } from '../../server/pages/text/rendering.ts'
+import { renderInTurns } from '../../server/pages/text/texts.ts'
 import { countTurns } from '../support/turns.ts'
 
 describe('a text that is read in turns', () => {

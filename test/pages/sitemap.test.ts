@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { Refusal } from '../../server/base/errors.ts'
-import { showSitemap } from '../../server/pages/feeds.ts'
+import { showSitemap } from '../../server/pages/pages/feeds.ts'
 import { Urls } from '../../server/pages/urls.ts'
 import type { Visit } from '../../server/pages/visit.ts'
 

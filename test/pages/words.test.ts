@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { compareWords, type Fold, newEffort, type Row } from '../../server/pages/words.ts'
+import { compareWords, type Fold, newEffort, type Row } from '../../server/pages/text/words.ts'
 
 const flat = (parts: readonly (Row | Fold)[]): Row[] =>
   parts.flatMap((part) => (part.kind === 'fold' ? part.rows : [part]))

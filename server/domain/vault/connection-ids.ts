@@ -1,6 +1,6 @@
 /**
  * The ids of connections that links make: what a person recognises, and what makes it one, `install-1f0c9a7b3e`. An import and
- * the editor have this rule. Runs in browsers, too, where islands/sha256.ts stands for node:crypto.
+ * the editor have this rule. Runs in browsers, too, where client/sha256.ts stands for node:crypto.
  */
 import { createHash } from 'node:crypto'
 import { folded } from './note-names.ts'

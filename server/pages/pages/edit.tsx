@@ -1,0 +1,201 @@
+/** Editing one node: its text and title, saved on main or proposed; and both sides where others were faster. */
+
+import type { Api } from '../../../spec/client/api.ts'
+import { Refusal } from '../../base/errors.ts'
+import { hasDosLines, type NodePath, proposeEdit, type Source, saveEdit, withLineEnds } from '../edits.ts'
+import {
+  type Act,
+  EditorForm,
+  mayWrite,
+  most,
+  problemOf,
+  RefusedPage,
+  type Written,
+  writtenIn,
+} from '../parts/editor-form.tsx'
+import { NodePath as Above, type AtNode, readAtNode } from '../parts/node-head.tsx'
+import { type ThreeWays, ThreeWaysView, threeWays } from '../parts/three-ways.tsx'
+import { type Page, param, redirect, type Shown, type Visit } from '../visit.ts'
+import { readTitle } from './version.ts'
+
+export async function showEdit(visit: Visit): Promise<Page> {
+  if (visit.person === undefined) throw new Refusal('unauthenticated', 'Sign in to edit')
+  const at = await readAtNode(visit)
+  if (!mayWrite(at.org.role)) return refused(visit, at, 'Editors change it; your role here is to read.')
+  const source = await sourceAt(visit.api, at, at.node.head ?? null)
+  if (source === undefined)
+    return refused(visit, at, 'Its text is no UTF-8, or too long for a page: edit it in a clone.')
+  return editPage(visit, at, { source, written: { ...source, message: '' } })
+}
+
+export async function takeEdit(visit: Visit): Promise<Shown> {
+  const { api, urls, form } = visit
+  const sent = writtenIn(visit)
+  if (visit.person === undefined) return signedOutPage(visit, sent)
+  const at = await readAtNode(visit)
+  const head = headIn(form.get('head') ?? '')
+  const start = await sourceAt(api, at, head)
+  if (start === undefined)
+    return refused(visit, at, 'Its text is no UTF-8, or too long for a page: edit it in a clone.')
+  const written = { ...sent, text: asBegun(sent.text, start.text) }
+  const again = (problem: string, status: number) => editPage(visit, at, { source: start, written, problem, status })
+  try {
+    if (form.get('act') === 'propose') {
+      if (head === null) return again('There is nothing yet to propose a change of.', 409)
+      const number = await proposeEdit(api, at.path, { ...start, head, slug: at.node.slug }, { ...written, files: [] })
+      return redirect(303, urls.proposal(at.org.id, at.node.id, number))
+    }
+    if (form.get('act') === 'compare') throw new Refusal('head_moved', 'It has changed meanwhile')
+    await saveEdit(api, at.path, start, { ...written, files: [] })
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'head_moved') return comparedPage(visit, { start, written })
+    const isSaved = error instanceof Refusal && error.code === 'no_changes' && form.get('act') === 'save'
+    if (!isSaved) return again(...problemOf(error))
+  }
+  return redirect(303, urls.node(at.org.id, at.node.id))
+}
+
+/** A text as a form has sent it; where no letter of it is another, as it was. */
+function asBegun(sent: string, before: string): string {
+  const isDos = hasDosLines(before)
+  const text = withLineEnds(sent, isDos)
+  return text === withLineEnds(before, isDos) ? before : text
+}
+
+/** @throws Refusal bad_request */
+function headIn(text: string): string | null {
+  if (text === '') return null
+  if (!/^[0-9a-f]{40}$/.test(text)) throw new Refusal('bad_request', 'The form names no commit')
+  return text
+}
+
+/** With what is there now. */
+async function comparedPage(visit: Visit, { start, written }: { start: Source; written: Written }): Promise<Page> {
+  const at = await readAtNode(visit)
+  const theirs = await sourceAt(visit.api, at, at.node.head ?? null)
+  if (theirs === undefined) return refused(visit, at, 'Its text is no UTF-8 any more, or too long for a page.')
+  const ways = threeWays(start, theirs, written)
+  return editPage(visit, at, { source: theirs, written: ways.next, ways, status: 409 })
+}
+
+interface Editing {
+  /** On which it is sent. */
+  readonly source: Source
+  readonly written: Written
+  readonly problem?: string
+  readonly ways?: ThreeWays
+  readonly status?: number
+}
+
+function editPage(visit: Visit, at: AtNode, { source, written, problem, ways, status = 200 }: Editing): Page {
+  const { urls, person } = visit
+  const { org, node } = at
+  const acts = actsOf(org, source.head)
+  const data = {
+    ...{
+      'data-editor': '',
+      'data-node': node.id,
+      'data-slug': node.slug,
+      'data-title': source.title,
+      'data-path': source.textPath,
+    },
+    ...{ 'data-lines': hasDosLines(source.text) ? 'dos' : 'unix', 'data-draft': `${person?.id} ${node.id}` },
+  }
+  return {
+    ...{ kind: 'page', status, facts: { at, source, written, problem, ways } },
+    place: { org, crumb: node.title },
+    head: { title: `Edit ${node.title} · ${org.name}`, noIndex: true },
+    body: () => (
+      <main id="main" class="wide editing">
+        <Above visit={visit} at={at} />
+        <h1>Edit {node.title}</h1>
+        {org.require_pull_requests && source.head !== null && (
+          <p class="why">A change here is proposed, and a maintainer merges it.</p>
+        )}
+        <EditorForm
+          {...{ written, acts, data, problem }}
+          action={urls.edit(org.id, node.id)}
+          back={urls.node(org.id, node.id, node.slug)}
+          hidden={{ head: source.head ?? '' }}
+        >
+          {ways && <ThreeWaysView ways={ways} />}
+        </EditorForm>
+      </main>
+    ),
+  }
+}
+
+/** The first is what Enter in a field does. */
+function actsOf({ require_pull_requests }: AtNode['org'], head: string | null): readonly Act[] {
+  const save = { name: 'save', label: 'Save' } as const
+  const propose = { name: 'propose', label: 'Propose' } as const
+  if (head === null) return [save]
+  return require_pull_requests ? [propose] : [save, propose]
+}
+
+function refused(visit: Visit, at: AtNode, says: string): Page {
+  const { org, node } = at
+  return {
+    ...{ kind: 'page', status: 403, facts: { at, says }, place: { org, crumb: node.title } },
+    head: { title: `Edit ${node.title} · ${org.name}`, noIndex: true },
+    body: () => (
+      <RefusedPage title={node.title} says={says} back={visit.urls.node(org.id, node.id, node.slug)}>
+        <Above visit={visit} at={at} />
+      </RefusedPage>
+    ),
+  }
+}
+
+/** Every letter, for whose session ended while they wrote. */
+function signedOutPage(visit: Visit, written: Written): Page {
+  const { urls, form } = visit
+  const [org, node] = [param(visit, 'org'), param(visit, 'node')]
+  const problem = 'Your session has ended. Sign in in another tab, then save again: the text is kept here.'
+  return {
+    ...{ kind: 'page', status: 401, facts: undefined, place: {} },
+    head: { title: 'Edit', noIndex: true },
+    body: () => (
+      <main id="main" class="wide editing">
+        <h1>Edit {written.title}</h1>
+        <EditorForm
+          {...{ written, problem, data: {} }}
+          acts={[
+            form.get('act') === 'propose' ? { name: 'propose', label: 'Propose' } : { name: 'save', label: 'Save' },
+          ]}
+          action={urls.edit(org, node)}
+          back={urls.node(org, node)}
+          hidden={{ head: form.get('head') ?? '' }}
+        />
+      </main>
+    ),
+  }
+}
+
+/** The node at a commit; undefined where its text is nothing that a form holds. */
+async function sourceAt(api: Api, { path, node }: AtNode, head: string | null): Promise<Source | undefined> {
+  if (head === null) return { head, title: node.title, text: '', textPath: 'content.md' }
+  const title = head === node.head ? node.title : await readTitle(api, path, head, node.title)
+  for (const textPath of ['content.md', 'README.md']) {
+    const text = await readText(api, path, head, textPath)
+    if (text === 'unfit') return undefined
+    if (text !== undefined) return { head, title, ...text, textPath }
+  }
+  return { head, title, text: '', textPath: 'content.md' }
+}
+
+async function readText(
+  api: Api,
+  path: NodePath,
+  head: string,
+  file: string,
+): Promise<{ text: string } | 'unfit' | undefined> {
+  try {
+    const { content, encoding } = await api.getFile({ path: { ...path, branch: head, path: file } })
+    return encoding === 'utf-8' && content.length <= most.text ? { text: content } : 'unfit'
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    if (error.code === 'file_not_found') return undefined
+    if (error.code === 'too_large') return 'unfit'
+    throw error
+  }
+}

@@ -1,0 +1,94 @@
+/** What programs read of published organisations: the Atom feed of changes, the list of pages for crawlers, and what these may visit. */
+
+import { Refusal } from '../../base/errors.ts'
+import { param, type Text, type Visit } from '../visit.ts'
+
+/** Changes in the feed; nodes in all lists for crawlers, and in one of them, which one request asks for; nodes asked for at once. */
+const most = { changes: 50, listed: 50_000, part: 2_000, atOnce: 200 } as const
+
+export async function showFeed(visit: Visit): Promise<Text> {
+  const { api, urls } = visit
+  const { path, org } = await publishedOrg(visit)
+  const { nodes } = await api.listNodes({ path, query: { order: 'changed', limit: most.changes } })
+  const entries = nodes.map(({ id, title, slug, updated_at, created_at }) => {
+    const href = xml(urls.absolute(urls.node(org.id, id, slug)))
+    return [
+      `<entry><id>${href.replace(/\/[^/]*$/, '')}</id><title>${xml(title)}</title><link href="${href}"/>`,
+      `<published>${created_at}</published><updated>${updated_at}</updated></entry>`,
+    ].join('')
+  })
+  const self = xml(urls.absolute(urls.feed(org.id)))
+  const home = xml(urls.absolute(urls.org(org.id)))
+  const lines = [
+    '<?xml version="1.0" encoding="utf-8"?>',
+    `<feed xmlns="http://www.w3.org/2005/Atom"><id>${home}</id><title>${xml(org.name)}</title>`,
+    `<link rel="self" href="${self}"/><link href="${home}"/><updated>${nodes[0]?.updated_at ?? org.updated_at}</updated>`,
+    `<author><name>${xml(org.name)}</name></author>`,
+    ...entries,
+    '</feed>',
+  ]
+  return { kind: 'text', type: 'application/atom+xml; charset=utf-8', text: `${lines.join('\n')}\n` }
+}
+
+/** The list of pages; of a large organisation, a list of such lists. */
+export async function showSitemap(visit: Visit): Promise<Text> {
+  const { api, urls, query } = visit
+  const { path, org } = await publishedOrg(visit)
+  const { total } = await api.listNodes({ path, query: { limit: 1 } })
+  const end = Math.min(total, most.listed)
+  const parts = Math.max(1, Math.ceil(end / most.part))
+  const asked = query.get('part')
+  const part = Number(asked ?? 1)
+  if (asked !== null && !(/^[1-9]\d?$/.test(asked) && part <= parts))
+    throw new Refusal('not_found', 'No page has this address')
+  if (asked === null && parts > 1) {
+    const lists = Array.from({ length: parts }, (_, at) => `${urls.sitemap(org.id)}?part=${at + 1}`)
+    return listOf(
+      'sitemapindex',
+      lists.map((list) => `<sitemap><loc>${xml(urls.absolute(list))}</loc></sitemap>`),
+    )
+  }
+  const rows = part === 1 ? [`<url><loc>${xml(urls.absolute(urls.org(org.id)))}</loc></url>`] : []
+  const from = (part - 1) * most.part
+  for (let offset = from; offset < Math.min(end, from + most.part); offset += most.atOnce) {
+    const { nodes } = await api.listNodes({ path, query: { limit: most.atOnce, offset } })
+    for (const { id, slug, updated_at } of nodes) {
+      const href = xml(urls.absolute(urls.node(org.id, id, slug)))
+      rows.push(`<url><loc>${href}</loc><lastmod>${updated_at}</lastmod></url>`)
+    }
+  }
+  return listOf('urlset', rows)
+}
+
+/** Source: sitemaps.org, protocol 0.9. */
+function listOf(element: 'sitemapindex' | 'urlset', rows: readonly string[]): Text {
+  const lines = [
+    '<?xml version="1.0" encoding="utf-8"?>',
+    `<${element} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`,
+    ...rows,
+    `</${element}>`,
+  ]
+  return { kind: 'text', type: 'application/xml; charset=utf-8', text: `${lines.join('\n')}\n` }
+}
+
+/** Crawlers may read pages; operations say the same, and what changes at each visit says nothing. */
+export async function showRobots({ urls }: Visit): Promise<Text> {
+  const closed = ['/orgs/', '/git/', '/auth/', '/sign-in', '/sign-up', '/reset', '/o/*/find']
+  const lines = ['User-agent: *', ...closed.map((path) => `Disallow: ${urls.root}${path}`), `Allow: ${urls.root}/o/`]
+  return { kind: 'text', type: 'text/plain; charset=utf-8', text: `${lines.join('\n')}\n` }
+}
+
+/** @throws Refusal org_not_found, also of one that is there for its members alone */
+async function publishedOrg(visit: Visit) {
+  const path = { org_id: param(visit, 'org') }
+  const org = await visit.api.getOrg({ path })
+  if (!org.published) throw new Refusal('org_not_found', 'Organisation not found')
+  return { path, org }
+}
+
+function xml(text: string): string {
+  // XML 1.0 has no room for control characters.
+  return text
+    .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '')
+    .replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)
+}

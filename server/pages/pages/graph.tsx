@@ -1,0 +1,199 @@
+/** The map of an organisation; as it comes, and for who does not see it, a list of its areas with their nodes. */
+
+import type { AnswerOf } from '../../http/contract/in-process.ts'
+import { type Area, nameOfArea, partsOf, slots } from '../client/areas.ts'
+import { counted } from '../parts/dates.tsx'
+import { Icon } from '../parts/icons.tsx'
+import type { Urls } from '../urls.ts'
+import { type Page, param, type Visit } from '../visit.ts'
+
+/** Areas in the list, those of them whose nodes are named, nodes of each; nodes of a page about one area; results. */
+const most = { areas: 100, open: 12, nodes: 12, inside: 200, found: 20 } as const
+const longestQuery = 500
+
+type Level = AnswerOf<'listTree'>
+
+interface Facts {
+  readonly org: AnswerOf<'getOrg'>
+  readonly total: number
+  /** The one area that the page is about. */
+  readonly under: { readonly id: string; readonly title: string; readonly inside: Level } | undefined
+  readonly areas: readonly ListedArea[]
+  readonly words: string
+  readonly found: readonly { readonly node_id: string; readonly title: string }[]
+}
+
+interface ListedArea {
+  readonly area: Area
+  readonly title: string
+  readonly inside: Level | undefined
+}
+
+export async function showGraph(visit: Visit): Promise<Page> {
+  const { api, query } = visit
+  const path = { org_id: param(visit, 'org') }
+  const org = await api.getOrg({ path })
+  const asked = query.get('under') || undefined
+  const words = (query.get('q') ?? '').trim().slice(0, longestQuery)
+  const [{ total }, under, areas, found] = await Promise.all([
+    api.listNodes({ path, query: { limit: 1 } }),
+    asked === undefined ? undefined : readUnder(visit, asked),
+    asked === undefined ? readAreas(visit) : [],
+    words === ''
+      ? []
+      : api.suggestTitles({ path, query: { q: words, limit: most.found } }).then((told) => told.suggestions),
+  ])
+  return page(visit, { org, total, under, areas, words, found })
+}
+
+async function readUnder(visit: Visit, under: string): Promise<NonNullable<Facts['under']>> {
+  const path = { org_id: param(visit, 'org') }
+  const { id, title } = await visit.api.getNode({ path: { ...path, node_id: under } })
+  return { id, title, inside: await visit.api.listTree({ path, query: { under: id, limit: most.inside } }) }
+}
+
+async function readAreas({ api, params: { org = '' } }: Visit): Promise<ListedArea[]> {
+  const path = { org_id: org }
+  const { areas } = await api.getMap({ path, query: { columns: false } })
+  const parts = partsOf(areas).flatMap((at) => areas[at] ?? [])
+  return Promise.all(
+    parts.slice(0, most.areas).map(async (area, at) => {
+      const { node_id: under } = area
+      const title = nameOfArea(area, areas)
+      if (at >= most.open || under === undefined) return { area, title, inside: undefined }
+      return { area, title, inside: await api.listTree({ path, query: { under, limit: most.nodes } }) }
+    }),
+  )
+}
+
+function page({ urls }: Visit, facts: Facts): Page {
+  const { org, total, under, areas, words, found } = facts
+  const title = under === undefined ? org.name : under.title
+  return {
+    ...{ kind: 'page', facts, place: { org, crumb: 'Graph' } },
+    head: { title: `Graph · ${title}`, noIndex: true },
+    body: () => (
+      <main id="main" class="graph" data-map={under?.id ?? ''}>
+        <div id="canvas" aria-hidden="true" />
+        <section class="panel" aria-label="What is shown">
+          <h1>{title}</h1>
+          <p class="sub">
+            {under === undefined ? (
+              counted(total, 'node')
+            ) : (
+              <>
+                {counted(under.inside.total, 'child', 'children')} · <a href={urls.graph(org.id)}>The whole graph</a>
+              </>
+            )}
+          </p>
+          <form action={urls.graph(org.id)}>
+            {under && <input type="hidden" name="under" value={under.id} />}
+            <label class="vh" for="mq">
+              Highlight nodes
+            </label>
+            <input
+              id="mq"
+              type="search"
+              name="q"
+              value={words}
+              placeholder="Highlight nodes"
+              maxLength={longestQuery}
+            />
+            <button class="btn small without-script" type="submit">
+              Highlight
+            </button>
+          </form>
+          <p class="sub told" role="status">
+            {words !== '' && counted(found.length, 'node')}
+          </p>
+          <details hidden>
+            <summary>Edges</summary>
+          </details>
+          <div class="fold">
+            {found.length > 0 && (
+              <ul class="areas inside">
+                {found.map(({ node_id, title: name }) => (
+                  <NodeItem urls={urls} org={org.id} id={node_id} title={name} />
+                ))}
+              </ul>
+            )}
+            {under && <Inside urls={urls} org={org.id} under={under.id} level={under.inside} />}
+            {areas.length > 0 && <h2>Areas</h2>}
+            <ul class="areas">
+              {areas.map(({ area, title, inside }, at) => (
+                <AreaItem {...{ urls, area, inside }} key={area.node_id} org={org.id} title={title} slot={at % slots} />
+              ))}
+            </ul>
+            {total === 0 && <p class="sub">There are no nodes yet.</p>}
+          </div>
+        </section>
+        <section class="peek" id="peek" aria-label="The chosen node" aria-live="polite" hidden />
+      </main>
+    ),
+  }
+}
+
+interface AtOrg {
+  readonly urls: Urls
+  readonly org: string
+}
+
+function AreaItem({ urls, org, area, title, slot, inside }: AtOrg & ListedArea & { readonly slot: number }) {
+  const { node_id: id, nodes } = area
+  const label = (
+    <>
+      <span class="dot" data-c={slot} />
+      <span>{title}</span>
+      <span class="n">{nodes.toLocaleString('en')}</span>
+    </>
+  )
+  return (
+    <li>
+      <a href={id === undefined ? urls.org(org) : urls.graph(org, { under: id })} data-area={id ?? ''}>
+        {label}
+      </a>
+      {id !== undefined && inside && <Inside urls={urls} org={org} under={id} level={inside} />}
+    </li>
+  )
+}
+
+/** The children of a node; those with children of their own lead on. */
+function Inside({ urls, org, under, level }: AtOrg & { readonly under: string; readonly level: Level }) {
+  const left = level.total - level.nodes.length
+  return (
+    <ul class="inside">
+      <NodeItem urls={urls} org={org} id={under} title="Read this node" />
+      {level.nodes.map(({ id, title, num_children }) => (
+        <NodeItem urls={urls} org={org} id={id} title={title} inside={num_children} />
+      ))}
+      {left > 0 && (
+        <li>
+          <a href={urls.graph(org, { under })}>and {left.toLocaleString('en')} more</a>
+        </li>
+      )}
+    </ul>
+  )
+}
+
+interface NodeItemProps extends AtOrg {
+  readonly id: string
+  readonly title: string
+  /** Children of the node. */
+  readonly inside?: number
+}
+
+function NodeItem({ urls, org, id, title, inside = 0 }: NodeItemProps) {
+  return (
+    <li>
+      <a href={urls.node(org, id)} data-node={id}>
+        {title}
+      </a>
+      {inside > 0 && (
+        <a class="n" href={urls.graph(org, { under: id })} aria-label={`${counted(inside, 'node')} in ${title}`}>
+          {inside}
+          <Icon name="right" size={12} />
+        </a>
+      )}
+    </li>
+  )
+}

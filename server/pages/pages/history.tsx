@@ -1,0 +1,156 @@
+/** The commits of a node by days, and one of them with what it changed. */
+
+import type { AnswerOf } from '../../http/contract/in-process.ts'
+import { counted, dayOf, When } from '../parts/dates.tsx'
+import { Impact, readImpact } from '../parts/impact.tsx'
+import { NodePath, readAtNode } from '../parts/node-head.tsx'
+import { FileDiffs, readFileChanges } from '../text/diff.tsx'
+import type { Urls } from '../urls.ts'
+import { type Page, param, type Visit } from '../visit.ts'
+
+/** Commits on a page. */
+const pageSize = 50
+/** UTF-16 units of a commit's message that are shown. */
+const longestMessage = 65_536
+const empty = { history: [], total: 0 }
+
+type Commit = AnswerOf<'listCommits'>['history'][number]
+
+export async function showHistory(visit: Visit): Promise<Page> {
+  const { api, urls, query } = visit
+  const at = await readAtNode(visit)
+  const offset = pageOffset(query.get('from'))
+  const revision = query.get('at') || 'main'
+  const told =
+    at.node.head === undefined
+      ? empty
+      : await api.listCommits({ path: { ...at.path, branch: revision }, query: { limit: pageSize, offset } })
+  const { history, total } = told
+  const { org, node } = at
+  return {
+    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, told } },
+    head: { title: `History of ${node.title} · ${org.name}`, noIndex: true },
+    body: () => (
+      <main id="main" class="wide">
+        <NodePath visit={visit} at={at} />
+        <h1>History</h1>
+        <div class="meta">
+          <span>
+            {counted(total, 'commit')}
+            {revision !== 'main' && ` of ${revision}`}
+          </span>
+          <a href={urls.blame(org.id, node.id, revision)}>Who wrote what</a>
+        </div>
+        {byDay(history).map(([day, commits]) => (
+          <section class="card">
+            <header>
+              <h2>{day}</h2>
+            </header>
+            <CommitList urls={urls} org={org.id} commits={commits} />
+          </section>
+        ))}
+        <Pages urls={urls} base={urls.history(org.id, node.id, revision)} offset={offset} total={total} />
+      </main>
+    ),
+  }
+}
+
+/** A whole number of commits to skip; 0 for anything else. */
+function pageOffset(sent: string | null): number {
+  return sent !== null && /^\d{1,7}$/.test(sent) ? Number(sent) : 0
+}
+
+function byDay(commits: readonly Commit[]): [string, Commit[]][] {
+  const days: [string, Commit[]][] = []
+  for (const commit of commits) {
+    const day = dayOf(commit.created_at)
+    const last = days.at(-1)
+    if (last?.[0] === day) last[1].push(commit)
+    else days.push([day, [commit]])
+  }
+  return days
+}
+
+interface CommitListProps {
+  readonly urls: Urls
+  readonly org: string
+  readonly commits: readonly Commit[]
+}
+
+export function CommitList({ urls, org, commits }: CommitListProps) {
+  return (
+    <ul class="commits">
+      {commits.map(({ id, node_id, message, author, created_at }) => (
+        <li>
+          <a href={urls.commit(org, node_id, id)}>{firstLine(message)}</a>
+          <span class="sha">{id.slice(0, 8)}</span>
+          <small>
+            {author}, <When time={created_at} />
+          </small>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function firstLine(message: string): string {
+  return message.split('\n', 1)[0]?.trim().slice(0, 200) || 'without a message'
+}
+
+interface PagesProps {
+  readonly urls: Urls
+  readonly base: string
+  readonly offset: number
+  readonly total: number
+}
+
+function Pages({ base, offset, total }: PagesProps) {
+  const link = (from: number, text: string) => (
+    <a class="btn" href={from === 0 ? base : `${base}${base.includes('?') ? '&' : '?'}from=${from}`}>
+      {text}
+    </a>
+  )
+  if (total <= pageSize) return null
+  return (
+    <p class="acts">
+      {offset > 0 && link(Math.max(0, offset - pageSize), 'Newer')}
+      {offset + pageSize < total && link(offset + pageSize, 'Older')}
+    </p>
+  )
+}
+
+export async function showCommit(visit: Visit): Promise<Page> {
+  const { api, urls } = visit
+  const at = await readAtNode(visit)
+  const id = param(visit, 'id')
+  const commit = await api.getCommit({ path: { ...at.path, branch: id, commit_id: id } })
+  const [files, edges] = await Promise.all([
+    readFileChanges(api, at.path, commit.changes),
+    readImpact(api, at.path, commit.changes),
+  ])
+  const { org, node } = at
+  // What a commit changes never does.
+  const { changes: _, ...whole } = commit
+  const fields = { ...whole, message: commit.message.slice(0, longestMessage) }
+  const [, ...rest] = fields.message.split('\n')
+  return {
+    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, fields, edges } },
+    head: { title: `${firstLine(commit.message)} · ${node.title}`, noIndex: true },
+    body: () => (
+      <main id="main" class="wide">
+        <NodePath visit={visit} at={at} between={[{ title: 'History', href: urls.history(org.id, node.id) }]} />
+        <h1>{firstLine(commit.message)}</h1>
+        <div class="meta">
+          <span>
+            {commit.author}, <When time={commit.created_at} />
+          </span>
+          <span class="ref">{commit.id}</span>
+          <a href={`${urls.node(org.id, node.id)}?at=${commit.id}`}>Read it as it was</a>
+        </div>
+        {rest.join('\n').trim() && <p class="message">{rest.join('\n').trim()}</p>}
+        {edges.length > 0 && <Impact urls={urls} org={org.id} title={node.title} edges={edges} />}
+        <FileDiffs files={files} />
+      </main>
+    ),
+  }
+}

@@ -1,0 +1,87 @@
+/** The first page: the organisations of a person; for everybody else, what this is. */
+
+import { Icon } from '../parts/icons.tsx'
+import type { Page, Visit } from '../visit.ts'
+
+/** Organisations on the page. */
+const mostOrgs = 100
+
+export async function showHome(visit: Visit): Promise<Page> {
+  return visit.person === undefined ? welcome(visit) : mine(visit)
+}
+
+function welcome({ urls }: Visit): Page {
+  const head = {
+    title: 'Grove',
+    description: 'A graph of texts, each in a Git repository of its own: to read, to link, to propose.',
+    canonical: urls.absolute(urls.home()),
+    kind: 'website',
+  } as const
+  return {
+    ...{ kind: 'page', head, place: {}, facts: 'welcome' },
+    body: () => (
+      <main id="main" class="page welcome">
+        <p class="mark">
+          <Icon name="leaf" size={44} />
+        </p>
+        <h1>Write together, keep every word’s history</h1>
+        <p class="lede">
+          Grove keeps a graph of texts. Each is a Git repository of its own: read it here, clone it, push to it, propose
+          a change, and merge it where the words that change are shown.
+        </p>
+        <p class="acts">
+          <a class="btn go" href={urls.signIn()}>
+            Sign in
+          </a>
+          <a class="btn" href={urls.signUp()}>
+            Sign up
+          </a>
+          <a class="btn quiet" href={`${urls.root}/docs`}>
+            The API
+          </a>
+        </p>
+      </main>
+    ),
+  }
+}
+
+async function mine({ api, urls, person }: Visit): Promise<Page> {
+  const { orgs, total } = await api.listOrgs({ query: { limit: mostOrgs } })
+  return {
+    ...{ kind: 'page', head: { title: 'Grove', noIndex: true }, place: {}, facts: { orgs, total } },
+    body: () => (
+      <main id="main" class="wide home">
+        <div class="hero">
+          <h1>{person?.name}</h1>
+          <div class="meta">
+            <span>
+              {total} {total === 1 ? 'organisation' : 'organisations'}
+            </span>
+            <a class="btn" href={urls.newOrg()}>
+              New organisation
+            </a>
+            <a class="btn quiet" href={urls.join()}>
+              Use an invitation
+            </a>
+          </div>
+        </div>
+        {orgs.length === 0 && <p class="lede">Create an organisation, or ask the owner of one for an invitation.</p>}
+        <ul class="orgs">
+          {orgs.map((org) => (
+            <li class="card">
+              <a href={urls.org(org.id)}>
+                <strong>{org.name}</strong>
+                {org.description && <p>{org.description}</p>}
+                <small>
+                  <Icon name={org.published ? 'globe' : 'lock'} size={14} />
+                  {org.published ? 'Published' : 'For its members'} · {org.role}
+                </small>
+              </a>
+            </li>
+          ))}
+        </ul>
+        {total > orgs.length && <p class="why">and {total - orgs.length} more</p>}
+      </main>
+    ),
+  }
+}

@@ -1,0 +1,144 @@
+/** Invitations to an organisation: what its owners give to people, with or without an account. */
+
+import type { AnswerOf } from '../../http/contract/in-process.ts'
+import { counted, When } from '../parts/dates.tsx'
+import { Field, field, type Trouble } from '../parts/forms.tsx'
+import { RoleOptions, roleOf } from '../parts/roles.tsx'
+import type { Visit } from '../visit.ts'
+
+type Invitation = AnswerOf<'listInvitations'>['invitations'][number]
+export type MadeInvitation = AnswerOf<'createInvitation'>
+
+/** Of a list; characters of what the fields hold. */
+const most = { open: 100, email: 254 } as const
+/** Characters of a field that takes an invitation. */
+export const mostInvitation = 4096
+const dayMs = 86_400_000
+/** Days that an invitation lives. */
+const lifetimes = [1, 7, 30] as const
+/** People that may join by one. */
+const uses = [1, 10, 100, 1000] as const
+
+/** @throws Refusal, Invalid: the e-mail is at fault as the field `email` */
+export function createInvitation({ api, form }: Visit, org_id: string): Promise<MadeInvitation> {
+  const [email, days] = [field(form, 'email').trim(), lifetimes.find((one) => String(one) === form.get('days')) ?? 7]
+  const body = {
+    role: roleOf(form),
+    uses: uses.find((one) => String(one) === form.get('uses')) ?? 1,
+    expires_at: new Date(Date.now() + days * dayMs - 1_000).toISOString(),
+    ...(email && { email }),
+  }
+  return api.createInvitation({ path: { org_id }, body })
+}
+
+/** Those that are open, for owners. */
+export async function readInvitations({ api }: Visit, org_id: string): Promise<readonly Invitation[]> {
+  return (await api.listInvitations({ path: { org_id }, query: { limit: most.open } })).invitations
+}
+
+interface InvitationsProps {
+  readonly visit: Visit
+  readonly action: string
+  readonly open: readonly Invitation[]
+  /** Just now. */
+  readonly made: MadeInvitation | undefined
+  readonly trouble: Trouble | undefined
+}
+
+export function Invitations({ visit: { form }, action, open, made, trouble }: InvitationsProps) {
+  const sent = form.get('act') === 'invite' && made === undefined ? form : new URLSearchParams()
+  return (
+    <section>
+      <h2>Invite people</h2>
+      <p class="why">People join by a link, with or without an account.</p>
+      {made && (
+        <section class="made" aria-label="The new invitation">
+          <p>
+            Send this link now: it is shown this once. It ends on <When time={made.expires_at} />.
+          </p>
+          <p class="copy" data-invitation>
+            {made.url}
+          </p>
+          <p>
+            <button type="button" class="btn" data-copy="[data-invitation]" hidden>
+              Copy the link
+            </button>
+          </p>
+        </section>
+      )}
+      {open.length > 0 && (
+        <ul class="rows">
+          {open.map((one) => (
+            <li>
+              <div>
+                <strong>{one.email ?? 'Who has the link'}</strong>
+                <small>
+                  {one.role} · for {counted(one.uses_left, 'more person', 'more people')} · ends{' '}
+                  <When time={one.expires_at} />
+                </small>
+              </div>
+              <form method="post" action={action}>
+                <input type="hidden" name="invitation" value={one.id} />
+                <button type="submit" class="btn" name="act" value="revoke">
+                  Revoke
+                </button>
+              </form>
+            </li>
+          ))}
+        </ul>
+      )}
+      <form method="post" action={action} class="fields">
+        <input type="hidden" name="act" value="invite" />
+        <Field
+          label="Only for"
+          hint="an address; empty: for who has the link"
+          name="email"
+          of="invite"
+          trouble={trouble}
+        >
+          {(tied) => (
+            <input {...tied} type="email" autocomplete="off" maxLength={most.email} value={field(sent, 'email')} />
+          )}
+        </Field>
+        <Field label="They become" name="role" of="invite">
+          {(tied) => (
+            <select {...tied}>
+              <RoleOptions chosen={sent.get('role') ?? 'editor'} />
+            </select>
+          )}
+        </Field>
+        <Field label="How many may join by it" name="uses" of="invite">
+          {(tied) => (
+            <select {...tied}>
+              {uses.map((count) => (
+                <option value={count} selected={String(count) === sent.get('uses')}>
+                  {counted(count, 'person', 'people')}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <Field label="Ends" name="days" of="invite">
+          {(tied) => (
+            <select {...tied}>
+              {lifetimes.map((days) => (
+                <option value={days} selected={String(days) === (sent.get('days') ?? '7')}>
+                  in {counted(days, 'day')}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <button class="btn go" type="submit">
+          Make the invitation
+        </button>
+      </form>
+    </section>
+  )
+}
+
+/** The token in what a person has pasted: the link, a line of a letter around it, or the token alone. */
+export function invitationIn(form: URLSearchParams): string {
+  const sent = field(form, 'invitation').replace(/\s/g, '')
+  return sent.match(/grv_invite_[\w-]+/)?.[0] ?? sent
+}

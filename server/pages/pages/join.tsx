@@ -1,0 +1,84 @@
+/** The page that the link of an invitation opens: it leads to a new account, to a sign-in, or at once into the organisation. */
+
+import { Field, field, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
+import { type Page, redirect, type Shown, type Visit } from '../visit.ts'
+import { invitationIn, mostInvitation } from './invitations.tsx'
+import { signInPage, signUpPage } from './sign-in.tsx'
+
+/** The token is behind the `#` of the address, so that no log has it: a script takes it along, or the person pastes the link. */
+export async function showJoin(visit: Visit): Promise<Page> {
+  const { query, person } = visit
+  const isRefused = person !== undefined && query.has('refused')
+  return joinPage(visit, isRefused ? { says: 'You are signed in, but that invitation cannot be used.' } : undefined)
+}
+
+/** The former address of the page. */
+export async function leadToJoin({ urls }: Visit): Promise<Shown> {
+  return redirect(301, urls.join())
+}
+
+export async function takeJoin(visit: Visit): Promise<Shown> {
+  const { api, form, person, urls } = visit
+  const token = invitationIn(form)
+  if (token === '') return { ...(await joinPage(visit, noInvitation)), status: 422 }
+  if (person !== undefined) {
+    return taken(
+      (trouble) => joinPage(visit, trouble.field === 'token' ? { ...trouble, field: 'invitation' } : trouble),
+      async () => urls.org((await api.acceptInvitation({ body: { token } })).id),
+    )
+  }
+  return form.get('act') === 'sign-up' ? signUpPage(visit, (await api.getAuthConfig({})).signup) : signInPage(visit)
+}
+
+const noInvitation: Trouble = { field: 'invitation', says: 'Paste the link of your invitation.' }
+
+async function joinPage({ api, person, form, urls }: Visit, trouble?: Trouble): Promise<Page> {
+  const { signup } = await api.getAuthConfig({})
+  return {
+    ...{ kind: 'page', place: {}, facts: { trouble, signup }, head: { title: 'An invitation · Grove', noIndex: true } },
+    body: () => (
+      <main id="main" class="sheet">
+        <h1>Join by invitation</h1>
+        <p class="lede">
+          {person === undefined
+            ? 'You are invited to write with others in Grove. Join with a new account, or with the one that you have.'
+            : `You are signed in as ${person.name}. Join the organisation that invites you.`}
+        </p>
+        <TroubleOf trouble={trouble} fields={['invitation']} />
+        <form method="post" action={urls.join()} class="fields" data-invited>
+          <div class="field" data-by-hand>
+            <p class="notice without-script">
+              Copy the whole link out of the address bar of your browser, and paste it here.
+            </p>
+            <Field label="Invitation" hint="the whole link" name="invitation" trouble={trouble}>
+              {(tied) => (
+                <input
+                  {...tied}
+                  required
+                  autocomplete="off"
+                  maxLength={mostInvitation}
+                  value={field(form, 'invitation')}
+                />
+              )}
+            </Field>
+          </div>
+          {person === undefined && signup !== 'closed' && (
+            <button class="btn go" type="submit" name="act" value="sign-up">
+              Create an account
+            </button>
+          )}
+          {person === undefined && (
+            <button class="btn" type="submit" name="act" value="sign-in">
+              I have an account
+            </button>
+          )}
+          {person !== undefined && (
+            <button class="btn go" type="submit">
+              Join
+            </button>
+          )}
+        </form>
+      </main>
+    ),
+  }
+}

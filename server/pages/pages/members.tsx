@@ -1,0 +1,193 @@
+/** The members of an organisation: who they are, what they may do, how they come and go. */
+
+import { Refusal } from '../../base/errors.ts'
+import type { AnswerOf } from '../../http/contract/in-process.ts'
+import { counted, When } from '../parts/dates.tsx'
+import { Field, field, shownAgain, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
+import { RoleOptions, roleOf, roles } from '../parts/roles.tsx'
+import { type Page, param, type Shown, type Visit } from '../visit.ts'
+import { createInvitation, Invitations, type MadeInvitation, readInvitations } from './invitations.tsx'
+import { readSettings, SettingsTabs } from './org-settings.tsx'
+
+type Member = AnswerOf<'listMembers'>['members'][number]
+/** Members on a page. */
+const pageMembers = 100
+/** Characters. */
+const mostEmail = 254
+
+export function showMembers(visit: Visit): Promise<Page> {
+  return membersPage(visit)
+}
+
+export async function takeMembers(visit: Visit): Promise<Shown> {
+  const { api, form, urls, person } = visit
+  const email = field(form, 'email').trim()
+  const path = { org_id: param(visit, 'org'), email }
+  const again = (trouble: Trouble) => membersPage(visit, { trouble })
+  if (form.get('act') === 'invite')
+    try {
+      return await membersPage(visit, { made: await createInvitation(visit, path.org_id) })
+    } catch (error) {
+      return shownAgain(error, again)
+    }
+  return taken(again, async () => {
+    switch (form.get('act')) {
+      case 'put':
+        await api.putMember({ path, body: { role: roleOf(form) } })
+        break
+      case 'remove':
+        await api.removeMember({ path })
+        if (email === person?.email) return urls.home()
+        break
+      case 'revoke':
+        await api.revokeInvitation({ path: { ...path, invitation_id: field(form, 'invitation') } })
+        break
+      default:
+        throw new Refusal('bad_request', 'The members cannot do that')
+    }
+    return urls.settings(path.org_id, 'members')
+  })
+}
+
+interface More {
+  readonly trouble?: Trouble
+  readonly made?: MadeInvitation
+}
+
+async function membersPage(visit: Visit, { trouble, made }: More = {}): Promise<Page> {
+  const { api, urls, person, form, query } = visit
+  const org = await readSettings(visit)
+  const offset = pageOf(query) * pageMembers
+  const { members, total } = await api.listMembers({ path: { org_id: org.id }, query: { limit: pageMembers, offset } })
+  const isOwner = org.role === 'owner'
+  const invitations = isOwner ? await readInvitations(visit, org.id) : []
+  const action = urls.settings(org.id, 'members')
+  const isAdding = form.has('adding')
+  const isInviting = form.get('act') === 'invite'
+  const added = isAdding ? trouble : undefined
+  return {
+    ...{
+      kind: 'page',
+      place: { org, crumb: 'Settings' },
+      facts: { org, members, total, invitations, trouble, made: made?.id },
+    },
+    head: { title: `Members · ${org.name}`, noIndex: true },
+    body: () => (
+      <main id="main" class="page settings">
+        <h1>Members</h1>
+        <SettingsTabs urls={urls} org={org.id} here="members" />
+        <TroubleOf trouble={trouble} fields={isAdding || isInviting ? ['email'] : []} />
+        <p class="why">{counted(total, 'member')}</p>
+        <ul class="rows">
+          {members.map((member) => (
+            <li>
+              <div>
+                <strong>{member.name}</strong>
+                <small>
+                  {member.email} · since <When time={member.created_at} />
+                </small>
+              </div>
+              {isOwner ? <RoleForm member={member} action={action} /> : <span>{member.role}</span>}
+              {(isOwner || member.email === person?.email) && (
+                <Removal member={member} action={action} isMe={member.email === person?.email} />
+              )}
+            </li>
+          ))}
+        </ul>
+        {offset + members.length < total && (
+          <p>
+            <a class="btn" href={`${action}?page=${offset / pageMembers + 2}`}>
+              More members
+            </a>
+          </p>
+        )}
+        {isOwner && (
+          <Invitations {...{ visit, action, made }} open={invitations} trouble={isInviting ? trouble : undefined} />
+        )}
+        {isOwner && (
+          <section>
+            <h2>Add a member</h2>
+            <form method="post" action={action} class="fields">
+              <input type="hidden" name="act" value="put" />
+              <input type="hidden" name="adding" value="1" />
+              <Field label="E-mail" hint="of a person who has signed up here" name="email" trouble={added}>
+                {(tied) => (
+                  <input
+                    {...tied}
+                    type="email"
+                    required
+                    autocomplete="off"
+                    maxLength={mostEmail}
+                    value={isAdding ? field(form, 'email') : ''}
+                  />
+                )}
+              </Field>
+              <Field label="Role" name="role">
+                {(tied) => (
+                  <select {...tied}>
+                    <RoleOptions chosen={isAdding ? form.get('role') : 'editor'} />
+                  </select>
+                )}
+              </Field>
+              <button class="btn go" type="submit">
+                Add
+              </button>
+            </form>
+          </section>
+        )}
+      </main>
+    ),
+  }
+}
+
+/** From 0. */
+function pageOf(query: URLSearchParams): number {
+  const text = query.get('page') ?? ''
+  return /^[1-9]\d{0,3}$/.test(text) ? Number(text) - 1 : 0
+}
+
+interface MemberProps {
+  readonly member: Member
+  readonly action: string
+}
+
+function RoleForm({ member, action }: MemberProps) {
+  return (
+    <form method="post" action={action} class="line">
+      <input type="hidden" name="act" value="put" />
+      <input type="hidden" name="email" value={member.email} />
+      <select name="role" aria-label={`Role of ${member.name}`}>
+        {roles.map(({ role }) => (
+          <option value={role} selected={role === member.role}>
+            {role}
+          </option>
+        ))}
+      </select>
+      <button class="btn" type="submit" aria-label={`Change the role of ${member.name}`}>
+        Change
+      </button>
+    </form>
+  )
+}
+
+function Removal({ member, action, isMe }: MemberProps & { readonly isMe: boolean }) {
+  const what = isMe ? 'Leave' : `Remove ${member.name}`
+  return (
+    <details>
+      <summary class="btn" aria-label={`${what}…`}>
+        {isMe ? 'Leave…' : 'Remove…'}
+      </summary>
+      <form method="post" action={action} class="ask">
+        <p>
+          {isMe
+            ? 'What is not published is closed to you at once.'
+            : `${member.name} loses access at once. What they wrote stays.`}
+        </p>
+        <input type="hidden" name="email" value={member.email} />
+        <button type="submit" class="btn stop" name="act" value="remove">
+          {what}
+        </button>
+      </form>
+    </details>
+  )
+}

@@ -1,0 +1,41 @@
+/** What a page shows where it cannot be shown: an error of the operations that it asks. */
+
+import type { ShownError } from '../../http/contract/error-responses.ts'
+import { asSentence } from '../text/broken-rules.ts'
+import type { Page, Visit } from '../visit.ts'
+import { SignInForm } from './sign-in.tsx'
+
+const titles: Readonly<Record<number, string>> = {
+  403: 'This is not open to you',
+  404: 'There is nothing here',
+  409: 'That did not work',
+  429: 'Too many requests',
+  503: 'Not just now',
+}
+
+export function errorPage(visit: Visit, error: ShownError): Page {
+  const { status, detail, code, request_id } = error
+  const page = { kind: 'page', status, place: {}, facts: error } as const
+  if (status === 401) {
+    const head = { title: 'Sign in · Grove', noIndex: true }
+    const trouble = code === 'unauthenticated' ? undefined : { says: asSentence(detail) }
+    return { ...page, head, body: () => <SignInForm visit={visit} next={visit.here} trouble={trouble} /> }
+  }
+  const title = titles[status] ?? (status < 500 ? 'This cannot be done' : 'Something went wrong')
+  return {
+    ...page,
+    head: { title: `${title} · Grove`, noIndex: true },
+    body: () => (
+      <main id="main" class="page narrow">
+        <h1>{title}</h1>
+        <p class="lede">{detail}.</p>
+        {status >= 500 && <p class="why">The log has it as {request_id}.</p>}
+        <p>
+          <a class="btn" href={visit.urls.home()}>
+            To the first page
+          </a>
+        </p>
+      </main>
+    ),
+  }
+}

@@ -1,0 +1,186 @@
+/** A new node: `?title=` as a link has named it, `?parent=` below which it lies, `?from=` the node whose text leads to it. */
+
+import { randomUUID } from 'node:crypto'
+import { Refusal } from '../../base/errors.ts'
+import type { AnswerOf } from '../../http/contract/in-process.ts'
+import { connectLink, createNode, nodeNamed, withLineEnds } from '../edits.ts'
+import { EditorForm, mayWrite, most, problemOf, RefusedPage, type Written, writtenIn } from '../parts/editor-form.tsx'
+import { type Page, param, redirect, type Shown, type Visit } from '../visit.ts'
+
+type Org = AnswerOf<'getOrg'>
+
+/** What a new node begins with. */
+interface Beginning {
+  readonly org: Org
+  readonly parent: { readonly id: string; readonly title: string } | undefined
+  readonly from: { readonly id: string; readonly title: string } | undefined
+}
+
+export async function showNew(visit: Visit): Promise<Page> {
+  if (visit.person === undefined) throw new Refusal('unauthenticated', 'Sign in to make a node')
+  const beginning = await readBeginning(visit, visit.query)
+  const { org } = beginning
+  if (!mayWrite(org.role)) return refused(visit, org)
+  const title = (visit.query.get('title') ?? '').trim().slice(0, most.title)
+  const existing = title === '' ? undefined : await nodeNamed(visit.api, org.id, title)
+  const written = { title, text: '', message: '' }
+  return newPage(visit, beginning, { id: randomUUID(), existing, named: title, written })
+}
+
+export async function takeNew(visit: Visit): Promise<Shown> {
+  const { api, urls, form } = visit
+  const sent = writtenIn(visit)
+  const written = { ...sent, text: withLineEnds(sent.text, false) }
+  const id = form.get('id') ?? ''
+  if (visit.person === undefined) return signedOutPage(visit, { id, written })
+  const beginning = await readBeginning(visit, form)
+  const { org, parent, from } = beginning
+  const named = form.get('named') || undefined
+  try {
+    const existing = form.get('existing')
+    if (form.get('act') === 'link' && existing && from && named) {
+      await connectLink(api, { org_id: org.id, node_id: from.id }, named, existing)
+      return redirect(303, urls.node(org.id, from.id))
+    }
+    await createNode(api, org.id, { id, parent: parent?.id, from: from?.id, named, ...written, files: [] })
+  } catch (error) {
+    const [problem, status] = problemOf(error)
+    return newPage(visit, beginning, { id, named, written, problem, status })
+  }
+  return redirect(303, urls.node(org.id, id))
+}
+
+async function readBeginning(visit: Visit, fields: URLSearchParams): Promise<Beginning> {
+  const { api } = visit
+  const org_id = param(visit, 'org')
+  const org = await api.getOrg({ path: { org_id } })
+  const named = async (name: string) => {
+    const node_id = fields.get(name)
+    if (!node_id) return undefined
+    const { id, title } = await api.getNode({ path: { org_id, node_id } })
+    return { id, title }
+  }
+  const [parent, from] = await Promise.all([named('parent'), named('from')])
+  return { org, parent, from }
+}
+
+interface Making {
+  readonly id: string
+  readonly written: Written
+  /** A node of the same title. */
+  readonly existing?: string | undefined
+  /** As the link names it. */
+  readonly named?: string | undefined
+  readonly problem?: string
+  readonly status?: number
+}
+
+function newPage(visit: Visit, beginning: Beginning, making: Making): Page {
+  const { id, written, existing, named = '', problem, status = 200 } = making
+  const { urls, person } = visit
+  const { org, parent, from } = beginning
+  const near = parent ?? from
+  return {
+    // A new id each time, so no browser has it yet.
+    ...{
+      kind: 'page',
+      status,
+      facts: { beginning, id, written, existing, problem },
+      place: { org, crumb: 'New node' },
+    },
+    head: { title: `New node · ${org.name}`, noIndex: true },
+    body: () => (
+      <main id="main" class="wide editing">
+        <nav class="path" aria-label="Above">
+          <a href={urls.org(org.id)}>{org.name}</a>
+          {near && (
+            <>
+              <span aria-hidden="true">›</span>
+              <a href={urls.node(org.id, near.id)}>{near.title}</a>
+            </>
+          )}
+        </nav>
+        <h1>{parent ? `New node below ${parent.title}` : 'New node'}</h1>
+        {org.require_pull_requests && (
+          <p class="why">A new node is saved at once. Changes of it are then proposed, and a maintainer merges them.</p>
+        )}
+        {existing && <Existing {...{ visit, beginning, existing, named }} />}
+        <EditorForm
+          {...{ written, problem }}
+          acts={[{ name: 'create', label: 'Save' }]}
+          action={urls.newNode(org.id)}
+          back={near ? urls.node(org.id, near.id) : urls.org(org.id)}
+          hidden={{ id, parent: parent?.id ?? '', from: from?.id ?? '', named }}
+          data={{
+            'data-editor': '',
+            'data-node': id,
+            'data-draft': `${person?.id} new in ${org.id} ${near?.id ?? ''}`,
+            'data-lines': 'unix',
+          }}
+        />
+      </main>
+    ),
+  }
+}
+
+interface ExistingProps {
+  readonly visit: Visit
+  readonly beginning: Beginning
+  readonly existing: string
+  readonly named: string
+}
+
+/** Of the title that is asked for: the link may lead there. */
+function Existing({ visit: { urls }, beginning: { org, from }, existing, named }: ExistingProps) {
+  return (
+    <form class="notice" method="post" action={urls.newNode(org.id)}>
+      A node of this title is there already: <a href={urls.node(org.id, existing)}>{named}</a>.
+      {from && org.require_pull_requests && ` Edit ${from.title} and propose it: its link then leads there.`}
+      {from && !org.require_pull_requests && (
+        <p>
+          {Object.entries({ from: from.id, existing, named }).map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          <button class="btn small" type="submit" name="act" value="link">
+            Let the link in {from.title} lead there
+          </button>
+        </p>
+      )}
+    </form>
+  )
+}
+
+function refused({ urls }: Visit, org: Org): Page {
+  const says = 'Editors make nodes; your role here is to read.'
+  return {
+    ...{ kind: 'page', status: 403, facts: { org }, place: { org } },
+    head: { title: `New node · ${org.name}`, noIndex: true },
+    body: () => <RefusedPage title={org.name} says={says} back={urls.org(org.id)} />,
+  }
+}
+
+/** Every letter, for whose session ended while they wrote. */
+function signedOutPage(visit: Visit, { id, written }: Making): Page {
+  const { urls, form } = visit
+  const org = param(visit, 'org')
+  return {
+    ...{ kind: 'page', status: 401, facts: undefined, place: {} },
+    head: { title: 'New node', noIndex: true },
+    body: () => (
+      <main id="main" class="wide editing">
+        <h1>New node</h1>
+        <EditorForm
+          {...{ written, data: {} }}
+          problem="Your session has ended. Sign in in another tab, then save again: the text is kept here."
+          acts={[{ name: 'create', label: 'Save' }]}
+          action={urls.newNode(org)}
+          back={urls.org(org)}
+          hidden={{
+            ...{ id, parent: form.get('parent') ?? '', from: form.get('from') ?? '' },
+            named: form.get('named') ?? '',
+          }}
+        />
+      </main>
+    ),
+  }
+}

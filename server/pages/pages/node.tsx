@@ -1,0 +1,286 @@
+/** One node: its text, the way to it, and what lies around it; with `?at=` as it was, or as a branch has it. */
+
+import { createHash } from 'node:crypto'
+import type { Api } from '../../../spec/client/api.ts'
+import type { AnswerOf } from '../../http/contract/in-process.ts'
+import { counted, When } from '../parts/dates.tsx'
+import { mayWrite } from '../parts/editor-form.tsx'
+import { Icon } from '../parts/icons.tsx'
+import { neighboursOf } from '../parts/neighbours.tsx'
+import { Rail } from '../parts/rail.tsx'
+import { readTree, TreeSide } from '../parts/tree.tsx'
+import { resolver } from '../text/links.ts'
+import { type ShownText, showText } from '../text/texts.ts'
+import { type Page, param, redirect, type Shown, type Visit } from '../visit.ts'
+import { readVersion, type Version } from './version.ts'
+
+type Node = AnswerOf<'getNode'>
+type Org = AnswerOf<'getOrg'>
+
+interface NodePath {
+  readonly org_id: string
+  readonly node_id: string
+}
+
+/** Tags of a node that are named. */
+const mostTags = 6
+
+export async function showNode(visit: Visit): Promise<Shown> {
+  const { api, urls, query } = visit
+  const path = { org_id: param(visit, 'org'), node_id: param(visit, 'node') }
+  const node = await api.getNode({ path })
+  const { slug } = visit.params
+  if (slug !== undefined && slug !== node.slug)
+    return redirect(301, urls.node(path.org_id, node.id, node.slug) + (query.size > 0 ? `?${query}` : ''))
+  const revision = query.get('at') || 'main'
+  const org = await api.getOrg({ path })
+  const [version, history, proposals, tree] = await Promise.all([
+    readVersion(api, path, node, revision),
+    node.head === undefined
+      ? { total: 0, history: [] }
+      : api.listCommits({ path: { ...path, branch: revision }, query: { limit: 1 } }),
+    org.role === undefined ? { open: 0, all: 0 } : countProposals(api, path),
+    readTree(api, org.id, node),
+  ])
+  const { text_content: _, ...rest } = node
+  const facts = { rest, org, version, history, proposals, tree, revision }
+  const canonical = urls.absolute(urls.node(org.id, node.id, node.slug))
+  let shown = notShown
+  return {
+    kind: 'page',
+    head: headOf(visit, { node, org, canonical, revision, version }),
+    place: { org, node: node.id, ...(tree.path[0] && { crumb: tree.path[0].title }), hasSide: true },
+    facts,
+    prepare: async () => {
+      shown = await shownOf(visit, { org, node, revision, version })
+    },
+    body: () => {
+      const neighbours = neighboursOf(node.id, node.connections)
+      return (
+        <div class="cols">
+          <TreeSide tree={tree} urls={urls} org={org.id} />
+          <main id="main" data-cards>
+            <article class="page">
+              <Above visit={visit} org={org} path={tree.path} />
+              <h1>{version.title}</h1>
+              {description(node) && <p class="lede">{description(node)}</p>}
+              <Meta
+                visit={visit}
+                isEditable={revision === 'main' && mayWrite(org.role)}
+                node={node}
+                revision={revision}
+                commits={history.total}
+                latest={history.history[0]}
+                time={revision === 'main' ? node.updated_at : history.history[0]?.created_at}
+                proposals={proposals}
+              />
+              {revision !== 'main' && <AsItWas visit={visit} node={node} revision={revision} />}
+              <div class="prose" dangerouslySetInnerHTML={{ __html: shown.html }} />
+              {version.wholeText !== undefined && (
+                <p class="why">
+                  The text is longer than a page:{' '}
+                  <a href={urls.raw(org.id, node.id, revision, version.wholeText)}>all of it</a>
+                </p>
+              )}
+              <Below visit={visit} node={node} isEmpty={version.text.trim() === ''} />
+            </article>
+          </main>
+          <Rail
+            visit={visit}
+            node={node}
+            neighbours={neighbours}
+            headings={shown.headings}
+            files={version.files}
+            revision={revision}
+            textPath={version.textPath}
+          />
+        </div>
+      )
+    },
+  }
+}
+
+interface Proposals {
+  readonly open: number
+  /** With those that are merged or closed. */
+  readonly all: number
+}
+
+async function countProposals(api: Api, path: NodePath): Promise<Proposals> {
+  const [open, all] = await Promise.all(
+    (['open', 'all'] as const).map(
+      async (status) => (await api.listPulls({ path, query: { status, limit: 1 } })).total,
+    ),
+  )
+  return { open: open ?? 0, all: all ?? 0 }
+}
+
+interface Versioned {
+  readonly org: Org
+  readonly node: Node
+  readonly revision: string
+  readonly version: Version
+}
+
+const notShown: ShownText = { html: '', headings: [], summary: '' }
+
+function shownOf({ urls }: Visit, { org, node, revision, version }: Versioned): Promise<ShownText> {
+  const { text, links, title } = version
+  const place = { org: org.id, node: node.id, revision, isEditable: revision === 'main' && mayWrite(org.role) }
+  const key = createHash('sha256')
+    .update(JSON.stringify([urls.root, place, title, text, links]))
+    .digest('base64')
+  return showText({ key, text, title, resolve: resolver(urls, place, links) })
+}
+
+function description({ properties }: Node): string | undefined {
+  const { description: said } = properties
+  return typeof said === 'string' && said.trim() !== '' ? said : undefined
+}
+
+interface HeadOf {
+  readonly node: Node
+  readonly org: Org
+  readonly canonical: string
+  readonly revision: string
+  readonly version: Version
+}
+
+function headOf({ urls }: Visit, { node, org, canonical, revision, version }: HeadOf): Page['head'] {
+  const { text, textPath } = version
+  const title = `${node.title} · ${org.name}`
+  const said = description(node) ?? beginning(text)
+  const feed = { type: 'application/atom+xml', title: `Changes of ${org.name}`, href: urls.feed(org.id) }
+  const raw = (file: string) => urls.raw(org.id, node.id, revision, file)
+  const source = textPath ? [{ type: 'text/markdown', title: 'As Markdown', href: raw(textPath) }] : []
+  const head = { title, canonical, alternates: [...(org.published ? [feed] : []), ...source] }
+  if (!org.published || revision !== 'main') return { ...head, noIndex: true }
+  const data = {
+    '@context': 'https://schema.org',
+    '@type': 'Article',
+    headline: node.title.slice(0, 110),
+    datePublished: node.created_at,
+    dateModified: node.updated_at,
+    url: canonical,
+    isPartOf: { '@type': 'CreativeWork', name: org.name, url: urls.absolute(urls.org(org.id)) },
+    ...(said === '' ? {} : { description: said }),
+  }
+  return { ...head, kind: 'article', data, ...(said === '' ? {} : { description: said }) }
+}
+
+/** The first words of a text, without the marks that stand most often. */
+function beginning(text: string): string {
+  const lines = text
+    .slice(0, 2_000)
+    .split('\n')
+    .map((line) => line.trim())
+  const first = lines.find((line) => line !== '' && !/^(#|---|>|[-*+] |\||!|<|```|%%|\w+:)/.test(line)) ?? ''
+  return first.replace(/[*_`[\]]/g, '').slice(0, 200)
+}
+
+function Above({
+  visit: { urls },
+  org,
+  path,
+}: {
+  visit: Visit
+  org: Org
+  path: readonly { id: string; title: string }[]
+}) {
+  return (
+    <nav class="path" aria-label="Above">
+      <a href={urls.org(org.id)}>{org.name}</a>
+      {path.map(({ id, title }) => (
+        <>
+          <span aria-hidden="true">›</span>
+          <a href={urls.node(org.id, id)}>{title}</a>
+        </>
+      ))}
+    </nav>
+  )
+}
+
+interface MetaProps {
+  readonly visit: Visit
+  readonly node: Node
+  readonly isEditable: boolean
+  readonly revision: string
+  readonly commits: number
+  readonly latest: AnswerOf<'listCommits'>['history'][number] | undefined
+  /** Of the last change. */
+  readonly time: string | undefined
+  readonly proposals: Proposals
+}
+
+function Meta({ visit: { urls }, node, isEditable, revision, commits, latest, time, proposals }: MetaProps) {
+  const { org_id, id, tags } = node
+  const { open, all } = proposals
+  return (
+    <div class="meta">
+      {latest && time && (
+        <a href={urls.history(org_id, id, revision)} data-key="h">
+          <Icon name="clock" size={14} />
+          <span>
+            Changed <When time={time} /> by {latest.author}
+          </span>
+        </a>
+      )}
+      {commits > 1 && <a href={urls.history(org_id, id, revision)}>{counted(commits, 'commit')}</a>}
+      {commits > 0 && <a href={urls.blame(org_id, id, revision)}>Who wrote what</a>}
+      {all > 0 && (
+        <a href={`${urls.proposals(org_id, id)}${open > 0 ? '' : '?status=all'}`}>
+          <Icon name="branch" size={14} />
+          {open > 0 ? counted(open, 'open proposal') : counted(all, 'proposal')}
+        </a>
+      )}
+      {tags.slice(0, mostTags).map((tag) => (
+        <a class="tag" href={`${urls.find(org_id)}?q=${encodeURIComponent(`tag:"${tag}"`)}`}>
+          {tag}
+        </a>
+      ))}
+      {isEditable && (
+        <span class="act">
+          <a class="btn small" href={urls.newNode(org_id, { parent: id })}>
+            New below
+          </a>
+          <a class="btn small" href={urls.edit(org_id, id)} data-key="e">
+            <Icon name="pen" size={14} />
+            Edit
+          </a>
+        </span>
+      )}
+    </div>
+  )
+}
+
+function AsItWas({ visit: { urls }, node, revision }: { visit: Visit; node: Node; revision: string }) {
+  const isCommit = /^[0-9a-f]{40}$/.test(revision)
+  return (
+    <p class="notice">
+      {isCommit ? 'As it was at ' : 'As it is on '}
+      <span class="ref">{isCommit ? revision.slice(0, 8) : revision}</span>.{' '}
+      <a href={urls.node(node.org_id, node.id)}>To the text of main</a>
+    </p>
+  )
+}
+
+/** The children, where the text does not lead to them. */
+function Below({ visit: { urls }, node, isEmpty }: { visit: Visit; node: Node; isEmpty: boolean }) {
+  if (node.children.length === 0) return isEmpty ? <p class="why">There is no text here yet.</p> : null
+  return (
+    <section class="below">
+      <h2>{isEmpty ? 'In here' : 'Below'}</h2>
+      <ul>
+        {node.children.map(({ id, title, label }) => (
+          <li>
+            <a href={urls.node(node.org_id, id)}>{title}</a>
+            {label && <span class="why"> {label}</span>}
+          </li>
+        ))}
+      </ul>
+      {node.num_children > node.children.length && (
+        <p class="why">and {node.num_children - node.children.length} more</p>
+      )}
+    </section>
+  )
+}

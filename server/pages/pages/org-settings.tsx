@@ -1,0 +1,265 @@
+/** What an organisation is called, what it is about, and who may read it; and the page that makes a new one. */
+
+import { invalid, Refusal } from '../../base/errors.ts'
+import type { AnswerOf } from '../../http/contract/in-process.ts'
+import { Field, field, Tabs, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
+import type { Urls } from '../urls.ts'
+import { type Page, param, type Shown, type Visit } from '../visit.ts'
+
+type Org = AnswerOf<'getOrg'>
+
+/** Characters of what a form's fields hold. */
+const most = { name: 200, description: 2000 } as const
+
+export function showNewOrg(visit: Visit): Promise<Page> {
+  return newOrgPage(visit)
+}
+
+export async function takeNewOrg(visit: Visit): Promise<Shown> {
+  const { api, form, urls } = visit
+  return taken(
+    (trouble) => newOrgPage(visit, trouble),
+    async () => {
+      const body = { name: field(form, 'name').trim(), description: textOf(form, 'description') }
+      return urls.org((await api.createOrg({ body })).id)
+    },
+  )
+}
+
+/** Lines as a form sends them end in CR LF. */
+function textOf(form: URLSearchParams, name: string): string {
+  return field(form, name).replaceAll('\r\n', '\n').trim()
+}
+
+async function newOrgPage({ person, form, urls }: Visit, trouble?: Trouble): Promise<Page> {
+  if (person === undefined) throw new Refusal('unauthenticated', 'Sign in to create an organisation')
+  return {
+    ...{ kind: 'page', place: {}, facts: trouble, head: { title: 'New organisation · Grove', noIndex: true } },
+    body: () => (
+      <main id="main" class="sheet">
+        <h1>New organisation</h1>
+        <p class="why">
+          An organisation holds nodes and has members. It is open to its members alone until it is published.
+        </p>
+        <TroubleOf trouble={trouble} fields={['name', 'description']} />
+        <form method="post" action={urls.newOrg()} class="fields">
+          <Names name={field(form, 'name')} description={field(form, 'description')} trouble={trouble} />
+          <button class="btn go" type="submit">
+            Create
+          </button>
+        </form>
+      </main>
+    ),
+  }
+}
+
+interface NamesProps {
+  readonly name: string
+  readonly description: string
+  readonly trouble: Trouble | undefined
+}
+
+function Names({ name, description, trouble }: NamesProps) {
+  return (
+    <>
+      <Field label="Name" name="name" trouble={trouble}>
+        {(tied) => <input {...tied} required maxLength={most.name} value={name} autocomplete="off" />}
+      </Field>
+      <Field label="Description" hint="what it is about" name="description" trouble={trouble}>
+        {(tied) => (
+          <textarea {...tied} rows={3} maxLength={most.description}>
+            {`\n${description}`}
+          </textarea>
+        )}
+      </Field>
+    </>
+  )
+}
+
+export function showGeneral(visit: Visit): Promise<Page> {
+  return generalPage(visit)
+}
+
+export async function takeGeneral(visit: Visit): Promise<Shown> {
+  const { api, form, urls } = visit
+  const path = { org_id: param(visit, 'org') }
+  return taken(
+    (trouble) => generalPage(visit, trouble),
+    async () => {
+      if (form.get('act') === 'delete') return deleteOrg(visit, path)
+      await api.updateOrg({ path, body: changeOf(form) })
+      return `${urls.settings(path.org_id, 'general')}?saved`
+    },
+  )
+}
+
+/** @throws Invalid where the name is not repeated */
+async function deleteOrg({ api, form, urls }: Visit, path: { org_id: string }): Promise<string> {
+  const { name } = await api.getOrg({ path })
+  if (field(form, 'repeated').trim() !== name)
+    throw invalid(['body', 'repeated'], 'This is not its name: nothing is deleted')
+  await api.deleteOrg({ path })
+  return urls.home()
+}
+
+/** @throws Refusal bad_request */
+function changeOf(form: URLSearchParams) {
+  switch (form.get('act')) {
+    case 'describe':
+      return { name: field(form, 'name').trim(), description: textOf(form, 'description') }
+    case 'publish':
+      return { published: true }
+    case 'unpublish':
+      return { published: false }
+    case 'rules':
+      return { require_pull_requests: form.has('require_pull_requests') }
+    default:
+      throw new Refusal('bad_request', 'An organisation cannot do that')
+  }
+}
+
+/** @throws Refusal unauthenticated, forbidden: for who is no member */
+export async function readSettings({ api, person, params }: Visit): Promise<Org> {
+  const org = await api.getOrg({ path: { org_id: params.org ?? '' } })
+  if (org.role !== undefined) return org
+  throw person === undefined
+    ? new Refusal('unauthenticated', 'Sign in')
+    : new Refusal('forbidden', 'The settings are for members')
+}
+
+async function generalPage(visit: Visit, trouble?: Trouble): Promise<Page> {
+  const org = await readSettings(visit)
+  const { urls, form, query } = visit
+  const sent = form.get('act') === 'describe'
+  const action = urls.settings(org.id, 'general')
+  const name = sent ? field(form, 'name') : org.name
+  const description = sent ? field(form, 'description') : org.description
+  return {
+    ...{ kind: 'page', place: { org, crumb: 'Settings' }, facts: { org, trouble } },
+    head: { title: `Settings · ${org.name}`, noIndex: true },
+    body: () => (
+      <main id="main" class="page settings">
+        <h1>Settings</h1>
+        <SettingsTabs urls={urls} org={org.id} here="general" />
+        {query.has('saved') && trouble === undefined && <p class="notice">Saved.</p>}
+        <TroubleOf trouble={trouble} fields={['repeated', ...(sent ? ['name', 'description'] : [])]} />
+        {org.role === 'owner' ? (
+          <>
+            <form method="post" action={action} class="fields">
+              <input type="hidden" name="act" value="describe" />
+              <Names name={name} description={description} trouble={trouble} />
+              <button class="btn go" type="submit">
+                Save
+              </button>
+            </form>
+            <Publishing org={org} urls={urls} action={action} />
+            <Rules org={org} action={action} />
+            <Deletion org={org} action={action} trouble={trouble} />
+          </>
+        ) : (
+          <p>Owners change the name, who may read, and how texts are changed. Your role: {org.role}.</p>
+        )}
+      </main>
+    ),
+  }
+}
+
+function Publishing({ org, urls, action }: { readonly org: Org; readonly urls: Urls; readonly action: string }) {
+  const address = urls.absolute(urls.org(org.id))
+  return (
+    <section>
+      <h2>Who may read</h2>
+      {org.published ? (
+        <>
+          <p>Published: anyone may read it, without an account, at</p>
+          <p class="copy">
+            <a href={urls.org(org.id)}>{address}</a>
+          </p>
+        </>
+      ) : (
+        <p>Only members may read it.</p>
+      )}
+      <details>
+        <summary class="btn">{org.published ? 'Unpublish…' : 'Publish…'}</summary>
+        <form method="post" action={action} class="ask">
+          {org.published ? (
+            <p>
+              From the next request on, only members may read it. The feed and the sitemap end. Copies that others made
+              stay theirs.
+            </p>
+          ) : (
+            <p>
+              Anyone may then read, search and clone all of its nodes, with their whole history on main and their tags.
+              The names and e-mail addresses of the authors in that history become public, too. The address will be{' '}
+              {address}
+            </p>
+          )}
+          <button
+            type="submit"
+            class={org.published ? 'btn stop' : 'btn go'}
+            name="act"
+            value={org.published ? 'unpublish' : 'publish'}
+          >
+            {org.published ? 'Unpublish it' : 'Publish it'}
+          </button>
+        </form>
+      </details>
+    </section>
+  )
+}
+
+function Rules({ org, action }: { readonly org: Org; readonly action: string }) {
+  return (
+    <section>
+      <h2>How texts are changed</h2>
+      <form method="post" action={action} class="ask">
+        <label class="check">
+          <input type="checkbox" name="require_pull_requests" checked={org.require_pull_requests} />
+          <span>Only by proposals, which a maintainer or an owner merges</span>
+        </label>
+        <p class="why">The rule is about nodes that are there: a new node is saved at once.</p>
+        <button type="submit" class="btn" name="act" value="rules">
+          Save the rule
+        </button>
+      </form>
+    </section>
+  )
+}
+
+interface DeletionProps {
+  readonly org: Org
+  readonly action: string
+  readonly trouble: Trouble | undefined
+}
+
+function Deletion({ org, action, trouble }: DeletionProps) {
+  return (
+    <section>
+      <h2>Delete it</h2>
+      <details open={trouble?.field === 'repeated'}>
+        <summary class="btn">Delete…</summary>
+        <form method="post" action={action} class="fields">
+          <p>
+            From the next request on nobody reads it, members neither: its nodes, their history and proposals are gone
+            from here. The repositories lie in the trash of the service until its operator empties it, by custom after
+            30 days. Nobody but the operator can take them out of there.
+          </p>
+          <Field label="Its name, to be sure" hint={org.name} name="repeated" trouble={trouble}>
+            {(tied) => <input {...tied} required autocomplete="off" maxLength={most.name} />}
+          </Field>
+          <button type="submit" class="btn stop" name="act" value="delete">
+            Delete the organisation
+          </button>
+        </form>
+      </details>
+    </section>
+  )
+}
+
+export function SettingsTabs({ urls, org, here }: { urls: Urls; org: string; here: 'general' | 'members' }) {
+  const tabs = [
+    { title: 'General', href: urls.settings(org, 'general'), isHere: here === 'general' },
+    { title: 'Members', href: urls.settings(org, 'members'), isHere: here === 'members' },
+  ]
+  return <Tabs label="Settings" tabs={tabs} />
+}

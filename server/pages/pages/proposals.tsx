@@ -1,0 +1,71 @@
+/** The proposals of a node. */
+
+import type { AnswerOf } from '../../http/contract/in-process.ts'
+import { counted, When } from '../parts/dates.tsx'
+import { Icon } from '../parts/icons.tsx'
+import { NodePath, readAtNode } from '../parts/node-head.tsx'
+import type { Page, Visit } from '../visit.ts'
+
+type Pull = AnswerOf<'listPulls'>['pull_requests'][number]
+
+const states = ['open', 'merged', 'closed', 'all'] as const
+/** Proposals on the page. */
+const pageSize = 100
+
+export async function showProposals(visit: Visit): Promise<Page> {
+  const { api, urls, query } = visit
+  const at = await readAtNode(visit)
+  const status = states.find((one) => one === query.get('status')) ?? 'open'
+  const told = await api.listPulls({ path: at.path, query: { status, limit: pageSize } })
+  const { org, node } = at
+  const base = urls.proposals(org.id, node.id)
+  return {
+    ...{ kind: 'page', place: { org, crumb: node.title }, facts: { at, told, status } },
+    head: { title: `Proposals for ${node.title} · ${org.name}`, noIndex: true },
+    body: () => (
+      <main id="main" class="wide">
+        <NodePath visit={visit} at={at} />
+        <h1>Proposals</h1>
+        <nav class="tabs" aria-label="Which proposals">
+          {states.map((one) => (
+            <a
+              href={one === 'open' ? base : `${base}?status=${one}`}
+              aria-current={one === status ? 'page' : undefined}
+            >
+              {one.charAt(0).toUpperCase() + one.slice(1)}
+            </a>
+          ))}
+        </nav>
+        <section class="card">
+          {told.pull_requests.length === 0 && <p class="empty">There is none.</p>}
+          <ul class="commits">
+            {told.pull_requests.map((pull) => (
+              <li>
+                <a href={urls.proposal(org.id, node.id, pull.number)}>
+                  <strong>{pull.title}</strong> <span class="why">#{pull.number}</span>
+                </a>
+                <Pill pull={pull} />
+                <small>
+                  {pull.author}, <When time={pull.created_at} /> · {counted(pull.commits_ahead, 'commit')} from{' '}
+                  <span class="ref">{pull.source_branch}</span>
+                </small>
+              </li>
+            ))}
+          </ul>
+        </section>
+        {told.total > told.pull_requests.length && <p class="why">and {told.total - told.pull_requests.length} more</p>}
+      </main>
+    ),
+  }
+}
+
+/** Its state: open, draft, merged or closed. */
+export function Pill({ pull: { status, is_draft } }: { readonly pull: Pick<Pull, 'status' | 'is_draft'> }) {
+  const word = status === 'open' && is_draft ? 'draft' : status
+  return (
+    <span class={`pill ${word}`}>
+      <Icon name={status === 'merged' ? 'check' : status === 'closed' ? 'cross' : 'branch'} size={14} />
+      {word.charAt(0).toUpperCase() + word.slice(1)}
+    </span>
+  )
+}

@@ -1,0 +1,264 @@
+/** The forms that open and end the session of a browser: sign in, sign up, a new password, sign out. They need no script. */
+
+import type { ComponentChildren } from 'preact'
+import type { Api } from '../../../spec/client/api.ts'
+import { Invalid, Refusal } from '../../base/errors.ts'
+import { Field, field, shownAgain, type Trouble, TroubleOf } from '../parts/forms.tsx'
+import { ownPath, type Urls } from '../urls.ts'
+import { type Page, redirect, type Shown, type Visit } from '../visit.ts'
+import { invitationIn, mostInvitation } from './invitations.tsx'
+import { Password } from './password.tsx'
+
+/** Characters of what a form's fields hold. */
+const most = { email: 254, name: 200, token: 4096 } as const
+
+export async function showSignIn(visit: Visit): Promise<Page> {
+  return signInPage(visit)
+}
+
+export async function takeSignIn(visit: Visit): Promise<Shown> {
+  const { api, form, urls } = visit
+  return opened(
+    visit,
+    (trouble) => signInPage(visit, trouble),
+    async () => {
+      const body = { email: field(form, 'email'), password: field(form, 'password') }
+      const signedIn = await visit.signIn((await api.logIn({ body })).accessToken)
+      const token = invitationIn(form)
+      return token === '' ? ownPath(urls, form.get('next')) : joined(visit, signedIn.api, token)
+    },
+  )
+}
+
+export async function showSignUp(visit: Visit): Promise<Page> {
+  const { signup } = await visit.api.getAuthConfig({})
+  return signUpPage(visit, signup)
+}
+
+export async function takeSignUp(visit: Visit): Promise<Shown> {
+  const { api, form, urls } = visit
+  const { signup } = await api.getAuthConfig({})
+  return opened(
+    visit,
+    (trouble) => signUpPage(visit, signup, trouble),
+    async () => {
+      const optional = { name: field(form, 'name').trim(), invitation: invitationIn(form) }
+      const given = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== ''))
+      const body = { email: field(form, 'email'), password: field(form, 'password'), ...given }
+      const { accessToken, user } = await api.signUp({ body })
+      await visit.signIn(accessToken)
+      const invited = user.orgs?.find(({ id }) => id !== user.org_id)
+      return invited === undefined ? ownPath(urls, form.get('next')) : urls.org(invited.id)
+    },
+  )
+}
+
+/** Where a person who has signed in stands with the invitation. */
+async function joined({ urls }: Visit, signedIn: Api, token: string): Promise<string> {
+  try {
+    return urls.org((await signedIn.acceptInvitation({ body: { token } })).id)
+  } catch (error) {
+    if (error instanceof Invalid || (error instanceof Refusal && error.code === 'invitation_not_found'))
+      return `${urls.join()}?refused`
+    throw error
+  }
+}
+
+export async function showReset(visit: Visit): Promise<Page> {
+  return resetPage(visit)
+}
+
+export async function takeReset(visit: Visit): Promise<Shown> {
+  const { api, form, urls } = visit
+  return opened(
+    visit,
+    (trouble) => resetPage(visit, trouble),
+    async () => {
+      const body = { reset_token: field(form, 'reset_token').trim(), new_password: field(form, 'new_password') }
+      await visit.signIn((await api.changePassword({ body })).accessToken)
+      return urls.home()
+    },
+  )
+}
+
+export async function takeSignOut(visit: Visit): Promise<Shown> {
+  await visit.signOut()
+  return redirect(303, visit.urls.home())
+}
+
+/** The form again with what is wrong, or on to where it leads. */
+async function opened(visit: Visit, again: (trouble: Trouble) => Page, act: () => Promise<string>): Promise<Shown> {
+  if (!visit.canSignIn) return { ...again({ says: 'Signing in needs HTTPS here.' }), status: 403 }
+  try {
+    return redirect(303, await act())
+  } catch (error) {
+    return shownAgain(error, (trouble) => Promise.resolve(again(trouble)))
+  }
+}
+
+export function signInPage(visit: Visit, trouble?: Trouble): Page {
+  const next = ownPath(visit.urls, visit.form.get('next') ?? visit.query.get('next'))
+  return page('Sign in', { next, trouble }, () => <SignInForm visit={visit} next={next} trouble={trouble} />)
+}
+
+interface SignInProps {
+  readonly visit: Visit
+  readonly next: string
+  readonly trouble?: Trouble | undefined
+}
+
+export function SignInForm({ visit: { urls, form }, next, trouble }: SignInProps) {
+  const invitation = invitationIn(form)
+  return (
+    <Sheet title="Sign in" trouble={trouble} fields={['email', 'password']}>
+      <form method="post" action={urls.signIn()} class="fields">
+        <input type="hidden" name="next" value={next} />
+        {invitation !== '' && <input type="hidden" name="invitation" value={invitation} />}
+        {invitation !== '' && <p class="notice">{goesAlong}</p>}
+        <Email value={field(form, 'email')} trouble={trouble} />
+        <Password label="Password" name="password" autocomplete="current-password" trouble={trouble} />
+        <button class="btn go" type="submit">
+          Sign in
+        </button>
+      </form>
+      <p class="why">
+        {invitation === '' && (
+          <>
+            No account yet? <a href={urls.signUp(next)}>Sign up</a>.{' '}
+          </>
+        )}
+        Forgotten the password? The operator gives out a token for <a href={urls.reset()}>a new one</a>.
+      </p>
+      {invitation !== '' && (
+        <OtherWay urls={urls} invitation={invitation} act="sign-up" says="No account yet?" label="Create one" />
+      )}
+    </Sheet>
+  )
+}
+
+const goesAlong = 'Your invitation goes along: this leads into its organisation.'
+const signUpFields = ['email', 'name', 'password', 'invitation']
+
+type Signup = 'open' | 'invite' | 'closed'
+
+export function signUpPage({ urls, form, query }: Visit, signup: Signup, trouble?: Trouble): Page {
+  const next = ownPath(urls, form.get('next') ?? query.get('next'))
+  const invitation = invitationIn(form)
+  const isGiven = invitation !== '' && trouble?.field !== 'invitation'
+  return page('Sign up', { next, trouble, signup }, () => (
+    <Sheet title="Sign up" trouble={trouble} fields={signup === 'closed' ? [] : signUpFields}>
+      {signup === 'closed' ? (
+        <p>The operator makes the accounts here.</p>
+      ) : (
+        <form method="post" action={urls.signUp()} class="fields">
+          <input type="hidden" name="next" value={next} />
+          {isGiven && <p class="notice">{goesAlong}</p>}
+          <Email value={field(form, 'email')} trouble={trouble} />
+          <Field label="Name" hint="stands as the author of what you write" name="name" trouble={trouble}>
+            {(tied) => <input {...tied} autocomplete="name" maxLength={most.name} value={field(form, 'name')} />}
+          </Field>
+          <Password label="Password" name="password" autocomplete="new-password" trouble={trouble} />
+          {isGiven ? (
+            <input type="hidden" name="invitation" value={invitation} />
+          ) : (
+            <Field
+              label="Invitation"
+              hint={signup === 'open' ? 'its link, if you have one' : 'its whole link'}
+              name="invitation"
+              trouble={trouble}
+            >
+              {(tied) => (
+                <input
+                  {...tied}
+                  autocomplete="off"
+                  required={signup === 'invite'}
+                  maxLength={mostInvitation}
+                  value={field(form, 'invitation')}
+                />
+              )}
+            </Field>
+          )}
+          <button class="btn go" type="submit">
+            Sign up
+          </button>
+        </form>
+      )}
+      {isGiven ? (
+        <OtherWay urls={urls} invitation={invitation} act="sign-in" says="You have an account?" label="Sign in" />
+      ) : (
+        <p class="why">
+          You have an account? <a href={urls.signIn(next)}>Sign in</a>.
+        </p>
+      )}
+    </Sheet>
+  ))
+}
+
+interface OtherWayProps {
+  readonly urls: Urls
+  readonly invitation: string
+  readonly act: 'sign-in' | 'sign-up'
+  readonly says: string
+  readonly label: string
+}
+
+/** From one form to the other with the invitation, which no address may hold. */
+function OtherWay({ urls, invitation, act, says, label }: OtherWayProps) {
+  return (
+    <form method="post" action={urls.join()} class="why other-way">
+      <input type="hidden" name="invitation" value={invitation} />
+      {says}{' '}
+      <button class="btn small" type="submit" name="act" value={act}>
+        {label}
+      </button>
+    </form>
+  )
+}
+
+function resetPage({ urls, form }: Visit, trouble?: Trouble): Page {
+  return page('A new password', { trouble }, () => (
+    <Sheet title="A new password" trouble={trouble} fields={['reset_token', 'new_password']}>
+      <form method="post" action={urls.reset()} class="fields">
+        <Field label="Token" hint="from the operator; works once" name="reset_token" trouble={trouble}>
+          {(tied) => (
+            <input {...tied} required autocomplete="off" maxLength={most.token} value={field(form, 'reset_token')} />
+          )}
+        </Field>
+        <Password label="New password" name="new_password" autocomplete="new-password" trouble={trouble} />
+        <button class="btn go" type="submit">
+          Set the password
+        </button>
+      </form>
+    </Sheet>
+  ))
+}
+
+function page(title: string, facts: unknown, body: Page['body']): Page {
+  return { kind: 'page', head: { title: `${title} · Grove`, noIndex: true }, place: {}, facts, body }
+}
+
+interface SheetProps {
+  readonly title: string
+  readonly trouble?: Trouble | undefined
+  /** That say themselves what is wrong with them. */
+  readonly fields: readonly string[]
+  readonly children: ComponentChildren
+}
+
+function Sheet({ title, trouble, fields, children }: SheetProps) {
+  return (
+    <main id="main" class="sheet">
+      <h1>{title}</h1>
+      <TroubleOf trouble={trouble} fields={fields} />
+      {children}
+    </main>
+  )
+}
+
+function Email({ value, trouble }: { readonly value: string; readonly trouble?: Trouble | undefined }) {
+  return (
+    <Field label="E-mail" name="email" trouble={trouble}>
+      {(tied) => <input {...tied} type="email" required autocomplete="username" maxLength={most.email} value={value} />}
+    </Field>
+  )
+}

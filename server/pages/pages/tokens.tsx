@@ -1,0 +1,231 @@
+/** The personal access tokens of a person: what git and programs show in place of a password. */
+
+import { Refusal } from '../../base/errors.ts'
+import type { AnswerOf } from '../../http/contract/in-process.ts'
+import { When } from '../parts/dates.tsx'
+import { Field, field, shownAgain, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
+import type { Page, Shown, Visit } from '../visit.ts'
+import { MeTabs } from './password.tsx'
+
+type Token = AnswerOf<'listTokens'>['tokens'][number]
+type Orgs = AnswerOf<'listOrgs'>['orgs']
+
+/** Of a list; a person has at most 100 tokens. */
+const most = 100
+const dayMs = 86_400_000
+/** Days that a token lives. */
+const lifetimes = [30, 90, 365] as const
+
+export function showTokens(visit: Visit): Promise<Page> {
+  return tokensPage(visit)
+}
+
+export async function takeTokens(visit: Visit): Promise<Shown> {
+  const { api, form, urls } = visit
+  const again = (trouble: Trouble) => tokensPage(visit, { trouble })
+  switch (form.get('act')) {
+    case 'create':
+      try {
+        const made = await api.createToken({ body: wanted(form) })
+        return await tokensPage(visit, { made, lines: await linesFor(visit, made) })
+      } catch (error) {
+        return shownAgain(error, again)
+      }
+    case 'revoke':
+      return taken(again, async () => {
+        await api.revokeToken({ path: { token_id: field(form, 'token') } })
+        return urls.me('tokens')
+      })
+    default:
+      throw new Refusal('bad_request', 'Tokens cannot do that')
+  }
+}
+
+function wanted(form: URLSearchParams) {
+  const days = lifetimes.find((one) => String(one) === form.get('days'))
+  const [org, node] = [field(form, 'org_id').trim(), field(form, 'node_id').trim()]
+  return {
+    name: field(form, 'name').trim(),
+    access: form.get('access') === 'write' ? ('write' as const) : ('read' as const),
+    ...(org && { org_id: org }),
+    ...(node && { node_id: node }),
+    ...(days && { expires_at: new Date(Date.now() + days * dayMs).toISOString() }),
+  }
+}
+
+type Made = AnswerOf<'createToken'>
+
+/** What may be run at once: for the token's own node, else for a node that it reaches. */
+async function linesFor({ api, urls }: Visit, { token, org_id, node_id }: Made): Promise<string[]> {
+  const org = org_id ?? (await api.listOrgs({ query: { limit: 1 } })).orgs[0]?.id
+  const node = node_id ?? (org && (await api.listNodes({ path: { org_id: org }, query: { limit: 1 } })).nodes[0]?.id)
+  const header = `Authorization: Bearer ${token}`
+  const model = `claude mcp add --transport http grove ${urls.base}/mcp --header "${header}"`
+  if (!org || !node) return [`curl -H "${header}" ${urls.base}/orgs`, model]
+  const { clone_url } = await api.getNode({ path: { org_id: org, node_id: node } })
+  return [
+    `git -c http.extraHeader="${header}" clone ${clone_url}`,
+    `curl -H "${header}" ${urls.base}/orgs/${org}/nodes/${node}`,
+    model,
+  ]
+}
+
+interface More {
+  readonly trouble?: Trouble
+  readonly made?: Made
+  readonly lines?: readonly string[]
+}
+
+async function tokensPage(visit: Visit, { trouble, made, lines = [] }: More = {}): Promise<Page> {
+  const { api, urls, form, query } = visit
+  const [{ tokens }, { orgs }] = await Promise.all([
+    api.listTokens({ query: { limit: most } }),
+    api.listOrgs({ query: { limit: most } }),
+  ])
+  // After a token is made the form is empty.
+  const typed = made ? new URLSearchParams() : form.has('act') ? form : query
+  const action = urls.me('tokens')
+  return {
+    ...{ kind: 'page', place: { crumb: 'Tokens' }, facts: { tokens, orgs, trouble, made: made?.id } },
+    head: { title: 'Tokens · Grove', noIndex: true },
+    body: () => (
+      <main id="main" class="page settings">
+        <h1>Tokens</h1>
+        <MeTabs urls={urls} here="tokens" />
+        <p class="why">Git and programs show a token in place of your password.</p>
+        {made && (
+          <section class="made" aria-label="The new token">
+            <h2>{made.name}</h2>
+            <p>Copy it now: it is shown this once.</p>
+            <p class="copy" data-token>
+              {made.token}
+            </p>
+            {lines.map((line) => (
+              <p class="copy">{line}</p>
+            ))}
+          </section>
+        )}
+        <TroubleOf trouble={trouble} fields={['name', 'org_id', 'node_id']} />
+        {tokens.length === 0 ? <p>There are none yet.</p> : <TokenList tokens={tokens} orgs={orgs} action={action} />}
+        <section>
+          <h2>Create a token</h2>
+          <TokenForm typed={typed} orgs={orgs} action={action} trouble={trouble} />
+        </section>
+      </main>
+    ),
+  }
+}
+
+function TokenList({ tokens, orgs, action }: { tokens: readonly Token[]; orgs: Orgs; action: string }) {
+  const reach = ({ org_id, node_id }: Token) => {
+    if (org_id === undefined) return 'everything of mine'
+    const org = orgs.find(({ id }) => id === org_id)?.name ?? org_id
+    return node_id === undefined ? org : `node ${node_id} of ${org}`
+  }
+  return (
+    <ul class="rows">
+      {tokens.map((token) => (
+        <li>
+          <div>
+            <strong>{token.name}</strong> <span class="ref">…{token.hint}</span>
+            <small>
+              {token.access === 'write' ? 'reads and changes' : 'reads'} {reach(token)} ·{' '}
+              {token.expires_at ? (
+                <>
+                  {Date.parse(token.expires_at) < Date.now() ? 'ended' : 'ends'} <When time={token.expires_at} />
+                </>
+              ) : (
+                'does not end by itself'
+              )}{' '}
+              ·{' '}
+              {token.last_used_at ? (
+                <>
+                  used <When time={token.last_used_at} />
+                </>
+              ) : (
+                'never used'
+              )}
+            </small>
+          </div>
+          <details>
+            <summary class="btn" aria-label={`Revoke ${token.name}…`}>
+              Revoke…
+            </summary>
+            <form method="post" action={action} class="ask">
+              <p>What uses it is refused from the next request on.</p>
+              <input type="hidden" name="token" value={token.id} />
+              <button type="submit" class="btn stop" name="act" value="revoke">
+                Revoke {token.name}
+              </button>
+            </form>
+          </details>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+interface TokenFormProps {
+  readonly typed: URLSearchParams
+  readonly orgs: Orgs
+  readonly action: string
+  readonly trouble: Trouble | undefined
+}
+
+function TokenForm({ typed, orgs, action, trouble }: TokenFormProps) {
+  return (
+    <form method="post" action={action} class="fields">
+      <input type="hidden" name="act" value="create" />
+      <Field label="Name" hint="where it is used" name="name" trouble={trouble}>
+        {(tied) => <input {...tied} required maxLength={200} value={field(typed, 'name')} autocomplete="off" />}
+      </Field>
+      <Field label="It may" name="access">
+        {(tied) => (
+          <select {...tied}>
+            <option value="read">read</option>
+            <option value="write" selected={typed.get('access') === 'write'}>
+              read and change
+            </option>
+          </select>
+        )}
+      </Field>
+      <Field label="Organisation" name="org_id" trouble={trouble}>
+        {(tied) => (
+          <select {...tied}>
+            <option value="">all of mine</option>
+            {orgs.map(({ id, name }) => (
+              <option value={id} selected={id === typed.get('org_id')}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field
+        label="Node"
+        hint="its id, if it is for one node of that organisation alone"
+        name="node_id"
+        trouble={trouble}
+      >
+        {(tied) => <input {...tied} maxLength={64} value={field(typed, 'node_id')} autocomplete="off" />}
+      </Field>
+      <Field label="Ends" name="days">
+        {(tied) => (
+          <select {...tied}>
+            {lifetimes.map((days) => (
+              <option value={days} selected={String(days) === (typed.get('days') ?? '90')}>
+                in {days} days
+              </option>
+            ))}
+            <option value="never" selected={typed.get('days') === 'never'}>
+              when it is revoked
+            </option>
+          </select>
+        )}
+      </Field>
+      <button class="btn go" type="submit">
+        Create
+      </button>
+    </form>
+  )
+}

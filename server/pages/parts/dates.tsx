@@ -1,0 +1,14 @@
+/** Times and numbers as people read them. */
+
+export { counted } from '../../base/counted.ts'
+
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+
+/** `time`: ISO 8601. */
+export function When({ time }: { readonly time: string }) {
+  return <time datetime={time}>{dayOf(time)}</time>
+}
+
+export function dayOf(time: string): string {
+  return day.format(new Date(time))
+}

@@ -1,0 +1,144 @@
+/** The form in which a text is written. It needs no script; with one it becomes an editor: client/editor.ts. */
+
+import type { ComponentChildren } from 'preact'
+import { Invalid, Refusal } from '../../base/errors.ts'
+import { longestTitle } from '../edits.ts'
+import { asSentence, brokenField } from '../text/broken-rules.ts'
+import type { Visit } from '../visit.ts'
+import { Icon } from './icons.tsx'
+
+/** What is in the form, as it stands in a node or as it was sent. */
+export interface Written {
+  readonly title: string
+  readonly text: string
+  readonly message: string
+}
+
+/** Characters of what the fields hold. A longer text is edited in a clone. */
+export const most = { title: longestTitle, text: 262_144, message: 10_000 } as const
+
+interface FormProps {
+  readonly written: Written
+  /** Where it is sent. */
+  readonly action: string
+  /** Where a person goes who leaves it. */
+  readonly back: string
+  readonly acts: readonly Act[]
+  readonly hidden: Readonly<Record<string, string>>
+  /** What the script knows of it: `data-…`; without `data-editor` it stays as it is. */
+  readonly data: Readonly<Record<string, string>>
+  readonly problem?: string | undefined
+  readonly children?: ComponentChildren
+}
+
+export interface Act {
+  readonly name: 'save' | 'propose' | 'create'
+  readonly label: string
+}
+
+export function EditorForm({ written, action, back, acts, hidden, data, problem, children }: FormProps) {
+  const { title, text, message } = written
+  return (
+    <form class="fields editor" method="post" action={action} {...data}>
+      {Object.entries(hidden).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      <label>
+        Title
+        <input name="title" required maxLength={most.title} value={title} autocomplete="off" class="as-title" />
+      </label>
+      <div class="writing">
+        <div class="writing-head">
+          <label for="text">Text</label>
+          <span class="why">Markdown; [[ links to a node</span>
+          <span class="writing-tools" data-tools hidden>
+            <button class="btn small" type="button" data-attach>
+              <Icon name="file" size={14} />
+              Attach a file
+            </button>
+            <button class="btn small" type="button" data-show-preview aria-pressed="false">
+              Preview
+            </button>
+          </span>
+        </div>
+        <div class="panes">
+          <div class="pane" data-pane>
+            {/* A parser takes the first line end away. */}
+            <textarea id="text" name="text" rows={22} spellcheck data-text>{`\n${text}`}</textarea>
+          </div>
+          <section class="pane prose" data-preview aria-label="Preview" hidden />
+        </div>
+      </div>
+      <label>
+        What has changed <small>in a line; stands in the history</small>
+        <input name="message" maxLength={most.message} value={message} autocomplete="off" />
+      </label>
+      {children}
+      <p class="problem" role="alert" data-problem hidden={problem === undefined}>
+        {problem}
+      </p>
+      <div class="editor-acts">
+        {acts.map(({ name, label }, at) => (
+          <button class={at === 0 ? 'btn go' : 'btn'} type="submit" name="act" value={name}>
+            {label}
+          </button>
+        ))}
+        <a class="btn quiet" href={back}>
+          Leave
+        </a>
+        <p class="why" role="status" data-status />
+      </div>
+    </form>
+  )
+}
+
+/** The fields as they were sent. */
+export function writtenIn({ form }: Visit): Written {
+  const field = (name: string, longest: number) => (form.get(name) ?? '').slice(0, longest)
+  return {
+    title: field('title', most.title).trim(),
+    text: form.get('text') ?? '',
+    message: field('message', most.message),
+  }
+}
+
+/** Whether a member of this role changes nodes. */
+export function mayWrite(role: string | undefined): boolean {
+  return role !== undefined && role !== 'reader'
+}
+
+/** What an operation has refused, as a sentence, and the status of the page that says it. @throws what is no refusal */
+export function problemOf(error: unknown): [says: string, status: number] {
+  if (error instanceof Invalid) {
+    const { field = '', says } = brokenField(error.problems)
+    return [`${labels[field] ?? ''}${says}`, 422]
+  }
+  if (!(error instanceof Refusal)) throw error
+  return [asSentence(error.message), statuses[error.code] ?? 409]
+}
+
+const labels: Readonly<Record<string, string>> = { title: 'Title: ', message: 'What has changed: ' }
+
+const statuses: Readonly<Partial<Record<Refusal['code'], number>>> = { forbidden: 403, too_large: 413, busy: 503 }
+
+interface RefusedProps {
+  readonly title: string
+  readonly says: string
+  readonly back: string
+  readonly children?: ComponentChildren
+}
+
+export function RefusedPage({ title, says, back, children }: RefusedProps) {
+  return (
+    <main id="main" class="page narrow">
+      {children}
+      <h1>{title}</h1>
+      <p class="lede">{says}</p>
+      <p>
+        <a class="btn" href={back}>
+          Back
+        </a>
+      </p>
+    </main>
+  )
+}

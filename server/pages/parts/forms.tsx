@@ -1,0 +1,126 @@
+/** What the forms of pages share: fields with what is wrong beside them, and how one that is refused is shown again. */
+
+import type { ComponentChildren } from 'preact'
+import { Invalid, Refusal } from '../../base/errors.ts'
+import { asSentence, brokenField } from '../text/broken-rules.ts'
+import { type Page, redirect, type Shown } from '../visit.ts'
+
+/** Why a form was not taken. */
+export interface Trouble {
+  /** The field at fault; undefined: the whole form. */
+  readonly field?: string
+  readonly says: string
+}
+
+export function field(form: URLSearchParams, name: string): string {
+  return form.get(name) ?? ''
+}
+
+/** On to where `act` leads; the form `again`, with what is wrong, where the person may mend it. @throws what else goes wrong */
+export async function taken(again: (trouble: Trouble) => Promise<Page>, act: () => Promise<string>): Promise<Shown> {
+  try {
+    return redirect(303, await act())
+  } catch (error) {
+    return shownAgain(error, again)
+  }
+}
+
+/** @throws the error where the person cannot mend it */
+export async function shownAgain(error: unknown, again: (trouble: Trouble) => Promise<Page>): Promise<Page> {
+  if (error instanceof Invalid) return { ...(await again(brokenField(error.problems))), status: 422 }
+  const known = error instanceof Refusal ? refusals[error.code] : undefined
+  if (!(error instanceof Refusal) || known === undefined) throw error
+  const { status, field } = known
+  return { ...(await again({ says: asSentence(error.message), ...(field && { field }) })), status }
+}
+
+/** Refusals that a person may mend, with the status that REST answers, and the field that they are about. */
+const refusals: Readonly<Partial<Record<Refusal['code'], { readonly status: number; readonly field?: string }>>> = {
+  last_owner: { status: 409 },
+  too_many_members: { status: 409 },
+  too_many_invitations: { status: 409 },
+  too_many_tokens: { status: 409 },
+  account_not_found: { status: 404, field: 'email' },
+  member_not_found: { status: 404 },
+  org_not_found: { status: 404, field: 'org_id' },
+  node_not_found: { status: 404, field: 'node_id' },
+  token_not_found: { status: 404 },
+  invalid_credentials: { status: 403 },
+  invalid_token: { status: 403, field: 'reset_token' },
+  email_taken: { status: 409, field: 'email' },
+  signup_closed: { status: 403 },
+  invitation_not_found: { status: 403, field: 'invitation' },
+  account_disabled: { status: 403 },
+  rate_limited: { status: 429 },
+}
+
+/** Attributes that tie a control to its label and to what is wrong with it. */
+interface Tied {
+  readonly id: string
+  readonly name: string
+  readonly 'aria-invalid'?: true
+  readonly 'aria-describedby'?: string
+}
+
+interface FieldProps {
+  readonly label: string
+  readonly name: string
+  readonly hint?: string | undefined
+  readonly trouble?: Trouble | undefined
+  /** Sets it apart from a field of the same name in another form of the page. */
+  readonly of?: string
+  readonly children: (tied: Tied) => ComponentChildren
+}
+
+/** A label, its control and, after it, what is wrong with it. */
+export function Field({ label, name, hint, trouble, of, children }: FieldProps) {
+  const id = of === undefined ? name : `${of}-${name}`
+  const isWrong = trouble?.field === name
+  const fault = { 'aria-invalid': true, 'aria-describedby': `${id}-wrong` } as const
+  return (
+    <div class="field">
+      <label for={id}>
+        {label} {hint && <small>{hint}</small>}
+      </label>
+      {children({ id, name, ...(isWrong ? fault : {}) })}
+      {isWrong && (
+        <p class="wrong" id={`${id}-wrong`} role="alert">
+          {trouble.says}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** What is wrong with a form as a whole, or with a field that it does not show. */
+export function TroubleOf({
+  trouble,
+  fields,
+}: {
+  readonly trouble?: Trouble | undefined
+  readonly fields: readonly string[]
+}) {
+  if (trouble === undefined || (trouble.field !== undefined && fields.includes(trouble.field))) return null
+  return (
+    <p class="problem" role="alert">
+      {trouble.says}
+    </p>
+  )
+}
+
+interface TabsProps {
+  readonly label: string
+  readonly tabs: readonly { readonly title: string; readonly href: string; readonly isHere: boolean }[]
+}
+
+export function Tabs({ label, tabs }: TabsProps) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map(({ title, href, isHere }) => (
+        <a href={href} {...(isHere ? { 'aria-current': 'page' as const } : {})}>
+          {title}
+        </a>
+      ))}
+    </nav>
+  )
+}

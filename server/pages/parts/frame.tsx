@@ -1,0 +1,184 @@
+/** What every page has: its head, the link past the bar, the bar at the top with the search, the foot. */
+
+import type { ComponentChildren } from 'preact'
+import { assetName } from '../assets.ts'
+import type { Urls } from '../urls.ts'
+import type { Head, PagePlace, Visit } from '../visit.ts'
+import { Icon } from './icons.tsx'
+
+interface FrameProps {
+  readonly visit: Pick<Visit, 'urls' | 'person' | 'here' | 'query'>
+  readonly head: Head
+  readonly place: PagePlace
+  readonly children: ComponentChildren
+}
+
+export function Frame({ visit, head, place, children }: FrameProps) {
+  return (
+    <html lang="en">
+      <HeadOf head={head} urls={visit.urls} />
+      <body data-org={place.org?.id} data-root={visit.urls.root}>
+        <a class="skip" href="#main">
+          Skip to content
+        </a>
+        <Bar visit={visit} head={head} place={place} />
+        {children}
+      </body>
+    </html>
+  )
+}
+
+function HeadOf({ head, urls }: { readonly head: Head; readonly urls: Urls }) {
+  const { title, description, canonical, kind, data, alternates = [], noIndex } = head
+  const asset = (name: string) => urls.asset(assetName(name))
+  return (
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <title>{title}</title>
+      {description && <meta name="description" content={description} />}
+      {noIndex && <meta name="robots" content="noindex" />}
+      {canonical && <link rel="canonical" href={canonical} />}
+      {kind && <meta property="og:type" content={kind} />}
+      {kind && <meta property="og:title" content={title} />}
+      {kind && description && <meta property="og:description" content={description} />}
+      {kind && canonical && <meta property="og:url" content={canonical} />}
+      {alternates.map((one) => (
+        <link rel="alternate" {...one} />
+      ))}
+      <link rel="icon" href={asset('leaf.svg')} />
+      <link rel="preload" href={asset(serif)} as="font" type="font/woff2" crossorigin="anonymous" />
+      <link rel="stylesheet" href={asset('style.css')} />
+      <script src={asset('theme.js')} />
+      <script type="module" src={asset('page.js')} />
+      {data && <script type="application/ld+json" dangerouslySetInnerHTML={{ __html: asData(data) }} />}
+    </head>
+  )
+}
+
+const serif = 'source-serif-4-latin-wght-normal.woff2'
+
+/** JSON that may stand in an element of HTML. */
+function asData(data: object): string {
+  return JSON.stringify(data).replaceAll('<', '\\u003c')
+}
+
+function Bar({ visit: { urls, person, here, query }, head, place }: Omit<FrameProps, 'children'>) {
+  const { org, node, crumb, hasSide = false } = place
+  return (
+    <header class="top">
+      <nav class="crumbs" aria-label="Breadcrumb">
+        {hasSide && (
+          <a class="icon only-m" href="#side" aria-label="Contents">
+            <Icon name="menu" size={18} />
+          </a>
+        )}
+        <a
+          class="logo"
+          href={urls.home()}
+          aria-label="Grove"
+          data-key={org ? undefined : 'h'}
+          data-key-name="First page"
+        >
+          <Icon name="leaf" size={19} />
+          {!org && <span>Grove</span>}
+        </a>
+        {org && (
+          <a class="logo name" href={urls.org(org.id)}>
+            {org.name}
+          </a>
+        )}
+        {crumb && (
+          <span class="sep wide-only" aria-hidden="true">
+            /
+          </span>
+        )}
+        {crumb && <span class="wide-only crumb">{crumb}</span>}
+      </nav>
+      {org ? <Search urls={urls} org={org} words={query.get('q') ?? ''} /> : <span class="search" />}
+      <div class="tools">
+        {org && (
+          <a class="icon only-m" href={urls.find(org.id)} aria-label="Search">
+            <Icon name="search" size={18} />
+          </a>
+        )}
+        {org && (
+          <a
+            class="icon"
+            href={urls.graph(org.id, node === undefined ? {} : { focus: node })}
+            aria-label="Graph"
+            title="Graph (g)"
+            data-key="g"
+          >
+            <Icon name="graph" size={18} />
+          </a>
+        )}
+        <button
+          class="icon"
+          type="button"
+          aria-label="Switch between light and dark"
+          title="Light or dark (d)"
+          data-theme-toggle
+        >
+          <Icon name="moon" size={17} />
+        </button>
+        <button class="icon wide-only" type="button" aria-label="Keys" title="Keys (?)" data-show-keys>
+          ?
+        </button>
+        {person ? (
+          <details class="menu">
+            <summary class="me" aria-label={`Signed in as ${person.name}`}>
+              {initial(person.name)}
+            </summary>
+            <form method="post" action={urls.signOut()}>
+              <p>{person.name}</p>
+              <a href={urls.home()}>Organisations</a>
+              <a href={urls.newOrg()}>New organisation</a>
+              <a href={urls.me('tokens')}>Tokens</a>
+              <a href={urls.me('password')}>Password</a>
+              <button class="btn" type="submit">
+                Sign out
+              </button>
+            </form>
+          </details>
+        ) : (
+          <a class="btn quiet" href={urls.signIn(head.noIndex && !org ? undefined : here)}>
+            Sign in
+          </a>
+        )}
+      </div>
+    </header>
+  )
+}
+
+interface SearchProps {
+  readonly urls: Urls
+  readonly org: NonNullable<PagePlace['org']>
+  readonly words: string
+}
+
+function Search({ urls, org, words }: SearchProps) {
+  return (
+    <search class="search">
+      <form class="find" action={urls.find(org.id)} data-search>
+        <button type="submit" aria-label="Search">
+          <Icon name="search" />
+        </button>
+        <input
+          type="search"
+          name="q"
+          value={words}
+          placeholder={`Search ${org.name}`}
+          aria-label={`Search ${org.name}`}
+          autocomplete="off"
+          maxLength={1000}
+        />
+        <kbd class="k">/</kbd>
+      </form>
+    </search>
+  )
+}
+
+function initial(name: string): string {
+  return [...name.trim()][0]?.toLocaleUpperCase('en') ?? '?'
+}

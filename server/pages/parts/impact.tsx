@@ -1,0 +1,178 @@
+/** What a change means for the graph: edges that appear and go, in words and drawn. */
+
+import type { ComponentChildren } from 'preact'
+import type { Api } from '../../../spec/client/api.ts'
+import { Refusal } from '../../base/errors.ts'
+import { type Changes, isEdge, readText } from '../text/diff.tsx'
+import type { Urls } from '../urls.ts'
+import { counted } from './dates.tsx'
+
+interface NodePath {
+  readonly org_id: string
+  readonly node_id: string
+}
+
+/** Edges that are shown. */
+const most = 24
+/** Edges that are drawn. */
+const drawn = 6
+
+export interface EdgeChange {
+  readonly sign: '+' | '-'
+  readonly role: 'parent' | 'connection'
+  /** The other end. */
+  readonly id: string
+  readonly title: string
+  readonly type: string
+  readonly label: string
+}
+
+/** Of a commit, from the files that differ; one that became another is an edge that goes and one that appears. */
+export async function readImpact(api: Api, path: NodePath, changes: Changes): Promise<EdgeChange[]> {
+  const { base_commit_id: base, target_commit_id: target } = changes
+  const sides = [
+    ...[...changes.removed, ...changes.modified].map(({ entity_key }) => ({
+      sign: '-' as const,
+      file: entity_key ?? '',
+      commit: base,
+    })),
+    ...[...changes.added, ...changes.modified].map(({ entity_key }) => ({
+      sign: '+' as const,
+      file: entity_key ?? '',
+      commit: target,
+    })),
+  ].filter(({ file, commit }) => isEdge(file) && commit !== null)
+  const edges = await Promise.all(
+    sides.slice(0, most).map(async ({ sign, file, commit }) => {
+      const text = (await readText(api, path, commit ?? '', file)) ?? '{}'
+      return { sign, ...edgeOf(file, text) }
+    }),
+  )
+  const titles = new Map<string, string>()
+  for (const id of new Set(edges.map(({ id }) => id))) titles.set(id, await titleOf(api, path.org_id, id))
+  return edges.map((edge) => ({ ...edge, title: titles.get(edge.id) ?? edge.id }))
+}
+
+function edgeOf(file: string, text: string): Pick<EdgeChange, 'role' | 'id' | 'type' | 'label'> {
+  const { target, type, label } = parsed(text)
+  const name = /([^/]+)\.json$/.exec(file)?.[1] ?? ''
+  const said = typeof label === 'string' ? label : ''
+  if (file.startsWith('parents/')) return { role: 'parent', id: name, type: 'lies under', label: said }
+  const kind = typeof type === 'string' ? type : 'related_to'
+  return { role: 'connection', id: typeof target === 'string' ? target : name, type: kind, label: said }
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? { ...value } : {}
+  } catch {
+    return {}
+  }
+}
+
+/** The id where there is no such node. */
+async function titleOf(api: Api, org_id: string, node_id: string): Promise<string> {
+  try {
+    return (await api.getNode({ path: { org_id, node_id } })).title
+  } catch (error) {
+    if (error instanceof Refusal) return node_id
+    throw error
+  }
+}
+
+interface ImpactProps {
+  readonly urls: Urls
+  readonly org: string
+  readonly title: string
+  readonly edges: readonly EdgeChange[]
+  /** What else is shown. */
+  readonly children?: ComponentChildren
+}
+
+export function Impact({ urls, org, title, edges, children }: ImpactProps) {
+  const come = edges.filter(({ sign }) => sign === '+').length
+  const gone = edges.length - come
+  const said = [
+    ...(come > 0 ? [`${counted(come, 'edge')} ${come === 1 ? 'appears' : 'appear'}`] : []),
+    ...(gone > 0
+      ? [`${gone === edges.length ? counted(gone, 'edge') : gone} ${gone === 1 ? 'disappears' : 'disappear'}`]
+      : []),
+  ].join(', ')
+  return (
+    <section class="card" id="graph">
+      <header>
+        <h2>What changes in the graph</h2>
+        <span class="r">{said}</span>
+      </header>
+      {edges.length > 0 && (
+        <div class="edges">
+          <ul>
+            {edges.slice(0, most).map(({ sign, role, id, title: other, type, label }) => (
+              <li>
+                <span class={`sig ${sign === '+' ? 'plus' : 'minus'}`}>{sign === '+' ? '+' : '−'}</span>
+                <div>
+                  <strong>{title}</strong> <span class="type">{type}</span>{' '}
+                  <a href={urls.node(org, id)}>
+                    <strong>{other}</strong>
+                  </a>
+                  {label && ` “${label}”`}
+                  <small>
+                    {other} {sign === '+' ? 'gains' : 'loses'} {role === 'parent' ? 'a child' : 'a backlink'}
+                  </small>
+                </div>
+              </li>
+            ))}
+            {edges.length > most && (
+              <li>
+                <span />
+                <div>and {counted(edges.length - most, 'edge')} more</div>
+              </li>
+            )}
+          </ul>
+          <Drawing title={title} edges={edges.slice(0, drawn)} label={said} />
+        </div>
+      )}
+      {children}
+    </section>
+  )
+}
+
+function Drawing({ title, edges, label }: { title: string; edges: readonly EdgeChange[]; label: string }) {
+  const row = 44
+  const height = Math.max(120, edges.length * row + 40)
+  const middle = height / 2
+  const first = middle - ((edges.length - 1) * row) / 2
+  return (
+    <figure>
+      <svg viewBox={`0 0 300 ${height}`} width="290" height={height} role="img" aria-label={label}>
+        {edges.map(({ sign, title: other }, at) => {
+          const y = first + at * row
+          return (
+            <g class={sign === '+' ? 'come' : 'gone'}>
+              <path d={`M64 ${middle} C 110 ${middle} 110 ${y} 156 ${y}`} />
+              <circle cx="162" cy={y} r="6" />
+              <text x="175" y={y + 4} class="t">
+                {short(other, 16)}
+              </text>
+            </g>
+          )
+        })}
+        <circle cx="56" cy={middle} r="9" class="c" />
+        <text x="56" y={middle + 28} text-anchor="middle" class="t b">
+          {short(title, 14)}
+        </text>
+      </svg>
+    </figure>
+  )
+}
+
+function short(name: string, length: number): string {
+  const letters = [...name]
+  return letters.length <= length
+    ? name
+    : `${letters
+        .slice(0, length - 1)
+        .join('')
+        .trimEnd()}…`
+}

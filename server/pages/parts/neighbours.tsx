@@ -1,0 +1,142 @@
+/** What lies around a node: who links to it and what it links to, as lists and as a small drawing. */
+
+import type { AnswerOf } from '../../http/contract/in-process.ts'
+import { slotOf } from '../client/areas.ts'
+import type { Urls } from '../urls.ts'
+
+type Connection = AnswerOf<'getNode'>['connections'][number]
+
+export interface Neighbour {
+  readonly id: string
+  readonly title: string
+  /** Types of the connections. */
+  readonly types: readonly string[]
+}
+
+export interface Neighbours {
+  readonly from: readonly Neighbour[]
+  readonly to: readonly Neighbour[]
+}
+
+/** Each node once on either side, in the order of titles. */
+export function neighboursOf(node: string, connections: readonly Connection[]): Neighbours {
+  const from = connections.filter(({ target, source }) => target === node && source !== node)
+  const to = connections.filter(
+    ({ source, target, target_title }) => source === node && target !== node && target_title !== '',
+  )
+  return {
+    from: grouped(from.map(({ source, source_title, type }) => ({ id: source, title: source_title, type }))),
+    to: grouped(to.map(({ target, target_title, type }) => ({ id: target, title: target_title, type }))),
+  }
+}
+
+function grouped(edges: readonly { id: string; title: string; type: string }[]): Neighbour[] {
+  const byId = new Map<string, { id: string; title: string; types: string[] }>()
+  for (const { id, title, type } of edges) {
+    const known = byId.get(id) ?? { id, title, types: [] }
+    if (!known.types.includes(type)) known.types.push(type)
+    byId.set(id, known)
+  }
+  return [...byId.values()].sort((a, b) => a.title.localeCompare(b.title, 'en') || (a.id < b.id ? -1 : 1))
+}
+
+/** Nodes of a list that stand there without being asked for. */
+const shownFirst = 8
+
+interface ListProps {
+  readonly title: string
+  readonly nodes: readonly Neighbour[]
+  readonly urls: Urls
+  readonly org: string
+}
+
+export function NeighbourList({ title, nodes, urls, org }: ListProps) {
+  if (nodes.length === 0) return null
+  const item = ({ id, title: name, types }: Neighbour) => (
+    <li>
+      <a href={urls.node(org, id)}>
+        <span class="dot" data-c={slotOf(types[0] ?? '')} />
+        <span>
+          {name}{' '}
+          <span class="why">
+            {types
+              .filter((type) => !isPlain(type))
+              .map(words)
+              .join(', ')}
+          </span>
+        </span>
+      </a>
+    </li>
+  )
+  const rest = nodes.slice(shownFirst)
+  return (
+    <section>
+      <h2>{title}</h2>
+      <ul>{nodes.slice(0, shownFirst).map(item)}</ul>
+      {rest.length > 0 && (
+        <details>
+          <summary>and {rest.length} more</summary>
+          <ul>{rest.map(item)}</ul>
+        </details>
+      )}
+    </section>
+  )
+}
+
+/** What links of a text are called; they need no words. */
+function isPlain(type: string): boolean {
+  return type === 'links_to' || type === 'related_to'
+}
+
+function words(type: string): string {
+  return type.replaceAll('_', ' ')
+}
+
+/** Nodes of a side in the drawing, and its measures. */
+const drawn = 6
+const size = { width: 256, row: 24, top: 22, middle: 128, left: 98, right: 158, label: 15 } as const
+
+export function NeighbourDrawing({ title, from, to }: Neighbours & { readonly title: string }) {
+  const rows = Math.max(1, Math.min(drawn, Math.max(from.length, to.length)))
+  const height = (rows - 1) * size.row + 2 * size.top
+  const middle = height / 2
+  if (from.length + to.length === 0) return null
+  const side = (nodes: readonly Neighbour[], x: number, isLeft: boolean) => {
+    const some = nodes.slice(0, drawn)
+    const first = middle - ((some.length - 1) * size.row) / 2
+    const bend = (x + size.middle) / 2
+    return some.map(({ title: name, types }, at) => {
+      const y = first + at * size.row
+      return (
+        <g>
+          <path d={`M${x} ${y} C ${bend} ${y} ${bend} ${middle} ${size.middle} ${middle}`} />
+          <circle cx={x} cy={y} r="3.5" class="dot" data-c={slotOf(types[0] ?? '')} />
+          <text x={isLeft ? x - 8 : x + 8} y={y + 3.5} text-anchor={isLeft ? 'end' : 'start'}>
+            {short(name)}
+          </text>
+        </g>
+      )
+    })
+  }
+  const label = `${title}, linked from ${from.length} and to ${to.length} nodes`
+  return (
+    <section>
+      <h2>Neighbours</h2>
+      <svg class="local" viewBox={`0 0 ${size.width} ${height}`} role="img" aria-label={label}>
+        {side(from, size.left, true)}
+        {side(to, size.right, false)}
+        <circle class="me-n" cx={size.middle} cy={middle} r="6" />
+      </svg>
+    </section>
+  )
+}
+
+function short(name: string): string {
+  const letters = [...name]
+  return letters.length <= size.label
+    ? name
+    : `${letters
+        .slice(0, size.label - 1)
+        .join('')
+        .trimEnd()}…`
+}

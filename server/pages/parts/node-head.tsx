@@ -1,0 +1,43 @@
+/** What the pages beside a node's own have above their content: where they are. */
+
+import type { Api } from '../../../spec/client/api.ts'
+import type { AnswerOf } from '../../http/contract/in-process.ts'
+import { param, type Visit } from '../visit.ts'
+
+export interface AtNode {
+  readonly path: { readonly org_id: string; readonly node_id: string }
+  readonly org: AnswerOf<'getOrg'>
+  readonly node: AnswerOf<'getNode'>
+}
+
+export async function readAtNode(visit: Visit): Promise<AtNode> {
+  const { api }: { api: Api } = visit
+  const path = { org_id: param(visit, 'org'), node_id: param(visit, 'node') }
+  const node = await api.getNode({ path })
+  return { path, node, org: await api.getOrg({ path }) }
+}
+
+interface NodeHeadProps {
+  readonly visit: Visit
+  readonly at: AtNode
+  /** The pages between the node and this one. */
+  readonly between?: readonly { readonly title: string; readonly href: string }[]
+}
+
+export function NodePath({ visit: { urls }, at: { org, node }, between = [] }: NodeHeadProps) {
+  const steps = [
+    { title: org.name, href: urls.org(org.id) },
+    { title: node.title, href: urls.node(org.id, node.id, node.slug) },
+    ...between,
+  ]
+  return (
+    <nav class="path" aria-label="Above">
+      {steps.map(({ title, href }, at) => (
+        <>
+          {at > 0 && <span aria-hidden="true">›</span>}
+          <a href={href}>{title}</a>
+        </>
+      ))}
+    </nav>
+  )
+}

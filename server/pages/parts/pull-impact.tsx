@@ -1,0 +1,118 @@
+/** What a proposal changes in the graph, as the operation tells it. */
+
+import type { ComponentChildren } from 'preact'
+import type { Api } from '../../../spec/client/api.ts'
+import { Refusal } from '../../base/errors.ts'
+import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { Urls } from '../urls.ts'
+import { counted } from './dates.tsx'
+import { type EdgeChange, Impact } from './impact.tsx'
+
+type PullImpact = AnswerOf<'getPullImpact'>
+type Edge = PullImpact['edges_added'][number]
+
+/** Items shown of each list. */
+const most = 24
+
+/** Undefined where the service refuses to tell it: the proposal is shown all the same. */
+export async function readPullImpact(
+  api: Api,
+  path: { readonly org_id: string; readonly node_id: string; readonly number: number },
+): Promise<PullImpact | undefined> {
+  try {
+    return await api.getPullImpact({ path })
+  } catch (error) {
+    if (error instanceof Refusal) return undefined
+    throw error
+  }
+}
+
+export function changesGraph(impact: PullImpact | undefined): boolean {
+  return impact !== undefined && impact.edges_added.length + impact.edges_removed.length > 0
+}
+
+interface ProposedImpactProps {
+  readonly urls: Urls
+  readonly org: string
+  readonly title: string
+  readonly impact: PullImpact | undefined
+}
+
+export function ProposedImpact({ urls, org, title, impact }: ProposedImpactProps) {
+  if (impact === undefined) return <p class="notice">What changes in the graph could not be read just now.</p>
+  const edges = [
+    ...impact.edges_added.map((edge) => toChange('+', edge, impact.node_id)),
+    ...impact.edges_removed.map((edge) => toChange('-', edge, impact.node_id)),
+  ]
+  const facts = factsOf({ urls, org, title, impact })
+  if (edges.length === 0 && facts.length === 0) return null
+  return (
+    <Impact urls={urls} org={org} title={title} edges={edges}>
+      {facts.length > 0 && (
+        <ul class="facts">
+          {facts.map((fact) => (
+            <li>{fact}</li>
+          ))}
+        </ul>
+      )}
+    </Impact>
+  )
+}
+
+function toChange(sign: EdgeChange['sign'], edge: Edge, node: string): EdgeChange {
+  const { label } = edge
+  if (edge.edge_type === 'parent_child' && edge.target === node)
+    return { sign, role: 'parent', id: edge.source, title: edge.source_title || edge.source, type: 'lies under', label }
+  const { target: id, target_title, connection_type: type } = edge
+  return { sign, role: 'connection', id, title: target_title || id, type, label }
+}
+
+function factsOf({
+  urls,
+  org,
+  title,
+  impact,
+}: ProposedImpactProps & { readonly impact: PullImpact }): ComponentChildren[] {
+  const { ancestors, descendants_affected: below, dangling, public: shown, truncated } = impact
+  const links = (nodes: PullImpact['ancestors']['gained']) => <NodeLinks urls={urls} org={org} nodes={nodes} />
+  return [
+    ancestors.gained.length > 0 && (
+      <>
+        {title} comes to lie below {links(ancestors.gained)}.
+      </>
+    ),
+    ancestors.lost.length > 0 && (
+      <>
+        {title} no longer lies below {links(ancestors.lost)}.
+      </>
+    ),
+    below > 0 && `The path of ${counted(below, 'node')} below it changes, too.`,
+    dangling.length > 0 && (
+      <>
+        {counted(dangling.length, 'edge leads', 'edges lead')} to no node:{' '}
+        {dangling
+          .slice(0, most)
+          .map(({ target, source, edge_type }) => (edge_type === 'parent_child' ? source : target))
+          .join(', ')}
+        {dangling.length > most && ` and ${dangling.length - most} more`}.
+      </>
+    ),
+    shown.appears.length > 0 && `${counted(shown.appears.length, 'edge')} of these will be public.`,
+    shown.disappears.length > 0 && `The public no longer sees ${counted(shown.disappears.length, 'edge')} of these.`,
+    truncated && 'There is more than can be shown here.',
+  ].filter((fact) => fact !== false)
+}
+
+function NodeLinks({ urls, org, nodes }: { urls: Urls; org: string; nodes: PullImpact['ancestors']['gained'] }) {
+  return (
+    <>
+      {nodes.slice(0, most).map(({ node_id, title }, at) => (
+        <>
+          {at > 0 && ', '}
+          <a href={urls.node(org, node_id)}>{title}</a>
+        </>
+      ))}
+      {nodes.length > most && ` and ${nodes.length - most} more`}
+    </>
+  )
+}

@@ -1,0 +1,84 @@
+/** What stands beside the text of a node: its headings, what lies around it, its files, how to take it along. */
+
+import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { Heading } from '../text/markdown.ts'
+import type { Visit } from '../visit.ts'
+import { counted } from './dates.tsx'
+import { Icon } from './icons.tsx'
+import { NeighbourDrawing, NeighbourList, type Neighbours } from './neighbours.tsx'
+
+type Node = AnswerOf<'getNode'>
+
+interface RailProps {
+  readonly visit: Visit
+  readonly node: Node
+  readonly neighbours: Neighbours
+  readonly headings: readonly Heading[]
+  readonly files: readonly string[]
+  readonly revision: string
+  /** The file of the text; undefined where there is none. */
+  readonly textPath: string | undefined
+}
+
+export function Rail({
+  visit: { urls },
+  node,
+  neighbours: { from, to },
+  headings,
+  files,
+  revision,
+  textPath,
+}: RailProps) {
+  const { org_id, id } = node
+  const shared = { urls, org: org_id }
+  return (
+    <aside class="rail show" aria-label="About this page" data-cards>
+      {headings.length > 1 && (
+        <section class="toc">
+          <h2>On this page</h2>
+          <ul>
+            {headings.map(({ level, id: heading, text }) => (
+              <li class={`l${level}`}>
+                <a href={`#${encodeURIComponent(heading)}`}>{text}</a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <NeighbourDrawing title={node.title} from={from} to={to} />
+      <NeighbourList {...shared} title={`Linked from ${counted(from.length, 'node')}`} nodes={from} />
+      <NeighbourList {...shared} title={`Links to ${counted(to.length, 'node')}`} nodes={to} />
+      {files.length > 0 && (
+        <section>
+          <h2>Files</h2>
+          <ul>
+            {files.map((path) => (
+              <li>
+                <a href={urls.raw(org_id, id, revision, path)}>
+                  <Icon name="file" size={15} />
+                  <span>{path.replace(/^(attachments|files)\//, '')}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section>
+        <h2>Take it with you</h2>
+        <ul>
+          {textPath !== undefined && (
+            <li>
+              <a href={urls.raw(org_id, id, revision, textPath)}>
+                <Icon name="file" size={15} />
+                As Markdown
+              </a>
+            </li>
+          )}
+          <li class="clone">
+            <code>git clone {node.clone_url}</code>
+          </li>
+        </ul>
+      </section>
+    </aside>
+  )
+}

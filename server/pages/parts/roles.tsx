@@ -1,0 +1,33 @@
+/** What members may do, as forms offer it. */
+
+import { Refusal } from '../../base/errors.ts'
+import type { AnswerOf } from '../../http/contract/in-process.ts'
+
+export type Role = AnswerOf<'listMembers'>['members'][number]['role']
+
+export const roles: readonly { readonly role: Role; readonly may: string }[] = [
+  { role: 'reader', may: 'reads' },
+  { role: 'editor', may: 'changes and proposes' },
+  { role: 'maintainer', may: 'merges, too' },
+  { role: 'owner', may: 'decides on members and settings, too' },
+]
+
+/** @throws Refusal bad_request */
+export function roleOf(form: URLSearchParams): Role {
+  const found = roles.find(({ role }) => role === form.get('role'))
+  if (found === undefined) throw new Refusal('bad_request', 'There is no such role')
+  return found.role
+}
+
+/** Of a choice, with what each may. */
+export function RoleOptions({ chosen }: { readonly chosen: string | null }) {
+  return (
+    <>
+      {roles.map(({ role, may }) => (
+        <option value={role} selected={role === chosen}>
+          {role}: {may}
+        </option>
+      ))}
+    </>
+  )
+}

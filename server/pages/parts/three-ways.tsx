@@ -1,0 +1,67 @@
+/** What a person sees whose text was overtaken: what others wrote since, what they wrote themselves, and where both began. */
+
+import type { Source } from '../edits.ts'
+import { FileDiff } from '../text/diff.tsx'
+import { mergeTexts } from '../text/merging.ts'
+import { newEffort } from '../text/words.ts'
+import type { Written } from './editor-form.tsx'
+
+export interface ThreeWays {
+  readonly start: Source
+  readonly theirs: Source
+  readonly yours: Written
+  /** What goes on in the form. */
+  readonly next: Written
+  /** Whether that has what both wrote. */
+  readonly isMerged: boolean
+}
+
+export function threeWays(start: Source, theirs: Source, yours: Written): ThreeWays {
+  const title = yours.title === start.title ? theirs.title : yours.title
+  const merged = mergeTexts(start.text, theirs.text, yours.text)
+  const isTitleTaken = theirs.title !== start.title && title !== theirs.title
+  const next = { ...yours, title, text: merged ?? yours.text }
+  return { start, theirs, yours, next, isMerged: merged !== undefined && !isTitleTaken }
+}
+
+export function ThreeWaysView({ ways: { start, theirs, yours, isMerged } }: { readonly ways: ThreeWays }) {
+  const title = (one: string) => (one === start.title ? '' : ` · title: ${one}`)
+  const sides = [
+    { path: `What others changed${title(theirs.title)}`, before: start.text, after: theirs.text },
+    { path: `What you changed${title(yours.title)}`, before: start.text, after: yours.text },
+  ]
+  const effort = newEffort()
+  return (
+    <section id="ways" class="ways" tabIndex={-1} aria-labelledby="ways-title">
+      <h2 id="ways-title">Others have changed it meanwhile</h2>
+      <p>
+        {isMerged
+          ? 'You changed other lines than they did, so the text above now has both. Read it, then save.'
+          : 'You both changed the same place, or more than can be put together. What stands above is yours, letter by letter; take over what they wrote, then save.'}
+      </p>
+      <div class="ways-sides">
+        {sides.map((side) => (
+          <FileDiff file={{ ...side, kind: 'modified' }} effort={effort} />
+        ))}
+      </div>
+      <Whole title="Their text" text={theirs.text} data-theirs />
+      <Whole title="Your text, as you sent it" text={yours.text} />
+      <Whole title="Where both began" text={start.text} />
+    </section>
+  )
+}
+
+interface WholeProps {
+  readonly title: string
+  readonly text: string
+  readonly 'data-theirs'?: boolean
+}
+
+function Whole({ title, text, ...data }: WholeProps) {
+  return (
+    <details class="whole">
+      <summary>{title}</summary>
+      <pre {...data}>{`\n${text}`}</pre>
+    </details>
+  )
+}

@@ -1,0 +1,180 @@
+/** What differs between two commits: in the graph, then in words, file by file. */
+
+import type { Api } from '../../../spec/client/api.ts'
+import { Refusal } from '../../base/errors.ts'
+import type { AnswerOf } from '../../http/contract/in-process.ts'
+import { Icon } from '../parts/icons.tsx'
+import { compareWords, type Effort, type Fold, newEffort, type Piece, type Row, type WordDiff } from './words.ts'
+
+export type Changes = AnswerOf<'getPullChanges'>
+
+interface NodePath {
+  readonly org_id: string
+  readonly node_id: string
+}
+
+/** Characters of a text that is shown in words. */
+const longestText = 262_144
+/** Of one page: files in words, characters of both sides of all of them, characters that are read to know that, and rows. */
+const most = { files: 30, characters: 524_288, read: 4_194_304, rows: 5_000 } as const
+
+export interface FileChange {
+  readonly path: string
+  readonly kind: 'added' | 'removed' | 'modified'
+  /** Undefined where it is no text, or too long. */
+  readonly before: string | undefined
+  readonly after: string | undefined
+}
+
+/**
+ * The texts of files that differ; impact.tsx shows edges. Read one after the other: a text may have 16 MiB before it is
+ * known to be too long.
+ */
+export async function readFileChanges(api: Api, path: NodePath, changes: Changes): Promise<FileChange[]> {
+  const files = (['modified', 'added', 'removed'] as const).flatMap((kind) =>
+    changes[kind].map(({ entity_key }) => ({ kind, path: entity_key ?? '' })),
+  )
+  const shown = files.filter((file) => !isEdge(file.path))
+  const ordered = [...first.flatMap((name) => shown.filter((file) => file.path === name)), ...shown.filter(isOther)]
+  const { base_commit_id: base, target_commit_id: target } = changes
+  const left: Record<'characters' | 'read', number> = { characters: most.characters, read: most.read }
+  const read = async (commit: string, file: string) => {
+    if (left.read <= 0) return undefined
+    const found = await findFile(api, path, commit, file)
+    left.read -= found?.content.length ?? 0
+    const text = textOf(found)
+    if (text === undefined || text.length > left.characters) return undefined
+    left.characters -= text.length
+    return text
+  }
+  const found: FileChange[] = []
+  for (const file of ordered.slice(0, most.files)) {
+    const before = file.kind === 'added' || base === null ? '' : await read(base, file.path)
+    const after = file.kind === 'removed' || before === undefined ? '' : await read(target, file.path)
+    found.push({ ...file, before, after })
+  }
+  return found
+}
+
+export function isEdge(path: string): boolean {
+  return /^(parents|connections)\/[^/]+\.json$/.test(path)
+}
+
+/** The text of the node first. */
+const first: readonly string[] = ['content.md', 'README.md', 'node.json']
+
+function isOther({ path }: { readonly path: string }): boolean {
+  return !first.includes(path)
+}
+
+/** Undefined for what is no text, too long or not there. */
+export async function readText(api: Api, path: NodePath, commit: string, file: string): Promise<string | undefined> {
+  return textOf(await findFile(api, path, commit, file))
+}
+
+type File = AnswerOf<'getFile'>
+
+async function findFile(api: Api, path: NodePath, commit: string, file: string): Promise<File | undefined> {
+  try {
+    return await api.getFile({ path: { ...path, branch: commit, path: file } })
+  } catch (error) {
+    if (error instanceof Refusal && (error.code === 'too_large' || error.code === 'file_not_found')) return undefined
+    throw error
+  }
+}
+
+function textOf(file: File | undefined): string | undefined {
+  return file?.encoding === 'utf-8' && file.content.length <= longestText ? file.content : undefined
+}
+
+/** The files of a page, in words as long as there is room. */
+export function FileDiffs({ files }: { readonly files: readonly FileChange[] }) {
+  let left: number = most.rows
+  const effort = newEffort()
+  return (
+    <>
+      {files.map((file) => {
+        const diff = left > 0 ? diffOf(file, effort) : undefined
+        left -= diff?.rows ?? 0
+        return <Told file={file} diff={diff} />
+      })}
+    </>
+  )
+}
+
+export function FileDiff({ file, effort }: { readonly file: FileChange; readonly effort: Effort }) {
+  return <Told file={file} diff={diffOf(file, effort)} />
+}
+
+function diffOf({ before, after }: FileChange, effort: Effort): WordDiff | undefined {
+  return before === undefined || after === undefined ? undefined : compareWords(before, after, effort)
+}
+
+interface ToldProps {
+  readonly file: Pick<FileChange, 'path' | 'kind'>
+  readonly diff: WordDiff | undefined
+}
+
+function Told({ file: { path, kind }, diff }: ToldProps) {
+  return (
+    <section class="card">
+      <header>
+        <h2>{path}</h2>
+        {diff && (
+          <span class="type">
+            +{diff.added} −{diff.removed} words
+          </span>
+        )}
+        <span class="r">{kind}</span>
+      </header>
+      {diff === undefined ? (
+        <p class="empty">This cannot be told in words: it is no text, or too much of it differs.</p>
+      ) : (
+        <div class="diff">
+          {diff.parts.length === 0 && <p class="empty">No word differs.</p>}
+          {diff.parts.map((part) => (part.kind === 'fold' ? <Folded fold={part} /> : <Line row={part} />))}
+        </div>
+      )}
+    </section>
+  )
+}
+
+function Folded({ fold: { rows, lines, heading } }: { readonly fold: Fold }) {
+  return (
+    <details>
+      <summary class="gap">
+        <Icon name="right" size={13} />
+        {lines} unchanged lines{heading && <span> · {heading}</span>}
+      </summary>
+      {rows.map((row) => (
+        <Line row={row} />
+      ))}
+      {lines > rows.length && <p class="empty">and {lines - rows.length} more</p>}
+    </details>
+  )
+}
+
+const said = { same: '', removed: 'Removed: ', added: 'Added: ' } as const
+const classes = { same: 'row', removed: 'row del', added: 'row add' } as const
+
+function Line({ row: { kind, line, pieces } }: { readonly row: Row }) {
+  const isHead = /^#{1,6} /.test(pieces[0]?.text ?? '')
+  return (
+    <div class={isHead ? `${classes[kind]} head` : classes[kind]}>
+      <span class="ln" aria-hidden="true">
+        {line}
+      </span>
+      <div class="tx">
+        {said[kind] && <span class="vh">{said[kind]}</span>}
+        {pieces.map((piece) => (
+          <Words piece={piece} isAdded={kind === 'added'} isWhole={pieces.length === 1} />
+        ))}
+      </div>
+    </div>
+  )
+}
+
+function Words({ piece: { text, isChanged }, isAdded, isWhole }: { piece: Piece; isAdded: boolean; isWhole: boolean }) {
+  if (!isChanged || isWhole) return <>{text}</>
+  return isAdded ? <ins>{text}</ins> : <del>{text}</del>
+}
