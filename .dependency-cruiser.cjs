@@ -134,10 +134,22 @@ module.exports = {
       '^(index/|gitstore/(?!errors\\.ts$))',
     ),
     never(
+      'connections-know-no-contract',
+      'Connections and the log know nothing of operations, Git or cells; responses know connections.',
+      '^server/http/(connection|log|responses)/',
+      '^server/http/(contract|git|cells)/',
+    ),
+    never(
       'pages-ask-operations',
       'A page takes an Api: it can show nothing that REST would refuse. Of the domain it knows which names of notes are one, and how connections of links are named.',
       '^server/pages/',
       '^(gitstore|index)/|^server/(domain/(?!vault/(note-names|connection-ids)\\.ts$)|routes/)',
+    ),
+    never(
+      'pages-are-made-of-parts',
+      'A part of pages, a text and a script know no page.',
+      '^server/pages/(parts|text|client)/',
+      '^server/pages/pages(/|\\.ts$)',
     ),
     never(
       'client-runs-in-browsers',

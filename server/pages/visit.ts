@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact'
 import type { Api } from '../../spec/client/api.ts'
-import type { Credential } from '../http/contract/in-process.ts'
+import type { Credential } from '../http/in-process.ts'
 import type { Urls } from './urls.ts'
 
 export interface Visit {

@@ -5,17 +5,11 @@ import type { NewCounter } from '../base/counters.ts'
 import type { Deps } from '../base/deps.ts'
 import { authenticate, authenticateAgain, credentialFinder, limitTokens } from '../http/authentication.ts'
 import { browserCookies } from '../http/browser-cookies.ts'
+import { takeArrivals } from '../http/cells/arrivals.ts'
 import { leftMeanwhile, passOn } from '../http/cells/forwarding.ts'
 import { limitPlaceReads } from '../http/cells/place-reads.ts'
-import { takeArrivals } from '../http/connection/arrivals.ts'
 import { publicPathOf } from '../http/connection/base-url.ts'
-import {
-  countRefused,
-  limitOptions,
-  limitRequests,
-  limitSignUps,
-  requestCounter,
-} from '../http/connection/rate-limits.ts'
+import { requireHttp } from '../http/connection/request-line.ts'
 import { readBody } from '../http/contract/bodies.ts'
 import { answerErrors, findOperation } from '../http/contract/error-responses.ts'
 import { requireExact } from '../http/contract/exact-json.ts'
@@ -23,10 +17,10 @@ import { type Handlers, operationHandler } from '../http/contract/operations.ts'
 import { pathParameters } from '../http/contract/path-parameters.ts'
 import { validate } from '../http/contract/validation.ts'
 import { gitOverHttp } from '../http/git/git.ts'
-import { requireMetricsToken } from '../http/log/metrics-token.ts'
-import { requireHttp } from '../http/log/request-line.ts'
 import { requestLog } from '../http/log/requests.ts'
+import { requireMetricsToken } from '../http/metrics-token.ts'
 import { chain } from '../http/middleware-chain.ts'
+import { countRefused, limitOptions, limitRequests, limitSignUps, requestCounter } from '../http/rate-limits.ts'
 import { docsFiles } from '../http/responses/docs.ts'
 import { compressed, crossOrigin, securityHeaders } from '../http/responses/headers.ts'
 import { mcpOverHttp } from '../mcp/door.ts'

@@ -7,8 +7,8 @@ import type { Credential } from '../../domain/accounts/access-tokens.ts'
 import type { FindCredential } from '../authentication.ts'
 import type { BrowserCookies } from '../browser-cookies.ts'
 import { networkOf } from '../connection/addresses.ts'
-import { type CountRequest, everything } from '../connection/rate-limits.ts'
 import { gitCredentialOf } from '../git/git.ts'
+import { type CountRequest, everything } from '../rate-limits.ts'
 
 export interface PlaceReadLimit {
   readonly newCounter: NewCounter | undefined

@@ -6,9 +6,9 @@ import type { Duplex } from 'node:stream'
 import type { Express } from 'express'
 import type { Logger } from 'pino'
 import { mostOpenFiles } from '../../base/open-files.ts'
-import { toOriginForm } from '../log/request-line.ts'
-import { sendRaw } from '../responses/raw-responses.ts'
 import { newConnectionShares } from './connection-shares.ts'
+import { sendRaw } from './raw-responses.ts'
+import { toOriginForm } from './request-line.ts'
 
 /** Milliseconds for the headers of a request. Bodies have their own limits: bodies.ts, and gitstore/transfer/smart-http.ts of a push. */
 const headersTimeoutMs = 20_000

@@ -1,7 +1,7 @@
 /** Who wrote each paragraph of a node, when, and in which proposal. */
 
 import { Refusal } from '../../base/errors.ts'
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { dayOf, When } from '../parts/dates.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'
 import type { Page, Visit } from '../visit.ts'

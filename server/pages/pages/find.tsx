@@ -1,6 +1,6 @@
 /** Results of a search, without script; `?title=` leads to the node of that title. */
 
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { counted } from '../parts/dates.tsx'
 import { readTree, TreeSide } from '../parts/tree.tsx'
 import type { Urls } from '../urls.ts'

@@ -1,6 +1,6 @@
 /** The map of an organisation; as it comes, and for who does not see it, a list of its areas with their nodes. */
 
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { type Area, nameOfArea, partsOf, slots } from '../client/areas.ts'
 import { counted } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'

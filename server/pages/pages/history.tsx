@@ -1,6 +1,6 @@
 /** The commits of a node by days, and one of them with what it changed. */
 
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { counted, dayOf, When } from '../parts/dates.tsx'
 import { Impact, readImpact } from '../parts/impact.tsx'
 import { NodePath, readAtNode } from '../parts/node-head.tsx'

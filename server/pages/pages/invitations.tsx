@@ -1,6 +1,6 @@
 /** Invitations to an organisation: what its owners give to people, with or without an account. */
 
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { counted, When } from '../parts/dates.tsx'
 import { Field, field, type Trouble } from '../parts/forms.tsx'
 import { RoleOptions, roleOf } from '../parts/roles.tsx'

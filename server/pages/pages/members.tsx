@@ -1,7 +1,7 @@
 /** The members of an organisation: who they are, what they may do, how they come and go. */
 
 import { Refusal } from '../../base/errors.ts'
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { counted, When } from '../parts/dates.tsx'
 import { Field, field, shownAgain, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
 import { RoleOptions, roleOf, roles } from '../parts/roles.tsx'

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { Refusal } from '../../base/errors.ts'
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { connectLink, createNode, nodeNamed, withLineEnds } from '../edits.ts'
 import { EditorForm, mayWrite, most, problemOf, RefusedPage, type Written, writtenIn } from '../parts/editor-form.tsx'
 import { type Page, param, redirect, type Shown, type Visit } from '../visit.ts'

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Api } from '../../../spec/client/api.ts'
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { counted, When } from '../parts/dates.tsx'
 import { mayWrite } from '../parts/editor-form.tsx'
 import { Icon } from '../parts/icons.tsx'

@@ -1,7 +1,7 @@
 /** What an organisation is called, what it is about, and who may read it; and the page that makes a new one. */
 
 import { invalid, Refusal } from '../../base/errors.ts'
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { Field, field, Tabs, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
 import type { Urls } from '../urls.ts'
 import { type Page, param, type Shown, type Visit } from '../visit.ts'

@@ -1,6 +1,6 @@
 /** One organisation: what it is about, its search, its tree, what changed in it, its map in small. */
 
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { type Area, slots } from '../client/areas.ts'
 import { counted, When } from '../parts/dates.tsx'
 import { unlessBusy } from '../parts/degraded.ts'

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { Refusal } from '../../base/errors.ts'
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { counted, When } from '../parts/dates.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { type AtNode, NodePath, readAtNode } from '../parts/node-head.tsx'

@@ -1,7 +1,7 @@
 /** The personal access tokens of a person: what git and programs show in place of a password. */
 
 import { Refusal } from '../../base/errors.ts'
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { When } from '../parts/dates.tsx'
 import { Field, field, shownAgain, type Trouble, TroubleOf, taken } from '../parts/forms.tsx'
 import type { Page, Shown, Visit } from '../visit.ts'

@@ -2,7 +2,7 @@
 
 import type { Api } from '../../../spec/client/api.ts'
 import { Refusal } from '../../base/errors.ts'
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { unlessBusy } from '../parts/degraded.ts'
 import { longestText } from '../text/markdown.ts'
 

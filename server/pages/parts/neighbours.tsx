@@ -1,6 +1,6 @@
 /** What lies around a node: who links to it and what it links to, as lists and as a small drawing. */
 
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { slotOf } from '../client/areas.ts'
 import type { Urls } from '../urls.ts'
 

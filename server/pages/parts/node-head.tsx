@@ -1,7 +1,7 @@
 /** What the pages beside a node's own have above their content: where they are. */
 
 import type { Api } from '../../../spec/client/api.ts'
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { param, type Visit } from '../visit.ts'
 
 export interface AtNode {

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Api } from '../../../spec/client/api.ts'
 import { Refusal } from '../../base/errors.ts'
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import type { Urls } from '../urls.ts'
 import { counted } from './dates.tsx'
 import { type EdgeChange, Impact } from './impact.tsx'

@@ -1,6 +1,6 @@
 /** What stands beside the text of a node: its headings, what lies around it, its files, how to take it along. */
 
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import type { Heading } from '../text/markdown.ts'
 import type { Visit } from '../visit.ts'
 import { counted } from './dates.tsx'

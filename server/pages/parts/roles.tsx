@@ -1,7 +1,7 @@
 /** What members may do, as forms offer it. */
 
 import { Refusal } from '../../base/errors.ts'
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 
 export type Role = AnswerOf<'listMembers'>['members'][number]['role']
 

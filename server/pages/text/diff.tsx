@@ -2,7 +2,7 @@
 
 import type { Api } from '../../../spec/client/api.ts'
 import { Refusal } from '../../base/errors.ts'
-import type { AnswerOf } from '../../http/contract/in-process.ts'
+import type { AnswerOf } from '../../http/in-process.ts'
 import { Icon } from '../parts/icons.tsx'
 import { compareWords, type Effort, type Fold, newEffort, type Piece, type Row, type WordDiff } from './words.ts'
 

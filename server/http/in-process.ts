@@ -1,16 +1,16 @@
 /** The contract answered by the handlers themselves: what a page or a tool asks for has the rights, the limits and the checks of REST. */
 
 import type { Response as ExpressResponse, Request, RequestHandler } from 'express'
-import type { Api, OperationId, Output } from '../../../spec/client/api.ts'
-import { streams } from '../../../spec/client/operations.ts'
-import type { Deps } from '../../base/deps.ts'
-import { authenticateAs, type FindCredential, limitTokens } from '../authentication.ts'
-import { askElsewhere } from '../cells/elsewhere.ts'
-import { setOperation } from '../context.ts'
-import { chain } from '../middleware-chain.ts'
-import { plainAnswer } from '../responses/responses.ts'
-import { callHandler, type Handlers } from './operations.ts'
-import { operationOf } from './spec.ts'
+import type { Api, OperationId, Output } from '../../spec/client/api.ts'
+import { streams } from '../../spec/client/operations.ts'
+import type { Deps } from '../base/deps.ts'
+import { authenticateAs, type FindCredential, limitTokens } from './authentication.ts'
+import { askElsewhere } from './cells/elsewhere.ts'
+import { setOperation } from './context.ts'
+import { callHandler, type Handlers } from './contract/operations.ts'
+import { operationOf } from './contract/spec.ts'
+import { chain } from './middleware-chain.ts'
+import { plainAnswer } from './responses/responses.ts'
 
 /** Who asks: undefined for the public. */
 export type Credential = Awaited<ReturnType<FindCredential>>

@@ -1,11 +1,11 @@
 /** Rate limits of requests. */
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
-import type { Counter, Limit, NewCounter } from '../../base/counters.ts'
-import { RateLimited } from '../../base/errors.ts'
-import { contextOf } from '../context.ts'
-import type { OperationId } from '../contract/spec.ts'
-import { networkOf } from './addresses.ts'
+import type { Counter, Limit, NewCounter } from '../base/counters.ts'
+import { RateLimited } from '../base/errors.ts'
+import { networkOf } from './connection/addresses.ts'
+import { contextOf } from './context.ts'
+import type { OperationId } from './contract/spec.ts'
 
 /** Of a person, or of an address without a valid token. */
 export const everything: Limit = { name: 'default', quota: 6_000, windowSeconds: 60 }

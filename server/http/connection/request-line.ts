@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { RequestHandler } from 'express'
 import { Refusal } from '../../base/errors.ts'
-import { framingOf } from '../connection/framing.ts'
+import { framingOf } from './framing.ts'
 
 /** `GET http://grove.example/orgs` means `/orgs` on that host, whatever `Host` says (RFC 9112, 3.2.2). */
 export function toOriginForm(req: IncomingMessage): void {

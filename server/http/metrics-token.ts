@@ -2,11 +2,11 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { RequestHandler } from 'express'
-import type { Config } from '../../base/config.ts'
-import { Refusal } from '../../base/errors.ts'
-import { badToken } from '../../domain/access.ts'
-import { bearerToken } from '../authentication.ts'
-import { contextOf } from '../context.ts'
+import type { Config } from '../base/config.ts'
+import { Refusal } from '../base/errors.ts'
+import { badToken } from '../domain/access.ts'
+import { bearerToken } from './authentication.ts'
+import { contextOf } from './context.ts'
 
 /** Runs where the operation is known. 404 where metrics are not served, 401 without the token. */
 export function requireMetricsToken({ metricsToken }: Config): RequestHandler {
