@@ -74,6 +74,24 @@ module.exports = {
       'node_modules/(express|isomorphic-git|passport)',
     ),
     never(
+      'search-text-knows-no-segment',
+      'The folders of the search are a ladder: text, segments, ranking, answers.',
+      '^index/search/text/',
+      '^index/search/(?!text/)',
+    ),
+    never(
+      'search-segments-know-no-ranking',
+      'The folders of the search are a ladder: text, segments, ranking, answers.',
+      '^index/search/segments/',
+      '^index/search/(?!text/|segments/)',
+    ),
+    never(
+      'search-ranking-knows-no-answer',
+      'The folders of the search are a ladder: text, segments, ranking, answers.',
+      '^index/search/ranking/',
+      '^index/search/(?!text/|segments/|ranking/)',
+    ),
+    never(
       'domain-without-http',
       'The rules know nothing of how they are asked.',
       '^server/domain/',

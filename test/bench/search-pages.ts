@@ -1,6 +1,7 @@
 /** What passages bring: collections by the whole texts alone, and by the mean of those and the best passages. */
-import { createCorpus, documentCount } from '../../index/search/corpus.ts'
-import { PASSAGE_FIELD_COUNT } from '../../index/search/terms.ts'
+
+import { createCorpus, documentCount } from '../../index/search/segments/corpus.ts'
+import { PASSAGE_FIELD_COUNT } from '../../index/search/segments/terms.ts'
 import { randomOf } from '../search/random.ts'
 import { retrieve, type SearchIndex } from '../search/rows-in-memory.ts'
 import { type Asked, buildIndex, type Collection, ndcg, percent, recall, type Text } from './search-collections.ts'

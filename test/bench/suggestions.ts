@@ -1,9 +1,9 @@
 /** Suggestions among 100,000 titles: English ones while they are typed, and Chinese ones by one character. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { loadLanguages } from '../../index/search/languages.ts'
-import { openSnapshots } from '../../index/search/snapshots.ts'
-import { suggest } from '../../index/search/suggest.ts'
+import { suggest } from '../../index/search/answers/suggest.ts'
+import { openSnapshots } from '../../index/search/segments/snapshots.ts'
+import { loadLanguages } from '../../index/search/text/languages.ts'
 import { openIndexes } from '../../server/domain/search/open-indexes.ts'
 import { interleave, turns } from './measure.ts'
 import type { Report } from './report.ts'

@@ -1,6 +1,6 @@
 /** Nodes of several passages: scored by the whole and by the best one, which the match names. */
 import { expect } from 'chai'
-import { roundScore } from '../../index/search/scores.ts'
+import { roundScore } from '../../index/search/ranking/scores.ts'
 import { ask, child, indexOf, matchesIn, note } from './notes.ts'
 import { removeNode, type SearchDocument, setDocument } from './rows-in-memory.ts'
 

@@ -2,7 +2,8 @@
 
 import { expect } from 'chai'
 import MiniSearch from 'minisearch'
-import type { Admission, SearchedField } from '../../index/search/candidates.ts'
+import type { Admission, SearchedField } from '../../index/search/ranking/candidates.ts'
+import { roundScore, scoreTerms, type WeightedTerm } from '../../index/search/ranking/scores.ts'
 import {
   type Corpus,
   type CorpusDocument,
@@ -12,10 +13,9 @@ import {
   seal,
   setDocument,
   shortIdOf,
-} from '../../index/search/corpus.ts'
-import { roundScore, scoreTerms, type WeightedTerm } from '../../index/search/scores.ts'
-import { decodeSegments, encodeSegments, type Origin } from '../../index/search/segment-file.ts'
-import { sizeOf, stringAt } from '../../index/search/string-table.ts'
+} from '../../index/search/segments/corpus.ts'
+import { decodeSegments, encodeSegments, type Origin } from '../../index/search/segments/segment-file.ts'
+import { sizeOf, stringAt } from '../../index/search/segments/string-table.ts'
 import { type Random, randomOf } from './random.ts'
 
 const fieldCount = 2

@@ -1,8 +1,8 @@
 /** Searches of dense graphs: what one looks at, counted in rows, and that hubs lead to what fits the question. */
 import { expect } from 'chai'
-import { catchUp, createOrgIndex } from '../../index/search/org-index.ts'
 import { type Retrieved, retrieve } from '../../index/search/retrieve.ts'
-import type { SearchRows } from '../../index/search/rows.ts'
+import { catchUp, createOrgIndex } from '../../index/search/segments/org-index.ts'
+import type { SearchRows } from '../../index/search/segments/rows.ts'
 import { languageOf } from './over-files.ts'
 import { type Random, randomOf } from './random.ts'
 import { createSearchIndex, type SearchIndex, type SearchQuestion } from './rows-in-memory.ts'

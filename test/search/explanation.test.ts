@@ -1,7 +1,7 @@
 /** Of what scores are made, and names that lead from one match to another. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { roundScore } from '../../index/search/scores.ts'
+import { roundScore } from '../../index/search/ranking/scores.ts'
 import { aQuestion, ask, child, DEPTHS, edits, indexOf, link, matchesIn, note, perform } from './notes.ts'
 import { createSearchIndex, type Retrieved, retrieve } from './rows-in-memory.ts'
 

@@ -1,9 +1,10 @@
 /** Indexes over a database and a folder of segments, as the search thread has them. */
-import type { LanguageOf } from '../../index/search/languages.ts'
-import type { OrgIndex } from '../../index/search/org-index.ts'
+
 import { type Retrieved, retrieve, type SearchQuestion } from '../../index/search/retrieve.ts'
-import type { SearchRows } from '../../index/search/rows.ts'
-import { openSnapshots } from '../../index/search/snapshots.ts'
+import type { OrgIndex } from '../../index/search/segments/org-index.ts'
+import type { SearchRows } from '../../index/search/segments/rows.ts'
+import { openSnapshots } from '../../index/search/segments/snapshots.ts'
+import type { LanguageOf } from '../../index/search/text/languages.ts'
 import { type OpenIndexes, openIndexes } from '../../server/domain/search/open-indexes.ts'
 
 /** Finding out the language costs more than all else, and does not matter here. */

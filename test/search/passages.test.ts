@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { passagesOf } from '../../index/search/passages.ts'
-import { proseOf } from '../../index/search/prose.ts'
+import { passagesOf } from '../../index/search/text/passages.ts'
+import { proseOf } from '../../index/search/text/prose.ts'
 import { anyCharacter } from '../support/any-text.ts'
 import { expectLinear } from './linear.ts'
 

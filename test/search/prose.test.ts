@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { proseOf, sourceOffset } from '../../index/search/prose.ts'
+import { proseOf, sourceOffset } from '../../index/search/text/prose.ts'
 import { anyCharacter } from '../support/any-text.ts'
 import { expectLinear } from './linear.ts'
 

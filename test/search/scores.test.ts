@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { proseOf } from '../../index/search/prose.ts'
+import { proseOf } from '../../index/search/text/prose.ts'
 import { aQuery, ask, indexOf, matchesIn, note, WORDS } from './notes.ts'
 
 describe('search: scores', () => {

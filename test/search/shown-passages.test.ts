@@ -1,7 +1,7 @@
 /** Passages in an answer instead of whole texts. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { proseOf } from '../../index/search/prose.ts'
+import { proseOf } from '../../index/search/text/prose.ts'
 import { aQuestion, ask, child, edits, indexOf, note, perform } from './notes.ts'
 import { createSearchIndex, type Retrieved, retrieve } from './rows-in-memory.ts'
 

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import { distance } from 'fastest-levenshtein'
-import { type Extent, similarIn } from '../../index/search/similar.ts'
-import { tableOf } from '../../index/search/string-table.ts'
+import { type Extent, similarIn } from '../../index/search/ranking/similar.ts'
+import { tableOf } from '../../index/search/segments/string-table.ts'
 import { alignment } from './plain-distance.ts'
 import { type Random, randomOf } from './random.ts'
 

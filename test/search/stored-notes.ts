@@ -1,6 +1,7 @@
 /** Short documents and questions, and what an index of them that is made anew answers. */
-import { catchUp, createOrgIndex } from '../../index/search/org-index.ts'
+
 import { retrieve, type SearchQuestion } from '../../index/search/retrieve.ts'
+import { catchUp, createOrgIndex } from '../../index/search/segments/org-index.ts'
 import { languageOf } from './over-files.ts'
 import type { Random } from './random.ts'
 import { type SearchIndex, setDocument } from './rows-in-memory.ts'

@@ -1,7 +1,7 @@
 /** Titles as they are typed: which words find them, and the order, beside a search through all titles. */
 import { expect } from 'chai'
-import { mergeFrom, seal } from '../../index/search/corpus.ts'
-import { titleWords, typedWords } from '../../index/search/title-words.ts'
+import { mergeFrom, seal } from '../../index/search/segments/corpus.ts'
+import { titleWords, typedWords } from '../../index/search/text/title-words.ts'
 import { ask, indexOf, link, note } from './notes.ts'
 import { alignment } from './plain-distance.ts'
 import { type Random, randomOf } from './random.ts'

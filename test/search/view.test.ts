@@ -1,8 +1,8 @@
 /** A view of other contents beside an index that is built of them. */
 import { expect } from 'chai'
-import { catchUp, createOrgIndex, sealIndex, setNode } from '../../index/search/org-index.ts'
+import { prepareView, type View, type ViewNode, viewOf } from '../../index/search/ranking/view.ts'
 import { retrieve } from '../../index/search/retrieve.ts'
-import { prepareView, type View, type ViewNode, viewOf } from '../../index/search/view.ts'
+import { catchUp, createOrgIndex, sealIndex, setNode } from '../../index/search/segments/org-index.ts'
 import { child, DEPTHS, link, note, WORDS } from './notes.ts'
 import { languageOf } from './over-files.ts'
 import { type Random, randomOf } from './random.ts'

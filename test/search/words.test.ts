@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { ANALYZER_VERSION, allTerms, contentTerms, type Word, wordsOf } from '../../index/search/analyzer.ts'
-import { loadLanguages, questionTerms, type Share } from '../../index/search/languages.ts'
+import { ANALYZER_VERSION, allTerms, contentTerms, type Word, wordsOf } from '../../index/search/text/analyzer.ts'
+import { loadLanguages, questionTerms, type Share } from '../../index/search/text/languages.ts'
 import { anyCharacter } from '../support/any-text.ts'
 import { expectLinear } from './linear.ts'
 

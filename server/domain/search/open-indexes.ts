@@ -1,9 +1,7 @@
 /** The indexes that the search thread holds: loaded from files, brought up to the rows, sealed, merged, dropped for room. */
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { ANALYZER_VERSION } from '../../../index/search/analyzer.ts'
-import { documentCount, liveCountOf } from '../../../index/search/corpus.ts'
-import type { LanguageOf } from '../../../index/search/languages.ts'
+import { documentCount, liveCountOf } from '../../../index/search/segments/corpus.ts'
 import {
   addSegments,
   catchUp,
@@ -14,9 +12,11 @@ import {
   type OrgIndex,
   type SegmentPair,
   sealIndex,
-} from '../../../index/search/org-index.ts'
-import type { OrgState, SearchRows } from '../../../index/search/rows.ts'
-import type { Snapshots } from '../../../index/search/snapshots.ts'
+} from '../../../index/search/segments/org-index.ts'
+import type { OrgState, SearchRows } from '../../../index/search/segments/rows.ts'
+import type { Snapshots } from '../../../index/search/segments/snapshots.ts'
+import { ANALYZER_VERSION } from '../../../index/search/text/analyzer.ts'
+import type { LanguageOf } from '../../../index/search/text/languages.ts'
 import { type Range, readSegments, writeSegments } from './segment-files.ts'
 
 interface OpenIndex {

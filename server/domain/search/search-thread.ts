@@ -1,9 +1,9 @@
 /** The search thread of this process, as seen from the main thread: started by the first question, started anew when it dies. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
+import type { Suggestions, SuggestQuestion } from '../../../index/search/answers/suggest.ts'
+import type { View } from '../../../index/search/ranking/view.ts'
 import type { Retrieved, SearchQuestion } from '../../../index/search/retrieve.ts'
-import type { Suggestions, SuggestQuestion } from '../../../index/search/suggest.ts'
-import type { View } from '../../../index/search/view.ts'
 import { DatabaseFault } from '../../../index/sqlite/database-fault.ts'
 import { Refusal } from '../../base/errors.ts'
 import type { toGraphEdge } from '../graph/graph-drawing.ts'

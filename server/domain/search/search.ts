@@ -1,7 +1,8 @@
 /** Retrieval and suggestions within one organisation. */
+
+import type { Suggestions, SuggestQuestion } from '../../../index/search/answers/suggest.ts'
+import type { Scope } from '../../../index/search/ranking/scope.ts'
 import type { SearchQuestion } from '../../../index/search/retrieve.ts'
-import type { Scope } from '../../../index/search/scope.ts'
-import type { Suggestions, SuggestQuestion } from '../../../index/search/suggest.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, Refusal } from '../../base/errors.ts'
 import { type OrgAccess, orgFor, requireRole } from '../access.ts'

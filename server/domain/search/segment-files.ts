@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { makeFolder, replaceFile } from '../../../gitstore/durable.ts'
 import { ifThere, namesIn } from '../../../gitstore/presence.ts'
 import { isTemporary } from '../../../gitstore/temporary-names.ts'
-import type { SegmentPair } from '../../../index/search/org-index.ts'
-import { decodeSegments, encodeSegments, type Origin } from '../../../index/search/segment-file.ts'
+import type { SegmentPair } from '../../../index/search/segments/org-index.ts'
+import { decodeSegments, encodeSegments, type Origin } from '../../../index/search/segments/segment-file.ts'
 
 /** The documents that changed last in (from, to], by the organisation's versions. */
 export interface Range {

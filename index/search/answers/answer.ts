@@ -1,17 +1,17 @@
 /** What an answer says of its matches and nodes. */
-import type { Coverage } from './coverage.ts'
-import type { Expansion } from './expansion.ts'
-import { explainMatch, explainNode, type MatchExplanation, type NodeExplanation } from './explanation.ts'
-import type { BridgedHits } from './matches.ts'
-import { passagesOf } from './passages.ts'
-import { proseOf } from './prose.ts'
-import type { Query } from './query.ts'
-import type { RankedNode } from './ranking.ts'
-import { type DescribedNode, INDEXED_BYTES, type SearchRows } from './rows.ts'
-import { roundScore, type ScoredHit } from './scores.ts'
+import type { Coverage } from '../ranking/coverage.ts'
+import type { Expansion } from '../ranking/expansion.ts'
+import { explainMatch, explainNode, type MatchExplanation, type NodeExplanation } from '../ranking/explanation.ts'
+import type { BridgedHits } from '../ranking/matches.ts'
+import type { Query } from '../ranking/query.ts'
+import type { RankedNode } from '../ranking/ranking.ts'
+import { roundScore, type ScoredHit } from '../ranking/scores.ts'
+import { type DescribedNode, INDEXED_BYTES, type SearchRows } from '../segments/rows.ts'
+import { languageIn } from '../segments/terms.ts'
+import { passagesOf } from '../text/passages.ts'
+import { proseOf } from '../text/prose.ts'
 import type { ShownText, ShowText } from './shown-text.ts'
 import { snippetOf } from './snippet.ts'
-import { languageIn } from './terms.ts'
 
 export interface RetrievedMatch {
   node_id: string

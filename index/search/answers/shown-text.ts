@@ -1,13 +1,14 @@
 /** The texts of an answer: whole ones or the best passages of each, as long as there is room. */
-import { contentTerms } from './analyzer.ts'
-import { bm25 } from './bm25.ts'
-import { type Corpus, idf } from './corpus.ts'
-import { passagesOf } from './passages.ts'
-import { proseOf } from './prose.ts'
-import type { Query } from './query.ts'
-import type { DescribedNode, SearchRows } from './rows.ts'
-import { roundScore } from './scores.ts'
-import { FIELD, languageIn } from './terms.ts'
+
+import { bm25 } from '../ranking/bm25.ts'
+import type { Query } from '../ranking/query.ts'
+import { roundScore } from '../ranking/scores.ts'
+import { type Corpus, idf } from '../segments/corpus.ts'
+import type { DescribedNode, SearchRows } from '../segments/rows.ts'
+import { FIELD, languageIn } from '../segments/terms.ts'
+import { contentTerms } from '../text/analyzer.ts'
+import { passagesOf } from '../text/passages.ts'
+import { proseOf } from '../text/prose.ts'
 
 /** A part of a text, without the marks of Markdown. */
 interface ShownPassage {

@@ -1,9 +1,9 @@
 /** The titles that match what is typed, in each part of a corpus. */
-import type { Corpus, Frozen, Live } from './corpus.ts'
-import { inField, postingOf } from './segment.ts'
+import type { Corpus, Frozen, Live } from '../segments/corpus.ts'
+import { inField, postingOf } from '../segments/segment.ts'
+import { rankOf, ranksBeginning, type StringTable, sizeOf, stringAt, tableOf } from '../segments/string-table.ts'
+import { FIELD } from '../segments/terms.ts'
 import { similarIn } from './similar.ts'
-import { rankOf, ranksBeginning, type StringTable, sizeOf, stringAt, tableOf } from './string-table.ts'
-import { FIELD } from './terms.ts'
 
 /** Titles that are ordered by the edges of their nodes, whose count takes 5 µs each. */
 export const MOST_CANDIDATES = 100

@@ -1,7 +1,8 @@
 /** Orders matches and the nodes that an expansion reaches from them, by one score. */
+
+import type { Level } from '../segments/levels.ts'
 import { type Coverage, newShare, titleShare } from './coverage.ts'
 import { type Expansion, type Neighbour, type Neighbours, neighboursOf, type Relation } from './expansion.ts'
-import type { Level } from './levels.ts'
 import { roundScore } from './scores.ts'
 
 export interface Match {

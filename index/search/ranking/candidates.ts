@@ -1,9 +1,11 @@
 /** The documents that may have the best scores: the postings of all terms, added up. */
+
+import { type Corpus, type DocumentPlace, type Frozen, liveLength } from '../segments/corpus.ts'
+import { MANY } from '../segments/segment.ts'
+import { sizeOf } from '../segments/string-table.ts'
+import { FIELD } from '../segments/terms.ts'
 import { B, K } from './bm25.ts'
-import { type Corpus, type DocumentPlace, type Frozen, liveLength } from './corpus.ts'
 import { heapOfBest } from './heap.ts'
-import { MANY } from './segment.ts'
-import { sizeOf } from './string-table.ts'
 
 /** The documents that are admitted. */
 export interface Admission {
@@ -17,6 +19,16 @@ export interface Admission {
 export interface SearchedField {
   readonly field: number
   readonly boost: number
+}
+
+/** `title`: a question of stop words alone, which only titles keep. */
+export type SearchedIn = 'all' | 'title'
+
+const inTitle: SearchedField = { field: FIELD.title, boost: 0.3 }
+
+export const SEARCHED: Readonly<Record<SearchedIn, readonly SearchedField[]>> = {
+  all: [{ field: FIELD.all, boost: 1 }, inTitle],
+  title: [inTitle],
 }
 
 /** The postings of one term in one field. */

@@ -1,14 +1,15 @@
 /** What a question demands of its matches beside the words that rank them: phrases, titles, tags, and words left out. */
-import { allTerms, wordsOf } from './analyzer.ts'
+
+import type { Corpus } from '../segments/corpus.ts'
+import type { SearchRows } from '../segments/rows.ts'
+import { FIELD, tagKey } from '../segments/terms.ts'
+import { allTerms, wordsOf } from '../text/analyzer.ts'
+import { proseOf } from '../text/prose.ts'
+import { isUnspaced } from '../text/scripts.ts'
+import { fold, LANGUAGES } from '../text/stems.ts'
 import type { Admission } from './candidates.ts'
-import type { Corpus } from './corpus.ts'
-import { proseOf } from './prose.ts'
 import type { QuestionParts } from './query-syntax.ts'
-import type { SearchRows } from './rows.ts'
 import { both, liveOf, withTerms } from './scope.ts'
-import { isUnspaced } from './scripts.ts'
-import { fold, LANGUAGES } from './stems.ts'
-import { FIELD, tagKey } from './terms.ts'
 
 /** Words beside the phrases up to which a question is one of syntax: a longer sentence quotes, and demands nothing. */
 const MOST_FREE_WORDS = 3

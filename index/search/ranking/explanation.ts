@@ -1,4 +1,6 @@
 /** Says of what the scores of an answer are made. */
+
+import { FIELD } from '../segments/terms.ts'
 import type { BestPassage } from './best-passage.ts'
 import type { Bridge } from './bridge.ts'
 import type { Coverage } from './coverage.ts'
@@ -6,7 +8,6 @@ import type { Expansion } from './expansion.ts'
 import type { Query } from './query.ts'
 import { noveltyOf, type RankedNode } from './ranking.ts'
 import { roundScore, type ScorePart, type Scores } from './scores.ts'
-import { FIELD } from './terms.ts'
 
 /** What a term adds to a match: `weight · idf · count · 2.2 / (count + 1.2 · (0.25 + 0.75 · length / average_length))`. */
 interface ExplainedTerm {

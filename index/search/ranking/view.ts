@@ -1,6 +1,5 @@
 /** An organisation's index as if some nodes had other contents: for one question, and without a change of the index. */
-import { addSegment, type Corpus, createCorpus, type Frozen, frozenLive } from './corpus.ts'
-import type { LanguageOf } from './languages.ts'
+import { addSegment, type Corpus, createCorpus, type Frozen, frozenLive } from '../segments/corpus.ts'
 import {
   addSegments,
   createOrgIndex,
@@ -11,9 +10,10 @@ import {
   type SegmentPair,
   sealIndex,
   setNode,
-} from './org-index.ts'
-import { type DescribedNode, INDEXED_BYTES, type SearchRows, wholeLetters } from './rows.ts'
-import { sizeOf, stringAt } from './string-table.ts'
+} from '../segments/org-index.ts'
+import { type DescribedNode, INDEXED_BYTES, type SearchRows, wholeLetters } from '../segments/rows.ts'
+import { sizeOf, stringAt } from '../segments/string-table.ts'
+import type { LanguageOf } from '../text/languages.ts'
 
 /** A node as it is somewhere else than on main. */
 export interface ViewNode {

@@ -1,9 +1,10 @@
 /** How much of a query a document covers, by the rarity of its words. */
-import { allTerms, contentTerms } from './analyzer.ts'
-import { type Corpus, idf } from './corpus.ts'
+
+import { type Corpus, idf } from '../segments/corpus.ts'
+import { FIELD, languageIn } from '../segments/terms.ts'
+import { allTerms, contentTerms } from '../text/analyzer.ts'
 import type { Query } from './query.ts'
 import type { Scores } from './scores.ts'
-import { FIELD, languageIn } from './terms.ts'
 
 /** A query and the documents' scores; `concepts` caches results by node id. */
 export interface Coverage {

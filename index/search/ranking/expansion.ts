@@ -1,8 +1,8 @@
 /** The edges of nodes, and which of them an expansion of matches follows, within a budget of edges that are looked at. */
 
+import { type Corpus, type DocumentPlace, placeOf } from '../segments/corpus.ts'
+import { type FollowedEdges, MOST_EDGES_AT, type SearchRows } from '../segments/rows.ts'
 import type { Admission } from './candidates.ts'
-import { type Corpus, type DocumentPlace, placeOf } from './corpus.ts'
-import { type FollowedEdges, MOST_EDGES_AT, type SearchRows } from './rows.ts'
 import { admitsAt } from './scope.ts'
 
 /** How one node is reached from another. */

@@ -1,9 +1,9 @@
 /** Scores nodes by their best passages, as a whole is scored. */
-import { documentCount, placeOf } from './corpus.ts'
-import { passageId, type SearchedTexts } from './org-index.ts'
+import { documentCount, placeOf } from '../segments/corpus.ts'
+import { passageId, type SearchedTexts } from '../segments/org-index.ts'
+import { SEARCHED } from './candidates.ts'
 import type { Query } from './query.ts'
 import { type ScorePart, scoreTerms } from './scores.ts'
-import { SEARCHED } from './terms.ts'
 
 export interface BestPassage {
   /** Among the passages of its node, from 0. */

@@ -1,6 +1,6 @@
 /** What a search reads of `index.sqlite`, synchronously, for the search thread: one transaction is one snapshot. */
 import type Sqlite from 'better-sqlite3'
-import type { EdgeTable } from '../derived/schema.ts'
+import type { EdgeTable } from '../../derived/schema.ts'
 
 export interface OrgState {
   /** A rebuilt organisation has another one, and counts its versions from the start. */

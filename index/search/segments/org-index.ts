@@ -1,4 +1,8 @@
 /** The index of one organisation, and how it follows the rows. */
+
+import type { LanguageOf } from '../text/languages.ts'
+import { passagesOf } from '../text/passages.ts'
+import { proseOf } from '../text/prose.ts'
 import {
   addSegment,
   type Corpus,
@@ -10,9 +14,6 @@ import {
   seal,
   setDocument,
 } from './corpus.ts'
-import type { LanguageOf } from './languages.ts'
-import { passagesOf } from './passages.ts'
-import { proseOf } from './prose.ts'
 import { type OrgState, type SearchRows, wholeLetters } from './rows.ts'
 import type { Segment } from './segment.ts'
 import { sizeOf, stringAt } from './string-table.ts'

@@ -1,4 +1,7 @@
 /** The nodes that fit a question best, by its words, its syntax, and the names in other matches. */
+
+import type { SearchedTexts } from '../segments/org-index.ts'
+import type { SearchRows } from '../segments/rows.ts'
 import { type BestPassage, bestPassages } from './best-passage.ts'
 import { type Bridge, bridgesOf } from './bridge.ts'
 import type { Admission } from './candidates.ts'
@@ -6,10 +9,8 @@ import { conditionsOf, excludedPhrases, phraseTest, READ_FOR_PHRASES, strictPhra
 import type { Coverage } from './coverage.ts'
 import type { Expansion } from './expansion.ts'
 import { newestHits } from './listing.ts'
-import type { SearchedTexts } from './org-index.ts'
 import type { QuestionParts } from './query-syntax.ts'
 import type { ScoreOf } from './ranking.ts'
-import type { SearchRows } from './rows.ts'
 import { both } from './scope.ts'
 import { bestFirst, type ScoredHit, type Scores } from './scores.ts'
 

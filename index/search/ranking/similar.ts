@@ -1,5 +1,5 @@
 /** The terms of a sorted table within some edits of a word. */
-import { rankAfterShared, type StringTable, sizeOf } from './string-table.ts'
+import { rankAfterShared, type StringTable, sizeOf } from '../segments/string-table.ts'
 
 /**
  * Whether the whole term is within the edits, or any beginning of it, for what is being typed: there two neighbours that are

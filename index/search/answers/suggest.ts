@@ -1,8 +1,9 @@
 /** Suggests titles for what is typed so far. */
-import type { Corpus } from './corpus.ts'
-import type { SearchRows } from './rows.ts'
-import { MOST_CANDIDATES, MOST_WORDS, type Part, partsOf } from './title-matches.ts'
-import { titleWords, typedWords } from './title-words.ts'
+
+import { MOST_CANDIDATES, MOST_WORDS, type Part, partsOf } from '../ranking/title-matches.ts'
+import type { Corpus } from '../segments/corpus.ts'
+import type { SearchRows } from '../segments/rows.ts'
+import { titleWords, typedWords } from '../text/title-words.ts'
 
 /** As in spec/openapi.yaml; the caller has checked its shape. */
 export interface SuggestQuestion {

@@ -1,6 +1,6 @@
 /** The edges between the nodes of an answer. */
-import type { EdgeTable } from '../derived/schema.ts'
-import { MOST_EDGES_FROM, type SearchRows } from './rows.ts'
+import type { EdgeTable } from '../../derived/schema.ts'
+import { MOST_EDGES_FROM, type SearchRows } from '../segments/rows.ts'
 
 /** Edges that are looked at to find those between two nodes of the answer, from the best node on; of one node the first so many. */
 const MOST_LOOKED_AT = 1_000

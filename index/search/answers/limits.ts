@@ -1,5 +1,5 @@
 /** Limits the nodes and the text of one answer. */
-import type { RankedNode } from './ranking.ts'
+import type { RankedNode } from '../ranking/ranking.ts'
 
 /** UTF-8 bytes of text in one answer. */
 const MOST_TEXT = 16 * 1024 * 1024

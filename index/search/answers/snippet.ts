@@ -1,7 +1,8 @@
 /** Finds the part of a text that shows best why it matched. */
-import { visitWords } from './analyzer.ts'
-import type { Query } from './query.ts'
-import type { Language } from './stems.ts'
+
+import type { Query } from '../ranking/query.ts'
+import { visitWords } from '../text/analyzer.ts'
+import type { Language } from '../text/stems.ts'
 
 const WINDOW = 40
 

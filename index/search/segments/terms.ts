@@ -1,12 +1,12 @@
 /** The fields of the index, and the terms of a document in them. */
-import { allTerms, contentTerms } from './analyzer.ts'
-import type { SearchedField } from './candidates.ts'
+
+import { allTerms, contentTerms } from '../text/analyzer.ts'
+import type { LanguageOf, Share } from '../text/languages.ts'
+import { LANGUAGES, type Language } from '../text/stems.ts'
+import { titleWords } from '../text/title-words.ts'
 import { type Corpus, documentCount, documentFrequency, placeOf } from './corpus.ts'
-import type { LanguageOf, Share } from './languages.ts'
 import { postingOf } from './segment.ts'
-import { LANGUAGES, type Language } from './stems.ts'
 import { rankOf } from './string-table.ts'
-import { titleWords } from './title-words.ts'
 
 /**
  * By number: title and text without stop words; the title with them, for questions of stop words alone; tags as they are,
@@ -19,16 +19,6 @@ export const FIELD_COUNT = 5
 export function tagKey(tag: string): string {
   // Upper case first: ß and ss fold together only that way.
   return `\u0001${tag.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC')}`
-}
-
-/** `title`: a question of stop words alone, which only titles keep. */
-export type SearchedIn = 'all' | 'title'
-
-const inTitle: SearchedField = { field: FIELD.title, boost: 0.3 }
-
-export const SEARCHED: Readonly<Record<SearchedIn, readonly SearchedField[]>> = {
-  all: [{ field: FIELD.all, boost: 1 }, inTitle],
-  title: [inTitle],
 }
 
 /** A passage has the first two of these fields. */

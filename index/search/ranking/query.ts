@@ -1,11 +1,12 @@
 /** Turns a question into weighted terms, with corrections of words that the index lacks. */
-import { type Corpus, documentFrequency, idf, similarLive } from './corpus.ts'
-import { type LanguageOf, type QuestionWord, questionTerms } from './languages.ts'
+import { type Corpus, documentFrequency, idf, similarLive } from '../segments/corpus.ts'
+import { inField } from '../segments/segment.ts'
+import { stringAt } from '../segments/string-table.ts'
+import { FIELD, languageShares } from '../segments/terms.ts'
+import { type LanguageOf, type QuestionWord, questionTerms } from '../text/languages.ts'
+import type { SearchedIn } from './candidates.ts'
 import type { WeightedTerm } from './scores.ts'
-import { inField } from './segment.ts'
 import { similarIn } from './similar.ts'
-import { stringAt } from './string-table.ts'
-import { FIELD, languageShares, type SearchedIn } from './terms.ts'
 
 /** A parsed query for one state of the index. Its concepts are its distinct words that the index has, by number. */
 export interface Query {

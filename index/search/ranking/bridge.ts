@@ -1,12 +1,13 @@
 /** Finds more matches by the rare names in the best ones: a hop through words, for questions that need two texts. */
-import { visitWords } from './analyzer.ts'
-import type { Admission } from './candidates.ts'
-import { documentCount, documentFrequency } from './corpus.ts'
+
+import { documentCount, documentFrequency } from '../segments/corpus.ts'
+import { FIELD, languageIn } from '../segments/terms.ts'
+import { visitWords } from '../text/analyzer.ts'
+import { proseOf } from '../text/prose.ts'
+import { type Admission, SEARCHED } from './candidates.ts'
 import { type Coverage, conceptsIn, titleShare } from './coverage.ts'
 import { type Expansion, hasEdges } from './expansion.ts'
-import { proseOf } from './prose.ts'
 import { type ScoredHit, scoreTerms } from './scores.ts'
-import { FIELD, languageIn, SEARCHED } from './terms.ts'
 
 /** What a node gains by the names that a match leads with. */
 export interface Bridge {

@@ -1,6 +1,5 @@
 /** BM25 over a corpus: the best documents, and the score of one, equal to MiniSearch's to the last bit. */
-import { bm25 } from './bm25.ts'
-import { type Admission, candidates, type List, type SearchedField } from './candidates.ts'
+
 import {
   averageLength,
   type Corpus,
@@ -14,8 +13,10 @@ import {
   livePostings,
   placeOf,
   ranksOf,
-} from './corpus.ts'
-import { countAt, postingOf } from './segment.ts'
+} from '../segments/corpus.ts'
+import { countAt, postingOf } from '../segments/segment.ts'
+import { bm25 } from './bm25.ts'
+import { type Admission, candidates, type List, type SearchedField } from './candidates.ts'
 
 export interface WeightedTerm {
   readonly term: string

@@ -1,10 +1,17 @@
 /** Which nodes a question admits. */
 
+import {
+  type Corpus,
+  type CorpusDocument,
+  type DocumentPlace,
+  placeOf,
+  ranksOf,
+  shortIdOf,
+} from '../segments/corpus.ts'
+import type { SearchRows } from '../segments/rows.ts'
+import { sizeOf } from '../segments/string-table.ts'
+import { FIELD } from '../segments/terms.ts'
 import type { Admission } from './candidates.ts'
-import { type Corpus, type CorpusDocument, type DocumentPlace, placeOf, ranksOf, shortIdOf } from './corpus.ts'
-import type { SearchRows } from './rows.ts'
-import { sizeOf } from './string-table.ts'
-import { FIELD } from './terms.ts'
 
 /** All of the conditions that are given must hold; an empty list of nodes admits none, an empty list of tags all. */
 export interface Scope {

@@ -1,9 +1,9 @@
 /** A connection of the search thread to `index.sqlite`, which may be made again beside it. */
 import { open } from 'node:fs/promises'
 import type Sqlite from 'better-sqlite3'
-import { openSqlite } from '../sqlite/better-sqlite3.ts'
-import { busyTimeoutMs, identityOf } from '../sqlite/connection.ts'
-import { asDatabaseFault } from '../sqlite/database-fault.ts'
+import { openSqlite } from '../../sqlite/better-sqlite3.ts'
+import { busyTimeoutMs, identityOf } from '../../sqlite/connection.ts'
+import { asDatabaseFault } from '../../sqlite/database-fault.ts'
 import { openRows, type SearchRows } from './rows.ts'
 
 export interface Snapshots {
