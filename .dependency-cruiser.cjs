@@ -18,7 +18,6 @@ const http = 'node_modules/(express|passport|express-openapi-validator)'
  */
 const ladder = [
   ['format'],
-  ['vault'],
   ['cells'],
   ['ledger'],
   ['indexing'],
@@ -111,9 +110,9 @@ module.exports = {
     ),
     never(
       'domain-has-two-neighbours',
-      'Of the server the domain knows its dependencies and errors, what a limit is, and how refusals are counted.',
+      'Of the server the domain knows its dependencies and errors, how refusals are counted, and the format of vaults.',
       '^server/domain/',
-      '^server/(?!domain/|base/(deps|errors|counters)\\.ts$|metrics/observers\\.ts$)',
+      '^server/(?!domain/|vault/format/|base/(deps|errors|counters|json-bounds)\\.ts$|metrics/observers\\.ts$)',
     ),
     never(
       'domain-files-know-no-folder',
@@ -122,22 +121,46 @@ module.exports = {
       '^server/domain/([\\w-]+/|access\\.ts$)',
     ),
     never(
+      'vault-format-stands-alone',
+      'The format of a vault is for its reader, its writer, the domain and browsers.',
+      '^server/vault/format/',
+      '^server/vault/(?!format/)',
+    ),
+    never(
+      'vault-readers-know-no-plan',
+      'What a folder holds does not depend on what an import makes of it.',
+      '^server/vault/read/',
+      '^server/vault/(?!format/|read/)',
+    ),
+    never(
       'import-plans-alone',
       'A plan follows from a folder: it needs no service, no HTTP and no database; of the domain it knows what may be written.',
-      '^server/import/',
-      `(^(index|spec)/|^server/(?!domain/|import/|base/counted\\.ts$)|^server/domain/(?!(format|vault)/|layout\\.ts$)|${http})`,
+      '^server/vault/(format|read|plan)/',
+      `(^(index|spec)/|^server/(?!domain/format/|domain/layout\\.ts$|vault/(format|read|plan)/|base/counted\\.ts$)|${http})`,
+    ),
+    never(
+      'import-is-applied-here',
+      'What is planned is written by the domain, in this service.',
+      '^server/vault/apply/',
+      `(^spec/|^server/(?!domain/|vault/(format|read|plan|apply)/|base/(deps|errors)\\.ts$)|${http})`,
+    ),
+    never(
+      'export-reads-repositories',
+      'An export follows from repositories and the index: it knows no import.',
+      '^server/vault/write/',
+      `(^spec/|^server/(?!domain/|vault/(format|read|write)/|base/deps\\.ts$)|${http})`,
     ),
     never(
       'export-writes-a-folder',
-      'It is given files: it needs no service, no HTTP and no database.',
-      '^server/export/',
-      `(^(index|spec)/|^server/(?!domain/(format|vault|nodes)/|import/|export/)|${http})`,
+      'The writer of a folder is given files: it needs no service, no HTTP and no database.',
+      '^server/vault/write/(exported-folder|file-hashes|manifest|moved-files)\\.ts$',
+      `(^(index|spec)/|^server/(?!domain/format/|vault/(format|read|write)/)|${http})`,
     ),
     never(
       'remote-asks-a-service',
       'A Grove elsewhere is known by its answers: no database and nothing of the doors of this one.',
-      '^server/remote/',
-      `(^(index|spec)/|^server/(?!domain/|import/|remote/|base/(counted|deps|json-bounds|loopback)\\.ts$)|${http})`,
+      '^server/vault/remote/',
+      `(^(index|spec)/|^server/(?!domain/|vault/(format|plan|apply|remote)/|base/(counted|json-bounds|loopback)\\.ts$)|${http})`,
     ),
     never(
       'routes-call-the-domain',
@@ -159,9 +182,9 @@ module.exports = {
     ),
     never(
       'pages-ask-operations',
-      'A page takes an Api: it can show nothing that REST would refuse. Of the domain it knows which names of notes are one, and how connections of links are named.',
+      'A page takes an Api: it can show nothing that REST would refuse. It knows how a vault writes links and names of notes.',
       '^server/pages/',
-      '^(gitstore|index)/|^server/(domain/(?!vault/(note-names|connection-ids)\\.ts$)|routes/)',
+      '^(gitstore|index)/|^server/(domain/|routes/|vault/(?!format/))',
     ),
     never(
       'pages-are-made-of-parts',
@@ -173,30 +196,30 @@ module.exports = {
       'client-runs-in-browsers',
       'What browsers run knows the client, of pages what an edit, a text and a broken rule are, and which names of notes are one.',
       '^server/pages/client/',
-      '^(server/(?!domain/vault/note-names\\.ts$|pages/(client/|(edits|urls)\\.ts$|text/(broken-rules|links|rendering|markdown|callouts|wiki-rules)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
+      '^(server/(?!vault/format/note-names\\.ts$|pages/(client/|(edits|urls)\\.ts$|text/(broken-rules|links|rendering|markdown|callouts|wiki-rules)\\.ts$))|gitstore|index|spec/(?!client/)|node:)',
     ),
     never(
       'pages-stay-outside',
       'Only the application knows that there are pages.',
-      '^(server/(base|domain|http|routes|cli|import|export|remote|metrics)|gitstore|index|spec)/',
+      '^(server/(base|domain|http|routes|cli|vault|metrics)|gitstore|index|spec)/',
       '^server/pages/',
     ),
     never(
       'tools-ask-operations',
       'A tool takes an Api, as a page does; of pages it knows the addresses.',
       '^server/mcp/(?!door\\.ts$)',
-      `^(gitstore|index)/|^server/(domain|routes|http|pages/(?!urls\\.ts$))|${http}`,
+      `^(gitstore|index)/|^server/(domain|routes|http|vault|pages/(?!urls\\.ts$))|${http}`,
     ),
     never(
       'models-have-two-doors',
       'Only the application and the command know that there are tools.',
-      '^(server/(base|domain|http|routes|pages|import|export|remote|metrics)|gitstore|index|spec)/',
+      '^(server/(base|domain|http|routes|pages|vault|metrics)|gitstore|index|spec)/',
       '^server/mcp/',
     ),
     never(
       'entry-points-are-not-imported',
       'The process and the command line are where things begin.',
-      '^(server/(base|domain|http|routes|pages|mcp|import|export|remote|metrics)|gitstore|index|spec)/',
+      '^(server/(base|domain|http|routes|pages|mcp|vault|metrics)|gitstore|index|spec)/',
       '^server/(process|cli)/',
     ),
     never(

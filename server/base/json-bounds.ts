@@ -9,6 +9,15 @@ export interface JsonBounds {
   readonly values?: number
 }
 
+/** Levels of JSON: deeper JSON overflows the stack of recursive readers. */
+export const depthLimit = 100
+
+/**
+ * Bounds of the JSON that another Grove answers with. A node with properties of 1 MiB and 10,000 edges of each kind has
+ * 700,000 values; a few levels stand around it.
+ */
+export const answerBounds = { levels: depthLimit + 10, values: 1_000_000 } as const satisfies JsonBounds
+
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
 

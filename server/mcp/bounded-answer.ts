@@ -1,7 +1,6 @@
 /** Answers of a Grove elsewhere, read no further than an answer of one can be long. */
 
-import { exceededBound } from '../base/json-bounds.ts'
-import { answerBounds } from '../remote/answer-bounds.ts'
+import { answerBounds, exceededBound } from '../base/json-bounds.ts'
 
 /** Bytes of an answer: a file of 16 MiB, of which each character may be escaped. */
 const maxBytes = 64 * 1_048_576

@@ -1,8 +1,8 @@
 /** What an edit sends, from the form of a page and from its script alike: operations of the contract, and nothing that one of them would refuse. */
 
 import type { Api, Input, Output } from '../../spec/client/api.ts'
-import { connectionId, keyOfName, slugIn, slugOf } from '../domain/vault/connection-ids.ts'
-import { folded } from '../domain/vault/note-names.ts'
+import { connectionId, keyOfName, slugIn, slugOf } from '../vault/format/connection-ids.ts'
+import { folded } from '../vault/format/note-names.ts'
 
 export interface NodePath {
   readonly org_id: string

@@ -5,7 +5,7 @@ import { DatabaseFault } from '../../index/sqlite/database.ts'
 import { ConfigError } from '../base/config.ts'
 import { openFilesLimit } from '../base/open-files.ts'
 import { printable } from '../domain/format/texts.ts'
-import { RemoteFault } from '../remote/client.ts'
+import { RemoteFault } from '../vault/remote/client.ts'
 
 /** Files that the service opens before its first request. */
 const filesNeeded = 33

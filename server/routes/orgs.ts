@@ -1,10 +1,11 @@
 /** Organisations and their members. */
-import { openExport } from '../domain/nodes/export-requests.ts'
+
 import * as members from '../domain/orgs/members.ts'
 import * as orgs from '../domain/orgs/orgs.ts'
 import * as repositories from '../domain/orgs/repositories.ts'
 import type { HandlersOf } from '../http/contract/operations.ts'
 import { Archive, type Bytes, bytes, created } from '../http/responses/responses.ts'
+import { openExport } from '../vault/write/export-requests.ts'
 import { memberAt, orgAt } from './at.ts'
 
 export const orgRoutes: HandlersOf<

@@ -11,7 +11,7 @@ import { finishMoves, settlePlaces } from '../../server/domain/background/places
 import { close } from '../../server/domain/cells/closing.ts'
 import { NotMoved } from '../../server/domain/moves/copying.ts'
 import { moveOrg } from '../../server/domain/moves/departure.ts'
-import { otherCell } from '../../server/remote/other-cell.ts'
+import { otherCell } from '../../server/domain/moves/other-cell.ts'
 import { gitIn } from '../support/git.ts'
 import { expecting } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'

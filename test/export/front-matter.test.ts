@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { frontMatter, isSayable } from '../../server/domain/vault/front-matter-text.ts'
-import { readMapping } from '../../server/import/yaml.ts'
+import { readMapping } from '../../server/vault/read/yaml.ts'
+import { frontMatter, isSayable } from '../../server/vault/write/front-matter-text.ts'
 
 /** What YAML is known to read in its own way. */
 const tricky = fc.constantFrom(

@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import { z } from 'zod'
-import { pagesOf } from '../../server/remote/answers.ts'
-import { type Remote, TooLargeAnswer } from '../../server/remote/client.ts'
+import { pagesOf } from '../../server/vault/remote/answers.ts'
+import { type Remote, TooLargeAnswer } from '../../server/vault/remote/client.ts'
 
 const schema = z.object({ total: z.number(), items: z.array(z.object({ name: z.string() })) })
 

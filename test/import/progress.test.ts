@@ -1,7 +1,7 @@
 /** How far an import says that it is. */
 
 import { expect } from 'chai'
-import { progressOn } from '../../server/import/progress.ts'
+import { progressOn } from '../../server/cli/progress.ts'
 
 describe('import: the progress', () => {
   it('draws a bar over itself on a terminal, ten times a second at most', () => {

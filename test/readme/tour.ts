@@ -11,7 +11,7 @@ const address = 'http://127.0.0.1:3000'
 const sections: readonly (readonly [string, string])[] = [
   ['README.md', 'A tour of ten minutes'],
   ['spec/README.md', 'Reading what changed'],
-  ['server/import/README.md', 'Import: folders of Markdown'],
+  ['server/vault/README.md', 'Import: folders of Markdown'],
 ]
 
 /**

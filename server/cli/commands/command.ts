@@ -9,8 +9,8 @@ import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { printable } from '../../domain/format/texts.ts'
 import { isId } from '../../domain/layout.ts'
 import { createLog } from '../../http/log/log.ts'
-import { type Progress, progressOn } from '../../import/progress.ts'
 import { openDeps } from '../../process/bootstrap.ts'
+import { type Progress, progressOn } from '../progress.ts'
 
 /** The context of a command. */
 export interface Call {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { postgresOf } from '../../base/config.ts'
 import { counted } from '../../base/counted.ts'
 import { examine, type Step } from '../../domain/operator/doctor.ts'
-import type { Progress } from '../../import/progress.ts'
+import type { Progress } from '../progress.ts'
 import { type Call, progressFor, requireFolder, say, things, withDeps } from './command.ts'
 
 /** Changes nothing. Exit code 1 for faults; notes do not count. */

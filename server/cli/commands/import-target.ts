@@ -2,10 +2,9 @@
 import { basename, resolve } from 'node:path'
 import { v4 as newId } from 'uuid'
 import { codeOf } from '../../../gitstore/errors.ts'
-import { asLine } from '../../domain/vault/line.ts'
-import { type Manifest, readManifest } from '../../export/manifest.ts'
-import type { Folder } from '../../import/folder.ts'
-import { chooseOrg, fitInto } from '../../import/organisation.ts'
+import { asLine } from '../../vault/format/line.ts'
+import { chooseOrg, fitInto } from '../../vault/plan/organisation.ts'
+import type { Folder } from '../../vault/read/folder.ts'
 import {
   DamagedVaultFile,
   findHosts,
@@ -13,7 +12,8 @@ import {
   makeVaultId,
   rememberHost,
   vaultFile,
-} from '../../import/vault-file.ts'
+} from '../../vault/read/vault-file.ts'
+import { type Manifest, readManifest } from '../../vault/write/manifest.ts'
 import { UsageError } from './command.ts'
 import type { Destination } from './destination.ts'
 

@@ -1,11 +1,11 @@
 /** The data folder of this machine as the destination of an import. */
 import type { Deps } from '../../base/deps.ts'
 import type { Person } from '../../domain/actor.ts'
-import { importNodes } from '../../domain/nodes/imports.ts'
-import { contentsOf, listKnownNodes, takenElsewhere } from '../../domain/nodes/known-nodes.ts'
-import { recallImport, rememberImport, stateOfOrg } from '../../domain/nodes/remembered-imports.ts'
 import { adoptVault, createOrg, listOrgs, readOrg } from '../../domain/orgs/orgs.ts'
-import { guestProperty } from '../../import/inventory.ts'
+import { importNodes } from '../../vault/apply/imports.ts'
+import { contentsOf, listKnownNodes, takenElsewhere } from '../../vault/apply/known-nodes.ts'
+import { recallImport, rememberImport, stateOfOrg } from '../../vault/apply/remembered-imports.ts'
+import { guestProperty } from '../../vault/plan/inventory.ts'
 import type { Destination } from './destination.ts'
 
 /** Organisations of a person among which the vault's is looked for. */

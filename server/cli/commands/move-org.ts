@@ -3,7 +3,7 @@ import { findCell } from '../../../index/credentials/cells.ts'
 import { counted } from '../../base/counted.ts'
 import { LeftClosed, NotMoved } from '../../domain/moves/copying.ts'
 import { moveOrg } from '../../domain/moves/departure.ts'
-import { otherCell } from '../../remote/other-cell.ts'
+import { otherCell } from '../../domain/moves/other-cell.ts'
 import { type Call, progressFor, requireFolder, requireOrgId, say, UsageError, withDeps } from './command.ts'
 
 interface MoveFlags {

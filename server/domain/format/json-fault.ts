@@ -1,5 +1,5 @@
 /** Where text stops being JSON. JSON.parse says so in some of its messages alone, and quotes the text in others. */
-import { depthLimit } from './limits.ts'
+import { depthLimit } from '../../base/json-bounds.ts'
 
 export interface Place {
   /** From 1. Lines end with LF. */

@@ -1,5 +1,6 @@
 /** Limits that a JSON schema cannot state: bytes, where it counts characters, and depth. */
 import { Invalid } from '../../base/errors.ts'
+import { depthLimit } from '../../base/json-bounds.ts'
 
 /** Bytes of UTF-8 of a commit message and of a pull request description; of a search query. */
 const textLimit = 65_536
@@ -29,9 +30,6 @@ export function cutText(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from(text).subarray(0, bytes), { stream: true })
 }
-
-/** Levels of JSON: deeper JSON overflows the stack of recursive readers. */
-export const depthLimit = 100
 
 export function isTooDeep(json: unknown, levels: number = depthLimit): boolean {
   if (typeof json !== 'object' || json === null) return false

@@ -2,7 +2,8 @@
 
 import type { Request, RequestHandler } from 'express'
 import { Invalid, Refusal } from '../../base/errors.ts'
-import { depthLimit, isTooDeep } from '../../domain/format/limits.ts'
+import { depthLimit } from '../../base/json-bounds.ts'
+import { isTooDeep } from '../../domain/format/limits.ts'
 import { holdBody } from '../connection/held-bytes.ts'
 import { contextOf } from '../context.ts'
 import { keepText } from './exact-json.ts'

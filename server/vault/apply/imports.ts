@@ -1,0 +1,269 @@
+/** Writes a planned folder as nodes: creates new ones, commits to changed ones, leaves the rest, deletes what is to go. */
+
+import { GitError, isStorageFault } from '../../../gitstore/errors.ts'
+import { readCommit } from '../../../gitstore/objects/commits.ts'
+import { newObjectDraft, type ObjectDraft } from '../../../gitstore/objects/object-batch.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { type NodeRow, readMainTrees } from '../../../index/derived/node-queries.ts'
+import type { Deps } from '../../base/deps.ts'
+import { Invalid, Refusal } from '../../base/errors.ts'
+import { orgFor } from '../../domain/access.ts'
+import type { Person } from '../../domain/actor.ts'
+import type { OrgAt } from '../../domain/at.ts'
+import { readTree } from '../../domain/branches/commit-trees.ts'
+import type { PathProblem } from '../../domain/format/path-problem.ts'
+import { edgeIdAt, liesIn } from '../../domain/format/paths.ts'
+import { main, nodeRepo } from '../../domain/layout.ts'
+import type { BatchOutcome } from '../../domain/nodes/batch-node.ts'
+import { writeBatch } from '../../domain/nodes/batches.ts'
+import { buildTree, type NodeFiles } from '../../domain/nodes/node-creation.ts'
+import { deleteNode } from '../../domain/nodes/nodes.ts'
+import { withKnownJson } from '../../domain/nodes/same-json.ts'
+
+export interface ImportedNode {
+  readonly id: string
+  /** Relative to the folder; for messages. */
+  readonly path: string
+  /** Where it was before; for messages. */
+  readonly movedFrom?: string
+  readonly title: string
+  /** The node's whole tree. */
+  readonly files: NodeFiles
+}
+
+/** Paths, in the order of the plan. */
+export interface Imported {
+  readonly created: readonly string[]
+  /** Of the same path as before. */
+  readonly updated: readonly string[]
+  readonly renamed: readonly string[]
+  readonly removed: readonly string[]
+  readonly unchanged: number
+  /** Of those that are updated or renamed: what the last commit of main was no import's. Their edits are in the history. */
+  readonly edited: readonly string[]
+  readonly problems: readonly PathProblem[]
+}
+
+export interface ImportInput {
+  /** Parents before children. */
+  readonly nodes: readonly ImportedNode[]
+  /** Nodes to delete. */
+  readonly removed: readonly Pick<ImportedNode, 'id' | 'path'>[]
+  /** Changes nothing and answers what would be changed, but for what would be refused. */
+  readonly dryRun?: boolean
+  readonly onProgress: (done: number, total: number) => void
+}
+
+/** What a writer did with a node; absent where it was refused. */
+export type Statuses = ReadonlyMap<string, BatchOutcome['status']>
+
+/**
+ * Makes each node's main equal to the plan; previous content stays in the history. Then moves the removed ones to the trash. A
+ * refused node is reported as a problem and does not stop the others, which lose their edges to it. A repeated import
+ * completes an interrupted one.
+ *
+ * @throws Refusal org_not_found, forbidden; GitError storage_*, DatabaseFault; the reason of `deps.draining`
+ */
+export async function importNodes(deps: Deps, actor: Person, at: OrgAt, input: ImportInput): Promise<Imported> {
+  const { orgId } = at
+  const { nodes, removed, dryRun = false, onProgress } = input
+  await orgFor(deps, actor, at, removed.length > 0 ? 'maintainer' : 'editor')
+  const problems: PathProblem[] = []
+  const steps = nodes.length + removed.length
+  const { statuses, edited, changed } = await compare(deps, orgId, nodes)
+  if (!dryRun) {
+    const before = nodes.length - changed.length
+    const written = await write(deps, actor, at, {
+      ...{ nodes: changed, problems },
+      onProgress: (done) => onProgress(before + done, steps),
+    })
+    for (const { id } of changed) statuses.delete(id)
+    for (const [id, status] of written) statuses.set(id, status)
+  }
+  const gone: string[] = []
+  for (const [n, { id, path }] of removed.entries()) {
+    deps.draining.throwIfAborted()
+    try {
+      if (!dryRun) await deleteNode(deps, actor, { orgId, nodeId: id })
+      gone.push(path)
+    } catch (error) {
+      problems.push({ path, reason: reasonOf(error) })
+    }
+    onProgress(nodes.length + n + 1, steps)
+  }
+  return { ...toldOf(nodes, statuses, edited), removed: gone, problems }
+}
+
+/** The paths of the nodes by what became of them. */
+export function toldOf(
+  nodes: readonly ImportedNode[],
+  statuses: Statuses,
+  edited: ReadonlySet<string>,
+): Omit<Imported, 'removed' | 'problems'> {
+  const pathsOf = (take: (node: ImportedNode) => boolean) => nodes.filter(take).map(({ path }) => path)
+  const isMoved = ({ movedFrom }: ImportedNode) => movedFrom !== undefined
+  return {
+    created: pathsOf(({ id }) => statuses.get(id) === 'created'),
+    updated: pathsOf((node) => statuses.get(node.id) === 'updated' && !isMoved(node)),
+    renamed: pathsOf((node) => statuses.get(node.id) === 'updated' && isMoved(node)),
+    unchanged: [...statuses.values()].filter((status) => status === 'unchanged').length,
+    edited: pathsOf(({ id }) => statuses.get(id) === 'updated' && edited.has(id)),
+  }
+}
+
+/** The message of the commit that an import makes. */
+export function importMessage({ path, movedFrom }: ImportedNode): string {
+  return `${importWord} ${path}${movedFrom === undefined ? '' : `, before ${movedFrom}`}`
+}
+
+const importWord = 'Import'
+
+/** Whether an import made the commit, as far as its message says. */
+export function isImports(message: string): boolean {
+  return message.startsWith(`${importWord} `)
+}
+
+interface Writing {
+  readonly nodes: readonly ImportedNode[]
+  readonly problems: PathProblem[]
+  readonly onProgress: (done: number) => void
+}
+
+/** Begins again where another import has made one of the nodes meanwhile. */
+async function write(deps: Deps, actor: Person, at: OrgAt, writing: Writing): Promise<Statuses> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const problems: PathProblem[] = []
+      const statuses = await writeOnce(deps, actor, at, { ...writing, problems })
+      for (const problem of problems) writing.problems.push(problem)
+      return statuses
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'node_exists' || attempt === maxAttempts) throw error
+    }
+  }
+}
+
+/** Each is lost to another import. */
+const maxAttempts = 5
+
+async function writeOnce(
+  deps: Deps,
+  actor: Person,
+  at: OrgAt,
+  { nodes, problems, onProgress }: Writing,
+): Promise<Statuses> {
+  const files = nodes.map((node) => node.files)
+  const items = nodes.map((node, position) => ({
+    id: node.id,
+    title: node.title,
+    message: importMessage(node),
+    build: (draft: ObjectDraft, before: Oid | null) => buildTree(draft, before, files[position] ?? node.files),
+  }))
+  const fewer = new Map<number, number>()
+  const outcomes = await writeBatch(deps, actor, at, items, {
+    existing: 'update',
+    locate: (_, path) => [path],
+    refused: (position, found) => {
+      fewer.delete(position)
+      problems.push({ path: nodes[position]?.path ?? '', reason: found.map(({ msg }) => msg).join('; ') })
+    },
+    without: (position, lost) => {
+      const whole = nodes[position]?.files ?? new Map()
+      const kept = withoutEdgesTo(lost, whole)
+      files[position] = kept
+      fewer.set(position, whole.size - kept.size)
+    },
+    onProgress,
+  })
+  for (const [position, count] of fewer) problems.push({ path: nodes[position]?.path ?? '', reason: lostEdges(count) })
+  return new Map(outcomes.map(({ id, status }) => [id, status]))
+}
+
+/** What is said of a node some of whose edges were left out. */
+export function lostEdges(count: number): string {
+  return `${count} of its edges lead to what could not be placed`
+}
+
+/**
+ * What `write` would do, but for what would be refused. The index has the tree of main, so that nodes that are as planned cost
+ * a hash of their files and a look at the ref.
+ */
+async function compare(
+  deps: Deps,
+  orgId: string,
+  nodes: readonly ImportedNode[],
+): Promise<{ statuses: Map<string, BatchOutcome['status']>; edited: Set<string>; changed: ImportedNode[] }> {
+  const known = await readMainTrees(deps.index.read, orgId)
+  const statuses = new Map<string, BatchOutcome['status']>()
+  const edited = new Set<string>()
+  const changed: ImportedNode[] = []
+  for (const node of nodes) {
+    deps.draining.throwIfAborted()
+    const { id } = node
+    const row = known.get(id)
+    const repo = nodeRepo(deps.store, orgId, id)
+    const files = row ? await filesToWrite(repo, row, node.files) : node.files
+    if (files === undefined) statuses.set(id, 'unchanged')
+    else {
+      statuses.set(id, row ? 'updated' : 'created')
+      changed.push({ ...node, files })
+      if (row && (await isEdited(repo))) edited.add(id)
+    }
+  }
+  return { statuses, edited, changed }
+}
+
+/** Whether main's head is no commit of an import; false where it cannot be read. */
+async function isEdited(repo: Repo): Promise<boolean> {
+  try {
+    const head = readRef(repo, main)
+    return head !== null && !isImports((await readCommit(repo, head)).message)
+  } catch (error) {
+    if (error instanceof GitError && !isStorageFault(error)) return false
+    throw error
+  }
+}
+
+/**
+ * The files that main is to have, JSON that says the same as it is there; undefined where it has them already. Where main cannot be
+ * read, all as planned: the write then says what is wrong.
+ */
+async function filesToWrite(
+  repo: Repo,
+  row: Pick<NodeRow, 'head' | 'tree' | 'title'>,
+  files: NodeFiles,
+): Promise<NodeFiles | undefined> {
+  try {
+    const head = readRef(repo, main)
+    if (head === null) return files
+    const tree = (head === row.head ? row.tree : null) ?? (await readTree(repo, head))
+    const isThere = async (some: NodeFiles) => (await buildTree(newObjectDraft(repo, new Map()), null, some)) === tree
+    if (await isThere(files)) return undefined
+    const kept = await withKnownJson(repo, { tree, title: row.title }, files)
+    return (await isThere(kept)) ? undefined : kept
+  } catch (error) {
+    if (error instanceof GitError && !isStorageFault(error)) return files
+    throw error
+  }
+}
+
+/** @throws errors that do not concern this node alone; they end the import */
+function reasonOf(error: unknown): string {
+  if (error instanceof Invalid) return error.problems.map((problem) => problem.msg).join('; ')
+  if (error instanceof Refusal) return error.message
+  if (error instanceof GitError && !isStorageFault(error)) return error.message
+  throw error
+}
+
+/** Removes edges to these nodes. */
+export function withoutEdgesTo(lost: ReadonlySet<string>, files: NodeFiles): NodeFiles {
+  return new Map([...files].filter(([path, bytes]) => !lost.has(otherEnd(path, bytes) ?? '')))
+}
+
+/** The other node, if the file is an edge. */
+export function otherEnd(path: string, bytes: Buffer): string | undefined {
+  const parent = edgeIdAt('parents', path)
+  if (parent !== undefined || !liesIn('connections', path)) return parent
+  return (JSON.parse(bytes.toString()) as { target: string }).target // written by the plan
+}

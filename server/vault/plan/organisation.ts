@@ -1,0 +1,113 @@
+/** Which organisation a vault goes to: the one that it is in, one that an earlier import made of it, a new one. */
+import { posix } from 'node:path'
+import type { Folder } from '../read/folder.ts'
+import type { KnownNode } from './inventory.ts'
+
+export interface Candidate {
+  readonly id: string
+  readonly name: string
+  readonly vault_id?: string
+  readonly role?: string
+}
+
+/** `isGuest`: the organisation is another vault's; the two stay apart. */
+export type Choice<T> =
+  | { readonly org: T; readonly isGuest: boolean; readonly note?: string }
+  | { readonly name: string; readonly note?: string }
+
+interface Wanted {
+  /** Undefined: the folder has none and can have none, or not yet. */
+  readonly vaultId: string | undefined
+  /** The organisation that was exported to the folder, where that has no other mark. */
+  readonly exportOf: string | undefined
+  /** Organisations of other vaults that the folder was put into, the last one first. */
+  readonly hosts: readonly string[]
+  readonly name: string
+  /** Whether the caller asks for this name. */
+  readonly isNamed: boolean
+  readonly folder: Folder
+  /** The nodes of an organisation that no other vault than its own has made. */
+  readonly nodesOf: (orgId: string) => Promise<readonly KnownNode[]>
+}
+
+/** Several organisations are this vault's. */
+export class SeveralOrganisations extends Error {
+  constructor(orgs: readonly Candidate[]) {
+    super(`Several organisations are of this vault: ${orgs.map(({ id }) => id).join(', ')}; choose one with --org`)
+    this.name = 'SeveralOrganisations'
+  }
+}
+
+/** The person may only read the organisation of the folder. */
+export class OnlyReader extends Error {
+  constructor({ id, name }: Candidate) {
+    super(
+      `You may only read the organisation of this folder, ${name} (${id}): ask one of its owners for the role of editor, or give a new one another --name`,
+    )
+    this.name = 'OnlyReader'
+  }
+}
+
+/** @param orgs those of the person. @throws SeveralOrganisations, OnlyReader */
+export async function chooseOrg<T extends Candidate>(orgs: readonly T[], wanted: Wanted): Promise<Choice<T>> {
+  const { vaultId, exportOf, hosts, name, isNamed } = wanted
+  const isOwn = ({ id, vault_id }: Candidate) =>
+    vault_id === undefined ? id === exportOf : vaultId !== undefined && vault_id === vaultId
+  const writable = orgs.filter(({ role }) => role !== 'reader')
+  const [own, ...more] = writable.filter(isOwn)
+  if (own && more.length > 0) throw new SeveralOrganisations([own, ...more])
+  if (own) return { org: own, isGuest: false }
+  const read = orgs.find(isOwn)
+  if (read && !isNamed) throw new OnlyReader(read)
+  const host = isNamed ? undefined : hosts.map((id) => orgs.find((org) => org.id === id)).find((org) => org)
+  if (host?.role === 'reader') throw new OnlyReader(host)
+  if (host && vaultId !== undefined)
+    return { org: host, isGuest: true, note: `${guestNote}; it was put there with --org` }
+  for (const org of writable)
+    if (org.name === name && org.vault_id === undefined) {
+      const fit = await fitOf(org, wanted)
+      if (fit === 'empty') return { org, isGuest: false }
+      if (fit === 'same')
+        return {
+          org,
+          isGuest: false,
+          note: 'most of its nodes come from files of this folder: it is taken for this vault',
+        }
+    }
+  const isTaken = (one: string) => orgs.some((org) => org.name === one)
+  const free = freeName(name, isTaken)
+  return free === name ? { name } : { name: free, note: `another organisation is called ${name}: --org chooses it` }
+}
+
+/** Of an organisation that was asked for. */
+export async function fitInto<T extends Candidate>(org: T, wanted: Wanted): Promise<Choice<T>> {
+  const { vaultId } = wanted
+  if (vaultId === undefined || org.vault_id === vaultId) return { org, isGuest: false }
+  const isGuest = org.vault_id !== undefined || (await fitOf(org, wanted)) === 'other'
+  return isGuest ? { org, isGuest, note: guestNote } : { org, isGuest }
+}
+
+const guestNote = 'it is of another vault, whose nodes are left alone'
+
+/** What the nodes of an organisation say that is of no vault yet: at least half of those that were imported are of this folder. */
+async function fitOf({ id }: Candidate, { folder, nodesOf }: Wanted): Promise<'empty' | 'written' | 'same' | 'other'> {
+  const nodes = await nodesOf(id)
+  if (nodes.length === 0) return 'empty'
+  const present = new Set(['.', ...folder.files, ...folder.files.flatMap(foldersAbove)])
+  const imported = nodes.map(({ path }) => path).filter((path) => path !== undefined)
+  const shared = imported.filter((path) => present.has(path))
+  if (imported.length === 0) return 'written'
+  return shared.length * 2 >= imported.length ? 'same' : 'other'
+}
+
+function foldersAbove(path: string): string[] {
+  const folder = posix.dirname(path)
+  return folder === '.' ? [] : [folder, ...foldersAbove(folder)]
+}
+
+/** `en`, `en (2)`, `en (3)`. */
+function freeName(name: string, isTaken: (name: string) => boolean): string {
+  let free = name
+  for (let number = 2; isTaken(free); number++) free = `${name.slice(0, 190)} (${number})`
+  return free
+}

@@ -1,0 +1,212 @@
+/** A folder of Markdown as the nodes of an organisation: what an import will write, worked out beforehand. */
+import type { PathProblem } from '../../domain/format/path-problem.ts'
+import { type EdgeFolderName, edgeIdAt } from '../../domain/format/paths.ts'
+import { linkResolver, type Resolve } from '../format/links.ts'
+import { growTree, type Place, pathOf, type Tree } from '../format/tree.ts'
+import { type Canvas, isCanvas, readCanvas } from '../read/canvas.ts'
+import type { Document } from '../read/document.ts'
+import { type Folder, isOfChange, readListed } from '../read/folder.ts'
+import { beyond, readSources, type Sources } from '../read/sources.ts'
+import { type Attached, spread } from './attachments.ts'
+import { type Connections, followLinks } from './connections.ts'
+import { identify } from './identity.ts'
+import type { Inventory, KnownNode } from './inventory.ts'
+import { nodeFiles, ownProperties } from './node-files.ts'
+import { filesByPlace, withSource } from './source-properties.ts'
+import { claimsOf, statedFiles, statedIds, withClaims, withoutClaimed, withoutIdleFolders } from './stated-nodes.ts'
+import { titlesIn } from './titles.ts'
+import { findBase, kindsOf, type Unresolved } from './unresolved.ts'
+
+export interface PlannedNode {
+  /** The same in each run. */
+  id: string
+  /** Of its source, from the folder: a Markdown file, or a folder without an index ('.': the whole). */
+  path: string
+  /** Where its source was, if the organisation has the node and that is elsewhere. */
+  movedFrom?: string
+  title: string
+  /** The node's whole tree. */
+  files: Map<string, Buffer>
+  /** Ids. */
+  parents: string[]
+}
+
+export interface Plan {
+  /** Parents before children. */
+  nodes: PlannedNode[]
+  /** Nodes that this vault has made, and whose file or folder is gone. */
+  gone: KnownNode[]
+  /** Links that lead to nothing; they stay in the text. */
+  unresolved: readonly Unresolved[]
+  /** What begins the paths of the site, if that was found and not given. */
+  foundBase?: string
+  /** What could not be taken as it is, each with its path from the folder. */
+  problems: PathProblem[]
+  /** How many files or folders of these are left out whole. */
+  left: number
+  /** A listed file was gone when it was to be read: it may lie where it was not listed, or twice in the list. */
+  isStale: boolean
+  counts: {
+    files: number
+    nodes: number
+    parents: number
+    connections: number
+    /** Files kept, however many nodes they are in. */
+    attachments: number
+  }
+}
+
+export interface PlanOptions {
+  /** Files read so far, and in all; may throw to end the reading. */
+  readonly onProgress?: (done: number, total: number) => void
+  readonly limits?: { readonly markdownBytes: number; readonly attachmentBytes: number }
+  /** What begins the paths of the site from its root, `/en/`. */
+  readonly base?: string | undefined
+}
+
+/** Bytes of all Markdown and of all attachments: the plan holds them in memory. */
+const importLimits = { markdownBytes: 512 * 1_048_576, attachmentBytes: 2_048 * 1_048_576 } as const
+
+/**
+ * Reads what `folder` lists, one file after the other, and plans its nodes; nothing is written. The plan holds every
+ * attachment in memory, once.
+ */
+export async function planImport(folder: Folder, inventory: Inventory, options: PlanOptions = {}): Promise<Plan> {
+  const { onProgress = () => {}, limits = importLimits, base } = options
+  let done = 0
+  const read = await readSources(folder, limits.markdownBytes, () => onProgress(++done, folder.files.length))
+  const claims = claimsOf(read.documents)
+  const sources = withoutClaimed(read, claims)
+  const { documents, others } = sources
+  const grown = growTree([...documents.keys()], others)
+  const { connections, foundBase } = follow(grown, sources, await canvasesIn(sources), base)
+  const lost = [...sources.lost]
+  const unclaimed = others.filter((file) => !claims.has(file) || connections.shownBy.has(file))
+  const attached = withClaims(grown, claims, spread(grown, unclaimed, connections.shownBy, lost))
+  const tree = withoutIdleFolders(grown, documents, connections.of, attached)
+  const present = new Set([...folder.files, ...tree.places.map(pathOf)])
+  const isPresent = (path: string) => present.has(path) || folder.excluded.has(path)
+  const identities = await identify(tree, documents, inventory, isPresent)
+  const problems = [...sources.problems, ...identities.problems]
+
+  const titleOf = titlesIn(folder.name, documents)
+  const nodeOf = statedIds(tree, documents, identities.idOf)
+  const naming = { idOf: identities.idOf, titleOf }
+  const filesOf = filesByPlace(attached)
+  const nodes = new Map<Place, PlannedNode>()
+  for (const place of tree.places) {
+    const document = place.file === undefined ? undefined : documents.get(place.file)
+    const [path, before] = [pathOf(place), identities.nodeOf(place)?.path]
+    nodes.set(place, {
+      id: identities.idOf(place),
+      path,
+      ...(before !== undefined && before !== path ? { movedFrom: before } : {}),
+      title: titleOf(place),
+      ...edgesAndFiles(place, document),
+    })
+  }
+
+  let attachments = 0
+  let attachedBytes = 0
+  for (const file of others) {
+    const places = attached.get(file) ?? []
+    const bytes = places.length > 0 ? await readListed(folder.dir, file) : undefined
+    if (typeof bytes === 'string') lost.push({ path: file, reason: bytes })
+    else if (bytes && attachedBytes + bytes.length > limits.attachmentBytes)
+      lost.push({ path: file, reason: beyond(limits.attachmentBytes) })
+    else if (bytes) {
+      attach(places, bytes)
+      attachments++
+      attachedBytes += bytes.length
+    }
+    // A note that is a file of another one has been read before.
+    if (!read.documents.has(file)) onProgress(++done, folder.files.length)
+  }
+
+  const planned = [...nodes.values()]
+  for (const one of lost) problems.push(one)
+  // Folders are listed in the order that the file system gives.
+  problems.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))
+  return {
+    nodes: planned,
+    gone: [...identities.gone],
+    unresolved: connections.unresolved,
+    ...(foundBase === undefined ? {} : { foundBase }),
+    problems,
+    left: lost.length,
+    isStale: lost.some(({ reason }) => isOfChange(reason)),
+    counts: {
+      files: folder.files.length,
+      nodes: planned.length,
+      parents: sum(planned.map((node) => node.parents.length)),
+      connections: sum(planned.map(({ files }) => countIn('connections', files))),
+      attachments,
+    },
+  }
+
+  function edgesAndFiles(place: Place, document: Document | undefined): Pick<PlannedNode, 'files' | 'parents'> {
+    const links = connections.of.get(place) ?? []
+    const { stated } = document ?? {}
+    const id = identities.idOf(place)
+    const source = { keepsStated: id === stated?.id, guest: inventory.guest }
+    const own = ownProperties(document, id)
+    const { properties, forgotten } = withSource(place, document, own, filesOf.get(place) ?? [], source)
+    if (forgotten > 0) {
+      const reason = `its properties have no room for where ${forgotten} of its files lie: an export puts them beside it`
+      problems.push({ path: pathOf(place), reason })
+    }
+    if (document && stated) {
+      const files = statedFiles(place, { ...document, stated }, properties, links, naming, nodeOf)
+      return { files, parents: stated.parents.map(({ id }) => nodeOf(id)) }
+    }
+    const files = nodeFiles(place, document, properties, links, naming)
+    return { files, parents: place.parent ? [identities.idOf(place.parent)] : [] }
+  }
+
+  function attach(places: readonly Attached[], bytes: Buffer): void {
+    for (const { place, path } of places) nodes.get(place)?.files.set(path, bytes)
+  }
+}
+
+/** Follows the links; again, where the site's base is found in those that lead to nothing. */
+function follow(
+  tree: Tree,
+  { documents, others, aliases }: Sources,
+  canvases: ReadonlyMap<string, Canvas>,
+  base: string | undefined,
+): { connections: Connections; foundBase?: string } {
+  const files = [...documents.keys(), ...others]
+  const kindOf = kindsOf(files)
+  const resolve = linkResolver(tree, files, aliases, base)
+  const connections = followLinks(tree, documents, canvases, resolve, kindOf)
+  if (base !== undefined) return { connections }
+  const targets = connections.unresolved.filter(({ kind }) => kind === 'site').map(({ target }) => target)
+  const foundBase = findBase(targets, (path) => leads(resolve, path))
+  if (foundBase === undefined) return { connections }
+  const again = linkResolver(tree, files, aliases, foundBase)
+  return { connections: followLinks(tree, documents, canvases, again, kindOf), foundBase }
+}
+
+function leads(resolve: Resolve, target: string): boolean {
+  return resolve('.', { target, form: 'path', type: 'links_to', label: '' }) !== undefined
+}
+
+async function canvasesIn({ dir, others, problems }: Sources): Promise<Map<string, Canvas>> {
+  const canvases = new Map<string, Canvas>()
+  for (const path of others.filter(isCanvas)) {
+    const bytes = await readListed(dir, path)
+    // What cannot be read is named where it is attached.
+    const canvas = typeof bytes === 'string' ? undefined : readCanvas(bytes.toString())
+    if (canvas) canvases.set(path, canvas)
+    else if (typeof bytes !== 'string') problems.push({ path, reason: 'is no canvas: kept as a file alone' })
+  }
+  return canvases
+}
+
+function countIn(folder: EdgeFolderName, files: ReadonlyMap<string, Buffer>): number {
+  return [...files.keys()].filter((path) => edgeIdAt(folder, path) !== undefined).length
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}

@@ -1,0 +1,193 @@
+/** Which new files are files that are gone, by their text: the same one, or one that git takes for a rename. */
+import { createHash } from 'node:crypto'
+import { posix } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { PathProblem } from '../../domain/format/path-problem.ts'
+import { type Fingerprint, fingerprintOf, similarity } from './similarity.ts'
+
+export interface Candidate {
+  readonly path: string
+  /** '' where it says nothing. */
+  readonly text: string
+}
+
+export interface Renames {
+  /** The paths that are gone, by the new ones. */
+  readonly from: ReadonlyMap<string, string>
+  /** Both new and gone paths that might be one of several. */
+  readonly ambiguous: ReadonlySet<string>
+  readonly problems: readonly PathProblem[]
+}
+
+/** As `git diff -M`. */
+const leastSimilarity = 0.5
+/** Pairs that are compared: git's diff.renameLimit, 1,000 files on each side. */
+const maxPairs = 1_000_000
+/** Milliseconds between two turns of the event loop. */
+const turnMs = 20
+
+type Candidates = AsyncIterable<Candidate> | Iterable<Candidate>
+
+/** Pairs files of the same text: those of one name first, then what is alone on both sides. */
+export async function sameTexts(gone: Candidates, fresh: Candidates): Promise<Renames> {
+  const byText = new Map<string, { gone: string[]; fresh: string[] }>()
+  for await (const { path, text } of gone) if (text !== '') groupOf(text).gone.push(path)
+  for await (const { path, text } of fresh) if (text !== '') groupOf(text).fresh.push(path)
+  const found = started()
+  for (const group of byText.values()) pairUp(group.gone, group.fresh, found)
+  return found
+
+  function groupOf(text: string) {
+    const digest = createHash('sha256').update(text).digest('base64')
+    const group = byText.get(digest) ?? { gone: [], fresh: [] }
+    byText.set(digest, group)
+    return group
+  }
+}
+
+/** Pairs files that say nothing by their names. */
+export function sameNames(gone: readonly string[], fresh: readonly string[]): Renames {
+  const found = started()
+  pairNamesakes(gone, fresh, found)
+  return found
+}
+
+/**
+ * Pairs similar files, the most similar first. Of equals those of one name; others are ambiguous. Beyond the limit only files
+ * of one name are compared, and a problem says so.
+ */
+export async function similarTexts(gone: Candidates, fresh: Candidates): Promise<Renames> {
+  const [old, added] = [await fingerprintsOf(gone), await fingerprintsOf(fresh)]
+  const found = started()
+  const isLimited = old.length * added.length > maxPairs
+  if (isLimited) {
+    const reason = `${old.length} files are gone and ${added.length} new, too many to compare each with each: only files of one name were compared`
+    found.problems.push({ path: '.', reason })
+  }
+  const namesakes = isLimited ? groupedBy(old, nameOf) : undefined
+  const pairs: Pair[] = []
+  let turn = performance.now()
+  for (const one of added)
+    for (const other of namesakes ? (namesakes.get(nameOf(one)) ?? []) : old) {
+      const score = similarity(other.fingerprint, one.fingerprint, leastSimilarity)
+      const isNamesake = nameOf(other) === nameOf(one)
+      if (score >= leastSimilarity) pairs.push({ gone: other.path, fresh: one.path, score, isNamesake })
+      if (performance.now() - turn < turnMs) continue
+      await nextTurn()
+      turn = performance.now()
+    }
+  pairs.sort((a, b) => b.score - a.score || Number(b.isNamesake) - Number(a.isNamesake))
+  for (let at = 0; at < pairs.length; ) {
+    const first = pairs[at]
+    const equals: Pair[] = []
+    for (; pairs[at] && pairs[at]?.score === first?.score && pairs[at]?.isNamesake === first?.isNamesake; at++)
+      equals.push(pairs[at] as Pair) // it is there
+    takeBest(equals, found)
+  }
+  return found
+}
+
+interface Pair {
+  readonly gone: string
+  readonly fresh: string
+  readonly score: number
+  readonly isNamesake: boolean
+}
+
+/** Of pairs that are equally good: those whose files are in no other of them. */
+function takeBest(equals: readonly Pair[], found: Found): void {
+  const open = equals.filter(({ gone, fresh }) => !found.taken.has(gone) && !found.taken.has(fresh))
+  const byGone = groupedBy(open, ({ gone }) => gone)
+  const byFresh = groupedBy(open, ({ fresh }) => fresh)
+  for (const { gone, fresh } of open) {
+    const others = byFresh.get(fresh) ?? []
+    if (others.length === 1 && byGone.get(gone)?.length === 1) found.pair(gone, fresh)
+    else if (!found.taken.has(fresh))
+      found.doubt(
+        [fresh],
+        others.map((pair) => pair.gone),
+      )
+  }
+}
+
+interface Found extends Renames {
+  readonly from: Map<string, string>
+  readonly problems: PathProblem[]
+  /** Paths that are paired or ambiguous. */
+  readonly taken: ReadonlySet<string>
+  pair(gone: string, fresh: string): void
+  doubt(fresh: readonly string[], gone: readonly string[]): void
+}
+
+function started(): Found {
+  const [taken, ambiguous] = [new Set<string>(), new Set<string>()]
+  const from = new Map<string, string>()
+  const problems: PathProblem[] = []
+  return { from, problems, ambiguous, taken, pair, doubt }
+
+  function pair(gone: string, fresh: string): void {
+    from.set(fresh, gone)
+    taken.add(gone).add(fresh)
+  }
+
+  function doubt(fresh: readonly string[], gone: readonly string[]): void {
+    const reason = `taken as new: it might be any of ${shortList(gone)}`
+    const rivals = fresh.length > 1 ? `, and ${fresh.length - 1} more new files might` : ''
+    for (const path of fresh) problems.push({ path, reason: reason + rivals })
+    for (const path of [...fresh, ...gone]) {
+      taken.add(path)
+      ambiguous.add(path)
+    }
+  }
+}
+
+function shortList(paths: readonly string[]): string {
+  const more = paths.length - listedAtMost
+  return paths.slice(0, listedAtMost).join(', ') + (more > 0 ? ` and ${more} more` : '')
+}
+
+const listedAtMost = 3
+
+function pairUp(gone: readonly string[], fresh: readonly string[], found: Found): void {
+  pairNamesakes(gone, fresh, found)
+  const [old, added] = [gone, fresh].map((paths) => paths.filter((path) => !found.taken.has(path)))
+  const [from, to] = [old?.[0], added?.[0]]
+  if (from === undefined || to === undefined || !old || !added) return
+  if (old.length === 1 && added.length === 1) found.pair(from, to)
+  else found.doubt(added, old)
+}
+
+/** Pairs what is the only one of its name on both sides. */
+function pairNamesakes(gone: readonly string[], fresh: readonly string[], found: Found): void {
+  const byName = groupedBy(gone, (path) => posix.basename(path))
+  for (const [name, [path, ...others]] of groupedBy(fresh, (path) => posix.basename(path))) {
+    const [old, ...more] = byName.get(name) ?? []
+    if (path !== undefined && old !== undefined && others.length + more.length === 0) found.pair(old, path)
+  }
+}
+
+interface Printed {
+  readonly path: string
+  readonly fingerprint: Fingerprint
+}
+
+async function fingerprintsOf(candidates: Candidates): Promise<Printed[]> {
+  const printed: Printed[] = []
+  for await (const { path, text } of candidates)
+    if (text !== '') printed.push({ path, fingerprint: fingerprintOf(text) })
+  return printed
+}
+
+function groupedBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>()
+  for (const item of items) {
+    const group = groups.get(keyOf(item))
+    if (group) group.push(item)
+    else groups.set(keyOf(item), [item])
+  }
+  return groups
+}
+
+function nameOf({ path }: { readonly path: string }): string {
+  return posix.basename(path)
+}

@@ -1,0 +1,132 @@
+/** Notes that an export wrote: their nodes as they are stated, their files where they lie, and no folders that none of them has. */
+import { edgeFile, nodeFile, textFile } from '../../domain/format/paths.ts'
+import { slugIn } from '../format/connection-ids.ts'
+import { linkTypes } from '../format/prose.ts'
+import type { Place, Tree } from '../format/tree.ts'
+import type { Document } from '../read/document.ts'
+import type { Sources } from '../read/sources.ts'
+import type { Statement } from '../read/statement.ts'
+import type { Attached } from './attachments.ts'
+import type { Connection } from './connections.ts'
+import { connectionFiles, json, type Naming } from './node-files.ts'
+
+/** A note that says of a file of the folder what its path is in the node's repository. */
+interface Claim {
+  readonly note: string
+  readonly path: string
+}
+
+export type Claims = ReadonlyMap<string, readonly Claim[]>
+
+/** Which files of the folder are said to be files of nodes, by path. A note that is a file of another one says nothing. */
+export function claimsOf(documents: ReadonlyMap<string, Document>): Claims {
+  const all = claimsIn(documents, () => true)
+  return all.size === 0 ? all : claimsIn(documents, (note) => !all.has(note))
+}
+
+function claimsIn(documents: ReadonlyMap<string, Document>, isHeard: (note: string) => boolean): Map<string, Claim[]> {
+  const claims = new Map<string, Claim[]>()
+  for (const [note, { stated }] of documents)
+    if (stated && isHeard(note))
+      for (const [path, file] of stated.files) claims.set(file, [...(claims.get(file) ?? []), { note, path }])
+  return claims
+}
+
+/** The sources without the notes that are files of nodes; these are files as all others. */
+export function withoutClaimed(sources: Sources, claims: Claims): Sources {
+  const claimed = [...sources.documents.keys()].filter((path) => claims.has(path))
+  if (claimed.length === 0) return sources
+  const documents = new Map([...sources.documents].filter(([path]) => !claims.has(path)))
+  return { ...sources, documents, others: [...sources.others, ...claimed].sort() }
+}
+
+/**
+ * Where each file goes: where it is claimed, and to the nodes beside whose texts show it.
+ *
+ * @param spread of the files that are not claimed, or that some text shows
+ */
+export function withClaims(
+  tree: Tree,
+  claims: Claims,
+  spread: ReadonlyMap<string, readonly Attached[]>,
+): ReadonlyMap<string, readonly Attached[]> {
+  const attached = new Map(spread)
+  for (const [file, claimants] of claims) {
+    const stated = claimants.flatMap(({ note, path }) => {
+      const place = tree.byFile.get(note)
+      return place ? [{ place, path }] : []
+    })
+    const isClaimed = ({ place }: Attached) => stated.some((other) => other.place === place)
+    attached.set(file, [...stated, ...(spread.get(file) ?? []).filter((one) => !isClaimed(one))])
+  }
+  return attached
+}
+
+/**
+ * The tree without folders of their own that nothing needs: where notes state their parents, a folder is a node only if
+ * another note lies in it, a link leads to it, or it holds a file of no note.
+ */
+export function withoutIdleFolders(
+  tree: Tree,
+  documents: ReadonlyMap<string, Document>,
+  connections: ReadonlyMap<Place, readonly Connection[]>,
+  attached: ReadonlyMap<string, readonly Attached[]>,
+): Tree {
+  const statedAt = ({ file }: Place) => (file === undefined ? undefined : documents.get(file)?.stated)
+  if (![...documents.values()].some(({ stated }) => stated)) return tree
+  const needed = new Set<Place>()
+  const need = (place: Place | undefined): void => {
+    for (let at = place; at && !needed.has(at); at = statedAt(at) ? undefined : at.parent) needed.add(at)
+  }
+  for (const place of tree.byFile.values()) need(place)
+  for (const list of connections.values()) for (const { target } of list) need(target)
+  for (const list of attached.values()) for (const { place } of list) need(place)
+  return { ...tree, places: tree.places.filter((place) => needed.has(place)) }
+}
+
+/** The ids of the nodes that the ids in statements mean: of the same notes, which may have got others; else as they stand. */
+export function statedIds(
+  tree: Tree,
+  documents: ReadonlyMap<string, Document>,
+  idOf: (place: Place) => string,
+): (id: string) => string {
+  const ids = new Map<string, string>()
+  for (const [path, { stated }] of documents) {
+    const place = tree.byFile.get(path)
+    if (!stated || !place) continue
+    const id = idOf(place)
+    if (!ids.has(stated.id) || id === stated.id) ids.set(stated.id, id)
+  }
+  return (id) => ids.get(id) ?? id
+}
+
+/**
+ * A planned node's own files as its note states them. Of a note that was edited, connections that an import once made of its
+ * text give way to those that it makes now.
+ *
+ * @param properties of the node, with where it comes from
+ */
+export function statedFiles(
+  place: Place,
+  document: Document & { readonly stated: Statement },
+  properties: Readonly<Record<string, unknown>>,
+  connections: readonly Connection[],
+  naming: Naming,
+  nodeOf: (id: string) => string,
+): Map<string, Buffer> {
+  const { stated, tags, body } = document
+  const files = new Map<string, Buffer>()
+  if (!stated.isWhole) for (const [path, bytes] of connectionFiles(connections, naming)) files.set(path, bytes)
+  files.set(nodeFile, json({ title: naming.titleOf(place), tags, properties, ...stated.others }))
+  if (body !== '') files.set(textFile, Buffer.from(body))
+  for (const { id, label } of stated.parents)
+    files.set(edgeFile('parents', nodeOf(id)), json(label === '' ? {} : { label }))
+  for (const { id, target, type, label } of stated.connections) {
+    const isOfText = slugIn({ id, target, type }) !== undefined && ofTexts.has(type)
+    if (!stated.isWhole && isOfText) continue
+    files.set(edgeFile('connections', id), json({ target: nodeOf(target), type, ...(label === '' ? {} : { label }) }))
+  }
+  return files
+}
+
+const ofTexts: ReadonlySet<string> = new Set(linkTypes)

@@ -1,0 +1,45 @@
+/** Which files of a folder an import leaves out on purpose: by options, by `.groveignore`, by what git ignores. */
+import { join } from 'node:path'
+import { isGitError } from '../../../gitstore/errors.ts'
+import { findWorkTree, listIgnored, matchPatterns } from '../../../gitstore/ignored-files.ts'
+import { readRegular } from '../../../gitstore/regular-files.ts'
+
+export interface Exclusions {
+  /** Patterns as in `.gitignore`. */
+  readonly exclude: readonly string[]
+  readonly signal: AbortSignal
+}
+
+const ignoreFile = '.groveignore'
+/** Bytes of it. */
+const maxIgnoreFile = 1_048_576
+
+/** What says which files to leave out cannot be read: nothing is imported, since they may be secrets. */
+export class UnreadableExclusions extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'UnreadableExclusions'
+  }
+}
+
+/** @throws UnreadableExclusions; GitError busy */
+export async function excludedFiles(
+  dir: string,
+  paths: readonly string[],
+  { exclude, signal }: Exclusions,
+): Promise<Set<string>> {
+  const own = await readRegular(join(dir, ignoreFile), maxIgnoreFile, dir)
+  if (typeof own === 'string') throw new UnreadableExclusions(`${ignoreFile} cannot be read: it ${own}`)
+  const patterns = `${own?.toString() ?? ''}\n${exclude.join('\n')}`
+  const excluded = new Set(patterns.trim() === '' ? [] : await matchPatterns(patterns, paths, signal))
+  const workTree = findWorkTree(dir)
+  if (workTree === undefined) return excluded
+  try {
+    for (const path of await listIgnored(dir, workTree, signal)) excluded.add(path)
+  } catch (error) {
+    if (!isGitError(error, 'native_failed') || signal.aborted) throw error
+    const reason = String(error.facts.stderr ?? '').split('\n')[0] || error.message
+    throw new UnreadableExclusions(`git cannot tell what it ignores in ${workTree.dir}: ${reason}`, { cause: error })
+  }
+  return excluded
+}

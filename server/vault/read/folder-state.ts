@@ -1,0 +1,75 @@
+/** The state of a folder's files, by which a later import tells that none was changed since. */
+import { createHash } from 'node:crypto'
+import { lstat } from 'node:fs/promises'
+import { join, posix } from 'node:path'
+import { inFolder, ReplacedFolder } from '../../../gitstore/held-folders.ts'
+import { ifThere } from '../../../gitstore/presence.ts'
+import type { Folder } from './folder.ts'
+
+/** Raised with whatever changes what an import makes of the same files, or says of them. */
+const revision = 2
+
+/** A file that has changed so shortly before may change again within the same tick of the file system's clock. Source: git, Documentation/technical/racy-git.txt. */
+const settledMs = 2_000
+
+/** `lstat`s at a time. */
+const atOnce = 64
+
+/**
+ * A digest of `asked` and of the name, number, size and times of each file that is listed; what changes a file in place and
+ * sets all times back is not seen. Undefined where the digest would not be reliable yet: a file is gone, or has just changed.
+ *
+ * @param asked what else decides what is imported
+ */
+export async function folderState(folder: Folder, asked: readonly unknown[], now: Date): Promise<string | undefined> {
+  const { dir, name, files, symlinks, problems, lost, excluded, folders } = folder
+  if (lost.length > 0) return undefined
+  const hash = createHash('sha256')
+  const others = [...symlinks, problems, [...excluded].sort(), [...folders].sort()]
+  hash.update(JSON.stringify([revision, dir, name, asked, others]))
+  for (const [at, names] of byFolder(files)) {
+    const lines = await linesIn(dir, at, names, now)
+    if (lines === undefined) return undefined
+    hash.update(JSON.stringify([at, names, lines]))
+  }
+  return hash.digest('base64url')
+}
+
+function byFolder(files: readonly string[]): Map<string, string[]> {
+  const names = new Map<string, string[]>()
+  for (const file of files) {
+    const at = posix.dirname(file)
+    const known = names.get(at)
+    if (known) known.push(posix.basename(file))
+    else names.set(at, [posix.basename(file)])
+  }
+  return names
+}
+
+/** Undefined where one of them is not settled, or the folder is not where it was listed. */
+async function linesIn(dir: string, at: string, names: readonly string[], now: Date): Promise<string[] | undefined> {
+  const read = async (held: string): Promise<string[] | undefined> => {
+    const lines: string[] = []
+    for (let from = 0; from < names.length; from += atOnce) {
+      const some = names.slice(from, from + atOnce)
+      for (const line of await Promise.all(some.map((name) => lineOf(join(held, name), now)))) {
+        if (line === undefined) return undefined
+        lines.push(line)
+      }
+    }
+    return lines
+  }
+  return ifThere(inFolder(dir, at, read)).catch((error: unknown) => {
+    if (error instanceof ReplacedFolder) return undefined
+    throw error
+  })
+}
+
+/** What a file's content cannot change without. */
+async function lineOf(path: string, now: Date): Promise<string | undefined> {
+  const found = await ifThere(lstat(path, { bigint: true }))
+  if (found === undefined) return undefined
+  const { ino, size, mtimeNs, ctimeNs } = found
+  const isSettled = Number(ctimeNs / 1_000_000n) < now.getTime() - settledMs
+  return isSettled ? `${ino} ${size} ${mtimeNs} ${ctimeNs}` : undefined
+}

@@ -1,0 +1,86 @@
+/** A folder, its Markdown read: documents, the other files, the other names that files go by. */
+import type { PathProblem } from '../../domain/format/path-problem.ts'
+import type { Aliases } from '../format/links.ts'
+import { folded, isMarkdown } from '../format/note-names.ts'
+import { type Document, readDocument } from './document.ts'
+import { type Folder, readListed, removedMeanwhile } from './folder.ts'
+
+export interface Sources extends Folder {
+  /** More may be found. */
+  readonly problems: PathProblem[]
+  /** By path, in order. */
+  readonly documents: ReadonlyMap<string, Document>
+  /** Paths of what is kept as bytes, in order. */
+  readonly others: readonly string[]
+  readonly aliases: Aliases
+}
+
+/**
+ * @param maxBytes of all Markdown together; what is beyond is left out
+ * @param onRead called after each file that is completely read; may throw to end the reading
+ */
+export async function readSources(folder: Folder, maxBytes: number, onRead: () => void): Promise<Sources> {
+  const problems: PathProblem[] = [...folder.problems]
+  const lost: PathProblem[] = [...folder.lost]
+  let total = 0
+  const documents = new Map<string, Document>()
+  const others: string[] = []
+  const names = new Map<string, string[]>()
+  const texts = readAhead(folder.dir, folder.files.filter(isMarkdown))
+  for (const file of folder.files) {
+    if (!isMarkdown(file)) {
+      others.push(file)
+      continue
+    }
+    const { value: bytes = removedMeanwhile } = await texts.next()
+    const text = typeof bytes === 'string' ? undefined : decoded(bytes)
+    if (typeof bytes === 'string') lost.push({ path: file, reason: bytes })
+    else if (text !== undefined && total + bytes.length > maxBytes) lost.push({ path: file, reason: beyond(maxBytes) })
+    else if (text !== undefined) {
+      addDocument(file, readDocument(file, text))
+      total += bytes.length
+    } else {
+      others.push(file)
+      problems.push({ path: file, reason: 'not UTF-8: kept as an attachment' })
+      continue
+    }
+    onRead()
+  }
+  return { ...folder, problems, lost, documents, others, aliases: { paths: folder.symlinks, names } }
+
+  function addDocument(file: string, document: Document): void {
+    documents.set(file, document)
+    for (const reason of document.problems) problems.push({ path: file, reason })
+    for (const alias of document.aliases) names.set(folded(alias), [...(names.get(folded(alias)) ?? []), file])
+  }
+}
+
+/** Files that are read at a time: one after the other, most of the time is waiting. */
+const readAtOnce = 8
+
+/** What readListed says of each, in their order. */
+async function* readAhead(dir: string, files: readonly string[]): AsyncGenerator<Buffer | string, undefined> {
+  const reads: Promise<Buffer | string>[] = []
+  for (const file of files) {
+    if (reads.length === readAtOnce) yield (await reads.shift()) ?? removedMeanwhile
+    reads.push(readListed(dir, file))
+  }
+  for (const read of reads) yield await read
+}
+
+/** Why a file is left out that would be one too many. */
+export function beyond(maxBytes: number): string {
+  return `left out: an import holds at most ${maxBytes / 1_048_576} MiB of its kind; import the folder in parts`
+}
+
+/** Undefined if it is not UTF-8. */
+function decoded(bytes: Buffer): string | undefined {
+  try {
+    return utf8.decode(bytes)
+  } catch (error) {
+    if (error instanceof TypeError) return undefined
+    throw error
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -1,0 +1,113 @@
+/** What a Grove answers, as far as an import reads it. */
+import { z } from 'zod'
+import { guestProperty } from '../plan/inventory.ts'
+import { type Remote, RemoteFault, TooLargeAnswer } from './client.ts'
+
+/** Of a page: the most that is answered. */
+const pageItems = 200
+/** Bytes of a page; a page of properties of 64 KiB each has more, and is asked for in parts. */
+const pageBytes = 4 * 1_048_576
+/** Of one list, what is answered. */
+const [maxItems, maxPages, maxBytes] = [1_000_000, 10_000, 1_024 * 1_048_576]
+/** Characters of one list's texts, as far as they are kept. */
+const maxKept = 256 * 1_048_576
+
+/** Characters of a name and a title, and of a path: of what a Grove holds, and more. */
+const line = z.string().max(2_000)
+const place = z.string().max(4_096)
+const total = z.number()
+
+export const orgSchema = z.object({
+  id: z.guid(),
+  name: line,
+  vault_id: line.optional(),
+  role: line.optional(),
+})
+export const orgsSchema = z.object({ total, orgs: z.array(orgSchema) })
+
+const nodeFields = { id: z.guid(), title: line, properties: z.record(z.string(), z.unknown()) }
+export const nodeSchema = z.object({ ...nodeFields, tags: z.array(z.string()), text_content: z.string() })
+
+/** Where a node comes from. */
+export interface Origin {
+  /** The property `source_path`; null where it is not a path. */
+  readonly path: string | null | undefined
+  readonly vault: string | null | undefined
+}
+
+/** Of properties. */
+export function originOf({ source_path, [guestProperty]: vault }: Readonly<Record<string, unknown>>): Origin {
+  const orNull = (schema: z.ZodType<string>, value: unknown) =>
+    value === undefined ? undefined : (schema.safeParse(value).data ?? null)
+  return { path: orNull(place, source_path), vault: orNull(line, vault) }
+}
+
+/** All that is kept of a listed node. */
+export const nodesSchema = z.object({
+  total,
+  nodes: z.array(
+    z
+      .object({ ...nodeFields, properties_omitted: z.boolean().optional() })
+      .transform(({ id, title, properties, properties_omitted = false }) => ({
+        ...{ id, title, origin: originOf(properties), isOmitted: properties_omitted },
+      })),
+  ),
+})
+
+export const treeSchema = z.object({
+  total,
+  entities: z.array(z.object({ entity_key: place, object_id: line, mode: line })),
+})
+
+export const historySchema = z.object({ history: z.array(z.object({ message: z.string() })) })
+
+export const writtenSchema = z.object({
+  nodes: z.array(z.object({ id: z.string(), status: z.enum(['created', 'updated', 'unchanged']) })),
+})
+
+/** All items of a list, page by page. @throws as Remote.read; RemoteFault: more than a list may have */
+export async function* pagesOf<P extends { readonly total: number }, T extends object>(
+  remote: Remote,
+  path: string,
+  schema: z.ZodType<P>,
+  itemsOf: (page: P) => readonly T[],
+): AsyncGenerator<T> {
+  let limit = pageItems
+  let [offset, bytes, kept] = [0, 0, 0]
+  for (let pages = 0; ; pages++) {
+    if (offset > maxItems) throw tooLong(`${maxItems} items`)
+    if (pages > maxPages) throw tooLong(`${maxPages} pages`)
+    if (bytes > maxBytes) throw tooLong(`${maxBytes / 1_048_576} MiB`)
+    if (kept > maxKept) throw tooLong(`${maxKept / 1_048_576} MiB of names`)
+    const asked = `${path}?limit=${limit}&offset=${offset}`
+    const read = await remote.readPage(schema, asked, pageBytes).catch(orSmaller)
+    if (read === undefined) continue
+    const items = itemsOf(read.page)
+    if (items.length > limit) throw new RemoteFault(`${remote.url} does not answer as a Grove does: GET ${asked}`)
+    yield* items
+    offset += items.length
+    bytes += read.bytes
+    for (const item of items) kept += lengthOf(item)
+    if (items.length === 0 || offset >= read.page.total) return
+  }
+
+  /** Undefined: the page is asked for with fewer items. */
+  function orSmaller(error: unknown): undefined {
+    if (!(error instanceof TooLargeAnswer) || limit === 1) throw error
+    limit = Math.ceil(limit / 4)
+  }
+
+  function tooLong(what: string): RemoteFault {
+    return new RemoteFault(`${remote.url}${path} has more than ${what}`)
+  }
+}
+
+/** Characters of the texts of an item. */
+function lengthOf(item: object): number {
+  let length = 0
+  for (const value of Object.values(item)) {
+    if (typeof value === 'string') length += value.length
+    else if (typeof value === 'object' && value !== null) length += lengthOf(value)
+  }
+  return length
+}

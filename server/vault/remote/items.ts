@@ -1,0 +1,111 @@
+/** A planned node as an item of `PUT …/nodes/batch`, and the files of a node as changes of a commit. */
+import { nodeJson } from '../../domain/format/node-files.ts'
+import { edgeIdAt, nodeFile, textFile } from '../../domain/format/paths.ts'
+import { asJson } from '../../domain/format/signatures.ts'
+import { connectionJson } from '../../domain/nodes/edges.ts'
+import type { NodeFiles } from '../../domain/nodes/node-creation.ts'
+import { type ImportedNode, importMessage } from '../apply/imports.ts'
+import { asLine } from '../format/line.ts'
+
+/** Bytes of the JSON of one request, of 16 MiB that a service reads. */
+export const requestBytes = 12 * 1_048_576
+/** Items of a batch, changes of a commit, and edges or files of an item. */
+export const entriesAtOnce = 1_000
+/** Edges and files of all items of a batch. */
+export const entriesOfBatch = 20_000
+
+export interface Item {
+  /** JSON. */
+  readonly json: string
+  /** Whether the item makes exactly the node's files; what it lacks is committed afterwards. */
+  readonly isWhole: boolean
+}
+
+/** What a text_content may not hold: a file may. */
+const controls = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/
+
+/** @param files those of the node, or some of them */
+export function itemOf(node: ImportedNode, files: NodeFiles): Item {
+  const parents: string[] = []
+  const connections: object[] = []
+  const kept: object[] = []
+  let fields: object = { title: node.title }
+  let text: string | undefined
+  let isWhole = true
+  let room = requestBytes
+  const take = <T>(list: T[], one: T, isSame: boolean): void => {
+    const bytes = Buffer.byteLength(JSON.stringify(one))
+    const fits = list.length < entriesAtOnce && bytes <= room
+    if (fits) {
+      list.push(one)
+      room -= bytes
+    }
+    isWhole &&= fits && isSame
+  }
+  for (const [path, bytes] of files) {
+    const parent = edgeIdAt('parents', path)
+    const connection = edgeIdAt('connections', path)
+    if (path === nodeFile) {
+      const { title, tags, properties } = JSON.parse(bytes.toString()) as Parameters<typeof nodeJson>[0] // written by the plan
+      fields = { title, tags, properties }
+      room -= bytes.length
+      isWhole &&= nodeJson({ title, ...(tags && { tags }), ...(properties && { properties }) }).equals(bytes)
+    } else if (path === textFile) {
+      const whole = textIn(bytes)
+      const size = Buffer.byteLength(JSON.stringify(whole ?? ''))
+      if (whole !== undefined && size <= room && !controls.test(whole)) {
+        text = whole
+        room -= size
+      } else isWhole = false
+    } else if (parent !== undefined) take(parents, parent, bytes.equals(asJson({})))
+    else if (connection !== undefined) {
+      const edge = JSON.parse(bytes.toString()) as Parameters<typeof connectionJson>[0] // written by the plan
+      const { target, type, label = '' } = edge
+      const isSame = connectionJson({ target, type, label }).equals(bytes)
+      take(connections, { id: connection, target, type, ...(label === '' ? {} : { label }) }, isSame)
+    } else take(kept, { path, ...contentOf(bytes) }, true)
+  }
+  const content = text === undefined ? {} : { text_content: text }
+  const item = { id: node.id, message: messageOf(node), ...fields, ...content, parents, connections, files: kept }
+  return { json: JSON.stringify(item), isWhole }
+}
+
+/** Lists of changes, each for one commit. @param paths to write, of `files`; to delete */
+export function* changesOf(
+  files: NodeFiles,
+  { puts, deletes }: { readonly puts: readonly string[]; readonly deletes: readonly string[] },
+): Generator<readonly string[]> {
+  let changes = deletes.map((path) => JSON.stringify({ action: 'delete', path }))
+  while (changes.length > entriesAtOnce) yield changes.splice(0, entriesAtOnce)
+  let size = changes.reduce((sum, change) => sum + Buffer.byteLength(change), 0)
+  for (const path of puts) {
+    const change = JSON.stringify({ action: 'put', path, ...contentOf(files.get(path) ?? Buffer.of()) })
+    const bytes = Buffer.byteLength(change)
+    if (changes.length > 0 && (size + bytes > requestBytes || changes.length === entriesAtOnce)) {
+      yield changes
+      ;[changes, size] = [[], 0]
+    }
+    changes.push(change)
+    size += bytes
+  }
+  if (changes.length > 0) yield changes
+}
+
+/** On one line, as a message of a commit over REST has to be without control characters. */
+export function messageOf(node: ImportedNode): string {
+  return asLine(importMessage(node), 65_536)
+}
+
+/** As text where that is the shorter JSON. */
+function contentOf(bytes: Buffer): { content: string; encoding?: 'base64' } {
+  const text = textIn(bytes)
+  if (text !== undefined && Buffer.byteLength(JSON.stringify(text)) <= (bytes.length * 4) / 3 + 4)
+    return { content: text }
+  return { content: bytes.toString('base64'), encoding: 'base64' }
+}
+
+/** Undefined where the bytes are not UTF-8. */
+function textIn(bytes: Buffer): string | undefined {
+  const text = bytes.toString()
+  return Buffer.from(text).equals(bytes) ? text : undefined
+}

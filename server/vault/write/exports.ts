@@ -1,0 +1,209 @@
+/** An organisation as a folder of Markdown that an import takes back: one note for each node, beside it the node's files. */
+import { posix } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { GitError, isGitError, isStorageFault } from '../../../gitstore/errors.ts'
+import { pathProblem } from '../../../gitstore/names.ts'
+import { blobSize, streamBlob } from '../../../gitstore/objects/blob-stream.ts'
+import { readCommit } from '../../../gitstore/objects/commits.ts'
+import { readBlob } from '../../../gitstore/objects/objects.ts'
+import { findEntry, listFiles } from '../../../gitstore/objects/trees.ts'
+import { readRef } from '../../../gitstore/refs/refs.ts'
+import type { Oid, Repo } from '../../../gitstore/repo.ts'
+import { listPlaced } from '../../../index/derived/export-queries.ts'
+import type { Deps } from '../../base/deps.ts'
+import type { OrgAt } from '../../domain/at.ts'
+import { jsonLimit, type NodeContent, readContent, readText } from '../../domain/format/node-format.ts'
+import { edgeIdAt, nodeFile, textFile } from '../../domain/format/paths.ts'
+import { main, nodeRepo } from '../../domain/layout.ts'
+import { filePath } from '../format/file-names.ts'
+import { attachments, placeBeside, sourceFilesIn, sourceFilesKey } from '../format/file-paths.ts'
+import { withoutEnding } from '../format/note-names.ts'
+import { type StatedSource, sourcePathKey } from '../format/statement-format.ts'
+import { type LaidNode, layOut, TakenPaths } from './export-layout.ts'
+import { type ExportedNote, headOf } from './exported-note.ts'
+
+export interface ExportedFile {
+  /** From the exported folder. */
+  readonly path: string
+  /** The id of the node whose note it is; undefined for every other file. */
+  readonly nodeId?: string
+  /** Bytes. */
+  readonly size: number
+  /** Of the commit that it comes from, in seconds since 1970. */
+  readonly time: number
+  read(): AsyncIterable<Uint8Array>
+}
+
+export interface ExportOptions {
+  readonly signal: AbortSignal
+  /** Called now and then between two nodes: an export takes minutes. What it throws ends the export. */
+  readonly checkAccess?: () => Promise<void>
+  /** Called with a note whose repository cannot be read, which is then left out; else the fault ends the export. */
+  readonly onFault?: (path: string, fault: GitError) => void
+  /** Called before each node. */
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+/** Nodes between two calls of `checkAccess`. */
+const nodesPerCheck = 200
+/** Milliseconds of placing files between two turns of the event loop. */
+const turnMs = 5
+/** UTF-16 units of the text of a node that are looked through for the names of its files; those that come after count as not named. */
+const mostLookedThrough = 2 ** 30
+
+/**
+ * The files of an export: the notes in the order of their paths, after each the files of its node that no note before it had.
+ * The places of all nodes are those of the beginning; which commit of a node is exported is fixed at its turn. A node that is
+ * deleted meanwhile is left out. Holds ids and paths of all nodes, and one note.
+ *
+ * @throws GitError as the reading functions; the signal's reason
+ */
+export async function* exportFiles(deps: Deps, { orgId }: OrgAt, options: ExportOptions): AsyncGenerator<ExportedFile> {
+  const { signal } = options
+  const nodes = new Map<string, LaidNode & { readonly createdAt: string }>()
+  for await (const rows of listPlaced(deps.index.read, orgId)) {
+    signal.throwIfAborted()
+    for (const { id, title, source, parent, created_at } of rows)
+      nodes.set(id, {
+        ...{ id, title, createdAt: created_at, parent: parent ?? undefined },
+        source: typeof source === 'string' ? source : undefined,
+      })
+  }
+  const taken = new TakenPaths()
+  const placed = [...(await layOut([...nodes.values()], taken))]
+  placed.sort(([, a], [, b]) => (a < b ? -1 : 1))
+  for (const [done, [id, path]] of placed.entries()) {
+    signal.throwIfAborted()
+    if (done > 0 && done % nodesPerCheck === 0) await options.checkAccess?.()
+    options.onProgress?.(done, placed.length)
+    const repo = nodeRepo(deps.store, orgId, id)
+    const { title = '', createdAt = '' } = nodes.get(id) ?? {}
+    try {
+      yield* filesOf({ id, path, title, time: Math.floor(Date.parse(createdAt) / 1_000) }, repo)
+    } catch (error) {
+      if (isGitError(error, 'repo_missing')) continue
+      if (!options.onFault || !(error instanceof GitError) || isStorageFault(error)) throw error
+      options.onFault(path, error)
+    }
+  }
+  options.onProgress?.(placed.length, placed.length)
+
+  async function* filesOf(node: Placed, repo: Repo): AsyncGenerator<ExportedFile> {
+    const head = readRef(repo, main)
+    const commit = head === null ? undefined : await readCommit(repo, head)
+    const tree = commit?.tree ?? null
+    const time = commit?.committer.timestamp ?? node.time
+    const content = await readContent(repo, tree)
+    const text = tree === null ? undefined : await findEntry(repo, tree, textFile)
+    const size = text?.mode === '100644' ? await blobSize(repo, text.oid) : 0
+    const { files, own, areBeside } = tree === null ? noFiles : await placeFiles(node, repo, tree, content)
+    const note: ExportedNote = {
+      id: node.id,
+      title: content.title ?? node.title,
+      tags: content.tags,
+      properties: withoutSource(content),
+      source: sourceOf(node, content, areBeside),
+      others: await otherMembers(repo, content),
+      parents: content.parents.filter(({ id }) => nodes.has(id)),
+      connections: content.connections.filter(({ target }) => nodes.has(target)),
+      files,
+      text: text && size > 0 ? text.oid : '',
+    }
+    const start = Buffer.from(await headOf(note))
+    yield {
+      ...{ path: node.path, nodeId: node.id, size: start.length + size, time },
+      read: async function* () {
+        yield start
+        if (text && size > 0) yield* streamBlob(repo, text.oid, size, { from: 0, to: size }, signal)
+      },
+    }
+    for (const { path, oid } of own) {
+      signal.throwIfAborted()
+      const bytes = await blobSize(repo, oid)
+      const read = () => streamBlob(repo, oid, bytes, { from: 0, to: bytes }, signal)
+      yield { path, size: bytes, time, read }
+    }
+  }
+
+  /** Where each file of the repository lies, by its path there; those of them that no note before this one had. */
+  async function placeFiles(node: Placed, repo: Repo, tree: Oid, content: NodeContent) {
+    const places = new Map<string, string>()
+    const own: { path: string; oid: Oid }[] = []
+    let areBeside = true
+    const sources = sourceFilesIn(content.properties)
+    const numbers = { next: 2 }
+    let text: string | undefined
+    let looked = 0
+    let turn = performance.now()
+    for (const { path, mode, oid } of await listFiles(repo, tree)) {
+      if ((mode !== '100644' && mode !== '100755') || isOwn(path) || pathProblem(path) !== undefined) continue
+      if (path.startsWith(attachments)) text ??= await textNaming(repo, content)
+      const beside = placeBeside(node.path, path, looked < mostLookedThrough ? (text ?? '') : '')
+      looked += 2 * (text ?? '').length
+      for (const place of filePlaces(node, path, sources.get(path) ?? beside, numbers)) {
+        const isNew = taken.claim(place, `${oid} ${place}`)
+        if (!isNew && taken.contentAt(place) !== `${oid} ${place}`) continue
+        places.set(path, place)
+        areBeside &&= place === beside
+        if (isNew) own.push({ path: place, oid })
+        break
+      }
+      if (performance.now() - turn < turnMs) continue
+      await nextTurn()
+      turn = performance.now()
+    }
+    return { files: places, own, areBeside }
+  }
+}
+
+interface Placed {
+  readonly id: string
+  readonly path: string
+  readonly title: string
+  /** Seconds since 1970. */
+  readonly time: number
+}
+
+/** Whether the front matter, or the text, says what the file says. */
+function isOwn(path: string): boolean {
+  const isEdge = edgeIdAt('parents', path) ?? edgeIdAt('connections', path)
+  return path === nodeFile || path === textFile || isEdge !== undefined
+}
+
+/** Empty where it names no file below `attachments/`. */
+async function textNaming(repo: Repo, content: NodeContent): Promise<string> {
+  const text = await readText(repo, content)
+  return text.includes(attachments) ? text : ''
+}
+
+/** Places for a file of a node, best first. `numbers` of all its files: one that was tried is not tried again. */
+function* filePlaces(node: Placed, path: string, home: string, numbers: { next: number }): Generator<string> {
+  const folder = posix.dirname(node.path)
+  const safe = filePath(path)
+  yield home
+  yield posix.join(folder, safe)
+  yield posix.join(folder, `${posix.basename(withoutEnding(node.path))}.files`, safe)
+  yield posix.join(`${node.id}.files`, safe)
+  for (;;) yield posix.join(`${node.id}.files`, String(numbers.next++), safe)
+}
+
+/** The statement of the note says them. */
+function withoutSource({ properties }: NodeContent): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(properties).filter(([key]) => !sourceKeys.includes(key)))
+}
+
+const sourceKeys: readonly string[] = [sourcePathKey, sourceFilesKey]
+
+/** Undefined where an import of the note makes the same of it. */
+function sourceOf({ path }: Placed, { properties }: NodeContent, areBeside: boolean): StatedSource | undefined {
+  const { [sourcePathKey]: own, [sourceFilesKey]: files } = properties
+  return own === path && files === undefined && areBeside ? undefined : { at: path, path: own, files }
+}
+
+const noFiles = { files: new Map<string, string>(), own: [], areBeside: true }
+
+async function otherMembers(repo: Repo, { jsonBlob }: NodeContent): Promise<Readonly<Record<string, unknown>>> {
+  if (jsonBlob === undefined) return {}
+  const members = JSON.parse((await readBlob(repo, jsonBlob, jsonLimit)).toString()) as object // readContent has read it so
+  return Object.fromEntries(Object.entries(members).filter(([key]) => !['title', 'tags', 'properties'].includes(key)))
+}

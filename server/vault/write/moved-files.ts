@@ -1,0 +1,67 @@
+/** Files of an exported folder that were moved since: an export finds them at other paths. */
+import type { Dirent } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { inFolder, ReplacedFolder } from '../../../gitstore/held-folders.ts'
+import { isAbsent, isTaken } from '../../../gitstore/presence.ts'
+import { readRegular } from '../../../gitstore/regular-files.ts'
+import { folded, isMarkdown } from '../format/note-names.ts'
+import { readFrontMatter } from '../read/front-matter.ts'
+import { hashOf } from './file-hashes.ts'
+import type { Manifest } from './manifest.ts'
+
+/** Bytes of a note that is looked into. */
+const maxNoteBytes = 10 * 1_048_576
+
+/**
+ * Where the files lie now, by the paths at which an export wrote them: notes by the id in their front matter, other files by
+ * their bytes. Reads nothing where nothing is missing.
+ */
+export async function movedFiles(
+  dir: string,
+  { paths, hashes, notes }: Manifest,
+): Promise<ReadonlyMap<string, string>> {
+  const missing = new Set<string>()
+  for (const path of paths) if (!isTaken(join(dir, path))) missing.add(path)
+  const moved = new Map<string, string>()
+  if (missing.size === 0) return moved
+  const missingOf = new Map<string, string>()
+  for (const path of missing) for (const hash of hashes.get(folded(path)) ?? []) missingOf.set(hash, path)
+  for (const path of await filesBelow(dir)) {
+    if (hashes.has(folded(path))) continue
+    const found = await hashOf(join(dir, path), dir)
+    const hash = found && 'hash' in found ? found.hash : undefined
+    const id = isMarkdown(path) ? await idOf(dir, path) : undefined
+    const before = (id === undefined ? undefined : notes.get(id)) ?? missingOf.get(hash ?? '')
+    if (before !== undefined && missing.has(before) && !moved.has(before)) moved.set(before, path)
+  }
+  return moved
+}
+
+/** The id in the front matter. */
+async function idOf(dir: string, path: string): Promise<string | undefined> {
+  const bytes = await readRegular(join(dir, path), maxNoteBytes, dir)
+  if (bytes === undefined || typeof bytes === 'string') return undefined
+  return readFrontMatter(bytes.toString()).stated?.id
+}
+
+/** Regular files, but for those that an import leaves out, in order. */
+async function filesBelow(dir: string): Promise<string[]> {
+  const files: string[] = []
+  const pending = ['']
+  for (let folder = pending.pop(); folder !== undefined; folder = pending.pop())
+    for (const entry of await entriesOf(dir, folder)) {
+      if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
+      if (entry.isDirectory()) pending.push(`${folder}${entry.name}/`)
+      else if (entry.isFile()) files.push(folder + entry.name)
+    }
+  return files.sort()
+}
+
+/** None of a folder that another program has moved or replaced. */
+function entriesOf(dir: string, folder: string): Promise<Dirent[]> {
+  return inFolder(dir, folder, (held) => readdir(held, { withFileTypes: true })).catch((error: unknown) => {
+    if (error instanceof ReplacedFolder || isAbsent(error)) return []
+    throw error
+  })
+}
