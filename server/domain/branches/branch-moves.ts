@@ -1,4 +1,4 @@
-/** Moves a branch: under its lock, after all rules, and brings the index up to it (laws 3 and 4). */
+/** Moves a branch: under its lock, after all rules, and brings the index up to it. */
 
 import type { BranchName } from '../../../gitstore/names.ts'
 import { newObjectBatch, type ObjectBatch } from '../../../gitstore/objects/object-batch.ts'

@@ -1,5 +1,5 @@
 /**
- * The only place where rows follow refs, whatever moved them (law 4). Idempotent, and safe in any number of processes: each
+ * The only place where rows follow refs, whatever moved them. Idempotent, and safe in any number of processes: each
  * change of a node's rows is a compare-and-swap of `node.version`.
  */
 

@@ -1,4 +1,4 @@
-/** Receives a push: checks and moves each ref by itself, or all together, in the transaction that REST uses (law 4). */
+/** Receives a push: checks and moves each ref by itself, or all together, in the transaction that REST uses. */
 import { GitError } from '../../../gitstore/errors.ts'
 import { withFaults } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Repo } from '../../../gitstore/repo.ts'
