@@ -1,4 +1,5 @@
 /** Takes git's own `<ref>.lock` by linking a complete file, so that no kill leaves a lock that is empty or without an owner. */
+
 import { linkSync, readFileSync, statSync, unlinkSync } from 'node:fs'
 import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { uptime } from 'node:os'
@@ -6,7 +7,7 @@ import { dirname, join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syncDirectory } from '../durable.ts'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
-import { isAbsent, isThere } from '../presence.ts'
+import { isAbsent, isThere, namesIn } from '../presence.ts'
 import type { Repo } from '../repo.ts'
 import type { Store } from '../store.ts'
 
@@ -195,4 +196,16 @@ export async function removeEmptyFolders(path: string): Promise<void> {
   } catch (error) {
     if (!['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error)))) throw asStorageFault(error)
   }
+}
+
+/**
+ * Whether a transaction of any process, living or dead, names the folder, directly below the root, in its locks or its note.
+ *
+ * @throws GitError storage_*
+ */
+export async function isNamedByToken({ run }: Pick<Store, 'run'>, folder: string): Promise<boolean> {
+  for (const process of await namesIn(run))
+    for (const transaction of await namesIn(join(run, process)))
+      if (readLock(tokenPath(join(run, process, transaction)))?.includes(folder)) return true
+  return false
 }

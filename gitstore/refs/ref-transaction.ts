@@ -6,15 +6,15 @@
  * Moves happen in the order given, the decisive one first: recovery finishes the transaction if that move was made, else undoes
  * it. The plan is durable before the first move, the first move before the second, all others before the last (ref-plan.ts).
  */
+
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allDone, ownTurn, syncPath } from '../durable.ts'
 import { asStorageFault, codeOf, GitError, type GitErrorCode, isGitError } from '../errors.ts'
-import type { Oid } from '../repo.ts'
+import type { Oid, Repo } from '../repo.ts'
 import { repoExists } from '../repos.ts'
 import type { Store, TransactionOutcome, TransactionPhase } from '../store.ts'
-import { requireFence } from './fence.ts'
 import { markReadOnly, refuseReadOnly } from './read-only.ts'
 import { linkLock, lockPath, type RefName, removeLock, secondsSince, tokenPath, tokenText } from './ref-lock.ts'
 import {
@@ -188,6 +188,22 @@ async function withLocks<T>(
   )
   await requireFence(store, names)
   return result
+}
+
+/**
+ * Asks the fence once the moves are durable. A move that it refuses is not acknowledged, and still indexed: this process reads
+ * it until it is lost. The sweep indexes what cannot be indexed now.
+ *
+ * @throws what the fence says: it stands no more
+ */
+async function requireFence(store: Store, names: readonly { readonly repo: Repo }[]): Promise<void> {
+  try {
+    store.fence?.after()
+  } catch (error) {
+    const repos = new Map(names.map(({ repo }) => [repo.dir, repo]))
+    for (const repo of repos.values()) await store.indexRepo(repo).catch(() => {})
+    throw error
+  }
 }
 
 /** Those directly below the root that have the repositories. */
