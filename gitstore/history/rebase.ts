@@ -1,14 +1,16 @@
 /** Rebases commits onto another head without a work tree. Moves no ref. */
-
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { GitError } from '../errors.ts'
+import { asStorageFault, codeOf, GitError } from '../errors.ts'
 import { runGit } from '../native.ts'
 import { type Commit, type Person, readCommit, readMessage } from '../objects/commits.ts'
+import { readLoose } from '../objects/loose.ts'
 import { newObjectBatch, type ObjectBatch } from '../objects/object-batch.ts'
+import { encodeLoose } from '../objects/object-format.ts'
 import { comparePaths } from '../objects/tree-names.ts'
 import { emptyTree, readTree } from '../objects/trees.ts'
-import { isOid, type Oid, type Repo } from '../repo.ts'
-import { type ScratchObjects, scratchObjectsOf } from './scratch-objects.ts'
+import { isOid, type Oid, type PendingObject, type Repo } from '../repo.ts'
+import { scratchFolder } from '../temporary-names.ts'
 import { type Budget, mergeTrees, type Trees } from './tree-merge.ts'
 
 export interface Rebasing {
@@ -132,4 +134,65 @@ async function adopt(batch: ObjectBatch, scratch: ScratchObjects, root: Oid): Pr
   for (const { mode, oid } of await readTree(batch.repo, root)) {
     if (mode !== '160000') await adopt(batch, scratch, oid)
   }
+}
+
+interface ScratchRepo extends Repo {
+  /** Lets git read the repository's objects and write to this folder. */
+  readonly env: Record<string, string>
+}
+
+/** A folder of objects beside a repository's own, for merges that may come to nothing. Git and this process share it. */
+interface ScratchObjects {
+  /** Makes the folder at the first call. @throws GitError storage_* */
+  open(): Promise<ScratchRepo>
+  /**
+   * Writes an object for git, once. It is not synced. Makes no folder but the last: the others would bring back a repository
+   * that was deleted meanwhile.
+   */
+  put(oid: Oid, object: PendingObject): Promise<void>
+  /** Undefined: the object was in the repository before, or does not exist. */
+  find(oid: Oid): Promise<PendingObject | undefined>
+  remove(): Promise<void>
+}
+
+function scratchObjectsOf(repo: Repo): ScratchObjects {
+  const dir = `${repo.dir}/${scratchFolder()}`
+  const objects = `${dir}/objects`
+  const env = { GIT_OBJECT_DIRECTORY: objects, GIT_ALTERNATE_OBJECT_DIRECTORIES: `${repo.dir}/objects` }
+  const written = new Set<Oid>()
+  let opened = false
+  return {
+    open: async () => {
+      if (!opened) {
+        try {
+          await mkdir(dir)
+          opened = true
+          await mkdir(objects)
+        } catch (error) {
+          throw asStorageFault(error)
+        }
+      }
+      return { dir: repo.dir, env }
+    },
+    put: async (oid, object) => {
+      if (written.has(oid)) return
+      const fanOut = `${objects}/${oid.slice(0, 2)}`
+      await mkdir(fanOut).catch(unlessExists)
+      await writeFile(`${fanOut}/${oid.slice(2)}`, await encodeLoose(object), { flag: 'wx' }).catch(unlessExists)
+      written.add(oid)
+    },
+    find: async (oid) => {
+      const found = opened ? await readLoose({ dir }, oid, () => undefined) : undefined
+      if (found) written.add(oid)
+      return found
+    },
+    remove: async () => {
+      // A folder that remains is removed with other stale files; the failure must not hide the merge's outcome.
+      if (opened) await rm(dir, { recursive: true, force: true }).catch(() => undefined)
+    },
+  }
+}
+
+function unlessExists(error: unknown): void {
+  if (codeOf(error) !== 'EEXIST') throw asStorageFault(error)
 }

@@ -1,8 +1,7 @@
 /** A node's history: gitstore's questions, answered from the logs in the index. */
-import { AncestryReader } from '../../../gitstore/history/ancestry-reader.ts'
 import { historyOf as gitHistory, type History } from '../../../gitstore/history/history.ts'
 import type { LogPart } from '../../../gitstore/history/known-logs.ts'
-import { walkLog } from '../../../gitstore/history/log-walk.ts'
+import { AncestryReader, walkLog } from '../../../gitstore/history/log-walk.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import { layLogs, layLongLog } from '../../../index/derived/chain-layout.ts'
 import { chainsOf, knownLogs } from '../../../index/derived/chains.ts'
