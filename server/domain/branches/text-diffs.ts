@@ -1,8 +1,14 @@
 /** What differs between two commits as text: hunks of each entity, or a patch. */
 import { readCommit } from '../../../gitstore/objects/commits.ts'
 import { readInfo } from '../../../gitstore/objects/objects.ts'
-import type { DiffLimits, DiffSide, FileDiff } from '../../../gitstore/objects/patch-reader.ts'
-import { maxTextBytes, readHunks, readPatch } from '../../../gitstore/objects/text-diff.ts'
+import {
+  type DiffLimits,
+  type DiffSide,
+  type FileDiff,
+  maxTextBytes,
+  readHunks,
+  readPatch,
+} from '../../../gitstore/objects/patches.ts'
 import type { Oid, Repo } from '../../../gitstore/repo.ts'
 import type { Deps } from '../../base/deps.ts'
 import { type NodeAccess, nodeFor } from '../access.ts'
