@@ -1,12 +1,14 @@
 /**
- * A client's request to upload-pack, and its bytes for git. The bytes are written anew from the parsed request, so that git
- * receives nothing that was not judged.
+ * A client's request to upload-pack: read line by line, in protocol v0 and v2 (serve.c, ls-refs.c, upload-pack.c), but strictly.
+ * A line of an unknown form is refused. Git receives bytes that are written from the parsed request, so nothing that was not
+ * judged.
  */
 
+import { GitError } from '../errors.ts'
 import type { Oid } from '../repo.ts'
-import { delimiter, flush, pktLine } from './pkt-line.ts'
+import { delimiter, flush, type Pkt, pktLine } from './pkt-line.ts'
 
-export type ProtocolVersion = 0 | 2
+type ProtocolVersion = 0 | 2
 
 export interface LsRefs {
   readonly command: 'ls-refs'
@@ -33,6 +35,210 @@ export interface Fetch {
 
 /** `nothing`: a flush alone, with which git checks its access before it sends a large request. */
 export type FetchRequest = LsRefs | Fetch | { readonly command: 'nothing' }
+
+interface FetchReader {
+  /** Whether the request is complete. @throws GitError malformed_request, not_offered */
+  take(pkt: Pkt): boolean
+  /** `ended`: the body ended before the request was complete. @throws GitError malformed_request */
+  request(ended: boolean): FetchRequest
+}
+
+/** Prefixes of one request; with more, all refs are listed. Prefixes are a hint, and git compares each with each ref. */
+const maxPrefixes = 1_000
+
+export function fetchReader(version: ProtocolVersion): FetchReader {
+  return version === 2 ? readerOfV2() : readerOfV0()
+}
+
+/** The lines that both versions of a fetch have in common. */
+function collector() {
+  const kept = {
+    wants: new Set<Oid>(),
+    haves: new Set<Oid>(),
+    shallow: new Set<Oid>(),
+    deepen: new Set<string>(),
+    deepenNot: new Set<string>(),
+    options: new Set<string>(),
+    filter: undefined as string | undefined, // until a line names one
+  }
+  return {
+    kept,
+    /** Takes a line that both versions have; false for any other. */
+    take: (line: string): boolean => {
+      const [word = '', argument = ''] = split(line)
+      if (word === 'shallow') kept.shallow.add(oidOf(argument, line))
+      else if (word === 'deepen') takeDeepen(/^[1-9]\d*$/.test(argument) && Number(argument) < 2 ** 31, line)
+      else if (word === 'deepen-since') takeDeepen(/^\d{1,15}$/.test(argument), line)
+      else if (word === 'deepen-not' && argument !== '') kept.deepenNot.add(argument)
+      else if (word === 'filter') {
+        if (kept.filter !== undefined) throw notOfGit(line)
+        if (!isFilter(argument))
+          throw new GitError(
+            'not_offered',
+            `filter ${shown(argument)} is not supported; blob:none, blob:limit, tree:0 are`,
+          )
+        kept.filter = argument
+      } else return false
+      return true
+    },
+    fetch: (version: ProtocolVersion, end: Fetch['end']): Fetch => {
+      const depth = [...kept.deepen].some((line) => line.startsWith('deepen '))
+      if (depth && (kept.deepen.size > 1 || kept.deepenNot.size > 0)) throw notOfGit('deepen with other depths')
+      return { command: 'fetch', version, end, ...kept }
+    },
+  }
+  function takeDeepen(isGood: boolean, line: string): void {
+    const [word = ''] = split(line)
+    if (!isGood || [...kept.deepen].some((other) => split(other)[0] === word && other !== line)) throw notOfGit(line)
+    kept.deepen.add(line)
+  }
+}
+
+/** Git reads a size of up to 64 bits, and ends at a larger one. */
+function isFilter(text: string): boolean {
+  if (/^(blob:none|tree:[01])$/i.test(text)) return true
+  const [, digits, unit = ''] = /^blob:limit=(\d{1,15})([kmg]?)$/i.exec(text) ?? []
+  return Number(digits) * 1024 ** ['', 'k', 'm', 'g'].indexOf(unit.toLowerCase()) <= Number.MAX_SAFE_INTEGER
+}
+
+const fetchOptions = ['thin-pack', 'no-progress', 'include-tag', 'ofs-delta', 'wait-for-done', 'deepen-relative']
+const listOptions = ['peel', 'symrefs', 'unborn']
+
+function readerOfV2(): FetchReader {
+  const { kept, take, fetch } = collector()
+  const prefixes = new Set<string>()
+  let command: 'ls-refs' | 'fetch' | undefined
+  let inArguments = false
+  let isFirst = true
+  let done = false
+  const takeKey = (line: string) => {
+    const [name, ...value] = line.split('=')
+    if (name === 'command' && command === undefined && (line === 'command=ls-refs' || line === 'command=fetch'))
+      command = line === 'command=fetch' ? 'fetch' : 'ls-refs'
+    else if (name === 'object-format' ? value[0] !== 'sha1' : !/^(agent|server-option|session-id)$/.test(name ?? ''))
+      throw notOfGit(line)
+  }
+  const takeArgument = (line: string) => {
+    const [word = '', argument = ''] = split(line)
+    if (command === 'ls-refs') {
+      if (listOptions.includes(line)) kept.options.add(line)
+      else if (word !== 'ref-prefix') throw notOfGit(line)
+      else if (prefixes.size <= maxPrefixes) prefixes.add(argument)
+    } else if (word === 'want') kept.wants.add(oidOf(argument, line))
+    else if (word === 'have') kept.haves.add(oidOf(argument, line))
+    else if (line === 'done') done = true
+    else if (fetchOptions.includes(line)) kept.options.add(line)
+    else if (!take(line)) throw notOfGit(line)
+  }
+  return {
+    take: (pkt) => {
+      if (pkt === 'flush') {
+        if (command === undefined && !isFirst) throw notOfGit('a request without a command')
+        return true
+      }
+      isFirst = false
+      if (pkt === 'delimiter' && !inArguments && command !== undefined) inArguments = true
+      else if (inArguments) takeArgument(lineOf(pkt))
+      else takeKey(lineOf(pkt))
+      return false
+    },
+    request: (ended) => {
+      if (ended) throw cutOff()
+      if (command === undefined) return { command: 'nothing' }
+      if (command === 'fetch') return fetch(2, done ? 'done' : 'flush')
+      if (prefixes.size > maxPrefixes) prefixes.clear()
+      return { command, options: kept.options, prefixes }
+    },
+  }
+}
+
+/** Options of v0 in the line of the first want; others are names, or have no effect. */
+const v0Options = [
+  ...['multi_ack', 'multi_ack_detailed', 'no-done', 'thin-pack', 'side-band', 'side-band-64k', 'ofs-delta'],
+  ...['no-progress', 'include-tag', 'filter', 'deepen-relative'],
+]
+
+function readerOfV0(): FetchReader {
+  const { kept, take, fetch } = collector()
+  let asked = false
+  let end: Fetch['end'] = 'none'
+  const takeNeed = (line: string) => {
+    const [, oid, options = ''] = /^want (\S+)(?: (.*))?$/.exec(line) ?? []
+    if (oid === undefined) {
+      if (!take(line)) throw notOfGit(line)
+      return
+    }
+    kept.wants.add(oidOf(oid, line))
+    for (const option of options.split(' ')) if (v0Options.includes(option)) kept.options.add(option)
+  }
+  return {
+    take: (pkt) => {
+      if (!asked) {
+        if (pkt !== 'flush') takeNeed(lineOf(pkt))
+        else if (kept.wants.size === 0) return true
+        else asked = true
+        return false
+      }
+      const line = pkt === 'flush' ? 'flush' : lineOf(pkt)
+      const [word = '', argument = ''] = split(line)
+      if (pkt === 'flush') end = 'flush'
+      else if (line === 'done') end = 'done'
+      else if (word === 'have') kept.haves.add(oidOf(argument, line))
+      else throw notOfGit(line)
+      return end !== 'none'
+    },
+    request: (ended) => {
+      if (kept.wants.size === 0 && !ended) return { command: 'nothing' }
+      if (!asked || (ended && kept.haves.size > 0)) throw cutOff()
+      if (kept.filter !== undefined && !kept.options.has('filter')) throw notOfGit(`filter ${kept.filter}`)
+      return fetch(0, end)
+    },
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** One line of text, without the line break at its end. */
+function lineOf(pkt: Pkt): string {
+  if (typeof pkt === 'string') throw notOfGit(`a ${pkt} packet`)
+  let line: string
+  try {
+    line = decoder.decode(pkt)
+  } catch {
+    throw notOfGit('a line that is not UTF-8')
+  }
+  const text = line.replace(/\n$/, '')
+  if (text === '' || /[\0-\x1f\x7f]/.test(text)) throw notOfGit(text)
+  return text
+}
+
+/** The first word, and what follows the space behind it. */
+function split(line: string): [string, string] {
+  const at = line.indexOf(' ')
+  return at < 0 ? [line, ''] : [line.slice(0, at), line.slice(at + 1)]
+}
+
+/** As git's get_oid_hex, in either case, and nothing behind it. */
+function oidOf(text: string, line: string): Oid {
+  if (!/^[0-9a-f]{40}$/i.test(text)) throw notOfGit(line)
+  return text.toLowerCase()
+}
+
+function notOfGit(what: string): GitError {
+  return new GitError(
+    'malformed_request',
+    `This is not the protocol of git, or a part that is not offered: ${shown(what)}`,
+  )
+}
+
+function cutOff(): GitError {
+  return new GitError('malformed_request', 'The request is cut off')
+}
+
+/** A client's text, quoted for a message. */
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 100))
+}
 
 /** An id that no object has. */
 const noOid = '0'.repeat(40)
