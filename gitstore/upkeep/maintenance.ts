@@ -6,7 +6,6 @@
  * objects stay loose, also unreachable ones: they may belong to a commit whose ref is about to move, and an operator's
  * `git repack -ad` drops from packs every object that is unreachable at its start.
  */
-
 import { readdir, stat, unlink } from 'node:fs/promises'
 import { syncDirectory } from '../durable.ts'
 import { asStorageFault, codeOf, GitError } from '../errors.ts'
@@ -16,7 +15,6 @@ import { refuseReadOnly } from '../refs/read-only.ts'
 import { readRef } from '../refs/refs.ts'
 import type { Oid, Repo } from '../repo.ts'
 import { main } from '../repos.ts'
-import { listPacks, maxPackBytes, type Pack, packsToMerge } from './packs.ts'
 
 /** Age from which on loose objects are packed: longer than any request or push takes from its objects to its refs. */
 const youngMs = 60 * 60_000
@@ -129,6 +127,53 @@ async function packLoose(repo: Repo, signal: AbortSignal): Promise<void> {
     // It was freshened since: a writer is about to use it.
     if (await oldFile(path)) await ifThere(unlink(path))
   }
+}
+
+interface Pack {
+  /** `pack-<hash>`. */
+  readonly name: string
+  /** Bytes of the `.pack` file. */
+  readonly bytes: number
+}
+
+/** Bytes of a merged pack; a larger pack stays as it is. */
+export const maxPackBytes = 512 * 1024 * 1024
+
+/** Suffixes of files that mark a pack as kept, partial, or cruft. */
+const keepSuffixes = ['.keep', '.promisor', '.mtimes']
+
+/** The packs that maintenance may replace; none where an operator's index spans several packs. */
+async function listPacks(repo: Repo): Promise<Pack[]> {
+  const folder = `${repo.dir}/objects/pack`
+  const names = new Set(await ifThere(readdir(folder)))
+  if (names.has('multi-pack-index')) return []
+  const whole = [...names].flatMap((name) => (/^pack-[0-9a-f]{40}\.idx$/.test(name) ? [name.slice(0, -4)] : []))
+  const free = whole.filter((name) => !keepSuffixes.some((mark) => names.has(name + mark)))
+  const packs = await Promise.all(
+    free.map(async (name) => {
+      const pack = await ifThere(stat(`${folder}/${name}.pack`))
+      return pack === undefined ? [] : [{ name, bytes: pack.size }]
+    }),
+  )
+  return packs.flat()
+}
+
+/**
+ * The smallest packs, as many as needed for each remaining one to be twice as large as all smaller ones together. Every object
+ * is then rewritten about as often as the repository doubles in size. Source: `git repack --geometric=2`.
+ */
+export function packsToMerge(packs: readonly Pack[]): Pack[] {
+  const sorted = [...packs].sort((a, b) => a.bytes - b.bytes)
+  let sum = 0
+  let count = 0
+  let fitting = 0
+  for (const [at, { bytes }] of sorted.entries()) {
+    if (at > 0 && bytes < 2 * sum) count = at + 1
+    sum += bytes
+    if (sum <= maxPackBytes) fitting = at + 1
+  }
+  const merged = Math.min(count, fitting)
+  return merged < 2 ? [] : sorted.slice(0, merged)
 }
 
 async function mergePacks(repo: Repo, signal: AbortSignal): Promise<void> {
