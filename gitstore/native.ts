@@ -2,6 +2,7 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { release, setPriority } from 'node:os'
+import type { Readable } from 'node:stream'
 import { codeOf, GitError } from './errors.ts'
 import type { Repo } from './repo.ts'
 
@@ -137,6 +138,16 @@ export function killGroup(child: GitProcess): void {
   } catch {
     // It has ended by itself.
   }
+}
+
+/** Pipes what a client sends into git. Ends git's input when the client disconnects; git then reports the error itself. */
+export function feed(input: Readable, { stdin }: GitProcess): void {
+  const stop = () => stdin.end()
+  input.once('error', stop)
+  input.once('close', () => input.readableEnded || stop())
+  // Git has ended its input, as it does once it has all of a pack; the client may still send, or say that it has sent all.
+  stdin.once('close', () => input.unpipe(stdin))
+  input.pipe(stdin)
 }
 
 interface RunOptions extends Pick<SpawnOptions, 'env' | 'priority'> {

@@ -1,7 +1,7 @@
 /** Which commit each line of a file comes from: git's own blame, whatever the repository's configuration. */
 
 import { GitError } from '../errors.ts'
-import { askGit, type GitReading } from '../git-reader.ts'
+import { askGit, type GitReading } from '../git-questions.ts'
 import { decodeName } from '../objects/tree-names.ts'
 import type { Oid, Repo } from '../repo.ts'
 

@@ -2,7 +2,7 @@
 
 import { LRUCache } from 'lru-cache'
 import { GitError } from '../errors.ts'
-import { askGit, type GitReading } from '../git-reader.ts'
+import { askGit, type GitReading } from '../git-questions.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
 
 export interface LogFilter {

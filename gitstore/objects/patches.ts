@@ -5,7 +5,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { GitError } from '../errors.ts'
-import { askGit, type GitReading } from '../git-reader.ts'
+import { askGit, type GitReading } from '../git-questions.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
 import { decodeName } from './tree-names.ts'
 import { emptyTree } from './trees.ts'

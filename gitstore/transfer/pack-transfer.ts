@@ -4,11 +4,10 @@ import { join } from 'node:path'
 import { PassThrough, type Readable } from 'node:stream'
 import { replaceFile, syncDirectory } from '../durable.ts'
 import { GitError } from '../errors.ts'
-import { type GitProcess, killGroup, spawnGit, startFault } from '../native.ts'
+import { feed, type GitProcess, killGroup, spawnGit, startFault } from '../native.ts'
 import { sentenceOf } from '../objects/fsck.ts'
 import { packedRefsPath, packedRefsText } from '../refs/packed-refs.ts'
 import type { Oid, Repo } from '../repo.ts'
-import { feed } from './git-input.ts'
 
 /** Of either git: one thread, and bounded memory for large files and for the search for deltas. */
 const settings = ['pack.threads=1', 'pack.windowMemory=64m', 'core.bigFileThreshold=4m', 'core.deltaBaseCacheLimit=32m']

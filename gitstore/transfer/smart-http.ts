@@ -5,12 +5,11 @@
 
 import { type Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { killGroup } from '../native.ts'
+import { feed, killGroup } from '../native.ts'
 import type { Repo } from '../repo.ts'
 import { type ReadOptions, readFrames } from './bounded-input.ts'
 import { CutOff, type Exchange, relayOutput } from './exchange.ts'
 import { bodyOf, type Fetch, type FetchRequest, fetchReader, type LsRefs } from './fetch-request.ts'
-import { feed } from './git-input.ts'
 import { flush, pktLine } from './pkt-line.ts'
 import { type Judge, oneLine, procReceive } from './proc-receive.ts'
 import { watchCpu } from './process-tree.ts'
