@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { GitError } from './errors.ts'
 import { runGit } from './native.ts'
 import { isTaken } from './presence.ts'
-import { head } from './repos.ts'
+import { head } from './repo-folders.ts'
 
 /** For one git. */
 const timeoutMs = 120_000

@@ -15,7 +15,7 @@ import { encodePack } from './objects/pack-format.ts'
 import { isTaken } from './presence.ts'
 import { packedRefsText } from './refs/packed-refs.ts'
 import type { Oid, PendingObject, Repo } from './repo.ts'
-import { config, head, moveRepo } from './repos.ts'
+import { config, head, moveRepo } from './repo-folders.ts'
 import { unfinishedName } from './temporary-names.ts'
 
 /** The refs of a new repository, in full names. They point at commits. */

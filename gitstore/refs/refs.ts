@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import { GitError } from '../errors.ts'
 import { isNoFile } from '../presence.ts'
 import { isOid, type Oid, type Repo } from '../repo.ts'
-import { repoExists } from '../repos.ts'
+import { repoExists } from '../repo-folders.ts'
 import { identityOf, tickOf } from './file-identity.ts'
 import { packedRefsPath, readPackedRefs } from './packed-refs.ts'
 

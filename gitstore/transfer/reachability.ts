@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { GitError } from '../errors.ts'
 import { killGroup, runGitOrThrow, spawnGit, startFault } from '../native.ts'
 import type { Oid, Repo } from '../repo.ts'
-import { branchRefs } from '../repos.ts'
+import { branchRefs } from '../repo-folders.ts'
 import { type Fetch, withVisible } from './fetch-request.ts'
 
 const walkTimeoutMs = 60_000

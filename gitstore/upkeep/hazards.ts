@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ifThere } from '../presence.ts'
 import { kindOf, readRegular } from '../regular-files.ts'
 import type { Repo } from '../repo.ts'
-import { config } from '../repos.ts'
+import { config } from '../repo-folders.ts'
 
 /** Bytes of a configuration that are searched. */
 const configLimitBytes = 1_048_576

@@ -14,7 +14,7 @@ import { ifThere, isThere } from '../presence.ts'
 import { refuseReadOnly } from '../refs/read-only.ts'
 import { readRef } from '../refs/refs.ts'
 import type { Oid, Repo } from '../repo.ts'
-import { main } from '../repos.ts'
+import { main } from '../repo-folders.ts'
 
 /** Age from which on loose objects are packed: longer than any request or push takes from its objects to its refs. */
 const youngMs = 60 * 60_000

@@ -1,7 +1,7 @@
 /** The names of files in the data folder, and of the refs with a meaning. */
 import { join } from 'node:path'
 import type { Repo } from '../../gitstore/repo.ts'
-import { branchRefs, main } from '../../gitstore/repos.ts'
+import { branchRefs, main } from '../../gitstore/repo-folders.ts'
 import type { Store } from '../../gitstore/store.ts'
 
 /** The databases, below the data folder. */

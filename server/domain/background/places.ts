@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isGitError } from '../../../gitstore/errors.ts'
 import { isThere, namesIn } from '../../../gitstore/presence.ts'
-import { moveRepo } from '../../../gitstore/repos.ts'
+import { moveRepo } from '../../../gitstore/repo-folders.ts'
 import { claimNewer } from '../../../index/credentials/place-moves.ts'
 import {
   type AgedPlace,

@@ -1,7 +1,7 @@
 /** Repairs what a crash left in a repository, with what the index knows; each repair is logged. */
 import { findCommit } from '../../../gitstore/objects/commits.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import { repoExists } from '../../../gitstore/repos.ts'
+import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { listEmptyRefs, removeEmptyObjects, restoreHeadAndConfig, restoreRef } from '../../../gitstore/upkeep/repair.ts'
 import { removeStaleFiles } from '../../../gitstore/upkeep/stale-files.ts'
 import { findBranchHead } from '../../../index/derived/branches.ts'

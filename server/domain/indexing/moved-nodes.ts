@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listRefs, readRef } from '../../../gitstore/refs/refs.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import { repoExists } from '../../../gitstore/repos.ts'
+import { repoExists } from '../../../gitstore/repo-folders.ts'
 import { countBranchesOf, readBranchesOf } from '../../../index/derived/branches.ts'
 import { listNodeStates } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'

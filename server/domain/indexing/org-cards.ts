@@ -1,7 +1,7 @@
 /** The card of an organisation in the directory of cells, which follows org.git as the index does. */
 import { GitError } from '../../../gitstore/errors.ts'
 import { readRef } from '../../../gitstore/refs/refs.ts'
-import { repoExists } from '../../../gitstore/repos.ts'
+import { repoExists } from '../../../gitstore/repo-folders.ts'
 import {
   deleteCard,
   deleteCardMembers,

@@ -1,6 +1,6 @@
 /** While the index is made again, organisations are served one by one, as soon as each is in it; those asked for come first. */
 import type { Store } from '../../../gitstore/refs/ref-transaction.ts'
-import { repoExists } from '../../../gitstore/repos.ts'
+import { repoExists } from '../../../gitstore/repo-folders.ts'
 import type { IndexSchema } from '../../../index/derived/schema.ts'
 import { askForOrg, declareOrgWhole, findAskedOrg, isOrgAsked, isOrgWhole } from '../../../index/derived/whole-orgs.ts'
 import type { Database } from '../../../index/sqlite/database.ts'

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { namesIn } from '../../../gitstore/presence.ts'
-import { eachRepo, listRepos } from '../../../gitstore/repos.ts'
+import { eachRepo, listRepos } from '../../../gitstore/repo-folders.ts'
 import { eachNodeId } from '../../../index/derived/node-queries.ts'
 import { listOrgIds } from '../../../index/derived/org-queries.ts'
 import type { Deps } from '../../base/deps.ts'

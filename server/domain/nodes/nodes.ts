@@ -8,7 +8,7 @@ import { readBlob } from '../../../gitstore/objects/objects.ts'
 import { applyChanges } from '../../../gitstore/objects/tree-changes.ts'
 import { transact } from '../../../gitstore/refs/ref-transaction.ts'
 import type { Oid } from '../../../gitstore/repo.ts'
-import { moveRepo } from '../../../gitstore/repos.ts'
+import { moveRepo } from '../../../gitstore/repo-folders.ts'
 import {
   countsOf,
   readConnections,

@@ -2,7 +2,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { namesIn } from '../../../gitstore/presence.ts'
-import { moveRepo, repoExists } from '../../../gitstore/repos.ts'
+import { moveRepo, repoExists } from '../../../gitstore/repo-folders.ts'
 import { isUnfinished, unfinishedName } from '../../../gitstore/temporary-names.ts'
 import { hasPersonalOrg } from '../../../index/credentials/accounts.ts'
 import { findNode } from '../../../index/derived/node-queries.ts'
