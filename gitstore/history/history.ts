@@ -54,64 +54,100 @@ const mergeBases = new LRUCache<string, { readonly oid: Oid | undefined }>({ max
 const maxAttempts = 10
 
 export function historyOf(repo: Repo, known: KnownLogs): History {
-  const isPending = (oid: Oid) => repo.pending?.has(oid) === true
+  return new RepoHistory(repo, known)
+}
+
+/** The parts of two logs above their common end, and that end. */
+interface Parted extends SharedEnd {
+  readonly ours: LogPart
+  readonly theirs: LogPart
+}
+
+class RepoHistory implements History {
+  readonly #repo: Repo
+  readonly #known: KnownLogs
+
+  constructor(repo: Repo, known: KnownLogs) {
+    this.#repo = repo
+    this.#known = known
+  }
+
+  page(head: Oid, offset: number, limit: number): Promise<{ total: number; oids: Oid[] }> {
+    return retryWhileForgotten(async () => {
+      const direct = this.#isPending(head) ? undefined : await this.#known.page(head, offset, limit)
+      if (direct) return direct
+      const { entries, base } = await this.#logOf(head)
+      const first = entries.slice(offset, offset + limit).map(({ oid }) => oid)
+      if (base === undefined) return { total: entries.length, oids: first }
+      const rest = await this.#known.page(base, Math.max(0, offset - entries.length), limit - first.length)
+      return rest && { total: entries.length + rest.total, oids: [...first, ...rest.oids] }
+    })
+  }
+
+  async contains(head: Oid, oid: Oid): Promise<boolean> {
+    if (head === oid) return true
+    return retryWhileForgotten(async () => {
+      const direct = this.#isPending(head) ? undefined : await this.#known.holdsAny(head, [oid])
+      if (direct !== undefined) return direct
+      const { entries, base } = await this.#logOf(head)
+      if (entries.some((entry) => entry.oid === oid)) return true
+      return base === undefined ? false : this.#known.holdsAny(base, [oid])
+    })
+  }
+
+  named(head: Oid, prefix: string): Promise<Oid[]> {
+    return retryWhileForgotten(async () => {
+      const { entries, base } = await this.#logOf(head)
+      const found = entries.filter(({ oid }) => oid.startsWith(prefix)).map(({ oid }) => oid)
+      const rest = base === undefined ? [] : await this.#known.named(base, prefix)
+      return rest && [...found, ...rest].slice(0, 2)
+    })
+  }
+
+  async divergence(base: Oid, head: Oid): Promise<Divergence> {
+    if (base === head) return { ahead: 0, behind: 0 }
+    const key = `${this.#repo.dir}:${base}:${head}`
+    const kept = divergences.get(key)
+    if (kept) return kept
+    const answer = await retryWhileForgotten(() => this.#measure(base, head))
+    if (!this.#isPending(base) && !this.#isPending(head)) divergences.set(key, answer)
+    return answer
+  }
+
+  async between(base: Oid, head: Oid): Promise<Oid[]> {
+    const { ours, theirs } = await retryWhileForgotten(() => this.#sides(base, head))
+    const their = new Set(theirs)
+    return ours.filter((oid) => !their.has(oid))
+  }
+
+  async mergeBase(a: Oid, b: Oid): Promise<Oid | undefined> {
+    if (await this.contains(a, b)) return b
+    if (await this.contains(b, a)) return a
+    const key = `${this.#repo.dir}:${a}:${b}`
+    const kept = mergeBases.get(key)
+    if (kept) return kept.oid
+    const answer = await retryWhileForgotten(() => this.#findMergeBase(a, b))
+    mergeBases.set(key, answer)
+    return answer.oid
+  }
+
+  #isPending(oid: Oid): boolean {
+    return this.#repo.pending?.has(oid) === true
+  }
 
   /** The log of `head` on top of one that is known, preferably its own. */
-  async function logOf(head: Oid): Promise<LogPart> {
-    if (!isPending(head) && (await known.isCut(head))) return { entries: [], base: head }
-    const key = `${repo.dir}:${head}`
-    const kept = isPending(head) ? undefined : walkedLogs.get(key)
-    if (kept && (kept.base === undefined || (await known.isCut(kept.base)))) return kept
-    const unfolded = await walkLog(repo, head, known)
-    if (!isPending(head)) walkedLogs.set(key, unfolded)
+  async #logOf(head: Oid): Promise<LogPart> {
+    if (!this.#isPending(head) && (await this.#known.isCut(head))) return { entries: [], base: head }
+    const key = `${this.#repo.dir}:${head}`
+    const kept = this.#isPending(head) ? undefined : walkedLogs.get(key)
+    if (kept && (kept.base === undefined || (await this.#known.isCut(kept.base)))) return kept
+    const unfolded = await walkLog(this.#repo, head, this.#known)
+    if (!this.#isPending(head)) walkedLogs.set(key, unfolded)
     return unfolded
   }
 
-  /** Repeats the question until its logs stay known. */
-  async function retryWhileForgotten<T>(ask: () => Promise<T | undefined>): Promise<T> {
-    for (let round = 0; round < maxAttempts; round++) {
-      const answer = await ask()
-      if (answer !== undefined) return answer
-    }
-    throw new GitError('busy', 'The history changes faster than it can be read; nothing is lost')
-  }
-
-  /** The parts of the two logs above their common end, and that end. */
-  async function apart(base: Oid, head: Oid) {
-    const ours = await logOf(head)
-    const theirs = await logOf(base)
-    const low = ours.base && theirs.base ? await known.shared(ours.base, theirs.base) : noneShared(ours, theirs)
-    const lengths = low ?? (await sharedByLength(ours, theirs))
-    return lengths && { ours, theirs, ...lengths }
-  }
-
-  function noneShared(ours: LogPart, theirs: LogPart): SharedEnd | undefined {
-    return ours.base || theirs.base ? undefined : { a: 0, b: 0, shared: 0, straight: true }
-  }
-
-  /** One of the two has no known log below it: nothing is shared there. */
-  async function sharedByLength(ours: LogPart, theirs: LogPart): Promise<SharedEnd | undefined> {
-    if (ours.base && theirs.base) return undefined
-    const a = ours.base ? (await known.page(ours.base, 0, 0))?.total : 0
-    const b = theirs.base ? (await known.page(theirs.base, 0, 0))?.total : 0
-    return a === undefined || b === undefined ? undefined : { a, b, shared: 0, straight: false }
-  }
-
-  async function above({ entries, base }: LogPart, count: number): Promise<Oid[] | undefined> {
-    const rest = base && count > 0 ? await known.page(base, 0, count) : { oids: [] }
-    return rest && [...entries.map(({ oid }) => oid), ...rest.oids]
-  }
-
-  /** The commits of both sides above the common end. */
-  async function sides(base: Oid, head: Oid): Promise<{ ours: Oid[]; theirs: Oid[] } | undefined> {
-    const found = await apart(base, head)
-    const ours = found && (await above(found.ours, found.a - found.shared))
-    const theirs = found && (await above(found.theirs, found.b - found.shared))
-    return ours && theirs && { ours, theirs }
-  }
-
-  async function measure(base: Oid, head: Oid): Promise<Divergence | undefined> {
-    const found = await apart(base, head)
+  async #measure(base: Oid, head: Oid): Promise<Divergence | undefined> {
+    const found = await this.#apart(base, head)
     if (!found) return undefined
     if (isStraight(found)) {
       const both = countBoth(found.ours.entries, found.theirs.entries)
@@ -120,82 +156,69 @@ export function historyOf(repo: Repo, known: KnownLogs): History {
         behind: found.theirs.entries.length + found.b - found.shared - both,
       }
     }
-    const lists = await sides(base, head)
+    const lists = await this.#sides(base, head)
     if (!lists) return undefined
     const their = new Set(lists.theirs)
     const both = lists.ours.filter((oid) => their.has(oid)).length
     return { ahead: lists.ours.length - both, behind: lists.theirs.length - both }
   }
 
-  async function findMergeBase(a: Oid, b: Oid): Promise<{ oid: Oid | undefined } | undefined> {
-    const found = await apart(b, a)
+  async #findMergeBase(a: Oid, b: Oid): Promise<{ oid: Oid | undefined } | undefined> {
+    const found = await this.#apart(b, a)
     if (!found) return undefined
-    if (!isStraight(found)) return { oid: await nativeMergeBase(repo, a, b) }
+    if (!isStraight(found)) return { oid: await nativeMergeBase(this.#repo, a, b) }
     const theirs = new Set(found.theirs.entries.map(({ oid }) => oid))
     const first = found.ours.entries.find(({ oid }) => theirs.has(oid))
     if (first || found.shared === 0 || !found.ours.base) return { oid: first?.oid }
-    const at = await known.page(found.ours.base, found.a - found.shared, 1)
+    const at = await this.#known.page(found.ours.base, found.a - found.shared, 1)
     return at && { oid: at.oids[0] }
   }
 
-  const history: History = {
-    page: (head, offset, limit) =>
-      retryWhileForgotten(async () => {
-        const direct = isPending(head) ? undefined : await known.page(head, offset, limit)
-        if (direct) return direct
-        const { entries, base } = await logOf(head)
-        const first = entries.slice(offset, offset + limit).map(({ oid }) => oid)
-        if (base === undefined) return { total: entries.length, oids: first }
-        const rest = await known.page(base, Math.max(0, offset - entries.length), limit - first.length)
-        return rest && { total: entries.length + rest.total, oids: [...first, ...rest.oids] }
-      }),
-    contains: async (head, oid) => {
-      if (head === oid) return true
-      return retryWhileForgotten(async () => {
-        const direct = isPending(head) ? undefined : await known.holdsAny(head, [oid])
-        if (direct !== undefined) return direct
-        const { entries, base } = await logOf(head)
-        if (entries.some((entry) => entry.oid === oid)) return true
-        return base === undefined ? false : known.holdsAny(base, [oid])
-      })
-    },
-    named: (head, prefix) =>
-      retryWhileForgotten(async () => {
-        const { entries, base } = await logOf(head)
-        const found = entries.filter(({ oid }) => oid.startsWith(prefix)).map(({ oid }) => oid)
-        const rest = base === undefined ? [] : await known.named(base, prefix)
-        return rest && [...found, ...rest].slice(0, 2)
-      }),
-    divergence: async (base, head) => {
-      if (base === head) return { ahead: 0, behind: 0 }
-      const key = `${repo.dir}:${base}:${head}`
-      const kept = divergences.get(key)
-      if (kept) return kept
-      const answer = await retryWhileForgotten(() => measure(base, head))
-      if (!isPending(base) && !isPending(head)) divergences.set(key, answer)
-      return answer
-    },
-    between: async (base, head) => {
-      const { ours, theirs } = await retryWhileForgotten(() => sides(base, head))
-      const their = new Set(theirs)
-      return ours.filter((oid) => !their.has(oid))
-    },
-    mergeBase: async (a, b) => {
-      if (await history.contains(a, b)) return b
-      if (await history.contains(b, a)) return a
-      const key = `${repo.dir}:${a}:${b}`
-      const kept = mergeBases.get(key)
-      if (kept) return kept.oid
-      const answer = await retryWhileForgotten(() => findMergeBase(a, b))
-      mergeBases.set(key, answer)
-      return answer.oid
-    },
+  /** The commits of both sides above the common end. */
+  async #sides(base: Oid, head: Oid): Promise<{ ours: Oid[]; theirs: Oid[] } | undefined> {
+    const found = await this.#apart(base, head)
+    const ours = found && (await this.#above(found.ours, found.a - found.shared))
+    const theirs = found && (await this.#above(found.theirs, found.b - found.shared))
+    return ours && theirs && { ours, theirs }
   }
-  return history
+
+  async #above({ entries, base }: LogPart, count: number): Promise<Oid[] | undefined> {
+    const rest = base && count > 0 ? await this.#known.page(base, 0, count) : { oids: [] }
+    return rest && [...entries.map(({ oid }) => oid), ...rest.oids]
+  }
+
+  async #apart(base: Oid, head: Oid): Promise<Parted | undefined> {
+    const ours = await this.#logOf(head)
+    const theirs = await this.#logOf(base)
+    const low = ours.base && theirs.base ? await this.#known.shared(ours.base, theirs.base) : noneShared(ours, theirs)
+    const lengths = low ?? (await this.#sharedByLength(ours, theirs))
+    return lengths && { ours, theirs, ...lengths }
+  }
+
+  /** One of the two has no known log below it: nothing is shared there. */
+  async #sharedByLength(ours: LogPart, theirs: LogPart): Promise<SharedEnd | undefined> {
+    if (ours.base && theirs.base) return undefined
+    const a = ours.base ? (await this.#known.page(ours.base, 0, 0))?.total : 0
+    const b = theirs.base ? (await this.#known.page(theirs.base, 0, 0))?.total : 0
+    return a === undefined || b === undefined ? undefined : { a, b, shared: 0, straight: false }
+  }
+}
+
+/** Repeats the question until its logs stay known. */
+async function retryWhileForgotten<T>(ask: () => Promise<T | undefined>): Promise<T> {
+  for (let round = 0; round < maxAttempts; round++) {
+    const answer = await ask()
+    if (answer !== undefined) return answer
+  }
+  throw new GitError('busy', 'The history changes faster than it can be read; nothing is lost')
+}
+
+function noneShared(ours: LogPart, theirs: LogPart): SharedEnd | undefined {
+  return ours.base || theirs.base ? undefined : { a: 0, b: 0, shared: 0, straight: true }
 }
 
 /** Whether no merge lies above the common end. Then both sides share only commits that are not laid out yet. */
-function isStraight({ ours, theirs, straight }: { ours: LogPart; theirs: LogPart; straight: boolean }): boolean {
+function isStraight({ ours, theirs, straight }: Parted): boolean {
   return straight && ours.entries.every(({ cut }) => cut) && theirs.entries.every(({ cut }) => cut)
 }
 
