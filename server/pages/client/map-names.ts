@@ -1,14 +1,125 @@
-/** Names of areas above the canvas: those of the largest disks that are in sight, none where another stands. */
+/** Names on the map: those of dots inside or beside them, those of areas above the canvas. */
 
+import type { MultiGraph } from 'graphology'
 import type Sigma from 'sigma'
+import type { NodeLabelDrawingFunction } from 'sigma/rendering'
 import { type Area, nameOfArea, partOfEach, partsOf } from './areas.ts'
-import type { AreInside } from './map-dots.ts'
+import { pixelsOfUnit } from './map-dots.ts'
 
-/** Names at once; pixels: the smallest radius of a disk that is named, the height of a row, the width of a letter, half of that of a name. */
-const most = 40
-const pixels = { radius: 26, row: 24, letter: 8.5, least: 60 } as const
+/** Pixels: the smallest radius of a dot that is named, that of one with room for its name inside, and the height of a line. */
+const dotPixels = { named: 20, inside: 30, line: 14 } as const
+/** Lines of a name in its dot; how much longer a single word may be. */
+const mostLines = 4
+const longWord = 1.25
+/** Names that may stand: where dots are small, few of them, so that they leave one another in sight. */
+const spread = { few: [0.5, 140], all: [1, 2 * dotPixels.inside] } as const
 
-/** `dotOf`: where the own dot of an area is, which bears its name where the disk fills what is seen. */
+export const namedFrom: number = dotPixels.named
+/** As a map of small dots begins. */
+export const fewNames = { labelDensity: spread.few[0], labelGridCellSize: spread.few[1] }
+
+/** Names of areas at once; pixels: the smallest radius of a disk that is named, the height of a row, the width of a letter, half of that of a name. */
+const mostAreas = 40
+const areaPixels = { radius: 26, row: 24, letter: 8.5, least: 60 } as const
+
+/** Whether names stand in their dots. */
+export type AreInside = () => boolean
+
+/**
+ * All names where they have room inside their dots, some where they stand beside them. `above`: of dots whose names stand above
+ * the canvas as long as they have no room inside.
+ */
+export function spreadNames(
+  sigma: Sigma,
+  graph: MultiGraph,
+  smallest: number,
+  above: ReadonlyMap<string, string>,
+): AreInside {
+  let isInside = false
+  const follow = () => {
+    const now = smallest * pixelsOfUnit(sigma) >= dotPixels.inside
+    if (now === isInside) return
+    isInside = now
+    for (const [node, name] of above) graph.setNodeAttribute(node, 'label', now ? name : '')
+    const [density, cell] = now ? spread.all : spread.few
+    sigma.setSettings({ labelDensity: density, labelGridCellSize: cell })
+  }
+  sigma.getCamera().on('updated', follow)
+  follow()
+  return () => isInside
+}
+
+/** Writes a name into its dot, else beside it where the map has room. */
+export function nameDots(
+  widthOf: () => number,
+  colours: () => { readonly paper: string; readonly ink: string },
+): NodeLabelDrawingFunction {
+  return (context, { x, y, size, label }) => {
+    if (!label) return
+    const { paper, ink } = colours()
+    Object.assign(context, { font: '500 12px Inter, system-ui, sans-serif', lineWidth: 4, lineJoin: 'round' })
+    Object.assign(context, { strokeStyle: paper, fillStyle: ink, textAlign: 'center' })
+    const lengthOf = (text: string) => context.measureText(text).width
+    const write = (text: string, at: number, line: number) => {
+      context.strokeText(text, at, line)
+      context.fillText(text, at, line)
+    }
+    if (size >= dotPixels.inside) {
+      const lines = wrapped(
+        label,
+        1.65 * size,
+        Math.min(mostLines, Math.floor((1.2 * size) / dotPixels.line)),
+        lengthOf,
+      )
+      for (const [at, line] of lines.entries()) write(line, x, y + 4 + (at - (lines.length - 1) / 2) * dotPixels.line)
+      return
+    }
+    const half = lengthOf(label) / 2
+    const isBeside = x + size + 2 * half + 7 < widthOf()
+    write(label, isBeside ? x + size + 3 + half : x - size - 3 - half, y + 4)
+  }
+}
+
+/** The words in lines of this length, the last one shortened where there are more. */
+function wrapped(text: string, length: number, most: number, lengthOf: (text: string) => number): string[] {
+  const lines: string[] = []
+  let rest = text.trim()
+  while (rest !== '' && lines.length < most) {
+    const isLast = lines.length === most - 1
+    const line =
+      lengthOf(rest) <= length ? rest : isLast ? shortened(rest, length, lengthOf) : firstWords(rest, length, lengthOf)
+    lines.push(line)
+    rest = isLast ? '' : rest.slice(line.length).trimStart()
+  }
+  return lines
+}
+
+/** A single word may be a little longer than the line; of one that is longer still, the letters that fit. */
+function firstWords(text: string, length: number, lengthOf: (text: string) => number): string {
+  const words = text.split(' ')
+  let count = words.length
+  while (count > 1 && lengthOf(words.slice(0, count).join(' ')) > length) count--
+  const line = words.slice(0, count).join(' ')
+  return lengthOf(line) <= length * longWord ? line : firstLetters(line, length, lengthOf)
+}
+
+function shortened(text: string, length: number, lengthOf: (text: string) => number): string {
+  if (!text.includes(' ') && lengthOf(text) <= length * longWord) return text
+  return `${firstLetters(text, length - lengthOf('…'), lengthOf).trimEnd()}…`
+}
+
+/** One at the least. */
+function firstLetters(text: string, length: number, lengthOf: (text: string) => number): string {
+  const letters = [...text.slice(0, 100)]
+  while (letters.length > 1 && lengthOf(letters.join('')) > length) letters.pop()
+  return letters.join('')
+}
+
+/**
+ * Names of the largest disks that are in sight, none where another stands.
+ *
+ * @param dotOf where the own dot of an area is, which bears its name where the disk fills what is seen
+ */
 export function nameAreas(
   sigma: Sigma,
   canvas: HTMLElement,
@@ -32,19 +143,19 @@ export function nameAreas(
     for (const at of largest) {
       const area = areas[at]
       // Dots with room for names have those of their areas, too.
-      if (!area || taken.length === most || areInside()) break
+      if (!area || taken.length === mostAreas || areInside()) break
       const middle = sigma.graphToViewport({ x: area.x, y: -area.y })
       const r = Math.abs(sigma.graphToViewport({ x: area.x + area.r, y: -area.y }).x - middle.x)
       const { x, y } = r < 0.5 * Math.max(width, height) ? middle : sigma.graphToViewport(dotOf(area))
-      if (r < pixels.radius) break
+      if (r < areaPixels.radius) break
       const name = nameOfArea(area, areas)
-      const whole = (Math.min(name.length, 28) * pixels.letter) / 2
+      const whole = (Math.min(name.length, 28) * areaPixels.letter) / 2
       // A name that is much wider than its disk tells nothing of it; those of the parts always stand, as wide as there is room.
       const isFitting = whole < 1.4 * r || parts.has(at)
-      const half = Math.min(whole, Math.max(1.4 * r, pixels.least), x, width - x)
+      const half = Math.min(whole, Math.max(1.4 * r, areaPixels.least), x, width - x)
       const isSeen = x > 0 && y > 0 && x < width && y < height
       const isFree = taken.every(
-        (other) => Math.abs(other.y - y) >= pixels.row || Math.abs(other.x - x) > other.half + half,
+        (other) => Math.abs(other.y - y) >= areaPixels.row || Math.abs(other.x - x) > other.half + half,
       )
       if (!isSeen || !isFree || !isFitting) continue
       const span = spans[taken.length] ?? layer.appendChild(document.createElement('span'))
