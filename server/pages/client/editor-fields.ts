@@ -3,7 +3,8 @@
 import type { Edit, Source } from '../edits.ts'
 import { withLineEnds } from '../edits.ts'
 
-interface Begun extends Source {
+/** A text as it was when its editing began. */
+export interface Begun extends Source {
   readonly isDos: boolean
 }
 

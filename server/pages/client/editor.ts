@@ -4,9 +4,9 @@ import { Conflict, grove } from '../../../spec/client/client.ts'
 import { type Attachment, createNode, type Edit, proposeEdit, saveEdit, withLineEnds } from '../edits.ts'
 import { attach } from './attachments.ts'
 import { Drafts } from './drafts.ts'
-import { Form } from './editor-fields.ts'
+import { type Begun, Form } from './editor-fields.ts'
 import { sentenceOf } from './sentences.ts'
-import { textField } from './text-field.ts'
+import { type TextField, textField } from './text-field.ts'
 
 /** Milliseconds after the last change. */
 const pauses = { draft: 300, preview: 150 } as const
@@ -15,48 +15,91 @@ const { root = '', org = '' } = document.body.dataset
 const api = grove({ url: root })
 
 export function openEditor(element: HTMLFormElement): void {
-  const form = new Form(element)
-  const drafts = new Drafts(element.dataset.draft)
-  const files = new Map<string, Attachment>()
-  let source = form.source()
-  let isSending = false
-  let isSent = false
+  new Editor(new Form(element)).open()
+}
 
-  const field = textField({
-    field: form.text,
-    suggest: async (words) => (await api.suggestTitles({ path: { org_id: org }, query: { q: words } })).suggestions,
-    self: form.node,
-    onChange: () => changed(),
-    onFiles: (given) => void take(given),
-    onSave: () => void send(form.acts[0]?.value ?? ''),
-  })
+class Editor {
+  private readonly form: Form
+  private readonly drafts: Drafts
+  private readonly files = new Map<string, Attachment>()
+  private readonly field: TextField
+  /** What the form began with. */
+  private source: Begun
+  private isSending = false
+  private isSent = false
+  private readonly keep = later(pauses.draft, () => this.keepDraft())
+  private readonly show = later(pauses.preview, () => this.showPreview())
 
-  const written = (): Edit => {
-    const text = withLineEnds(field.text(), source.isDos)
+  constructor(form: Form) {
+    this.form = form
+    this.drafts = new Drafts(form.element.dataset.draft)
+    this.source = form.source()
+    this.field = textField({
+      field: form.text,
+      suggest: async (words) => (await api.suggestTitles({ path: { org_id: org }, query: { q: words } })).suggestions,
+      self: form.node,
+      onChange: () => this.changed(),
+      onFiles: (given) => void this.take(given),
+      onSave: () => void this.send(form.acts[0]?.value ?? ''),
+    })
+  }
+
+  open(): void {
+    const { form, field } = this
+    this.offerDraft()
+    for (const input of [form.title, form.message]) input.addEventListener('input', () => this.changed())
+    addEventListener('pagehide', () => this.keep.now())
+    addEventListener('beforeunload', (event) => {
+      if (!this.isSent && this.written().files.length > 0) event.preventDefault()
+    })
+    form.previewButton.addEventListener('click', () => {
+      form.preview.hidden = !form.preview.hidden
+      form.previewButton.ariaPressed = String(!form.preview.hidden)
+      this.show.now()
+    })
+    form.onFiles((given) => void this.take(given))
+    form.element.addEventListener('submit', (event) => {
+      event.preventDefault()
+      const { submitter } = event
+      void this.send(submitter instanceof HTMLButtonElement ? submitter.value : (form.acts[0]?.value ?? ''))
+    })
+    form.open()
+    if (form.title.value !== '') field.focus()
+  }
+
+  private written(): Edit {
+    const { form } = this
+    const text = withLineEnds(this.field.text(), this.source.isDos)
     return {
       ...{ title: form.title.value.trim(), text, message: form.message.value },
       // A file whose link was removed stays behind.
-      files: [...files.values()].filter(({ path }) => text.includes(path)),
+      files: [...this.files.values()].filter(({ path }) => text.includes(path)),
     }
   }
-  const isChanged = () => {
-    const { title, text, message } = written()
-    const before = source.head === null ? '' : source.text
-    return text !== before || title !== source.title || message !== ''
+
+  private changed(): void {
+    this.keep.soon()
+    this.show.soon()
   }
 
-  // What is unsaved.
-  const keep = later(pauses.draft, () => {
-    if (isSent) return
-    if (isChanged()) drafts.keep({ ...written(), head: source.head })
-    else drafts.remove()
-  })
-  const draft = drafts.read()
-  if (draft && (draft.text !== source.text || draft.title !== source.title))
+  private keepDraft(): void {
+    if (this.isSent) return
+    const { source } = this
+    const edit = this.written()
+    const before = source.head === null ? '' : source.text
+    const isChanged = edit.text !== before || edit.title !== source.title || edit.message !== ''
+    if (isChanged) this.drafts.keep({ ...edit, head: source.head })
+    else this.drafts.remove()
+  }
+
+  private offerDraft(): void {
+    const { drafts, form, field, source } = this
+    const draft = drafts.read()
+    if (!draft || (draft.text === source.text && draft.title === source.title)) return
     form.offer(draft.at, draft.head !== source.head, {
       take: () => {
         // As it was begun: should main have moved since, sending it shows both sides.
-        source = { ...source, head: draft.head }
+        this.source = { ...this.source, head: draft.head }
         form.head.value = draft.head ?? ''
         form.title.value = draft.title
         form.message.value = draft.message
@@ -68,69 +111,51 @@ export function openEditor(element: HTMLFormElement): void {
         field.focus()
       },
     })
-
-  const changed = () => {
-    keep.soon()
-    show.soon()
   }
-  for (const input of [form.title, form.message]) input.addEventListener('input', changed)
-  addEventListener('pagehide', () => keep.now())
-  addEventListener('beforeunload', (event) => {
-    if (!isSent && written().files.length > 0) event.preventDefault()
-  })
 
-  // The preview.
-  const show = later(pauses.preview, async () => {
+  private async showPreview(): Promise<void> {
+    const { form } = this
     if (form.preview.hidden) return
     const { preview } = await import('./preview.ts')
-    form.preview.innerHTML = await preview(api, { root, org, node: form.node, ...written() })
-  })
-  form.previewButton.addEventListener('click', () => {
-    form.preview.hidden = !form.preview.hidden
-    form.previewButton.ariaPressed = String(!form.preview.hidden)
-    show.now()
-  })
+    form.preview.innerHTML = await preview(api, { root, org, node: form.node, ...this.written() })
+  }
 
-  // Files.
-  const take = async (given: readonly File[]) => {
+  private async take(given: readonly File[]): Promise<void> {
+    const { form, files } = this
     for (const file of given) {
       const { problem, attachment, link } = await attach(file, [...files.values()])
       if (problem !== undefined) form.say(problem)
       else if (attachment) {
         files.set(attachment.path, attachment)
-        field.insert(link)
+        this.field.insert(link)
         form.tell(`${attachment.path} goes along when this is saved.`)
       }
     }
   }
-  form.onFiles((given) => void take(given))
 
-  // Sending.
-  element.addEventListener('submit', (event) => {
-    event.preventDefault()
-    const { submitter } = event
-    void send(submitter instanceof HTMLButtonElement ? submitter.value : (form.acts[0]?.value ?? ''))
-  })
-  const send = async (act: string) => {
-    if (isSending || !element.reportValidity()) return
-    isSending = true
+  private async send(act: string): Promise<void> {
+    const { form } = this
+    if (this.isSending || !form.element.reportValidity()) return
+    this.isSending = true
     form.sending(true)
-    keep.now()
+    this.keep.now()
     try {
-      const to = await perform(act, written())
-      isSent = true
-      drafts.remove()
+      const to = await this.perform(act, this.written())
+      this.isSent = true
+      this.drafts.remove()
       location.assign(to)
     } catch (error) {
       form.sending(false)
-      if (error instanceof Conflict && error.code === 'head_moved') await compare()
+      if (error instanceof Conflict && error.code === 'head_moved') await this.compare()
       else form.say(sentenceOf(error, root))
     } finally {
-      isSending = false
+      this.isSending = false
     }
   }
+
   /** The page to go on to. */
-  const perform = async (act: string, edit: Edit): Promise<string> => {
+  private async perform(act: string, edit: Edit): Promise<string> {
+    const { form, source } = this
     const path = { org_id: org, node_id: form.node }
     const page = `${root}/o/${org}/n/${form.node}`
     if (act === 'create') {
@@ -145,21 +170,20 @@ export function openEditor(element: HTMLFormElement): void {
     })
     return page
   }
+
   /** The server renders both sides: sends the form as a browser would, and shows the page of the answer. */
-  const compare = async () => {
+  private async compare(): Promise<void> {
+    const { form } = this
     try {
-      const other = await form.compared(written())
-      source = other.source()
-      field.setText(other.text.value)
+      const other = await form.compared(this.written())
+      this.source = other.source()
+      this.field.setText(other.text.value)
       form.takeOver(other)
-      keep.now()
+      this.keep.now()
     } catch (error) {
       form.say(sentenceOf(error, root))
     }
   }
-
-  form.open()
-  if (form.title.value !== '') field.focus()
 }
 
 /** Runs it once, some time after the last call. */
