@@ -22,78 +22,101 @@ let lists = 0
 export function suggestIn(form: HTMLFormElement): void {
   const input = form.querySelector('input')
   if (!input || input.role === 'combobox') return
-  const list = document.createElement('div')
-  list.className = 'results drop'
-  list.id = `hits-${++lists}`
-  list.role = 'listbox'
-  list.ariaLabel = 'Results'
-  list.hidden = true
-  form.parentElement?.append(list)
-  input.role = 'combobox'
-  input.setAttribute('aria-controls', list.id)
-  input.setAttribute('aria-autocomplete', 'list')
+  const hits = new HitList(input, form.parentElement)
   let asked = 0
   let timer: ReturnType<typeof setTimeout> | undefined
-  let chosen = -1
+  const typed = async () => {
+    const words = input.value.trim()
+    const turn = ++asked
+    clearTimeout(timer)
+    hits.choose(-1)
+    if (words === '') {
+      hits.show([])
+      return
+    }
+    const titles = await suggest(words)
+    if (turn !== asked) return
+    hits.show(titles)
+    timer = setTimeout(async () => {
+      const texts = await retrieve(words)
+      const known = new Set(titles.map(({ id }) => id))
+      if (turn === asked && !hits.isChosen) hits.show([...titles, ...texts.filter(({ id }) => !known.has(id))])
+    }, pauseMs)
+  }
+  input.addEventListener('input', typed)
+  if (input.value !== input.defaultValue) void typed()
+}
 
-  // The answer for the last letter may come after an arrow has chosen: a hit that it still has stays chosen.
-  const show = (hits: readonly Hit[]) => {
-    const before = list.querySelectorAll('a')[chosen]?.href
+/** The list below a field, which becomes its combobox: arrows choose, Enter follows, Escape closes and then leaves. */
+class HitList {
+  private readonly input: HTMLInputElement
+  private readonly list = document.createElement('div')
+  private chosen = -1
+
+  constructor(input: HTMLInputElement, place: HTMLElement | null) {
+    const { list } = this
+    this.input = input
+    Object.assign(list, { className: 'results drop', id: `hits-${++lists}`, role: 'listbox', hidden: true })
+    list.ariaLabel = 'Results'
+    place?.append(list)
+    input.role = 'combobox'
+    input.setAttribute('aria-controls', list.id)
+    input.setAttribute('aria-autocomplete', 'list')
+    input.addEventListener('keydown', (event) => this.act(event))
+    place?.addEventListener('focusout', ({ relatedTarget }) => {
+      if (!(relatedTarget instanceof Node) || !place.contains(relatedTarget)) this.open(false)
+    })
+    input.addEventListener('focus', () => this.open(list.children.length > 0))
+  }
+
+  get isChosen(): boolean {
+    return this.chosen >= 0
+  }
+
+  /** The answer for the last letter may come after an arrow has chosen: a hit that it still has stays chosen. */
+  show(hits: readonly Hit[]): void {
+    const { list } = this
+    const before = this.link()?.href
     const options = hits.map((hit, at) => option(hit, `${list.id}-${at}`))
     list.replaceChildren(...options)
-    choose(options.findIndex(({ href }) => href === before))
-    open(hits.length > 0)
+    this.choose(options.findIndex(({ href }) => href === before))
+    this.open(hits.length > 0)
   }
-  const open = (isOpen: boolean) => {
-    list.hidden = !isOpen
-    input.ariaExpanded = String(isOpen)
-  }
-  const choose = (at: number) => {
-    const options = [...list.children]
-    chosen = options.length === 0 ? -1 : Math.max(-1, Math.min(at, options.length - 1))
-    for (const [index, one] of options.entries()) one.ariaSelected = String(index === chosen)
-    const one = options[chosen]
+
+  /** -1 for none. */
+  choose(at: number): void {
+    const { input } = this
+    const options = [...this.list.children]
+    this.chosen = options.length === 0 ? -1 : Math.max(-1, Math.min(at, options.length - 1))
+    for (const [index, one] of options.entries()) one.ariaSelected = String(index === this.chosen)
+    const one = options[this.chosen]
     if (one) {
       input.setAttribute('aria-activedescendant', one.id)
       one.scrollIntoView({ block: 'nearest' })
     } else input.removeAttribute('aria-activedescendant')
   }
-  const typed = async () => {
-    const words = input.value.trim()
-    const turn = ++asked
-    clearTimeout(timer)
-    choose(-1)
-    if (words === '') {
-      show([])
-      return
-    }
-    const titles = await suggest(words)
-    if (turn !== asked) return
-    show(titles)
-    timer = setTimeout(async () => {
-      const texts = await retrieve(words)
-      const known = new Set(titles.map(({ id }) => id))
-      if (turn === asked && chosen < 0) show([...titles, ...texts.filter(({ id }) => !known.has(id))])
-    }, pauseMs)
+
+  private open(isOpen: boolean): void {
+    this.list.hidden = !isOpen
+    this.input.ariaExpanded = String(isOpen)
   }
-  input.addEventListener('input', typed)
-  input.addEventListener('keydown', (event) => {
+
+  private link(): HTMLAnchorElement | undefined {
+    return this.list.querySelectorAll('a')[this.chosen]
+  }
+
+  private act(event: KeyboardEvent): void {
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault()
-      choose(chosen + (event.key === 'ArrowDown' ? 1 : -1))
+      this.choose(this.chosen + (event.key === 'ArrowDown' ? 1 : -1))
     } else if (event.key === 'Escape') {
-      if (list.hidden) input.blur()
-      else open(false)
-    } else if (event.key === 'Enter' && chosen >= 0 && !list.hidden) {
+      if (this.list.hidden) this.input.blur()
+      else this.open(false)
+    } else if (event.key === 'Enter' && this.isChosen && !this.list.hidden) {
       event.preventDefault()
-      list.querySelectorAll('a')[chosen]?.click()
+      this.link()?.click()
     }
-  })
-  form.parentElement?.addEventListener('focusout', ({ relatedTarget }) => {
-    if (!(relatedTarget instanceof Node) || !form.parentElement?.contains(relatedTarget)) open(false)
-  })
-  input.addEventListener('focus', () => open(list.children.length > 0))
-  if (input.value !== input.defaultValue) void typed()
+  }
 }
 
 function option({ id, title, snippet }: Hit, name: string): HTMLAnchorElement {
