@@ -1,11 +1,11 @@
 /** The editor in place of the text's plain field: it completes links, shows a preview, takes files, keeps what is unsaved, and sends without leaving. */
 
-import { Conflict, grove } from '../../../spec/client/client.ts'
+import { Conflict, GroveError, grove, Invalid } from '../../../spec/client/client.ts'
 import { type Attachment, createNode, type Edit, proposeEdit, saveEdit, withLineEnds } from '../edits.ts'
+import { brokenField } from '../text/broken-rules.ts'
 import { attach } from './attachments.ts'
 import { Drafts } from './drafts.ts'
 import { type Begun, Form } from './editor-fields.ts'
-import { sentenceOf } from './sentences.ts'
 import { type TextField, textField } from './text-field.ts'
 
 /** Milliseconds after the last change. */
@@ -200,4 +200,29 @@ function later(ms: number, run: () => unknown): { soon(): void; now(): void } {
       timer = setTimeout(now, ms)
     },
   }
+}
+
+/** What went wrong while a text was sent. */
+function sentenceOf(error: unknown, root: string): string | Node {
+  if (!(error instanceof GroveError)) return `${error instanceof Error ? error.message : error}. Nothing is saved yet.`
+  const { status, code, message } = error
+  if (status === 401) return signIn(root)
+  if (status === 0)
+    return 'There is no answer: the network or the service is away. The text stays here; save again later.'
+  if (status === 413) return `${message}. The text stays here.`
+  if (status === 429 || status === 503) return `Not just now: ${message}. The text stays here; save again in a moment.`
+  if (code === 'pull_request_required') return 'Changes are proposed here: use Propose. The text stays here.'
+  if (error instanceof Invalid) {
+    const { field, says } = brokenField(error.fields)
+    return `${field === 'title' ? 'Title: ' : ''}${says} The text stays here.`
+  }
+  return `${message}. The text stays here.`
+}
+
+function signIn(root: string): Node {
+  const said = document.createDocumentFragment()
+  const link = document.createElement('a')
+  Object.assign(link, { href: `${root}/sign-in`, target: '_blank', textContent: 'Sign in in another tab' })
+  said.append('Your session has ended. ', link, ', then save again: the text stays here.')
+  return said
 }
