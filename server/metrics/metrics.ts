@@ -9,6 +9,8 @@ const longSeconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600]
 
 export type Metrics = ReturnType<typeof newMetrics>
 
+type Make = ReturnType<typeof makeIn>
+
 /** What concerns the data folder as a whole: one process of those that share it reports them. */
 export const folderMetrics = [
   'grove_sessions_active',
@@ -22,18 +24,35 @@ export const folderMetrics = [
 export function newMetrics(worker = 1) {
   const registry = new Registry()
   registry.setDefaultLabels({ worker: String(worker) })
-  const registers = [registry]
-  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
-    new Counter({ name: `grove_${name}`, help, labelNames, registers })
-  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
-    new Gauge({ name: `grove_${name}`, help, labelNames, registers })
-  const histogram = <L extends string>(name: string, help: string, labelNames: readonly L[], buckets = shortSeconds) =>
-    new Histogram({ name: `grove_${name}`, help, labelNames, buckets, registers })
-
+  const make = makeIn(registry)
   return {
     registry,
-    buildInfo: gauge('build_info', '1; the versions of Grove, Node and git', ['version', 'node', 'git']),
+    buildInfo: make.gauge('build_info', '1; the versions of Grove, Node and git', ['version', 'node', 'git']),
+    ...requestMetrics(make),
+    ...gitMetrics(make),
+    ...indexMetrics(make),
+    ...databaseMetrics(make),
+    ...searchMetrics(make),
+    ...cellMetrics(make),
+    ...storageMetrics(make),
+  }
+}
 
+function makeIn(registry: Registry) {
+  const registers = [registry]
+  return {
+    counter: <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
+      new Counter({ name: `grove_${name}`, help, labelNames, registers }),
+    gauge: <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
+      new Gauge({ name: `grove_${name}`, help, labelNames, registers }),
+    histogram: <L extends string>(name: string, help: string, labelNames: readonly L[], buckets = shortSeconds) =>
+      new Histogram({ name: `grove_${name}`, help, labelNames, buckets, registers }),
+  }
+}
+
+/** Requests and the people who send them. */
+function requestMetrics({ counter, gauge, histogram }: Make) {
+  return {
     requests: counter('http_requests_total', 'Requests, by the status of the answer; aborted: the client left', [
       'operation',
       'status',
@@ -46,7 +65,12 @@ export function newMetrics(worker = 1) {
     signIns: counter('sign_ins_total', 'Sign-ins: done, wrong, limited or failed', ['outcome']),
     passwordQueue: gauge('password_queue', 'Requests that wait for a password to be hashed'),
     sessionsActive: gauge('sessions_active', 'Sessions that were not ended, of all accounts'),
+  }
+}
 
+/** Clones, fetches, pushes, and the refs that they and others move. */
+function gitMetrics({ counter, gauge, histogram }: Make) {
+  return {
     gitSeconds: histogram(
       'git_transport_duration_seconds',
       'Clones, fetches and pushes, with their wait: completed, refused, failed or aborted',
@@ -73,7 +97,12 @@ export function newMetrics(worker = 1) {
       'Transactions finished or undone after a death or a fault',
     ),
     refLockWaitSeconds: histogram('ref_lock_wait_seconds', 'Waits for a lock that another process or git held', []),
+  }
+}
 
+/** Rows that follow refs, and the background jobs. */
+function indexMetrics({ counter, gauge, histogram }: Make) {
+  return {
     indexSeconds: histogram('index_follow_seconds', 'From a difference between refs and rows to written rows', [
       'kind',
     ]),
@@ -88,7 +117,11 @@ export function newMetrics(worker = 1) {
     sweepSuccess: gauge('sweep_last_success_timestamp_seconds', 'When a background job last ended well', ['chore']),
     sweepSeconds: gauge('sweep_duration_seconds', 'How long the last run of a background job took', ['chore']),
     maintained: counter('maintenance_repositories_total', 'Repositories maintained: done or failed', ['outcome']),
+  }
+}
 
+function databaseMetrics({ counter, gauge, histogram }: Make) {
+  return {
     databaseWaitSeconds: histogram(
       'database_wait_seconds',
       'Waits for a database: of each write for its turn, of those reads that had to',
@@ -96,20 +129,33 @@ export function newMetrics(worker = 1) {
     ),
     databaseBusy: counter('database_busy_total', 'Statements and transactions that gave up waiting', ['database']),
     databaseBytes: gauge('database_bytes', 'Sizes of the databases and their logs', ['database', 'file']),
+  }
+}
 
+/** Searches and drawings of graphs. */
+function searchMetrics({ counter, gauge, histogram }: Make) {
+  return {
     searchSeconds: histogram('search_duration_seconds', 'Searches, with the wait for earlier ones', ['expansion']),
     searchDocuments: gauge('search_index_documents', 'Nodes in the search indexes in memory'),
     searchBytes: gauge('search_index_bytes', 'Estimated heap of the search indexes in memory'),
     searchBuilds: counter('search_builds_total', 'Search indexes that were begun'),
     graphSeconds: histogram('graph_draw_seconds', 'Drawings of public graphs', [], longSeconds),
+  }
+}
 
+function cellMetrics({ counter, gauge }: Make) {
+  return {
     cellLease: gauge('cell_lease_seconds', 'Until the lease of this cell ends, by the count of this process', ['cell']),
     forwarded: counter(
       'forwarded_total',
       'Requests that were passed on to another cell: done, failed or aborted; failed: it did not answer to the end',
       ['to', 'outcome'],
     ),
+  }
+}
 
+function storageMetrics({ counter, gauge }: Make) {
+  return {
     storageFaults: counter('storage_faults_total', 'Requests and pushes that failed because the storage did', ['kind']),
     storageFree: gauge('storage_free_bytes', 'Bytes that the service may still write in its data folder'),
     storageUsed: gauge('storage_used_bytes', 'Bytes in use on the file system of the data folder'),
