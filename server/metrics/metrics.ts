@@ -1,6 +1,6 @@
 /** Every metric of the service: its name, what it means and its labels. No label holds an id: the values are few and known. */
 
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 /** Seconds of requests and of work within them. */
 const shortSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -160,4 +160,16 @@ function storageMetrics({ counter, gauge }: Make) {
     storageFree: gauge('storage_free_bytes', 'Bytes that the service may still write in its data folder'),
     storageUsed: gauge('storage_used_bytes', 'Bytes in use on the file system of the data folder'),
   }
+}
+
+let ofProcess: Registry | undefined
+
+/** The metrics of Node, `nodejs_*` and `process_*`, from the first call on: one set a process, however many services it runs. */
+export function processMetrics(worker: number): Registry {
+  if (ofProcess === undefined) {
+    ofProcess = new Registry()
+    collectDefaultMetrics({ register: ofProcess })
+  }
+  ofProcess.setDefaultLabels({ worker: String(worker) })
+  return ofProcess
 }

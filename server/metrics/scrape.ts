@@ -10,7 +10,7 @@ import type { Deps } from '../base/deps.ts'
 import { passwordsWaiting } from '../domain/accounts/passwords.ts'
 import { credentialsFile, indexFile } from '../domain/layout.ts'
 import { waitingForGit } from '../http/git/git-slots.ts'
-import { processMetrics } from './process-metrics.ts'
+import { processMetrics } from './metrics.ts'
 
 /** The content type of the text format. */
 export const textFormat = 'text/plain; version=0.0.4; charset=utf-8'

@@ -5,7 +5,6 @@
 
 import cluster, { type Worker } from 'node:cluster'
 import { randomUUID } from 'node:crypto'
-import { mergeScrapes } from './merged-scrapes.ts'
 
 /** Milliseconds that the first process waits for the texts of workers, and a worker for the first process. */
 const answerTimeoutMs = 1_000
@@ -87,4 +86,23 @@ export function openWorkerScrapes(scrape: () => Promise<string>): () => Promise<
     // Without the first process, this worker answers for itself.
     return mergeScrapes(texts.length > 0 ? texts : [await scrape()])
   }
+}
+
+/** The samples of each metric of all `texts`, below one HELP and one TYPE. Each sample names its worker by a label. */
+function mergeScrapes(texts: readonly string[]): string {
+  const metrics = new Map<string, { readonly head: string[]; readonly samples: string[] }>()
+  for (const text of texts) {
+    let metric: { readonly head: string[]; readonly samples: string[] } | undefined
+    for (const line of text.split('\n')) {
+      const [, kind, name] = /^# (HELP|TYPE) (\S+) /.exec(line) ?? []
+      if (name === undefined) {
+        if (line !== '') metric?.samples.push(line)
+        continue
+      }
+      metric = metrics.get(name) ?? { head: [], samples: [] }
+      metrics.set(name, metric)
+      if (!metric.head.some((known) => known.startsWith(`# ${kind} `))) metric.head.push(line)
+    }
+  }
+  return [...metrics.values()].map(({ head, samples }) => `${[...head, ...samples].join('\n')}\n`).join('\n')
 }

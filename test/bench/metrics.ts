@@ -1,8 +1,7 @@
 /** What measuring costs: an observation within a request, and a scrape of a process that has seen every operation. */
 
 import { countRequest } from '../../server/http/log/request-metrics.ts'
-import { newMetrics } from '../../server/metrics/metrics.ts'
-import { processMetrics } from '../../server/metrics/process-metrics.ts'
+import { newMetrics, processMetrics } from '../../server/metrics/metrics.ts'
 import { rights } from '../../spec/rights.ts'
 import { measure } from './measure.ts'
 import type { Report } from './report.ts'
