@@ -23,7 +23,6 @@ import { restoreFrom } from './commands/restore.ts'
 import { restoreNodeAt } from './commands/restore-node.ts'
 
 export function programOf(run: Run): Command {
-  const { ends } = run
   const program = new Command('grove')
     .description('A Git-backed content service. Configured by the environment, as the service itself; see the README.')
     .version(manifest.version, '--version')
@@ -36,6 +35,27 @@ export function programOf(run: Run): Command {
       await import('../process/main.ts')
     })
 
+  // In this order `grove --help` lists them.
+  addContentCommands(program, run)
+  addFolderCommands(program, run)
+  addPlaceCommands(program, run)
+  addPeopleCommands(program, run)
+
+  program
+    .command('config')
+    .description('the configuration, as the environment sets it')
+    .command('check')
+    .description('what each variable is taken to be, and what of them and of the machine will cause trouble')
+    .action(async () => {
+      run.ends(await checkConfiguration(readConfig()))
+    })
+
+  addTrashCommands(program, run)
+  return program
+}
+
+/** Organisations as folders of Markdown, and for models. */
+function addContentCommands(program: Command, run: Run): void {
   program
     .command('import')
     .description('a folder of Markdown becomes an organisation, or is brought up to date in one')
@@ -54,7 +74,7 @@ export function programOf(run: Run): Command {
     .option('--exclude <glob>', 'leaves out files, as a line of .groveignore does; may be repeated', collect)
     .option('--watch', 'goes on, half a second after each change of the folder, until it is ended')
     .action(async (folder: string, options: ImportOptions) => {
-      ends(await importFolder(run.call(), folder, options))
+      run.ends(await importFolder(run.call(), folder, options))
     })
 
   program
@@ -65,7 +85,7 @@ export function programOf(run: Run): Command {
     .argument('<org>', 'its id, or its name where no other organisation has it')
     .argument('<dir>')
     .action(async (org: string, dir: string) => {
-      ends(await exportTo(run.call(), org, dir))
+      run.ends(await exportTo(run.call(), org, dir))
     })
 
   program
@@ -74,14 +94,17 @@ export function programOf(run: Run): Command {
     .option('--to <address>', 'such as https://grove.example.org; otherwise GROVE_URL')
     .option('--token-file <file>', 'holds a personal access token; otherwise GROVE_TOKEN is one')
     .action(async (options: McpOptions) => {
-      ends(await serveModels(run.signal(), { ...readRemote(), ...options }))
+      run.ends(await serveModels(run.signal(), { ...readRemote(), ...options }))
     })
+}
 
+/** The data folder as a whole. */
+function addFolderCommands(program: Command, run: Run): void {
   program
     .command('reindex')
     .description('makes the index again from the repositories; credentials are not touched')
     .action(async () => {
-      ends(await rebuildIndex(run.call()))
+      run.ends(await rebuildIndex(run.call()))
     })
 
   program
@@ -91,7 +114,7 @@ export function programOf(run: Run): Command {
     )
     .option('--json', 'the report as one line of JSON')
     .action(async (options: { json?: boolean }) => {
-      ends(await checkHealth(run.call(), options))
+      run.ends(await checkHealth(run.call(), options))
     })
 
   program
@@ -101,7 +124,7 @@ export function programOf(run: Run): Command {
     .option('-j, --jobs <n>', 'repositories copied at a time; otherwise 2')
     .option('--full', 'looks at every mirror, also where the service has changed nothing')
     .action(async (dir: string, options: { jobs?: string; full?: boolean }) => {
-      ends(await backUpTo(run.call(), dir, options))
+      run.ends(await backUpTo(run.call(), dir, options))
     })
 
   program
@@ -109,16 +132,19 @@ export function programOf(run: Run): Command {
     .description('fills an empty data folder from a backup, or from any folder of mirrors that git made')
     .argument('<dir>')
     .action(async (dir: string) => {
-      ends(await restoreFrom(run.call(), dir))
+      run.ends(await restoreFrom(run.call(), dir))
     })
+}
 
+/** Where accounts and organisations are: in SQLite or PostgreSQL, in which cell. */
+function addPlaceCommands(program: Command, run: Run): void {
   program
     .command('credentials-to-postgres')
     .description(
       'moves accounts, sessions and keys from credentials.sqlite to the database of DATABASE_URL, which has none',
     )
     .action(async () => {
-      ends(await moveToPostgres(run.call()))
+      run.ends(await moveToPostgres(run.call()))
     })
 
   program
@@ -129,7 +155,7 @@ export function programOf(run: Run): Command {
     .option('--close', 'it takes none')
     .option('--weight <n>', 'its share of them beside the others, 0 to 1000')
     .action(async (name: string | undefined, options: CellOptions) => {
-      ends(await tellCells(run.call(), name, options))
+      run.ends(await tellCells(run.call(), name, options))
     })
 
   program
@@ -139,9 +165,12 @@ export function programOf(run: Run): Command {
     .argument('<cell>', 'the name of the other one, as grove cells has it')
     .option('--jobs <n>', 'repositories copied at a time', '2')
     .action(async (org: string, cell: string, options: { jobs?: string }) => {
-      ends(await moveOrgTo(run.call(), org, cell, options))
+      run.ends(await moveOrgTo(run.call(), org, cell, options))
     })
+}
 
+/** Who signs in, how tokens are signed, and who joins. */
+function addPeopleCommands(program: Command, run: Run): void {
   addAccountCommands(program, run)
 
   program
@@ -151,7 +180,7 @@ export function programOf(run: Run): Command {
     .description('makes a new key, which signs after ten minutes')
     .option('--now', 'for a key that has leaked: the new one signs at once, and every access token ends')
     .action(async (options: { now?: boolean }) => {
-      ends(await rotate(run.call(), options))
+      run.ends(await rotate(run.call(), options))
     })
 
   program
@@ -163,7 +192,7 @@ export function programOf(run: Run): Command {
     .option('--uses <n>', 'how many people may use it, 1 to 1000', '1')
     .option('--days <n>', 'how long it lasts, 1 to 30', '7')
     .action(async (options: InviteOptions) => {
-      ends(await invite(run.call(), options))
+      run.ends(await invite(run.call(), options))
     })
 
   program
@@ -175,24 +204,18 @@ export function programOf(run: Run): Command {
     .argument('<email>')
     .argument('<role>', 'reader, editor, maintainer or owner')
     .action(async (org: string, email: string, role: string) => {
-      ends(await putMemberAt(run.call(), org, email, role))
+      run.ends(await putMemberAt(run.call(), org, email, role))
     })
+}
 
-  program
-    .command('config')
-    .description('the configuration, as the environment sets it')
-    .command('check')
-    .description('what each variable is taken to be, and what of them and of the machine will cause trouble')
-    .action(async () => {
-      ends(await checkConfiguration(readConfig()))
-    })
-
+/** What was deleted. */
+function addTrashCommands(program: Command, run: Run): void {
   program
     .command('restore-node')
     .description('brings a deleted node back from the trash')
     .argument('<node>', '<org id>/<node id>')
     .action(async (node: string) => {
-      ends(await restoreNodeAt(run.call(), node))
+      run.ends(await restoreNodeAt(run.call(), node))
     })
 
   program
@@ -201,9 +224,8 @@ export function programOf(run: Run): Command {
     .option('--older-than <days>', 'days since the deletion', '30')
     .option('--force', 'even if these are fewer than 14')
     .action(async (options: PurgeOptions) => {
-      ends(await purgeTrash(run.call(), options))
+      run.ends(await purgeTrash(run.call(), options))
     })
-  return program
 }
 
 /** The values of an option that may be repeated. */
