@@ -3,7 +3,7 @@
 import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { readConfig, readRemote } from '../base/config.ts'
-import { addAccountCommands } from './commands/account-arguments.ts'
+import { addAccountCommands } from './commands/account.ts'
 import { backUpTo } from './commands/backup.ts'
 import { type CellOptions, tellCells } from './commands/cells.ts'
 import type { Run } from './commands/command.ts'

@@ -1,4 +1,5 @@
-/** `grove account`: manages accounts. Access to the data folder is the only right that it needs. */
+/** `grove account`: its command line, and how it manages accounts. Access to the data folder is the only right that it needs. */
+import type { Command } from 'commander'
 import { findAccountByEmail, findAccountById } from '../../../index/credentials/accounts.ts'
 import type { Deps } from '../../base/deps.ts'
 import { addAccount } from '../../domain/accounts/accounts.ts'
@@ -15,12 +16,78 @@ import type { ResetToken } from '../../domain/accounts/sessions.ts'
 import { operator } from '../../domain/actor.ts'
 import type { AccountAt } from '../../domain/at.ts'
 import { isId } from '../../domain/layout.ts'
-import { type Call, requireFolder, say, UsageError, withDeps } from './command.ts'
+import { type Call, type Run, requireFolder, say, UsageError, withDeps } from './command.ts'
 
 /** Accounts read at a time. */
 const atOnce = 200
 
-export function listAccounts(call: Call, { disabled = false }: { readonly disabled?: boolean }): Promise<number> {
+export function addAccountCommands(program: Command, run: Run): void {
+  const account = program.command('account').description('the accounts of people; also beside a running service')
+
+  account
+    .command('list')
+    .description('every account, with its state')
+    .option('--disabled', 'only those that are disabled')
+    .action(async (options: { disabled?: boolean }) => {
+      run.ends(await listAccounts(run.call(), options))
+    })
+
+  account
+    .command('add')
+    .description('makes an account; prints a one-time token, with which the person sets a password')
+    .argument('<email>')
+    .option('--name <name>', "the author's name in commits; otherwise the part of the e-mail before the @")
+    .option('--admin', 'an administrator of the service')
+    .option('--hide-email', 'Git gets another address in place of the e-mail')
+    .action(async (email: string, options: NewAccountOptions) => {
+      run.ends(await addAccountFor(run.call(), email, options))
+    })
+
+  account
+    .command('disable')
+    .description('ends what the account has open, at once, and lets nobody sign in to it; its memberships stay')
+    .argument('<email>')
+    .option('--reason <text>', 'for administrators to read')
+    .action(async (email: string, { reason }: { reason?: string }) => {
+      const change = { disabled: true, ...(reason === undefined ? {} : { disabled_reason: reason }) }
+      run.ends(await changeAccount(run.call(), email, change))
+    })
+
+  account
+    .command('enable')
+    .description('lets the person sign in again')
+    .argument('<email>')
+    .action(async (email: string) => {
+      run.ends(await changeAccount(run.call(), email, { disabled: false }))
+    })
+
+  account
+    .command('delete')
+    .description('deletes the account and its memberships; what Git has of the person stays')
+    .argument('<email>')
+    .action(async (email: string) => {
+      run.ends(await deleteAccount(run.call(), email))
+    })
+
+  account
+    .command('reset')
+    .description('prints a one-time token, with which the person sets a new password')
+    .argument('<email>')
+    .action(async (email: string) => {
+      run.ends(await resetAccount(run.call(), email))
+    })
+
+  account
+    .command('admin')
+    .description('makes the account an administrator of the service, who manages accounts and reads no content')
+    .argument('<email>')
+    .option('--remove', 'makes it an ordinary account again')
+    .action(async (email: string, { remove = false }: { remove?: boolean }) => {
+      run.ends(await changeAccount(run.call(), email, { is_admin: !remove }))
+    })
+}
+
+function listAccounts(call: Call, { disabled = false }: { readonly disabled?: boolean }): Promise<number> {
   return withAccounts(call, async (deps) => {
     const state = disabled ? 'disabled' : 'all'
     for (let offset = 0; ; offset += atOnce) {
@@ -31,14 +98,14 @@ export function listAccounts(call: Call, { disabled = false }: { readonly disabl
   })
 }
 
-export interface NewAccountOptions {
+interface NewAccountOptions {
   readonly name?: string
   readonly admin?: boolean
   readonly hideEmail?: boolean
 }
 
 /** The person chooses a password with the token that this prints. @throws Refusal email_taken; Invalid */
-export function addAccountFor(
+function addAccountFor(
   call: Call,
   email: string,
   { name, admin = false, hideEmail }: NewAccountOptions,
@@ -53,19 +120,19 @@ export function addAccountFor(
   })
 }
 
-export function changeAccount(call: Call, email: string, change: AccountChange): Promise<number> {
+function changeAccount(call: Call, email: string, change: AccountChange): Promise<number> {
   return withAccounts(call, async (deps) => {
     say(lineOf(await changeManagedAccount(deps, operator, await accountOf(deps, email), change)))
   })
 }
 
-export function deleteAccount(call: Call, email: string): Promise<number> {
+function deleteAccount(call: Call, email: string): Promise<number> {
   return withAccounts(call, async (deps) => {
     sayDeletion(await deleteManagedAccount(deps, operator, await accountOf(deps, email)))
   })
 }
 
-export function resetAccount(call: Call, email: string): Promise<number> {
+function resetAccount(call: Call, email: string): Promise<number> {
   return withAccounts(call, async (deps) => {
     sayToken(email, await resetManagedAccount(deps, operator, await accountOf(deps, email)))
   })
