@@ -71,49 +71,85 @@ const repeatable: ReadonlySet<OperationId> = new Set<OperationId>([
 ])
 
 export function grove(options: Options = {}): Grove {
-  const { token, onTokens, timeoutMs = defaultTimeoutMs } = options
-  const url = (options.url ?? '').replace(/\/+$/, '')
-  let { tokens } = options
-  let renewing: Promise<unknown> | undefined
+  const calls = new Calls(options)
+  const ids = Object.keys(operations) as OperationId[] // of an object that has no others
+  const api = Object.fromEntries(ids.map((id) => [id, (input?: Sent) => calls.call(id, input)]))
+  const each = (id: OperationId, input?: Sent) => calls.each(id, input)
+  return { ...api, each } as unknown as Grove // Object.fromEntries forgets which function has which name
+}
 
-  async function call(id: OperationId, input: Sent = {}): Promise<unknown> {
-    const signal = AbortSignal.any([options.signal, input.signal].filter((one) => one !== undefined))
+/** Calls of one client, which share its tokens. */
+class Calls {
+  private readonly options: Options
+  private readonly url: string
+  private tokens: Tokens | undefined
+  private renewing: Promise<unknown> | undefined
+
+  constructor(options: Options) {
+    this.options = options
+    this.url = (options.url ?? '').replace(/\/+$/, '')
+    this.tokens = options.tokens
+  }
+
+  async call(id: OperationId, input: Sent = {}): Promise<unknown> {
+    const { token, signal: all } = this.options
+    const signal = AbortSignal.any([all, input.signal].filter((one) => one !== undefined))
     let isRenewed = false
     for (let attempt = 1; ; ) {
-      const bearer = token ?? tokens?.accessToken
+      const bearer = token ?? this.tokens?.accessToken
       try {
-        const answer = await sendOnce(id, input, bearer, signal)
-        if (tokens !== undefined && (id === 'refreshSession' || id === 'changePassword')) {
-          tokens = answer as Tokens // the spec says so of both
-          onTokens?.(tokens)
-        }
+        const answer = await this.sendOnce(id, input, bearer, signal)
+        this.takeTokens(id, answer)
         return answer
       } catch (error) {
         if (!(error instanceof GroveError)) throw error
         if (error.code === 'invalid_token' && bearer !== token && id !== 'refreshSession' && !isRenewed) {
           isRenewed = true
-          if (bearer === tokens?.accessToken)
-            await Promise.race([new Promise((_, fail) => onAbort(signal, fail)), renew()])
+          if (bearer === this.tokens?.accessToken)
+            await Promise.race([new Promise((_, fail) => onAbort(signal, fail)), this.renew()])
         } else if (error.code === 'node_exists' && id === 'createNode' && attempt > 1) {
           const path = { ...input.path, node_id: (input.body as { id: string }).id } // as isRepeatable found
-          return call('getNode', { ...input, path, body: undefined })
+          return this.call('getNode', { ...input, path, body: undefined })
         } else {
-          const jitter = 1 - Math.random() / 2
-          const waitMs = 1_000 * (error.retryAfter ?? firstWaitSeconds * 2 ** (attempt - 1) * jitter)
-          const isSoon = waitMs <= (id === 'refreshSession' ? refreshMs : longestWaitMs)
-          if (!(error instanceof Busy && isSoon && attempt < tries && isRepeatable(id, input))) throw error
-          await pause(waitMs, signal)
+          await pause(waitBeforeNext(id, input, error, attempt), signal)
           attempt++
         }
       }
     }
   }
 
+  /** Every item of a list. */
+  async *each(id: OperationId, input: Sent = {}): AsyncGenerator<unknown, void, undefined> {
+    for (let offset = Number(input.query?.offset ?? 0); ; ) {
+      const page = await this.call(id, { ...input, query: { limit: pageItems, ...input.query, offset } })
+      const items: readonly unknown[] = Object.values(Object(page)).find(Array.isArray) ?? []
+      yield* items
+      offset += items.length
+      if (items.length === 0 || offset >= (page as { readonly total: number }).total) return // a ListId
+    }
+  }
+
+  private takeTokens(id: OperationId, answer: unknown): void {
+    if (this.tokens === undefined || (id !== 'refreshSession' && id !== 'changePassword')) return
+    const { onTokens } = this.options
+    this.tokens = answer as Tokens // the spec says so of both
+    onTokens?.(this.tokens)
+  }
+
+  /** Once for all calls that find the token ended at the same time. */
+  private renew(): Promise<unknown> {
+    this.renewing ??= this.call('refreshSession', { body: { refreshToken: this.tokens?.refreshToken } }).finally(() => {
+      this.renewing = undefined
+    })
+    return this.renewing
+  }
+
   /** @throws GroveError; the reason of the signal */
-  async function sendOnce(id: OperationId, input: Sent, bearer: string | undefined, signal: AbortSignal) {
+  private async sendOnce(id: OperationId, input: Sent, bearer: string | undefined, signal: AbortSignal) {
     const { body } = input
+    const { fetch: send = fetch, timeoutMs = defaultTimeoutMs } = this.options
     const [method = '', template = ''] = operations[id].split(' ')
-    const address = `${url}${pathOf(template, input.path)}${searchOf(input.query)}`
+    const address = `${this.url}${pathOf(template, input.path)}${searchOf(input.query)}`
     const headers = new Headers(input.headers)
     if (bearer !== undefined && !headers.has('authorization')) headers.set('authorization', `Bearer ${bearer}`)
     if (body !== undefined) headers.set('content-type', 'application/json')
@@ -121,7 +157,7 @@ export function grove(options: Options = {}): Grove {
     const mostMs = id === 'refreshSession' ? refreshMs : (input.timeoutMs ?? timeoutMs)
     const timer = setTimeout(() => sending.abort(), mostMs)
     try {
-      const response = await (options.fetch ?? fetch)(address, {
+      const response = await send(address, {
         method,
         headers,
         body: body === undefined ? null : JSON.stringify(body),
@@ -141,28 +177,15 @@ export function grove(options: Options = {}): Grove {
       clearTimeout(timer)
     }
   }
+}
 
-  /** Once for all calls that find the token ended at the same time. */
-  function renew(): Promise<unknown> {
-    renewing ??= call('refreshSession', { body: { refreshToken: tokens?.refreshToken } }).finally(() => {
-      renewing = undefined
-    })
-    return renewing
-  }
-
-  async function* each(id: OperationId, input: Sent = {}): AsyncGenerator<unknown, void, undefined> {
-    for (let offset = Number(input.query?.offset ?? 0); ; ) {
-      const page = await call(id, { ...input, query: { limit: pageItems, ...input.query, offset } })
-      const items: readonly unknown[] = Object.values(Object(page)).find(Array.isArray) ?? []
-      yield* items
-      offset += items.length
-      if (items.length === 0 || offset >= (page as { readonly total: number }).total) return // a ListId
-    }
-  }
-
-  const ids = Object.keys(operations) as OperationId[] // of an object that has no others
-  const api = Object.fromEntries(ids.map((id) => [id, (input?: Sent) => call(id, input)]))
-  return { ...api, each } as unknown as Grove // Object.fromEntries forgets which function has which name
+/** Milliseconds. @throws GroveError, the given one: the call is not tried again */
+function waitBeforeNext(id: OperationId, input: Sent, error: GroveError, attempt: number): number {
+  const jitter = 1 - Math.random() / 2
+  const waitMs = 1_000 * (error.retryAfter ?? firstWaitSeconds * 2 ** (attempt - 1) * jitter)
+  const isSoon = waitMs <= (id === 'refreshSession' ? refreshMs : longestWaitMs)
+  if (!(error instanceof Busy && isSoon && attempt < tries && isRepeatable(id, input))) throw error
+  return waitMs
 }
 
 function isRepeatable(id: OperationId, { body }: Sent): boolean {
