@@ -9,7 +9,6 @@ import { personOf } from '../../server/domain/accounts/users.ts'
 import { listNodes } from '../../server/domain/indexing/stored-repositories.ts'
 import { type ImportInput, importNodes } from '../../server/vault/apply/imports.ts'
 import { contentsOf, listKnownNodes, takenElsewhere } from '../../server/vault/apply/known-nodes.ts'
-import { guestProperty } from '../../server/vault/plan/inventory.ts'
 import { planImport } from '../../server/vault/plan/plan.ts'
 import { listFolder } from '../../server/vault/read/folder.ts'
 import { writeFolder } from '../../server/vault/write/exported-folder.ts'
@@ -59,7 +58,7 @@ export async function importFrom(grove: Grove, orgId: string, dir: string): Prom
   const { deps } = grove
   const plan = await planImport(await listFolder(dir), {
     orgId,
-    nodes: await listKnownNodes(deps, orgId, { guestProperty }),
+    nodes: await listKnownNodes(deps, orgId, undefined),
     contentsOf: (ids) => contentsOf(deps, ids),
     takenElsewhere: (ids) => takenElsewhere(deps, orgId, ids),
   })

@@ -1,8 +1,9 @@
 /** Where an import writes to: the data folder of this machine, or a Grove elsewhere. */
-import type { Imported, ImportInput } from '../../vault/apply/imports.ts'
+import type { ImportInput } from '../../vault/apply/imports.ts'
 import type { RememberedImport } from '../../vault/apply/remembered-imports.ts'
 import type { KnownContent, KnownNode } from '../../vault/plan/inventory.ts'
 import type { Candidate } from '../../vault/plan/organisation.ts'
+import type { Imported } from '../../vault/plan/summary.ts'
 
 /** What an import asks of it, in the name of one person. Errors are sentences for that person. */
 export interface Destination {

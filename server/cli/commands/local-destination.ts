@@ -5,7 +5,6 @@ import { adoptVault, createOrg, listOrgs, readOrg } from '../../domain/orgs/orgs
 import { importNodes } from '../../vault/apply/imports.ts'
 import { contentsOf, listKnownNodes, takenElsewhere } from '../../vault/apply/known-nodes.ts'
 import { recallImport, rememberImport, stateOfOrg } from '../../vault/apply/remembered-imports.ts'
-import { guestProperty } from '../../vault/plan/inventory.ts'
 import type { Destination } from './destination.ts'
 
 /** Organisations of a person among which the vault's is looked for. */
@@ -21,7 +20,7 @@ export function localDestination(deps: Deps, person: Person): Destination {
       await adoptVault(deps, person, { orgId }, vaultId)
       return undefined
     },
-    knownNodes: (orgId, guest) => listKnownNodes(deps, orgId, { guest, guestProperty }),
+    knownNodes: (orgId, guest) => listKnownNodes(deps, orgId, guest),
     contentsOf: (_orgId, ids) => contentsOf(deps, ids),
     takenElsewhere: (orgId, ids) => takenElsewhere(deps, orgId, ids),
     stateOfOrg: (orgId) => stateOfOrg(deps, orgId),

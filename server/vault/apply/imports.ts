@@ -20,29 +20,12 @@ import { writeBatch } from '../../domain/nodes/batches.ts'
 import { buildTree, type NodeFiles } from '../../domain/nodes/node-creation.ts'
 import { deleteNode } from '../../domain/nodes/nodes.ts'
 import { withKnownJson } from '../../domain/nodes/same-json.ts'
+import type { PlannedNode } from '../plan/plan.ts'
+import type { Imported } from '../plan/summary.ts'
 
-export interface ImportedNode {
-  readonly id: string
-  /** Relative to the folder; for messages. */
-  readonly path: string
-  /** Where it was before; for messages. */
-  readonly movedFrom?: string
-  readonly title: string
-  /** The node's whole tree. */
+/** A planned node as it is written: the paths are for messages, and `files` has the edges. */
+export interface ImportedNode extends Readonly<Omit<PlannedNode, 'files' | 'parents'>> {
   readonly files: NodeFiles
-}
-
-/** Paths, in the order of the plan. */
-export interface Imported {
-  readonly created: readonly string[]
-  /** Of the same path as before. */
-  readonly updated: readonly string[]
-  readonly renamed: readonly string[]
-  readonly removed: readonly string[]
-  readonly unchanged: number
-  /** Of those that are updated or renamed: what the last commit of main was no import's. Their edits are in the history. */
-  readonly edited: readonly string[]
-  readonly problems: readonly PathProblem[]
 }
 
 export interface ImportInput {

@@ -3,21 +3,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { listNodeContents, listNodeProperties, listOrgsOfNodes } from '../../../index/derived/node-queries.ts'
 import type { Deps } from '../../base/deps.ts'
 import { idsTrashedElsewhere } from '../../domain/nodes/trashed.ts'
+import { guestProperty, type KnownContent, type KnownNode } from '../plan/inventory.ts'
 
 /** Rows of one statement: texts have some KiB, 10 MiB at most. */
 const rowsAtOnce = 50
 
 /**
- * The nodes, the oldest first. `path`: where a node lies in the vault; `isUnmarked`: no import says of it where it lies.
+ * The nodes, the oldest first.
  *
- * @param guest the vault, where the organisation is another one's
- * @param guestProperty the property of a node that names such a vault
+ * @param guest the vault, if the organisation is another one's
  */
-export async function listKnownNodes(
-  { index }: Deps,
-  orgId: string,
-  { guest, guestProperty }: { readonly guest?: string | undefined; readonly guestProperty: string },
-): Promise<{ id: string; title: string; path: string | undefined; isUnmarked: boolean }[]> {
+export async function listKnownNodes({ index }: Deps, orgId: string, guest: string | undefined): Promise<KnownNode[]> {
   return (await listNodeProperties(index.read, orgId)).map(({ id, title, properties }) => {
     const { source_path: path, [guestProperty]: vault } = JSON.parse(properties) as Record<string, unknown> // written by index-node.ts
     const isMade = typeof path === 'string' && vault === guest
@@ -26,7 +22,7 @@ export async function listKnownNodes(
 }
 
 /** In any order. */
-export async function* contentsOf({ index }: Deps, ids: readonly string[]) {
+export async function* contentsOf({ index }: Deps, ids: readonly string[]): AsyncGenerator<KnownContent> {
   for (let from = 0; from < ids.length; from += rowsAtOnce) {
     for (const { id, tags, properties, text } of await listNodeContents(index.read, ids.slice(from, from + rowsAtOnce)))
       yield {

@@ -4,13 +4,15 @@ import type { PathProblem } from '../../domain/format/path-problem.ts'
 import type { Plan } from './plan.ts'
 import { type UnresolvedKind, unresolvedKinds } from './unresolved.ts'
 
-/** What was written, or would be: paths. */
-interface Written {
+/** What an import wrote, or would write: paths, in the order of the plan. */
+export interface Imported {
   readonly created: readonly string[]
+  /** Nodes whose path is the same as before. */
   readonly updated: readonly string[]
   readonly renamed: readonly string[]
   readonly removed: readonly string[]
   readonly unchanged: number
+  /** Updated or renamed nodes whose last commit on main was not an import's. The history keeps their edits. */
   readonly edited: readonly string[]
   readonly problems: readonly PathProblem[]
 }
@@ -22,7 +24,7 @@ interface ImportRun {
   readonly isNew: boolean
   readonly notes: readonly string[]
   readonly plan: Plan
-  readonly done: Written
+  readonly done: Imported
   readonly dryRun: boolean
   /** The command that removes nodes whose files are gone; `unread`: it was given, but not all of the folder could be read. */
   readonly pruning: string
@@ -59,7 +61,7 @@ export function summaryOf(run: ImportRun): string[] {
 }
 
 /** One line; undefined if nothing has changed. */
-export function changesOf(done: Written): string | undefined {
+export function changesOf(done: Imported): string | undefined {
   const { created, updated, renamed, removed, edited, problems } = done
   const paths = [...created, ...updated, ...renamed, ...removed, ...problems.map(({ path }) => path)]
   if (paths.length === 0) return undefined
@@ -69,13 +71,13 @@ export function changesOf(done: Written): string | undefined {
   return `${countsOf(done)}${lost}${refused}: ${paths.slice(0, examples).join(', ')}${more}`
 }
 
-function countsOf({ created, updated, renamed, removed, unchanged }: Written): string {
+function countsOf({ created, updated, renamed, removed, unchanged }: Imported): string {
   const moved = renamed.length > 0 ? `, ${renamed.length} renamed` : ''
   const ended = removed.length > 0 ? `, ${removed.length} removed` : ''
   return `${created.length} created, ${updated.length} updated${moved}${ended}, ${unchanged} unchanged`
 }
 
-function changedIn({ nodes }: Plan, { created, updated, renamed }: Written): string[] {
+function changedIn({ nodes }: Plan, { created, updated, renamed }: Imported): string[] {
   const from = new Map(nodes.map(({ path, movedFrom }) => [path, movedFrom]))
   const moves = renamed.map((path) => `${from.get(path)} → ${path}`)
   return Object.entries({ created, updated, renamed: moves }).flatMap(([kind, paths]) => namedIn(`  ${kind}`, paths))
@@ -92,7 +94,7 @@ function removedIn({ id: orgId, plan, done, dryRun }: ImportRun): string[] {
 }
 
 /** Nodes whose edits in Grove have given way to their files. */
-function editedIn({ edited }: Written): string[] {
+function editedIn({ edited }: Imported): string[] {
   return namedIn('edited in Grove since the last import, the file wins, the edit stays in the history', edited)
 }
 
