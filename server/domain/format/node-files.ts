@@ -1,7 +1,7 @@
-/** The node files that Grove writes itself: node.json and content.md. */
+/** The files of a node that Grove writes itself: node.json, content.md and those of edges. */
 import { Invalid, invalid } from '../../base/errors.ts'
 import { membersOf } from './json-text.ts'
-import { isTitle, jsonLimit, textLimit } from './node-format.ts'
+import { type ConnectionEntity, isTitle, jsonLimit, type ParentEntity, textLimit } from './node-format.ts'
 import { asJson } from './signatures.ts'
 
 /** The part of a request. */
@@ -19,6 +19,16 @@ export function nodeJson({ title, tags = [], properties = {} }: NodeFields): Buf
   const json = { title, tags: [...new Set(tags)], properties }
   const bytes = asJson(json)
   return bytes.length <= jsonLimit ? bytes : Buffer.from(`${JSON.stringify(json)}\n`)
+}
+
+/** The bytes of the file of an edge to a parent. */
+export function parentJson({ label }: Omit<ParentEntity, 'id'>): Buffer {
+  return asJson(label === '' ? {} : { label })
+}
+
+/** The bytes of the file of a connection. */
+export function connectionJson({ target, type, label }: Omit<ConnectionEntity, 'id'>): Buffer {
+  return asJson({ target, type, ...(label === '' ? {} : { label }) })
 }
 
 /** The bytes of node.json with some members changed and every other byte of `before`, a JSON object, kept. */

@@ -13,6 +13,7 @@ import type { Person } from '../actor.ts'
 import type { ConnectionAt, NodeAt, ParentAt } from '../at.ts'
 import { commitToBranch } from '../branches/branch-moves.ts'
 import { knownBranch } from '../branches/revisions.ts'
+import { connectionJson, parentJson } from '../format/node-files.ts'
 import {
   type ConnectionEntity,
   defaultConnectionType,
@@ -21,7 +22,6 @@ import {
   readContent,
 } from '../format/node-format.ts'
 import { type EdgeFolderName, edgeFile } from '../format/paths.ts'
-import { asJson } from '../format/signatures.ts'
 import { isId } from '../layout.ts'
 import { nodeAfter } from './nodes.ts'
 
@@ -41,7 +41,7 @@ export async function putParent(deps: Deps, actor: Person, at: ParentAt, input: 
     id: parentId,
     bytes: (before) => {
       const label = input.label ?? before?.label ?? ''
-      return asJson(label === '' ? {} : { label })
+      return parentJson({ label })
     },
     locate: () => ['path', 'parent_id'],
   }).catch(unlessUnchanged)
@@ -185,10 +185,6 @@ function connectionMissing(): Refusal {
 
 function requireTarget(target: string): void {
   if (!isId(target)) throw invalid(['body', 'target'], 'there is no such node in this organisation', target)
-}
-
-export function connectionJson({ target, type, label }: Omit<ConnectionEntity, 'id'>): Buffer {
-  return asJson({ target, type, ...(label === '' ? {} : { label }) })
 }
 
 async function asConnection(

@@ -1,19 +1,8 @@
 /** What the front matter of an exported note says of its node under the key `grove`, beside title, tags and properties. */
 import { createHash } from 'node:crypto'
+import type { ConnectionEntity, ParentEntity } from '../../domain/format/node-format.ts'
 
 export const statementKey = 'grove'
-
-export interface StatedParent {
-  readonly id: string
-  readonly label: string
-}
-
-export interface StatedConnection {
-  readonly id: string
-  readonly target: string
-  readonly type: string
-  readonly label: string
-}
 
 /** The property that says where in a vault an import has found the note. */
 export const sourcePathKey = 'source_path'
@@ -33,6 +22,18 @@ export interface NodeMembers {
   readonly tags: readonly string[]
   /** Without `source_path` and `source_files`. */
   readonly properties: Readonly<Record<string, unknown>>
+}
+
+/** What a statement says, as its writer and its reader know it. */
+export interface StatedNode {
+  readonly id: string
+  readonly parents: readonly ParentEntity[]
+  readonly connections: readonly ConnectionEntity[]
+  /** The path in the folder of each file of the repository, by its path there. */
+  readonly files: ReadonlyMap<string, string>
+  readonly source: StatedSource | undefined
+  /** Further members of node.json. */
+  readonly others: Readonly<Record<string, unknown>>
 }
 
 /**

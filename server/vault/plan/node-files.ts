@@ -1,5 +1,6 @@
 /** A planned node's own files, in the public format of a repository, the same bytes each time. */
 
+import { connectionJson, parentJson } from '../../domain/format/node-files.ts'
 import { edgeFile, nodeFile, textFile } from '../../domain/format/paths.ts'
 import { connectionId } from '../format/connection-ids.ts'
 import type { Place } from '../format/tree.ts'
@@ -33,7 +34,7 @@ export function nodeFiles(
 ): Map<string, Buffer> {
   const files = new Map([[nodeFile, json({ title: titleOf(place), tags: document?.tags ?? [], properties })]])
   if (document && document.body !== '') files.set(textFile, Buffer.from(document.body))
-  if (place.parent) files.set(edgeFile('parents', idOf(place.parent)), json({}))
+  if (place.parent) files.set(edgeFile('parents', idOf(place.parent)), parentJson({ label: '' }))
   for (const [path, bytes] of connectionFiles(connections, { idOf, titleOf })) files.set(path, bytes)
   return files
 }
@@ -44,9 +45,9 @@ export function* connectionFiles(
   { idOf, titleOf }: Pick<Naming, 'idOf' | 'titleOf'>,
 ): Generator<readonly [path: string, bytes: Buffer]> {
   for (const { target, type, label } of connections) {
-    const words = label === '' || label === titleOf(target) ? {} : { label }
     const id = idOf(target)
-    yield [edgeFile('connections', connectionId(target.key, type, id)), json({ target: id, type, ...words })]
+    const bytes = connectionJson({ target: id, type, label: label === titleOf(target) ? '' : label })
+    yield [edgeFile('connections', connectionId(target.key, type, id)), bytes]
   }
 }
 

@@ -1,4 +1,5 @@
 /** Notes that an export wrote: their nodes as they are stated, their files where they lie, and no folders that none of them has. */
+import { connectionJson, parentJson } from '../../domain/format/node-files.ts'
 import { edgeFile, nodeFile, textFile } from '../../domain/format/paths.ts'
 import { slugIn } from '../format/connection-ids.ts'
 import { linkTypes } from '../format/prose.ts'
@@ -119,12 +120,11 @@ export function statedFiles(
   if (!stated.isWhole) for (const [path, bytes] of connectionFiles(connections, naming)) files.set(path, bytes)
   files.set(nodeFile, json({ title: naming.titleOf(place), tags, properties, ...stated.others }))
   if (body !== '') files.set(textFile, Buffer.from(body))
-  for (const { id, label } of stated.parents)
-    files.set(edgeFile('parents', nodeOf(id)), json(label === '' ? {} : { label }))
+  for (const { id, label } of stated.parents) files.set(edgeFile('parents', nodeOf(id)), parentJson({ label }))
   for (const { id, target, type, label } of stated.connections) {
     const isOfText = slugIn({ id, target, type }) !== undefined && ofTexts.has(type)
     if (!stated.isWhole && isOfText) continue
-    files.set(edgeFile('connections', id), json({ target: nodeOf(target), type, ...(label === '' ? {} : { label }) }))
+    files.set(edgeFile('connections', id), connectionJson({ target: nodeOf(target), type, label }))
   }
   return files
 }

@@ -1,31 +1,22 @@
 /** Reads what an export wrote about a node into the front matter of its note. */
 import { isRecord } from '../../domain/format/json-text.ts'
-import { isTitle } from '../../domain/format/node-format.ts'
+import { type ConnectionEntity, isTitle, type ParentEntity } from '../../domain/format/node-format.ts'
 import { edgeFile, edgeIdAt } from '../../domain/format/paths.ts'
 import { isId } from '../../domain/layout.ts'
 import {
   blobId,
   digestOf,
   type NodeMembers,
-  type StatedConnection,
-  type StatedParent,
+  type StatedNode,
   type StatedSource,
   statementKey,
 } from '../format/statement-format.ts'
 
-export interface Statement {
-  readonly id: string
+export interface Statement extends StatedNode {
   /** Undefined where title or tags have another form than an export writes: they were edited. */
   readonly members: NodeMembers | undefined
   /** Properties that YAML cannot say, or whose names mean something else in front matter. */
   readonly unsaid: Readonly<Record<string, unknown>>
-  readonly parents: readonly StatedParent[]
-  readonly connections: readonly StatedConnection[]
-  /** The path in the folder of each file of the repository, by its path there. */
-  readonly files: ReadonlyMap<string, string>
-  readonly source: StatedSource | undefined
-  /** Further members of node.json. */
-  readonly others: Readonly<Record<string, unknown>>
   /** Neither the text nor title, tags and properties have changed since: the statement is all that there is to know. */
   readonly isWhole: boolean
 }
@@ -62,13 +53,13 @@ export function readStatement(values: Readonly<Record<string, unknown>>, body: s
   }
 }
 
-function parentsIn(value: unknown): StatedParent[] {
+function parentsIn(value: unknown): ParentEntity[] {
   const { id, label = '' } = isRecord(value) ? value : { id: value }
   const isParent = typeof id === 'string' && isId(id)
   return isParent && typeof label === 'string' ? [{ id, label }] : []
 }
 
-function connectionsIn(value: unknown): StatedConnection[] {
+function connectionsIn(value: unknown): ConnectionEntity[] {
   if (!isRecord(value)) return []
   const { id, target, type, label = '' } = value
   if (typeof id !== 'string' || typeof target !== 'string' || typeof type !== 'string' || typeof label !== 'string')

@@ -1,8 +1,6 @@
 /** A planned node as an item of `PUT …/nodes/batch`, and the files of a node as changes of a commit. */
-import { nodeJson } from '../../domain/format/node-files.ts'
+import { connectionJson, nodeJson, parentJson } from '../../domain/format/node-files.ts'
 import { edgeIdAt, nodeFile, textFile } from '../../domain/format/paths.ts'
-import { asJson } from '../../domain/format/signatures.ts'
-import { connectionJson } from '../../domain/nodes/edges.ts'
 import type { NodeFiles } from '../../domain/nodes/node-creation.ts'
 import { type ImportedNode, importMessage } from '../apply/imports.ts'
 import { asLine } from '../format/line.ts'
@@ -57,7 +55,7 @@ export function itemOf(node: ImportedNode, files: NodeFiles): Item {
         text = whole
         room -= size
       } else isWhole = false
-    } else if (parent !== undefined) take(parents, parent, bytes.equals(asJson({})))
+    } else if (parent !== undefined) take(parents, parent, bytes.equals(parentJson({ label: '' })))
     else if (connection !== undefined) {
       const edge = JSON.parse(bytes.toString()) as Parameters<typeof connectionJson>[0] // written by the plan
       const { target, type, label = '' } = edge

@@ -1,24 +1,10 @@
 /** A node as a Markdown file: front matter that says all of it that its text does not. */
 
-import {
-  digestOf,
-  type NodeMembers,
-  type StatedConnection,
-  type StatedParent,
-  type StatedSource,
-  statementKey,
-} from '../format/statement-format.ts'
+import type { ConnectionEntity } from '../../domain/format/node-format.ts'
+import { digestOf, type NodeMembers, type StatedNode, statementKey } from '../format/statement-format.ts'
 import { frontMatter, isSayable } from './front-matter-text.ts'
 
-export interface ExportedNote extends NodeMembers {
-  readonly id: string
-  /** Further members of node.json. */
-  readonly others: Readonly<Record<string, unknown>>
-  readonly parents: readonly StatedParent[]
-  readonly connections: readonly StatedConnection[]
-  readonly source: StatedSource | undefined
-  /** The path in the folder of each file of the repository, by its path there. */
-  readonly files: ReadonlyMap<string, string>
+export interface ExportedNote extends NodeMembers, StatedNode {
   /** The blob id of the text, '' for none. */
   readonly text: string
 }
@@ -53,6 +39,6 @@ export function headOf(note: ExportedNote): Promise<string> {
 
 const taken: ReadonlySet<string> = new Set(['title', 'tags', 'id', statementKey])
 
-function withoutEmptyLabel({ label, ...connection }: StatedConnection) {
+function withoutEmptyLabel({ label, ...connection }: ConnectionEntity) {
   return label === '' ? connection : { ...connection, label }
 }
