@@ -153,7 +153,7 @@ module.exports = {
     never(
       'export-writes-a-folder',
       'The writer of a folder is given files: it needs no service, no HTTP and no database.',
-      '^server/vault/write/(exported-folder|file-hashes|manifest|moved-files)\\.ts$',
+      '^server/vault/write/(exported-folder|file-hashes|moved-files)\\.ts$',
       `(^(index|spec)/|^server/(?!domain/format/|vault/(format|read|write)/)|${http})`,
     ),
     never(

@@ -31,7 +31,7 @@ const violations = [
   ['import-plans-alone', 'server/vault/read/document.ts', "import type { Deps } from '../../base/deps.ts'"],
   ['import-is-applied-here', 'server/vault/apply/known-nodes.ts', "import type {} from '../remote/address.ts'"],
   ['export-reads-repositories', 'server/vault/write/exports.ts', "import type {} from '../plan/similarity.ts'"],
-  ['export-writes-a-folder', 'server/vault/write/manifest.ts', "import type { Deps } from '../../base/deps.ts'"],
+  ['export-writes-a-folder', 'server/vault/write/moved-files.ts', "import type { Deps } from '../../base/deps.ts'"],
   ['remote-asks-a-service', 'server/vault/remote/items.ts', "import '../../../index/sqlite/migrate.ts'"],
   ['routes-call-the-domain', 'server/routes/graph.ts', "import '../../gitstore/repo.ts'"],
   ['http-stays-outside', 'server/http/responses/responses.ts', "import '../../../index/sqlite/migrate.ts'"],

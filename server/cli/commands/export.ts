@@ -9,10 +9,10 @@ import type { Deps } from '../../base/deps.ts'
 import { findOrg } from '../../domain/access.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { canonicalId } from '../../domain/layout.ts'
+import { type Manifest, readManifest } from '../../vault/read/export-manifest.ts'
 import { findVaultId, makeVaultId } from '../../vault/read/vault-file.ts'
 import { writeFolder } from '../../vault/write/exported-folder.ts'
 import { exportFiles } from '../../vault/write/exports.ts'
-import { type Manifest, readManifest } from '../../vault/write/manifest.ts'
 import { type Call, progressFor, requireFolder, say, sayProblems, UsageError, withDeps } from './command.ts'
 
 /** Exit code 1 if a node could not be read, or a file of the folder was kept that no export wrote. */
@@ -22,7 +22,7 @@ export async function exportTo(call: Call, orgName: string, target: string): Pro
   return withDeps(call, async (deps) => {
     const org = await orgNamed(deps, orgName)
     const dir = await folderFor(config.dataDir, target)
-    const before = await manifestOf(dir, org.id)
+    const before = await manifestBefore(dir, org.id)
     const progress = progressFor('Exporting')
     const faults: PathProblem[] = []
     const files = exportFiles(
@@ -71,7 +71,7 @@ async function folderFor(dataDir: string, target: string): Promise<string> {
 }
 
 /** Undefined for an empty folder. @throws UsageError where the folder holds anything but an export of the organisation */
-async function manifestOf(dir: string, orgId: string): Promise<Manifest | undefined> {
+async function manifestBefore(dir: string, orgId: string): Promise<Manifest | undefined> {
   if ((await readdir(dir)).length === 0) return undefined
   const manifest = await readManifest(dir).catch((error: unknown) => {
     throw new UsageError(`${dir} cannot be read: ${error instanceof Error ? error.message : error}`)

@@ -1,4 +1,5 @@
 /** A Grove elsewhere as the destination of an import, through its REST operations. */
+import type { Destination } from '../apply/destination.ts'
 import { type ImportInput, toldOf } from '../apply/imports.ts'
 import type { KnownContent, KnownNode } from '../plan/inventory.ts'
 import { nodeSchema, nodesSchema, type Origin, orgSchema, orgsSchema, originOf, pagesOf } from './answers.ts'
@@ -12,7 +13,7 @@ const beyondTokens = 'a personal access token cannot do that'
 type Listed = ReturnType<typeof nodesSchema.parse>['nodes'][number]
 
 /** @param words the part of the command line that leads there */
-export function remoteDestination(remote: Remote, words: readonly string[]) {
+export function remoteDestination(remote: Remote, words: readonly string[]): Destination {
   /** Of the last listing. */
   let known: { readonly orgId: string; readonly ids: ReadonlySet<string> } | undefined
 
@@ -23,8 +24,8 @@ export function remoteDestination(remote: Remote, words: readonly string[]) {
       for await (const org of pagesOf(remote, '/orgs', orgsSchema, (page) => page.orgs)) orgs.push(candidate(org))
       return orgs
     },
-    readOrg: async (orgId: string) => candidate(await remote.read(orgSchema, 'GET', orgPath(orgId))),
-    createOrg: async (org: { readonly name: string; readonly vault_id?: string }) => {
+    readOrg: async (orgId) => candidate(await remote.read(orgSchema, 'GET', orgPath(orgId))),
+    createOrg: async (org) => {
       try {
         return await remote.read(orgSchema, 'POST', '/orgs', JSON.stringify(org))
       } catch (error) {
@@ -35,7 +36,7 @@ export function remoteDestination(remote: Remote, words: readonly string[]) {
         )
       }
     },
-    adoptVault: async (orgId: string, vaultId: string) => {
+    adoptVault: async (orgId, vaultId) => {
       try {
         await remote.read(orgSchema, 'PATCH', orgPath(orgId), JSON.stringify({ vault_id: vaultId }))
         return undefined

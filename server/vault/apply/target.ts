@@ -2,19 +2,11 @@
 import { basename, resolve } from 'node:path'
 import { v4 as newId } from 'uuid'
 import { codeOf } from '../../../gitstore/errors.ts'
-import { asLine } from '../../vault/format/line.ts'
-import { chooseOrg, fitInto } from '../../vault/plan/organisation.ts'
-import type { Folder } from '../../vault/read/folder.ts'
-import {
-  DamagedVaultFile,
-  findHosts,
-  findVaultId,
-  makeVaultId,
-  rememberHost,
-  vaultFile,
-} from '../../vault/read/vault-file.ts'
-import { type Manifest, readManifest } from '../../vault/write/manifest.ts'
-import { UsageError } from './command.ts'
+import { asLine } from '../format/line.ts'
+import { chooseOrg, fitInto } from '../plan/organisation.ts'
+import { type Manifest, readManifest } from '../read/export-manifest.ts'
+import type { Folder } from '../read/folder.ts'
+import { DamagedVaultFile, findHosts, findVaultId, makeVaultId, rememberHost, vaultFile } from '../read/vault-file.ts'
 import type { Destination } from './destination.ts'
 
 export interface Target {
@@ -29,7 +21,15 @@ export interface Target {
   readonly exported: ReadonlyMap<string, string>
 }
 
-interface TargetOptions {
+/** Nodes are to be removed, and nothing tells whether the organisation is of this folder. */
+export class UnknownVault extends Error {
+  constructor() {
+    super(`--prune needs a folder that has a ${vaultFile}: the organisation may be of another vault`)
+    this.name = 'UnknownVault'
+  }
+}
+
+export interface TargetOptions {
   readonly org?: string
   readonly name?: string
   readonly dryRun?: boolean
@@ -40,13 +40,13 @@ interface TargetOptions {
  * Chooses the organisation, or creates it; writes the vault's id to folder and organisation where they have none. A dry run
  * writes nothing.
  *
- * @throws UsageError; DamagedVaultFile; SeveralOrganisations, OnlyReader; as the destination
+ * @throws UnknownVault, DamagedVaultFile, SeveralOrganisations, OnlyReader; as the destination
  */
 export async function targetOf(to: Destination, folder: Folder, options: TargetOptions): Promise<Target> {
   const { dryRun = false } = options
   const notes: string[] = []
   const foundId = await findVaultId(folder.dir)
-  const manifest = await manifestOf(folder.dir, notes)
+  const manifest = await readExport(folder.dir, notes)
   const exportOf = foundId === undefined ? manifest?.orgId : undefined
   const vaultId = foundId ?? (dryRun ? newId() : await makeId(folder.dir, notes))
   const name = asLine(options.name ?? basename(resolve(folder.dir)), 200) || 'Imported'
@@ -67,8 +67,7 @@ export async function targetOf(to: Destination, folder: Folder, options: TargetO
   const { org, isGuest } = choice
   if (options.name !== undefined && org.name !== name)
     notes.push(`its name stays: --name ${name} is for a new organisation`)
-  if (options.prune && vaultId === undefined && org.vault_id !== undefined)
-    throw new UsageError(`--prune needs a folder that has a ${vaultFile}: the organisation may be of another vault`)
+  if (options.prune && vaultId === undefined && org.vault_id !== undefined) throw new UnknownVault()
   if (org.vault_id === undefined && vaultId !== undefined && !isGuest && !dryRun) {
     const note = await to.adoptVault(org.id, vaultId)
     if (note !== undefined) notes.push(note)
@@ -79,7 +78,7 @@ export async function targetOf(to: Destination, folder: Folder, options: TargetO
 }
 
 /** Undefined where the folder is no export. */
-async function manifestOf(dir: string, notes: string[]): Promise<Manifest | undefined> {
+async function readExport(dir: string, notes: string[]): Promise<Manifest | undefined> {
   try {
     return await readManifest(dir)
   } catch (error) {

@@ -1,0 +1,146 @@
+/** Brings an organisation up to date with a folder: lists, plans, writes, and remembers a folder that has not changed. */
+import { resolve } from 'node:path'
+import { asExported, type Inventory } from '../plan/inventory.ts'
+import { type Plan, planImport } from '../plan/plan.ts'
+import { changesOf, type Imported, summaryOf } from '../plan/summary.ts'
+import { type Folder, listFolder } from '../read/folder.ts'
+import { folderState } from '../read/folder-state.ts'
+import type { Destination } from './destination.ts'
+import { type Target, type TargetOptions, targetOf } from './target.ts'
+
+export interface SyncOptions extends TargetOptions {
+  readonly base?: string
+  readonly exclude?: readonly string[]
+}
+
+export interface Sync {
+  readonly to: Destination
+  readonly folder: string
+  readonly options: SyncOptions
+  readonly signal: AbortSignal
+  /** Shows how far a step of the first run is. */
+  readonly progressFor: (step: 'Reading' | 'Writing') => Progress
+  /** The command that removes the nodes whose files are gone. */
+  readonly pruningCommand: (orgId: string) => string
+}
+
+interface Progress {
+  at(done: number, total: number): void
+  end(): void
+}
+
+export interface Synced {
+  readonly listed: Folder
+  readonly target: Target
+  readonly done: Imported
+  /** A file was gone when the plan read it. */
+  readonly isStale: boolean
+  /** Lines. */
+  readonly summary: readonly string[]
+  /** Everything is in the organisation: no node was refused and no file left out. */
+  readonly isComplete: boolean
+}
+
+/** How often a folder is listed and read, if files go away in between. */
+const readings = 3
+
+/**
+ * Imports the folder once.
+ *
+ * @param known the organisation, if it was chosen before: progress is then not shown
+ * @throws as targetOf, listFolder, planImport and the destination
+ */
+export async function syncFolder(sync: Sync, known?: Target): Promise<Synced> {
+  const { to, folder, options, signal } = sync
+  const { exclude = [], dryRun = false, prune = false } = options
+  const list = () => listFolder(folder, { exclude, signal })
+  let listed = await list()
+  const target = known ?? (await targetOf(to, listed, options))
+  const memory = known || dryRun ? undefined : await memoryOf(sync, listed, target)
+  const recalled = await memory?.recall()
+  if (recalled) return { listed, target, done: nothing, isStale: false, summary: recalled, isComplete: true }
+  // In a dry run a new organisation is not made.
+  const isMade = !(target.isNew && dryRun)
+  const inventory = await inventoryOf(to, target, isMade)
+  const reading = known ? undefined : sync.progressFor('Reading')
+  let plan = await planOf(sync, listed, inventory, reading)
+  for (let again = 1; plan.isStale && again < readings; again++) {
+    listed = await list()
+    plan = await planOf(sync, listed, inventory, reading)
+  }
+  reading?.end()
+  // What could not be listed may have been moved there.
+  const isWhole = listed.lost.length === 0
+  const removed = prune && isWhole ? plan.gone.map(({ id, path = '' }) => ({ id, path })) : []
+  const writing = known || dryRun ? undefined : sync.progressFor('Writing')
+  const input = { nodes: plan.nodes, removed, dryRun, onProgress: (n: number, all: number) => writing?.at(n, all) }
+  const done = isMade ? await to.write(target.id, input) : allCreated(plan)
+  writing?.end()
+  const pruning = prune && !isWhole ? 'unread' : sync.pruningCommand(target.id)
+  const summaryWith = (what: Imported) => summaryOf({ ...target, plan, done: what, dryRun, pruning })
+  const isComplete = done.problems.length + plan.left === 0
+  if (isComplete) await memory?.remember(done, () => to.write(target.id, { ...input, dryRun: true }), summaryWith)
+  return { listed, target, done, isStale: plan.isStale, summary: summaryWith(done), isComplete }
+}
+
+const nothing: Imported = {
+  created: [],
+  updated: [],
+  renamed: [],
+  removed: [],
+  edited: [],
+  unchanged: 0,
+  problems: [],
+}
+
+function allCreated({ nodes }: Plan): Imported {
+  return { ...nothing, created: nodes.map(({ path }) => path) }
+}
+
+/** Undefined if only a read of all files can tell that nothing has changed. */
+async function memoryOf({ to, folder, options }: Sync, listed: Folder, target: Target) {
+  const { id, guest, notes } = target
+  const { base, prune } = options
+  const now = new Date()
+  const before = notes.length > 0 ? undefined : await to.stateOfOrg(id)
+  if (before === undefined) return undefined
+  const state = await folderState(listed, [resolve(folder), to.words, base, prune, guest], now)
+  if (state === undefined) return undefined
+  return { recall, remember }
+
+  async function recall(): Promise<readonly string[] | undefined> {
+    const last = await to.recall(id)
+    return last?.folder === state && last?.org === before ? last?.lines : undefined
+  }
+
+  /** @param look what a run that changes nothing would find */
+  async function remember(done: Imported, look: () => Promise<Imported>, summaryWith: (what: Imported) => string[]) {
+    const isUnchanged = changesOf(done) === undefined
+    const org = isUnchanged ? before : await to.stateOfOrg(id)
+    const found = isUnchanged ? done : await look()
+    // Others may have written meanwhile.
+    if (org === undefined || changesOf(found) !== undefined || (await to.stateOfOrg(id)) !== org) return
+    await to.remember(id, { folder: state ?? '', org, lines: summaryWith(found) })
+  }
+}
+
+function planOf({ signal, options: { base } }: Sync, listed: Folder, inventory: Inventory, reading?: Progress) {
+  return planImport(listed, inventory, {
+    base: base && `${base.replace(/\/+$/, '')}/`,
+    onProgress: (done, total) => {
+      signal.throwIfAborted()
+      reading?.at(done, total)
+    },
+  })
+}
+
+async function inventoryOf(to: Destination, { id, guest, exported }: Target, isMade: boolean): Promise<Inventory> {
+  const nodes = isMade ? await to.knownNodes(id, guest) : []
+  return {
+    orgId: id,
+    ...(guest === undefined ? {} : { guest }),
+    nodes: nodes.map((node) => asExported(node, exported.get(node.id))),
+    contentsOf: (ids) => to.contentsOf(id, ids),
+    takenElsewhere: (ids) => to.takenElsewhere(id, ids),
+  }
+}
