@@ -1,86 +1,91 @@
-/** Refusals of the domain, which a caller can act on; `http/error-responses.ts` has the status of each code. */
+/** Refusals that a caller can act on, and the HTTP status of each error code. */
 
 import { counted } from './counted.ts'
 import type { Limit } from './counters.ts'
 
-export type RefusalCode =
-  // 400, 408, 417
-  | 'bad_request'
-  | 'request_timeout'
-  | 'expectation_failed'
-  // 401
-  | 'unauthenticated'
-  | 'invalid_token'
-  | 'invalid_credentials'
-  // 403
-  | 'forbidden'
-  | 'token_scope'
-  | 'account_disabled'
-  | 'signup_closed'
-  // 404
-  | 'org_not_found'
-  | 'node_not_found'
-  | 'branch_not_found'
-  | 'commit_not_found'
-  | 'file_not_found'
-  | 'object_not_found'
-  | 'pull_request_not_found'
-  | 'member_not_found'
-  | 'account_not_found'
-  | 'parent_not_found'
-  | 'connection_not_found'
-  | 'token_not_found'
-  | 'session_not_found'
-  | 'invitation_not_found'
-  | 'not_found'
-  // 409
-  | 'email_taken'
-  | 'head_moved'
-  | 'no_changes'
-  | 'node_exists'
-  | 'branch_exists'
-  | 'branch_name_taken'
-  | 'branch_protected'
-  | 'connection_exists'
-  | 'last_owner'
-  | 'own_account'
-  | 'too_many_tokens'
-  | 'too_many_invitations'
-  | 'too_many_branches'
-  | 'too_many_commits'
-  | 'too_many_members'
-  | 'pull_request_exists'
-  | 'pull_request_required'
-  | 'merged'
-  | 'merge_conflict'
-  | MergeRefusal
-  // 413, 415, 416, 405, 429
-  | 'too_large'
-  | 'range_not_satisfiable'
-  | 'unsupported_media_type'
-  | 'method_not_allowed'
-  | 'rate_limited'
-  // 503
-  | 'busy'
-  | 'storage_full'
-  | 'storage_readonly'
-  | 'storage_error'
-  | 'repo_damaged'
-  | 'draining'
-  | 'outcome_unknown'
-  | 'search_unavailable'
-  | 'moving'
+/** Why a pull request cannot merge, with the status of a merge; its `code` is the first reason. */
+const mergeRefusals = {
+  already_merged: 409,
+  closed: 409,
+  source_branch_missing: 409,
+  target_branch_missing: 409,
+  no_commits_ahead: 409,
+  diverged: 409,
+  invalid_content: 409,
+  draft: 409,
+} as const
 
-/** Why a pull request cannot merge; the 409 of a merge has the first reason. */
-export type MergeRefusal =
-  | 'already_merged'
-  | 'closed'
-  | 'source_branch_missing'
-  | 'target_branch_missing'
-  | 'no_commits_ahead'
-  | 'diverged'
-  | 'invalid_content'
-  | 'draft'
+/** The HTTP status of each code. `KnownErrorCode` in spec/openapi.yaml lists the same codes. */
+export const statusOf = {
+  bad_request: 400,
+  unauthenticated: 401,
+  invalid_token: 401,
+  invalid_credentials: 401,
+  forbidden: 403,
+  token_scope: 403,
+  account_disabled: 403,
+  signup_closed: 403,
+  org_not_found: 404,
+  node_not_found: 404,
+  branch_not_found: 404,
+  commit_not_found: 404,
+  file_not_found: 404,
+  object_not_found: 404,
+  pull_request_not_found: 404,
+  member_not_found: 404,
+  account_not_found: 404,
+  parent_not_found: 404,
+  connection_not_found: 404,
+  token_not_found: 404,
+  session_not_found: 404,
+  invitation_not_found: 404,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  email_taken: 409,
+  head_moved: 409,
+  no_changes: 409,
+  node_exists: 409,
+  branch_exists: 409,
+  branch_name_taken: 409,
+  branch_protected: 409,
+  connection_exists: 409,
+  last_owner: 409,
+  own_account: 409,
+  too_many_tokens: 409,
+  too_many_invitations: 409,
+  too_many_branches: 409,
+  too_many_commits: 409,
+  too_many_members: 409,
+  pull_request_exists: 409,
+  pull_request_required: 409,
+  merged: 409,
+  merge_conflict: 409,
+  ...mergeRefusals,
+  too_large: 413,
+  unsupported_media_type: 415,
+  range_not_satisfiable: 416,
+  expectation_failed: 417,
+  rate_limited: 429,
+  headers_too_large: 431,
+  internal_error: 500,
+  busy: 503,
+  storage_full: 503,
+  storage_readonly: 503,
+  storage_error: 503,
+  repo_damaged: 503,
+  draining: 503,
+  outcome_unknown: 503,
+  search_unavailable: 503,
+  moving: 503,
+} as const
+
+export type ErrorCode = keyof typeof statusOf
+
+/** The codes of refusals: all but those of the HTTP parser and of faults. */
+export type RefusalCode = Exclude<ErrorCode, 'headers_too_large' | 'internal_error'>
+
+export type MergeRefusal = keyof typeof mergeRefusals
 
 /**
  * `detail` is a sentence for people. `facts` are further members of the response; `location` becomes its header.

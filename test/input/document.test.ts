@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { statusOf } from '../../server/base/errors.ts'
 import { isOneLine } from '../../server/domain/format/texts.ts'
 import document from '../../spec/openapi.json' with { type: 'json' }
 import { rights } from '../../spec/rights.ts'
@@ -131,6 +132,20 @@ describe('the document, as programs read it', () => {
       ...told.map(([, code = '']) => code).filter((code) => code !== 'merge_reason' && code !== 'request_id'),
     ]
     expect(new Set([...names, ...reasons])).to.deep.equal(new Set(KnownErrorCode.enum))
+  })
+
+  it('has the codes of the table by which the service answers, each with its status', () => {
+    const { KnownErrorCode, MergeReason } = schemas
+    expect([...KnownErrorCode.enum].sort()).to.deep.equal(Object.keys(statusOf).sort())
+    const lines = document.info.description.matchAll(/^\| ([45]\d\d) \|(.*)$/gm)
+    for (const [, status, line = ''] of lines) {
+      const codes = line.includes('`merge_reason`')
+        ? [line, ...MergeReason.enum.map((one) => `\`${one}\``)].join()
+        : line
+      const inGuide = KnownErrorCode.enum.filter((code) => codes.includes(`\`${code}\``))
+      const inTable = Object.entries(statusOf).flatMap(([code, one]) => (String(one) === status ? [code] : []))
+      expect(inGuide.sort(), status).to.deep.equal(inTable.sort())
+    }
   })
 
   it('types what is a number as one, and what may be null as that', () => {

@@ -7,7 +7,7 @@ import type { Express } from 'express'
 import type { Logger } from 'pino'
 import { mostOpenFiles } from '../../base/open-files.ts'
 import { newConnectionShares } from './connection-shares.ts'
-import { sendRaw } from './raw-responses.ts'
+import { type RawResponse, sendRaw } from './raw-responses.ts'
 import { toOriginForm } from './request-line.ts'
 
 /** Milliseconds for the headers of a request. Bodies have their own limits: bodies.ts, and gitstore/transfer/smart-http.ts of a push. */
@@ -56,7 +56,7 @@ export function newServer(app: Express, log: Logger | undefined): Server {
   })
   server.on('timeout', endSilent)
   server.on('connect', (_req: IncomingMessage, socket: Duplex) => {
-    sendRaw(log, socket, { status: 405, code: 'method_not_allowed', detail: 'CONNECT is not possible here' })
+    sendRaw(log, socket, { code: 'method_not_allowed', detail: 'CONNECT is not possible here' })
     linger(socket)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuseBroken(log, error, socket))
@@ -129,27 +129,19 @@ function endSilent(socket: Socket): void {
   if (!isMaking) socket.destroy()
 }
 
-interface Broken {
-  readonly status: number
-  readonly code: string
-  readonly detail: string
-}
-
 /** Error codes of Node's parser; any other code is a request that is not HTTP. */
-const broken: Readonly<Record<string, Broken>> = {
+const broken: Readonly<Record<string, RawResponse>> = {
   HPE_HEADER_OVERFLOW: {
-    status: 431,
     code: 'headers_too_large',
     detail: 'The address and the headers are over 16 KiB',
   },
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, code: 'too_large', detail: 'The chunk extensions are over 16 KiB' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { code: 'too_large', detail: 'The chunk extensions are over 16 KiB' },
   ERR_HTTP_REQUEST_TIMEOUT: {
-    status: 408,
     code: 'request_timeout',
     detail: 'The headers did not arrive in 20 seconds',
   },
 }
-const notHttp: Broken = { status: 400, code: 'bad_request', detail: 'This is not a request of HTTP/1.1' }
+const notHttp: RawResponse = { code: 'bad_request', detail: 'This is not a request of HTTP/1.1' }
 
 /** Once per connection: the parser also refuses everything after it. */
 const refused = new WeakSet<Duplex>()

@@ -4,15 +4,16 @@ import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import { v7 as newId } from 'uuid'
+import { type ErrorCode, statusOf } from '../../base/errors.ts'
 
 export interface RawResponse {
-  readonly status: number
-  readonly code: string
+  readonly code: ErrorCode
   readonly detail: string
 }
 
 /** Writes the response and logs it where there is a log, without the input. The caller closes the connection. */
-export function sendRaw(log: Logger | undefined, socket: Duplex, { status, code, detail }: RawResponse): void {
+export function sendRaw(log: Logger | undefined, socket: Duplex, { code, detail }: RawResponse): void {
+  const status = statusOf[code]
   const request_id = newId()
   const body = JSON.stringify({ detail, code, request_id })
   const head = [

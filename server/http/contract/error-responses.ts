@@ -1,10 +1,18 @@
-/** Turns errors into answers: each code has its status, and of what is not in the table only an id is given. */
+/** Turns errors into responses. An error without a code becomes a 500 that gives only the request id. */
 
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { Logger } from 'pino'
 import type { components } from '../../../spec/types.ts'
 import type { Deps } from '../../base/deps.ts'
-import { ClientGone, Invalid, type Problem, RateLimited, Refusal, type RefusalCode } from '../../base/errors.ts'
+import {
+  ClientGone,
+  Invalid,
+  type Problem,
+  RateLimited,
+  Refusal,
+  type RefusalCode,
+  statusOf,
+} from '../../base/errors.ts'
 import { answerOf } from '../../domain/fault-meanings.ts'
 import type { PathProblem } from '../../domain/format/path-problem.ts'
 import { countRefusal } from '../../metrics/observers.ts'
@@ -18,79 +26,7 @@ import { hideSecrets, maxProblems } from './problems.ts'
 import { readBySchema } from './sent-values.ts'
 import { findPath, type PathMatch } from './spec.ts'
 
-/** The codes in the spec, except those that no operation returns. */
-type DocumentedCode = Exclude<components['schemas']['KnownErrorCode'], 'headers_too_large' | 'internal_error'>
-
 type DocumentedProblem = Pick<components['schemas']['ValidationProblem'], 'type'>
-
-const statusOf = {
-  bad_request: 400,
-  request_timeout: 408,
-  expectation_failed: 417,
-  unauthenticated: 401,
-  invalid_token: 401,
-  invalid_credentials: 401,
-  forbidden: 403,
-  token_scope: 403,
-  account_disabled: 403,
-  signup_closed: 403,
-  org_not_found: 404,
-  node_not_found: 404,
-  branch_not_found: 404,
-  commit_not_found: 404,
-  file_not_found: 404,
-  object_not_found: 404,
-  pull_request_not_found: 404,
-  member_not_found: 404,
-  account_not_found: 404,
-  parent_not_found: 404,
-  connection_not_found: 404,
-  token_not_found: 404,
-  session_not_found: 404,
-  invitation_not_found: 404,
-  not_found: 404,
-  email_taken: 409,
-  head_moved: 409,
-  no_changes: 409,
-  node_exists: 409,
-  branch_exists: 409,
-  branch_name_taken: 409,
-  branch_protected: 409,
-  connection_exists: 409,
-  last_owner: 409,
-  own_account: 409,
-  too_many_tokens: 409,
-  too_many_invitations: 409,
-  too_many_branches: 409,
-  too_many_commits: 409,
-  too_many_members: 409,
-  pull_request_exists: 409,
-  pull_request_required: 409,
-  merged: 409,
-  merge_conflict: 409,
-  already_merged: 409,
-  closed: 409,
-  source_branch_missing: 409,
-  target_branch_missing: 409,
-  no_commits_ahead: 409,
-  diverged: 409,
-  invalid_content: 409,
-  draft: 409,
-  too_large: 413,
-  unsupported_media_type: 415,
-  range_not_satisfiable: 416,
-  method_not_allowed: 405,
-  rate_limited: 429,
-  busy: 503,
-  storage_full: 503,
-  storage_readonly: 503,
-  storage_error: 503,
-  repo_damaged: 503,
-  draining: 503,
-  outcome_unknown: 503,
-  search_unavailable: 503,
-  moving: 503,
-} satisfies Readonly<Record<RefusalCode, number>> & Readonly<Record<DocumentedCode, number>>
 
 /** Seconds after which it makes sense to try again. */
 const retryAfter: Partial<Record<RefusalCode, number>> = {
