@@ -10,6 +10,7 @@ import { setOperation } from './context.ts'
 import { callHandler, type Handlers } from './contract/operations.ts'
 import { operationOf } from './contract/spec.ts'
 import { chain } from './middleware-chain.ts'
+import { forkState } from './request-state.ts'
 import { plainAnswer } from './responses/responses.ts'
 
 /** Who asks: undefined for the public. */
@@ -111,6 +112,7 @@ function asRequest(req: Request, id: OperationId, { parameters, query, body }: S
   const derived = Object.create(req) as Request // a request but for what is defined next
   for (const [name, value] of Object.entries(values))
     Object.defineProperty(derived, name, { value, writable: true, configurable: true, enumerable: true })
+  forkState(derived)
   setOperation(derived, operation, { operations: new Map([[operation.method, operation]]), parameters })
   return derived
 }

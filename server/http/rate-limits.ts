@@ -6,6 +6,7 @@ import { RateLimited } from '../base/errors.ts'
 import { networkOf } from './connection/addresses.ts'
 import { contextOf } from './context.ts'
 import type { OperationId } from './contract/spec.ts'
+import { stateOf } from './request-state.ts'
 
 /** Of a person, or of an address without a valid token. */
 export const everything: Limit = { name: 'default', quota: 6_000, windowSeconds: 60 }
@@ -25,10 +26,10 @@ export type CountRequest = (req: Request, res: Response, person?: string) => Pro
 export function requestCounter(newCounter: NewCounter | undefined): CountRequest {
   if (newCounter === undefined) return async () => {}
   const counter = newCounter('default', everything)
-  const counted = new WeakSet<Request>()
   return async (req, res, person) => {
-    if (counted.has(req)) return
-    counted.add(req)
+    const state = stateOf(req)
+    if (state.isCounted) return
+    state.isCounted = true
     const key = person === undefined ? `address ${networkOf(req)}` : `person ${person}`
     await take(counter, key, res)
   }

@@ -22,6 +22,7 @@ import { isGitRequest } from '../git/git.ts'
 import { note } from '../log/request-notes.ts'
 import { requestId } from '../log/requests.ts'
 import { setLimitHeaders } from '../rate-limits.ts'
+import { type ErrorPage, stateOf } from '../request-state.ts'
 import { hideSecrets, maxProblems } from './problems.ts'
 import { readBySchema } from './sent-values.ts'
 import { findPath, type PathMatch } from './spec.ts'
@@ -73,8 +74,8 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
       return
     }
     const meaning = answerOf(error)
+    const { errorPage: shown } = stateOf(req)
     if (meaning instanceof Invalid) {
-      const shown = errorPageOf(res)
       if (shown !== undefined) {
         shown({
           status: 422,
@@ -93,7 +94,6 @@ export function answerErrors(deps: Deps): ErrorRequestHandler {
       setLimitHeaders(res, meaning.limit, 0, meaning.waitSeconds)
       res.set('Retry-After', String(meaning.waitSeconds))
     }
-    const shown = errorPageOf(res)
     if (shown !== undefined) showError(res, shown, meaning, request_id)
     else if (isGitRequest(req)) answerGit(res, meaning, request_id)
     else if (meaning === undefined)
@@ -152,25 +152,9 @@ interface RefusalFacts {
   readonly tokenOrgId?: string
 }
 
-/** An error as a page shows it. */
-export interface ShownError {
-  readonly status: number
-  readonly code: string
-  readonly detail: string
-  readonly request_id: string
-}
-
-type ErrorPage = (error: ShownError) => void
-
-const errorPages = new WeakMap<Response, ErrorPage>()
-
 /** Errors of this request are pages, not JSON. */
 export function showErrorsBy(res: Response, page: ErrorPage): void {
-  errorPages.set(res, page)
-}
-
-function errorPageOf(res: Response): ErrorPage | undefined {
-  return errorPages.get(res)
+  stateOf(res.req).errorPage = page
 }
 
 function showError(res: Response, page: ErrorPage, meaning: Refusal | undefined, request_id: string): void {

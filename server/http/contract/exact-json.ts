@@ -5,22 +5,17 @@ import type { Request, RequestHandler } from 'express'
 import { Invalid, type Problem } from '../../base/errors.ts'
 import { eachLoss } from '../../domain/format/json-text.ts'
 import { propertiesLimit } from '../../domain/format/limits.ts'
+import { stateOf } from '../request-state.ts'
 import { maxProblems } from './problems.ts'
 
-const key = Symbol('text of the body')
-
-interface Carrier extends Request {
-  [key]?: string
-}
-
 /** Keeps the text of a body that holds free JSON. */
-export function keepText(req: Carrier, body: unknown, text: string): void {
-  if (propertiesOf(body) !== undefined || holdsNodes(body)) req[key] = text
+export function keepText(req: Request, body: unknown, text: string): void {
+  if (propertiesOf(body) !== undefined || holdsNodes(body)) stateOf(req).bodyText = text
 }
 
 /** After the validation, which bounds what a body holds beside `properties`. Larger ones are refused by the domain. */
-export const requireExact: RequestHandler = async (req: Carrier, _res, next) => {
-  const text = req[key]
+export const requireExact: RequestHandler = async (req, _res, next) => {
+  const { bodyText: text } = stateOf(req)
   if (text !== undefined && JSON.stringify(propertiesOf(req.body) ?? null).length <= propertiesLimit)
     await refuseLosses(text)
   next()

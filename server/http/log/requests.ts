@@ -5,15 +5,10 @@ import type { Request, RequestHandler, Response } from 'express'
 import { v7 as newId } from 'uuid'
 import type { Deps } from '../../base/deps.ts'
 import { holdsToken } from '../../domain/accounts/tokens.ts'
+import { stateOf } from '../request-state.ts'
 import { countRequest, countTransport, isTransport } from './request-metrics.ts'
 import { notesOf } from './request-notes.ts'
 import { traceIdOf } from './trace-context.ts'
-
-const key = Symbol('request id')
-
-interface Carrier extends Request {
-  [key]?: string
-}
 
 /** Steps of one request that wait for the end of its response; more is a leak, of which Node warns on standard error. */
 const mostListeners = 32
@@ -23,14 +18,14 @@ export function requestLog({ config, log, metrics }: Deps): RequestHandler {
   const { logRequests } = config
   // Its fields are those named below, none of which holds a secret: looking for one would be a third of the cost of a line.
   const lines = log.child({}, { redact: [] })
-  return (req: Carrier, res, next) => {
+  return (req, res, next) => {
     const { method, headers, socket } = req
     // Read now: a closed socket no longer has it.
     const remoteAddress = req.ip
     const id = idFor(headers['x-request-id'])
     const trace_id = traceIdOf(headers.traceparent)
     const started = performance.now()
-    req[key] = id
+    stateOf(req).id = id
     metrics.requestsInFlight.inc()
     res.setHeader('X-Request-Id', id)
     res.setMaxListeners(mostListeners)
@@ -98,6 +93,6 @@ function idFor(sent: unknown): string {
   return typeof sent === 'string' && /^[\w.:-]{1,100}$/.test(sent) && !holdsToken(sent) ? sent : newId()
 }
 
-export function requestId(req: Carrier): string {
-  return req[key] ?? ''
+export function requestId(req: Request): string {
+  return stateOf(req).id
 }

@@ -7,6 +7,7 @@ import { type Pack, pack } from 'tar-stream'
 import type { ExportedFile } from '../../vault/write/exports.ts'
 import { networkOf } from '../connection/addresses.ts'
 import { readingSignal } from '../connection/client-clock.ts'
+import { stateOf } from '../request-state.ts'
 import type { Archive } from './responses.ts'
 
 /** Seconds since 1970 that the header holds in every reader: up to the year 2038. */
@@ -19,7 +20,7 @@ export async function sendArchive(req: Request, res: Response, { content }: Arch
     'Content-Disposition': `attachment; filename="${content.name.replace(/[^\w-]/g, '_')}.tar"; filename*=UTF-8''${encodeURIComponent(content.name)}.tar`,
   }
   // A step of ours that compresses it would take a core for minutes.
-  res.locals.packed = true
+  stateOf(req).isPacked = true
   if (req.method === 'HEAD') {
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
     res.status(200).end()

@@ -4,6 +4,7 @@ import type { Request, Response } from 'express'
 import { Refusal } from '../../base/errors.ts'
 import { networkOf } from '../connection/addresses.ts'
 import { readingSignal } from '../connection/client-clock.ts'
+import { stateOf } from '../request-state.ts'
 import type { Download } from './responses.ts'
 
 /** Nothing in the file is loaded, run or submitted, whatever a browser takes it for. Source: CSP Level 3, 6.3.2. */
@@ -14,7 +15,7 @@ const immutable = 'private, max-age=31536000, immutable'
 export async function sendDownload(req: Request, res: Response, { file }: Download): Promise<void> {
   const etag = `"${file.oid}"`
   // No proxy and no step of ours may compress it: ranges count its bytes.
-  res.locals.packed = true
+  stateOf(req).isPacked = true
   const headers: Record<string, string> = {
     ETag: etag,
     'Accept-Ranges': 'bytes',

@@ -3,11 +3,12 @@
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { Request, Response } from 'express'
+import { stateOf } from '../request-state.ts'
 import type { Gzipped } from './responses.ts'
 
 /** Whether the response must not be compressed again: it is too large to be compressed per request. */
 export function isPacked(res: Response): boolean {
-  return res.locals.packed === true
+  return stateOf(res.req).isPacked
 }
 
 /**
@@ -20,7 +21,7 @@ export async function sendGzipped(
   status: number,
   packed: Gzipped<unknown>,
 ): Promise<void> {
-  res.locals.packed = true
+  stateOf(req).isPacked = true
   res.vary('Accept-Encoding')
   res.set({ 'Cache-Control': packed.isPublic ? 'no-cache' : 'private, no-cache', ETag: tagOf(packed.version) })
   if (req.fresh) {

@@ -1,6 +1,6 @@
 /** What a page shows where it cannot be shown: an error of the operations that it asks. */
 
-import type { ShownError } from '../../http/contract/error-responses.ts'
+import type { ShownError } from '../../http/request-state.ts'
 import { asSentence } from '../text/broken-rules.ts'
 import type { Page, Visit } from '../visit.ts'
 import { SignInForm } from './sign-in.tsx'

@@ -1,0 +1,86 @@
+/** What the service knows about a request while it answers it: one object, which the steps read and write. */
+
+import type { Request } from 'express'
+import type { TokenScope } from '../domain/accounts/access-tokens.ts'
+import type { Actor } from '../domain/actor.ts'
+import type { Operation, PathMatch } from './contract/spec.ts'
+
+export interface RequestState {
+  /** The client's `X-Request-Id` if it is valid, else a new one; set by the request log. */
+  id: string
+  /** For the request's line in the log. */
+  notes: RequestNotes
+  /** Undefined until the operation is known. */
+  context: Context | undefined
+  /** The body as the client has sent it, if it holds free JSON. */
+  bodyText: string | undefined
+  /** Answers an error with a page; undefined: errors are JSON. */
+  errorPage: ErrorPage | undefined
+  /** Whether the rate limit has counted the request. */
+  isCounted: boolean
+  /** Whether the response must not be compressed again. */
+  isPacked: boolean
+}
+
+export interface Context {
+  readonly operation: Operation
+  readonly match: PathMatch
+  readonly actor: Actor
+  /** The scope of a personal access token. */
+  readonly scope?: TokenScope
+}
+
+/** Ids, codes and times; never an e-mail address, the text of a query or the name of a file. */
+export interface RequestNotes {
+  /** The operation of the spec, or `info-refs`, `git-upload-pack`, `git-receive-pack`, `git-lfs`; `page`, `asset`; `mcp`, `mcp-` and a tool; `forwarded` to another cell. */
+  readonly op?: string
+  /** Ids of the organisation and the node in the path. */
+  readonly org?: string
+  readonly node?: string
+  /** The cell to which it was passed on. */
+  readonly cell?: string
+  /** The id of the account. */
+  readonly actor?: string
+  /** The id of the personal access token. Not `token`, which the log hides. */
+  readonly token_id?: string
+  /** Milliseconds of waiting for a git or for the password queue. */
+  readonly wait_ms?: number
+  /** The code of a refusal. */
+  readonly code?: string
+  /** Why refs of a push were refused. */
+  readonly refused?: readonly string[]
+}
+
+/** An error as a page shows it. */
+export interface ShownError {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly request_id: string
+}
+
+export type ErrorPage = (error: ShownError) => void
+
+const key = Symbol('request state')
+
+interface Carrier extends Request {
+  [key]?: RequestState
+}
+
+export function stateOf(req: Carrier): RequestState {
+  req[key] ??= {
+    id: '',
+    notes: {},
+    context: undefined,
+    bodyText: undefined,
+    errorPage: undefined,
+    isCounted: false,
+    isPacked: false,
+  }
+  return req[key]
+}
+
+/** Gives a request that inherits from another one a state of its own, which begins as a copy. */
+export function forkState(derived: Carrier): void {
+  derived[key] = { ...stateOf(derived) }
+}
