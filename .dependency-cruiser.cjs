@@ -136,7 +136,7 @@ module.exports = {
       'import-plans-alone',
       'A plan follows from a folder: it needs no service, no HTTP and no database; of the domain it knows what may be written.',
       '^server/vault/(format|read|plan)/',
-      `(^(index|spec)/|^server/(?!domain/format/|domain/layout\\.ts$|vault/(format|read|plan)/|base/counted\\.ts$)|${http})`,
+      `(^(index|spec)/|^server/(?!domain/format/|domain/layout\\.ts$|vault/(format|read|plan)/|base/(counted|percent-encoding)\\.ts$)|${http})`,
     ),
     never(
       'import-is-applied-here',

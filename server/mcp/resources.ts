@@ -7,6 +7,7 @@ import {
   ResourceNotFoundError,
   ResourceTemplate,
 } from '@modelcontextprotocol/server'
+import { decodePercent } from '../base/percent-encoding.ts'
 import { charsOf } from './answer.ts'
 import { ended, refusalText } from './refusals.ts'
 import type { Session } from './session.ts'
@@ -22,7 +23,7 @@ export function registerResources(server: McpServer, session: Session): void {
       mimeType: 'text/plain',
     },
     async (uri, { org_id, node_id: named = '' }) => {
-      const [node_id, branch] = decoded(String(named)).split('@', 2)
+      const [node_id, branch] = (decodePercent(String(named)) ?? '').split('@', 2)
       const asked = readNode.input.safeParse({ org_id, node_id, branch, max_chars: charsOf.most })
       if (!asked.success) throw new ResourceNotFoundError(uri.href)
       session.calls('resource', { org: String(org_id), node: node_id })
@@ -36,13 +37,4 @@ export function registerResources(server: McpServer, session: Session): void {
       }
     },
   )
-}
-
-/** Empty where the bytes are none of UTF-8. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return ''
-  }
 }

@@ -10,6 +10,7 @@ import { readForm } from '../http/contract/forms.ts'
 import { findPath } from '../http/contract/spec.ts'
 import { type Answering, type Credential, inProcess } from '../http/in-process.ts'
 import { note } from '../http/log/request-notes.ts'
+import { matchPath, parseTemplate, segmentsOf } from '../http/path-templates.ts'
 import type { CountRequest } from '../http/rate-limits.ts'
 import { pageHtml, sendShown, setPageHeaders } from './answers.tsx'
 import { sendAsset } from './assets.ts'
@@ -39,7 +40,7 @@ import type { Shown, Visit } from './visit.ts'
 type MakePage = (visit: Visit) => Promise<Shown>
 
 interface Route {
-  /** Segments, of which `:name` stands for any. */
+  /** A template of paths. */
   readonly at: string
   readonly show?: MakePage
   /** Takes a form. */
@@ -63,23 +64,25 @@ const routes: readonly Route[] = [
   { at: '/join', show: showJoin, take: takeJoin },
   { at: '/me/invitation', show: leadToJoin },
   { at: '/me/password', show: showPassword, take: takePassword },
-  { at: '/o/:org', show: showOrg },
-  { at: '/o/:org/new', show: showNew, take: takeNew, formBytes: mostTextBytes },
-  { at: '/o/:org/settings/general', show: showGeneral, take: takeGeneral },
-  { at: '/o/:org/settings/members', show: showMembers, take: takeMembers },
-  { at: '/o/:org/find', show: showFind },
-  { at: '/o/:org/graph', show: showGraph },
-  { at: '/o/:org/changes.atom', show: showFeed },
-  { at: '/o/:org/sitemap.xml', show: showSitemap },
-  { at: '/o/:org/n/:node', show: showNode },
-  { at: '/o/:org/n/:node/history', show: showHistory },
-  { at: '/o/:org/n/:node/commits/:id', show: showCommit },
-  { at: '/o/:org/n/:node/blame', show: showBlame },
-  { at: '/o/:org/n/:node/edit', show: showEdit, take: takeEdit, formBytes: mostTextBytes },
-  { at: '/o/:org/n/:node/proposals', show: showProposals },
-  { at: '/o/:org/n/:node/proposals/:number', show: showProposal, take: takeProposal },
-  { at: '/o/:org/n/:node/:slug', show: showNode },
+  { at: '/o/{org}', show: showOrg },
+  { at: '/o/{org}/new', show: showNew, take: takeNew, formBytes: mostTextBytes },
+  { at: '/o/{org}/settings/general', show: showGeneral, take: takeGeneral },
+  { at: '/o/{org}/settings/members', show: showMembers, take: takeMembers },
+  { at: '/o/{org}/find', show: showFind },
+  { at: '/o/{org}/graph', show: showGraph },
+  { at: '/o/{org}/changes.atom', show: showFeed },
+  { at: '/o/{org}/sitemap.xml', show: showSitemap },
+  { at: '/o/{org}/n/{node}', show: showNode },
+  { at: '/o/{org}/n/{node}/history', show: showHistory },
+  { at: '/o/{org}/n/{node}/commits/{id}', show: showCommit },
+  { at: '/o/{org}/n/{node}/blame', show: showBlame },
+  { at: '/o/{org}/n/{node}/edit', show: showEdit, take: takeEdit, formBytes: mostTextBytes },
+  { at: '/o/{org}/n/{node}/proposals', show: showProposals },
+  { at: '/o/{org}/n/{node}/proposals/{number}', show: showProposal, take: takeProposal },
+  { at: '/o/{org}/n/{node}/{slug}', show: showNode },
 ]
+
+const templates = routes.map((route) => ({ route, template: parseTemplate(route.at) }))
 
 interface Parts extends Answering {
   readonly findCredential: FindCredential
@@ -223,34 +226,10 @@ function visitOf(parts: Parts, asking: Asking, more: Pick<Partial<Visit>, 'param
 }
 
 function findRoute(path: string): { readonly route: Route; readonly params: Record<string, string> } | undefined {
-  const sent = path.split('/')
-  for (const route of routes) {
-    const params = match(route.at.split('/'), sent)
+  const sent = segmentsOf(path)
+  for (const { route, template } of templates) {
+    const params = matchPath(template, sent)
     if (params !== undefined) return { route, params }
   }
   return undefined
-}
-
-function match(segments: readonly string[], sent: readonly string[]): Record<string, string> | undefined {
-  if (segments.length !== sent.length) return undefined
-  const params: Record<string, string> = {}
-  for (const [index, segment] of segments.entries()) {
-    const text = sent[index] ?? ''
-    if (!segment.startsWith(':')) {
-      if (segment !== text) return undefined
-      continue
-    }
-    const value = decoded(text)
-    if (value === undefined || value === '') return undefined
-    params[segment.slice(1)] = value
-  }
-  return params
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
 }

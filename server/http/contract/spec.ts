@@ -3,6 +3,7 @@
 import document from '../../../spec/openapi.json' with { type: 'json' }
 import { rights } from '../../../spec/rights.ts'
 import type { operations } from '../../../spec/types.ts'
+import { matchPath, type PathTemplate, parseTemplate, segmentsOf } from '../path-templates.ts'
 import { resolve, type Schema } from './schemas.ts'
 
 export type OperationId = keyof operations
@@ -50,10 +51,7 @@ interface OperationObject {
   readonly responses: Readonly<Record<string, unknown>>
 }
 
-interface Template {
-  /** A literal; undefined for a parameter. */
-  readonly segments: readonly (string | undefined)[]
-  readonly names: readonly string[]
+interface Template extends PathTemplate {
   readonly operations: ReadonlyMap<string, Operation>
 }
 
@@ -74,47 +72,22 @@ export function operationOf(id: OperationId): Operation {
 
 /** `path` as sent. Undefined if the spec has no such path, or if it is not valid percent-encoded UTF-8. */
 export function findPath(path: string): PathMatch | undefined {
-  const sent = path.split('/').slice(1)
+  const sent = segmentsOf(path)
   if (sent.length > 1 && sent.at(-1) === '') sent.pop()
   for (const template of templates) {
-    const parameters = match(template, sent)
+    const parameters = matchPath(template, sent)
     if (parameters !== undefined) return { operations: template.operations, parameters }
   }
   return undefined
 }
 
-function match(
-  { segments, names, operations: _ }: Template,
-  sent: readonly string[],
-): Record<string, string> | undefined {
-  if (segments.length !== sent.length) return undefined
-  const values: string[] = []
-  for (const [index, segment] of segments.entries()) {
-    const text = sent[index] ?? ''
-    if (segment === undefined && text !== '') values.push(text)
-    else if (segment !== text) return undefined
-  }
-  try {
-    return Object.fromEntries(values.map((value, index) => [names[index] ?? '', decodeURIComponent(value)]))
-  } catch (error) {
-    if (error instanceof URIError) return undefined
-    throw error
-  }
-}
-
 function toTemplate(path: string, item: object): Template {
-  const pieces = path.split('/').slice(1)
-  const isParameter = (piece: string) => piece.startsWith('{')
   const operationsByMethod = new Map<string, Operation>()
   // JSON's own type has each path separately, without a common type.
   for (const [key, value] of Object.entries(item as PathItem)) {
     if (methods.includes(key)) operationsByMethod.set(key.toUpperCase(), toOperation(key, path, value, item))
   }
-  return {
-    segments: pieces.map((piece) => (isParameter(piece) ? undefined : piece)),
-    names: pieces.filter(isParameter).map((piece) => piece.slice(1, -1)),
-    operations: operationsByMethod,
-  }
+  return { ...parseTemplate(path), operations: operationsByMethod }
 }
 
 function toOperation(

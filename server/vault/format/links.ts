@@ -1,5 +1,6 @@
 /** Where a link leads: by path as GitHub and docs sites read it, by name as Obsidian does. */
 import { posix } from 'node:path'
+import { decodePercent } from '../../base/percent-encoding.ts'
 import { namesOf, nearest } from './names.ts'
 import { folded, markdownEndings, withoutEnding } from './note-names.ts'
 import type { Link } from './prose.ts'
@@ -77,9 +78,5 @@ export function linkResolver(tree: Tree, files: readonly string[], aliases: Alia
 
 /** A stray % is a %. */
 export function decoded(target: string): string {
-  try {
-    return decodeURIComponent(target)
-  } catch {
-    return target
-  }
+  return decodePercent(target) ?? target
 }
