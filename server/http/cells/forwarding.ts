@@ -3,6 +3,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import type { Deps } from '../../base/deps.ts'
 import { ClientGone, Invalid, Refusal } from '../../base/errors.ts'
+import { decodePercent } from '../../base/percent-encoding.ts'
 import type { Cell } from '../../domain/cells/cell.ts'
 import { chooseOther, findPlaceAway, isPlaceKnown } from '../../domain/cells/places.ts'
 import { answerOf } from '../../domain/fault-meanings.ts'
@@ -70,17 +71,9 @@ function mayBeGone(meaning: ReturnType<typeof answerOf>): boolean {
 /** Of the address of an operation, a page or a repository; the other ones are of no organisation, and any cell answers them. */
 function organisationOf(req: Request): string | undefined {
   const [, found = ''] = /^\/(?:orgs|public\/orgs|o|git)\/([^/?]+)/.exec(req.originalUrl) ?? []
-  const id = canonicalId(decoded(found))
+  // The router, too, decodes a segment.
+  const id = canonicalId(decodePercent(found) ?? found)
   return isId(id) ? id : undefined
-}
-
-/** As the router reads a segment: any character of it may be percent-encoded. */
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
 }
 
 function isNewOrganisation({ method, originalUrl }: Request): boolean {
