@@ -1,4 +1,8 @@
-/** JSON source text: parsed, and where parsing would lose information. */
+/**
+ * JSON as text: its members, what parsing would lose, and where it stops being JSON. JSON.parse names that place in some of
+ * its messages alone, and quotes the text in others.
+ */
+import { depthLimit } from '../../base/json-bounds.ts'
 import { excerpt } from './excerpt.ts'
 
 /** Undefined for what is no JSON. */
@@ -99,37 +103,6 @@ function pathOf(frames: readonly Frame[]): string {
   return excerpt(path.replace(/^\./, ''))
 }
 
-interface Token {
-  readonly kind: '{' | '}' | '[' | ']' | ':' | ',' | 'text' | 'number' | 'word'
-  readonly start: number
-  readonly end: number
-}
-
-function* tokensOf(text: string): Generator<Token> {
-  for (let start = 0; start < text.length; ) {
-    const letter = text[start] ?? ''
-    let end = start + 1
-    if (letter === '"') {
-      end = endOfText(text, start)
-      yield { kind: 'text', start, end }
-    } else if (/[-0-9a-z]/.test(letter)) {
-      while (/[-+.0-9a-zA-Z]/.test(text[end] ?? '')) end++
-      yield { kind: /[a-z]/.test(letter) ? 'word' : 'number', start, end }
-    } else if (/\S/.test(letter)) yield { kind: letter as Token['kind'], start, end } // no other letters occur there in valid JSON
-    start = end
-  }
-}
-
-/** The position after the closing quotation mark, which an even number of backslashes precedes. */
-function endOfText(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
-    let backslashes = 0
-    while (text[at - 1 - backslashes] === '\\') backslashes++
-    if (backslashes % 2 === 0) return at + 1
-  }
-  return text.length
-}
-
 /** Whether the number survives parsing: not infinite, not rounded to 0, and all digits of integers kept. */
 function isKept(written: string): boolean {
   const value = Number(written)
@@ -146,4 +119,148 @@ function decimal(written: string): string {
   let end = digits.length
   while (digits[end - 1] === '0') end--
   return `${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`
+}
+
+export interface Place {
+  /** From 1. Lines end with LF. */
+  readonly line: number
+  /** UTF-16 units, from 1. */
+  readonly column: number
+}
+
+/** UTF-16 units that are searched, in less time than the largest body of a request takes to parse. */
+const mostUnits = 1_048_576
+
+/** What may follow, by its first unit. */
+const valueStart = '"{[-0123456789tfn'
+const nameStart = '"'
+const noMore = ''
+
+/**
+ * The first unit that JSON cannot have after those before it; one after the last where more has to follow.
+ *
+ * @returns undefined for JSON, and where the fault is beyond `mostUnits` or `depthLimit`
+ */
+export function findFault(json: string): Place | undefined {
+  const text = json.slice(0, mostUnits)
+  const at = endOfJson(text)
+  return at === undefined || (at === text.length && text.length < json.length)
+    ? undefined
+    : placeAfter(text.slice(0, at))
+}
+
+/** Undefined: `text` is JSON, or too deep. */
+function endOfJson(text: string): number | undefined {
+  const open: ('{' | '[')[] = []
+  const afterValue = () => (open.length === 0 ? noMore : open.at(-1) === '{' ? ',}' : ',]')
+  let next = valueStart
+  let at = 0
+  for (;;) {
+    const token = tokenAfter(text, at, readString)
+    if (token === undefined) return next === noMore ? undefined : text.length
+    const { kind, start, end, isWhole } = token
+    if (!next.includes(text[start] ?? '')) return start
+    if (!isWhole) return end
+    at = end
+    if (kind === '{' || kind === '[') {
+      if (open.push(kind) > depthLimit) return undefined
+      next = kind === '{' ? `${nameStart}}` : `${valueStart}]`
+    } else if (kind === '}' || kind === ']') {
+      open.pop()
+      next = afterValue()
+    } else if (kind === ',') next = open.at(-1) === '{' ? nameStart : valueStart
+    else if (kind === ':') next = valueStart
+    // Of these, a value alone may begin with a bracket.
+    else next = next.includes('[') ? afterValue() : ':'
+  }
+}
+
+/** Of the unit that follows `before`. */
+export function placeAfter(before: string): Place {
+  return { line: before.split('\n').length, column: before.length - before.lastIndexOf('\n') }
+}
+
+interface Token {
+  readonly kind: '{' | '}' | '[' | ']' | ':' | ',' | 'text' | 'number' | 'word'
+  readonly start: number
+  /** After what can be part of the token. */
+  readonly end: number
+  /** Whether the text up to `end` is the token, not only its beginning. */
+  readonly isWhole: boolean
+}
+
+/** The tokens of text that is JSON. */
+function* tokensOf(text: string): Generator<Token> {
+  const next = (from: number) => tokenAfter(text, from, readValidString)
+  for (let token = next(0); token?.isWhole; token = next(token.end)) yield token
+}
+
+/** The token after white space; undefined at the end of the text. */
+function tokenAfter(text: string, from: number, readText: typeof readString): Token | undefined {
+  const start = isSpace(text.charCodeAt(from)) ? endOf(space, text, from) : from
+  const unit = text[start]
+  if (unit === undefined) return undefined
+  if (isPunctuation(unit)) return { kind: unit, start, end: start + 1, isWhole: true }
+  if (unit === '"') return readText(text, start)
+  const word = words.find((one) => one[0] === unit)
+  if (word !== undefined) return readWord(text, start, word)
+  const end = endOf(number, text, start)
+  return { kind: 'number', start, end, isWhole: isDigit(text.charCodeAt(end - 1)) && end > start }
+}
+
+function isPunctuation(unit: string): unit is '{' | '}' | '[' | ']' | ':' | ',' {
+  return '{}[]:,'.includes(unit)
+}
+
+function isSpace(code: number): boolean {
+  return code <= 0x20
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39
+}
+
+function readString(text: string, start: number): Token {
+  const kind = 'text'
+  for (let end = endOf(plain, text, start + 1); ; end = endOf(plain, text, end)) {
+    if (text[end] === '"') return { kind, start, end: end + 1, isWhole: true }
+    if (text[end] !== '\\') return { kind, start, end, isWhole: false }
+    const escapeEnd = endOf(escaping, text, end)
+    if (escapeEnd - end !== (text[end + 1] === 'u' ? 6 : 2)) return { kind, start, end: escapeEnd, isWhole: false }
+    end = escapeEnd
+  }
+}
+
+/**
+ * Reads a string that is known to be valid. It looks for the end alone, since a string may have 16 MiB: an even number of
+ * backslashes precedes the closing quotation mark.
+ */
+function readValidString(text: string, start: number): Token {
+  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0
+    while (text[at - 1 - backslashes] === '\\') backslashes++
+    if (backslashes % 2 === 0) return { kind: 'text', start, end: at + 1, isWhole: true }
+  }
+  return { kind: 'text', start, end: text.length, isWhole: false }
+}
+
+function readWord(text: string, start: number, word: string): Token {
+  let length = 1
+  while (length < word.length && word[length] === text[start + length]) length++
+  return { kind: 'word', start, end: start + length, isWhole: length === word.length }
+}
+
+const words = ['true', 'false', 'null']
+const space = /[\t\n\r ]*/y
+/** The longest beginning of a number, which is one if it ends with a digit. */
+const number = /-?(?:(?:0|[1-9]\d*)(?:\.(?:\d+(?:[eE][-+]?\d*)?)?|[eE][-+]?\d*)?)?/y
+const plain = /[^"\\\u0000-\u001f]*/y
+/** The longest beginning of an escape. */
+const escaping = /\\(?:["\\/bfnrt]|u[\da-fA-F]{0,4})?/y
+
+/** Where the match of a sticky expression ends that matches anywhere. */
+function endOf(expression: RegExp, text: string, start: number): number {
+  expression.lastIndex = start
+  expression.test(text)
+  return expression.lastIndex
 }

@@ -5,7 +5,7 @@ import type { Readable, Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { Invalid, Refusal } from '../../base/errors.ts'
 import { exceededBound } from '../../base/json-bounds.ts'
-import { findFault, type Place, placeAfter } from '../../domain/format/json-fault.ts'
+import { findFault, type Place, placeAfter } from '../../domain/format/json-text.ts'
 
 /** JSON is sent in UTF-8: what is none cannot be read as it was meant. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
