@@ -52,7 +52,13 @@ module.exports = {
       from: {},
       to: { circular: true },
     },
-    never('spec-imports-nothing', 'The contract stands alone.', '^spec/', '^(server|gitstore|index)/'),
+    never('spec-imports-nothing', 'The contract stands alone.', '^spec/', '^(concurrency|server|gitstore|index)/'),
+    never(
+      'concurrency-stands-alone',
+      'Semaphores and their like are for every layer, and know none.',
+      '^concurrency/',
+      '^(server|gitstore|index|spec)/|node_modules/',
+    ),
     never(
       'gitstore-speaks-git',
       'gitstore knows neither SQL nor organisations.',
