@@ -11,7 +11,7 @@ const largeEntries = 20_000
 export interface Pace {
   /** Counts entries; true once it is time for `turn`. */
   isDue(entries: number): boolean
-  /** Yields the event loop. @throws what `enter` of a paced reader throws */
+  /** Yields the event loop. @throws what `acquire` of a paced reader throws */
   turn(): Promise<void>
 }
 
@@ -31,14 +31,14 @@ export function newPace(): Pace {
 }
 
 /**
- * Runs `work`. Once it is large, it calls `enter`, continues when that resolves, and calls the returned function at its end.
+ * Runs `work`. Once it is large, it calls `acquire`, continues when that resolves, and calls the returned function at its end.
  *
- * @throws what `work` and `enter` throw
+ * @throws what `work` and `acquire` throw
  */
-export async function paced<T>(work: (pace: Pace) => Promise<T>, enter: () => Promise<() => void>): Promise<T> {
+export async function paced<T>(work: (pace: Pace) => Promise<T>, acquire: () => Promise<() => void>): Promise<T> {
   const pace = newPace()
   let seen = 0
-  let leave: (() => void) | undefined
+  let release: (() => void) | undefined
   try {
     return await work({
       isDue: (entries) => {
@@ -46,11 +46,11 @@ export async function paced<T>(work: (pace: Pace) => Promise<T>, enter: () => Pr
         return pace.isDue(entries)
       },
       turn: async () => {
-        if (seen >= largeEntries) leave ??= await enter()
+        if (seen >= largeEntries) release ??= await acquire()
         await pace.turn()
       },
     })
   } finally {
-    leave?.()
+    release?.()
   }
 }

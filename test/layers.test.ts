@@ -26,7 +26,7 @@ const violations = [
   ['sql-stays-in-the-index', 'server/domain/layout.ts', "import 'kysely'"],
   ['postgres-stays-in-the-index', 'server/domain/layout.ts', "import 'pg'"],
   ['domain-has-two-neighbours', 'server/domain/layout.ts', "import type { Config } from '../base/config.ts'"],
-  ['domain-files-know-no-folder', 'server/domain/slots.ts', "import type {} from './format/texts.ts'"],
+  ['domain-files-know-no-folder', 'server/domain/caller-semaphore.ts', "import type {} from './format/texts.ts'"],
   ['vault-format-stands-alone', 'server/vault/format/line.ts', "import type {} from '../read/yaml.ts'"],
   ['vault-readers-know-no-plan', 'server/vault/read/yaml.ts', "import type {} from '../plan/similarity.ts'"],
   ['import-plans-alone', 'server/vault/read/document.ts', "import type { Deps } from '../../base/deps.ts'"],

@@ -3,15 +3,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Caller } from '../../server/domain/actor.ts'
-import { openSlots, type SlotLimits } from '../../server/domain/slots.ts'
+import { type CallerLimits, createCallerSemaphore } from '../../server/domain/caller-semaphore.ts'
 
 const person = (key: string): Caller => ({ key, isAnonymous: false })
 const address = (key: string): Caller => ({ key, isAnonymous: true })
 const [ann, bob, eve] = [person('ann'), person('bob'), person('eve')]
 
 /** Work that ends when it is told to, in slots; `log` says what has begun. */
-function slots(limits: Omit<SlotLimits, 'waitTimeoutMs' | 'refusal'>, waitTimeoutMs = 60_000) {
-  const inSlot = openSlots({ ...limits, waitTimeoutMs, refusal: 'Too much at this moment' })
+function slots(limits: Omit<CallerLimits, 'waitTimeoutMs' | 'refusal'>, waitTimeoutMs = 60_000) {
+  const semaphore = createCallerSemaphore({ ...limits, waitTimeoutMs, refusal: 'Too much at this moment' })
   const log: string[] = []
   const ends = new Map<string, () => void>()
   const begin = (caller: Caller, name: string, orgId?: string, signal = new AbortController().signal) => {
@@ -20,7 +20,7 @@ function slots(limits: Omit<SlotLimits, 'waitTimeoutMs' | 'refusal'>, waitTimeou
       return new Promise<string>((resolve) => ends.set(name, () => resolve(name)))
     }
     const turn = { caller, signal, ...(orgId !== undefined && { orgId }) }
-    return inSlot(turn, work).catch((error) => error.code ?? error.message)
+    return semaphore.run(turn, work).catch((error) => error.code ?? error.message)
   }
   /** Until all that has a slot has begun. */
   const begun = () => sleep(1)

@@ -3,10 +3,10 @@ import { isGitError } from '../../../gitstore/errors.ts'
 import type { Deps } from '../../base/deps.ts'
 import { invalid, Refusal } from '../../base/errors.ts'
 import { type Asker, callerOf } from '../actor.ts'
-import { openSlots } from '../slots.ts'
+import { createCallerSemaphore } from '../caller-semaphore.ts'
 
 /** Per process. */
-const inSlot = openSlots({
+const semaphore = createCallerSemaphore({
   all: { running: 4, waiting: 256 },
   person: { running: 2, waiting: 64 },
   anonymous: { running: 2, waiting: 192 },
@@ -32,7 +32,7 @@ export async function gitRead<T>(
   const { signal } = asker
   const asked = performance.now()
   try {
-    return await inSlot({ caller: callerOf(asker), signal }, () => {
+    return await semaphore.run({ caller: callerOf(asker), signal }, () => {
       waited?.(performance.now() - asked)
       return work({ timeoutMs, signal })
     })

@@ -3,10 +3,10 @@ import { isGitError } from '../../../gitstore/errors.ts'
 import { newPace, type Pace, paced } from '../../../gitstore/pace.ts'
 import { Refusal } from '../../base/errors.ts'
 import { type Asker, callerOf } from '../actor.ts'
-import { newGate } from '../slots.ts'
+import { createCallerSemaphore } from '../caller-semaphore.ts'
 
 /** Per process. */
-const enter = newGate({
+const semaphore = createCallerSemaphore({
   all: { running: 2, waiting: 64 },
   person: { running: 1, waiting: 16 },
   address: { running: 1, waiting: 8 },
@@ -23,11 +23,10 @@ type Reader = Pick<Asker, 'actor' | 'from'> & Partial<Pick<Asker, 'signal'>>
 
 /** Reads on the share of that caller. The returned function @throws Refusal too_large, busy; the signal's reason */
 export function largeReadBy(reader: Reader): LargeRead {
-  const { signal } = reader
-  const turn = { caller: callerOf(reader), ...(signal && { signal }) }
+  const turn = { caller: callerOf(reader), signal: reader.signal }
   return async (tooLarge, work) => {
     try {
-      return await paced(work, () => enter(turn))
+      return await paced(work, () => semaphore.acquire(turn))
     } catch (error) {
       if (isGitError(error, 'limit_exceeded')) throw new Refusal('too_large', tooLarge, {}, { cause: error })
       throw error

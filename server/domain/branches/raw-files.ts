@@ -9,14 +9,14 @@ import { Refusal } from '../../base/errors.ts'
 import { nodeFor } from '../access.ts'
 import { type Actor, callerOf } from '../actor.ts'
 import type { FileAt } from '../at.ts'
-import { openSlots } from '../slots.ts'
+import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { startOf } from './blob-starts.ts'
 import { readTree } from './commit-trees.ts'
 import { mediaTypeOf } from './media-types.ts'
 import { revisionFor } from './revisions.ts'
 
 /** Files that are sent at once; a slow client holds its slot. */
-const inSlot = openSlots({
+const semaphore = createCallerSemaphore({
   all: { running: 16, waiting: 256 },
   person: { running: 6, waiting: 32 },
   address: { running: 2, waiting: 32 },
@@ -64,7 +64,7 @@ export async function readRaw(deps: Deps, actor: Actor, at: FileAt): Promise<Raw
     send: (sink, range, { signal, from }) => {
       const send = () => sendParts(streamBlob(repo, oid, size, range, signal), sink, signal)
       if (size <= smallBytes && range.to - range.from <= withoutSlot) return send()
-      return inSlot({ caller: callerOf({ actor, from }), signal }, send)
+      return semaphore.run({ caller: callerOf({ actor, from }), signal }, send)
     },
   }
 }

@@ -8,8 +8,8 @@ import { Refusal } from '../../base/errors.ts'
 import { orgFor } from '../access.ts'
 import { type Actor, type Asker, callerOf } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
+import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { indexFile, isId } from '../layout.ts'
-import { openSlots } from '../slots.ts'
 import { versionOf } from './graph-drawing.ts'
 import { type Drawn, drawInThread, type Figures } from './graph-thread.ts'
 import type { MapPart } from './map-drawing.ts'
@@ -52,7 +52,7 @@ const drawn = new LRUCache<string, Drawn>({
 const figures = new LRUCache<string, Figures>({ maxSize: room.figures, sizeCalculation: sizeOf })
 
 /** Drawings of this process: the thread takes one at a time. */
-const inSlot = openSlots({
+const semaphore = createCallerSemaphore({
   all: { running: 1, waiting: 256 },
   person: { running: 1, waiting: 32 },
   address: { running: 1, waiting: 16 },
@@ -142,14 +142,16 @@ function draw(wish: Wish, version: string): Promise<Drawn | undefined> {
   const latest = drawings.get(key)
   if (latest && (latest.version === version || !latest.begun)) return latest.graph
   const state = { version, begun: false }
-  const graph = inSlot({ caller, orgId }, () => {
-    state.begun = true
-    // Another caller's turn may have come first.
-    const known = drawn.get(keyOf(wish))
-    return known?.version === version ? Promise.resolve(known) : drawNow(wish)
-  }).finally(() => {
-    if (drawings.get(key) === drawing) drawings.delete(key)
-  })
+  const graph = semaphore
+    .run({ caller, orgId }, () => {
+      state.begun = true
+      // Another caller's turn may have come first.
+      const known = drawn.get(keyOf(wish))
+      return known?.version === version ? Promise.resolve(known) : drawNow(wish)
+    })
+    .finally(() => {
+      if (drawings.get(key) === drawing) drawings.delete(key)
+    })
   const drawing: Drawing = Object.assign(state, { graph })
   drawings.set(key, drawing)
   return graph

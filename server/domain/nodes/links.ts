@@ -17,8 +17,8 @@ import type { NodeAt } from '../at.ts'
 import { readTree } from '../branches/commit-trees.ts'
 import { type ImmutableAnswer, immutableAnswer } from '../branches/immutable-answers.ts'
 import { revisionFor } from '../branches/revisions.ts'
+import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { readContent } from '../format/node-format.ts'
-import { openSlots } from '../slots.ts'
 import { type Destination, destinationsOf } from './link-destinations.ts'
 
 /** Of a text whose links are listed. */
@@ -43,7 +43,7 @@ const maxSources = 10_000
 const tooLarge = 'The text has over 512 KiB; read it and parse it yourself'
 
 /** Texts that are read at once: in the worst case one takes 2 s of computing and 200 MB. */
-const inSlot = openSlots({
+const semaphore = createCallerSemaphore({
   all: { running: 2, waiting: 768 },
   person: { running: 1, waiting: 256 },
   anonymous: { running: 1, waiting: 512 },
@@ -86,7 +86,7 @@ export async function readLinks(
   const { epoch, version } = (await findOrgRow(deps.index.read, org.id)) ?? {}
   const seen = access.onlyNode === undefined ? '' : ' of this node alone'
   return immutableAnswer(`links ${node.id} ${head} ${epoch} ${version}${seen}`, sizeOf, () =>
-    inSlot({ caller: callerOf(asker), signal: asker.signal }, () =>
+    semaphore.run({ caller: callerOf(asker), signal: asker.signal }, () =>
       linksAt(deps, asker, access, head, `${org.id} ${epoch} ${version}`),
     ),
   )

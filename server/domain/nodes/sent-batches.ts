@@ -4,14 +4,14 @@ import { Invalid } from '../../base/errors.ts'
 import { orgFor } from '../access.ts'
 import { type Asker, callerOf, type Person } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
-import { openSlots } from '../slots.ts'
+import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { batchNodes, type SentNode } from './batch-input.ts'
 import type { BatchOptions, BatchOutcome } from './batch-node.ts'
 import { locateIn, wordsIn } from './batch-problems.ts'
 import { writeBatch } from './batches.ts'
 
 /** A batch holds its body several times in memory: 16 MiB as text, as JSON, as bytes and as packs. */
-const inSlot = openSlots({
+const semaphore = createCallerSemaphore({
   all: { running: 2, waiting: 8 },
   person: { running: 1, waiting: 2 },
   waitTimeoutMs: 30_000,
@@ -59,7 +59,7 @@ async function write(
   await orgFor(deps, actor, at, 'editor')
   refuseMany(sent)
   if (existing === 'update') refuseNameless(sent)
-  return inSlot({ caller: callerOf(asker), signal }, async () => {
+  return semaphore.run({ caller: callerOf(asker), signal }, async () => {
     const nodes = await batchNodes(sent)
     const options = { existing, locate: locateIn(sent, nodes) }
     const outcomes = await writeBatch(deps, actor, at, nodes, options).catch((error: unknown) => {

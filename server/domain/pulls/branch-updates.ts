@@ -18,10 +18,10 @@ import {
   withGraphLockIf,
 } from '../branches/branch-moves.ts'
 import { readTree } from '../branches/commit-trees.ts'
+import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { signature } from '../format/signatures.ts'
 import { tryIndexNode } from '../indexing/index-node.ts'
 import { branchRef, main } from '../layout.ts'
-import { openSlots } from '../slots.ts'
 import { sentence } from './pull-state.ts'
 import { type PullRequest, toPull } from './pull-views.ts'
 import { pullAfter, rowFor } from './pulls.ts'
@@ -30,7 +30,7 @@ import { pullAfter, rowFor } from './pulls.ts'
 const maxCommits = 250
 
 /** Per process; each update may run several gits, one after the other. */
-const inSlot = openSlots({
+const semaphore = createCallerSemaphore({
   all: { running: 2, waiting: 32 },
   person: { running: 1, waiting: 8 },
   waitTimeoutMs: 30_000,
@@ -62,7 +62,7 @@ export async function updatePullBranch(deps: Deps, asker: Asker<Person>, at: Pul
   const { ahead } = await history.divergence(onto, from)
   if (ahead > maxCommits)
     throw tooManyCommits(`The target lacks ${ahead} commits of the source, and at most ${maxCommits} are rebased here`)
-  const head = await inSlot({ caller: callerOf(asker), signal }, () =>
+  const head = await semaphore.run({ caller: callerOf(asker), signal }, () =>
     rebased(deps, actor, access, { from, onto, signal }),
   )
   signal.throwIfAborted()

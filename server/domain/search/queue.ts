@@ -2,7 +2,7 @@
 import { Refusal } from '../../base/errors.ts'
 import type { OrgAccess } from '../access.ts'
 import { type Asker, callerOf } from '../actor.ts'
-import { openSlots } from '../slots.ts'
+import { createCallerSemaphore } from '../caller-semaphore.ts'
 
 /** For an order: until its turn, and until its answer. */
 const waitTimeoutMs = 120_000
@@ -12,7 +12,7 @@ const waitTimeoutMs = 120_000
  * 0.2 s, or by its share of the time while an index is made. An organisation's are answered in turn there; the second of them
  * keeps the thread busy.
  */
-const inSlot = openSlots({
+const semaphore = createCallerSemaphore({
   all: { running: 8, waiting: 512 },
   person: { running: 4, waiting: 64 },
   address: { running: 2, waiting: 32 },
@@ -29,7 +29,7 @@ const inSlot = openSlots({
  *   asker's signal
  */
 export async function inQueue<T>(asker: Asker, { org }: OrgAccess, ask: () => Promise<T | undefined>): Promise<T> {
-  const answer = inSlot({ caller: callerOf(asker), orgId: org.id, signal: asker.signal }, ask)
+  const answer = semaphore.run({ caller: callerOf(asker), orgId: org.id, signal: asker.signal }, ask)
   const found = await withinTime(answer)
   if (found === undefined) throw new Refusal('org_not_found', 'The organisation was deleted meanwhile')
   return found

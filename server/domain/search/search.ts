@@ -8,8 +8,8 @@ import { invalid, Refusal } from '../../base/errors.ts'
 import { type OrgAccess, orgFor, requireRole } from '../access.ts'
 import { type Actor, type Asker, callerOf } from '../actor.ts'
 import type { OrgAt } from '../at.ts'
+import { createCallerSemaphore } from '../caller-semaphore.ts'
 import { refuseLongQuery } from '../format/limits.ts'
-import { openSlots } from '../slots.ts'
 import { inQueue } from './queue.ts'
 import type { SearchAnswer } from './search-thread.ts'
 import { type Elsewhere, readView } from './views.ts'
@@ -20,7 +20,7 @@ interface Question extends SearchQuestion {
 }
 
 /** Views that a process reads and searches at a time, each with up to 16 MiB of texts. */
-const inSlot = openSlots({
+const semaphore = createCallerSemaphore({
   all: { running: 2, waiting: 64 },
   person: { running: 1, waiting: 16 },
   runningInOrg: 1,
@@ -57,7 +57,7 @@ async function retrieveElsewhere(
 ): Promise<SearchAnswer> {
   requireMember(asker.actor, access)
   const orgId = access.org.id
-  return inSlot({ caller: callerOf(asker), orgId, signal: asker.signal }, async () => {
+  return semaphore.run({ caller: callerOf(asker), orgId, signal: asker.signal }, async () => {
     for (let round = 0; round < rounds; round++) {
       const view = await readView(deps, orgId, elsewhere)
       const found = await inQueue(asker, access, () => deps.search.askIn(view, orgId, question))

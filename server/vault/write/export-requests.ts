@@ -3,12 +3,12 @@ import type { Deps } from '../../base/deps.ts'
 import { orgFor } from '../../domain/access.ts'
 import { type Actor, callerOf } from '../../domain/actor.ts'
 import type { OrgAt } from '../../domain/at.ts'
+import { createCallerSemaphore } from '../../domain/caller-semaphore.ts'
 import { slugOf } from '../../domain/format/slug.ts'
-import { openSlots } from '../../domain/slots.ts'
 import { type ExportedFile, exportFiles } from './exports.ts'
 
 /** Exports of this process; a slow client holds its slot. */
-const inSlot = openSlots({
+const semaphore = createCallerSemaphore({
   all: { running: 3, waiting: 32 },
   person: { running: 1, waiting: 4 },
   anonymous: { running: 2, waiting: 16 },
@@ -37,7 +37,7 @@ export async function openExport(deps: Deps, actor: Actor, at: OrgAt): Promise<O
     name: slugOf(org.name),
     send: (write, { signal, from }) => {
       const send = () => write(exportFiles(deps, at, { signal, checkAccess }))
-      return inSlot({ caller: callerOf({ actor, from }), signal }, send)
+      return semaphore.run({ caller: callerOf({ actor, from }), signal }, send)
     },
   }
 }
