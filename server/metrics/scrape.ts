@@ -9,7 +9,7 @@ import { countUnrevokedSessions } from '../../index/credentials/sessions.ts'
 import type { Deps } from '../base/deps.ts'
 import { passwordsWaiting } from '../domain/accounts/passwords.ts'
 import { credentialsFile, indexFile } from '../domain/layout.ts'
-import { waitingForGit } from '../http/git/git-slots.ts'
+import { waitingForGit } from '../http/git/git-limits.ts'
 import { processMetrics } from './metrics.ts'
 
 /** The content type of the text format. */

@@ -71,7 +71,7 @@ describe('git: how many at once, and for how long', () => {
   it('one person holds neither all of them nor the whole queue; the next is told when to come again', async () => {
     const bob = await signUp(grove, 'Bob')
     const other = await newNode(grove, bob)
-    // As server/http/git/git-slots.ts: a quarter of all run for the pushes of one person, and 64 wait.
+    // As server/http/git/git-limits.ts: a quarter of all run for the pushes of one person, and 64 wait.
     const forOne = Math.floor(Math.max(4, 2 * availableParallelism()) / 4) + 64
     const refused: IncomingMessage[] = []
     const ended: number[] = []

@@ -4,15 +4,15 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { expect } from 'chai'
-import type { Caller } from '../../server/http/connection/rations.ts'
-import { type GitWork, newHold, takeSlot } from '../../server/http/git/git-slots.ts'
+import type { Caller } from '../../server/http/connection/caller-quota.ts'
+import { acquireGit, type GitWork, newHold } from '../../server/http/git/git-limits.ts'
 import { type Desk, newDesk, remoteUrl } from '../support/desk.ts'
 import { type Grove, startGrove } from '../support/grove.ts'
 import { newNode, type TestNode } from '../support/node.ts'
 import { type PersonClient, signUp } from '../support/people.ts'
 
 describe('git: who gets one of the gits that run at once', () => {
-  /** As server/http/git/git-slots.ts. */
+  /** As server/http/git/git-limits.ts. */
   const running = Math.max(4, 2 * availableParallelism())
 
   describe('beside connections that are silent', () => {
@@ -103,7 +103,7 @@ describe('git: who gets one of the gits that run at once', () => {
     async function takeAll(caller: Caller, work: GitWork = 'pack'): Promise<number> {
       for (let count = 0; ; count++) {
         const waits = new AbortController()
-        const asked = takeSlot(work, caller, waits.signal)
+        const asked = acquireGit(work, caller, waits.signal)
         setImmediate(() => waits.abort())
         const giveBack = await asked.catch(() => undefined)
         if (giveBack === undefined) return count
@@ -146,7 +146,7 @@ describe('git: who gets one of the gits that run at once', () => {
       const order: string[] = []
       const never = new AbortController().signal
       const waiters = [person('third'), person('fourth')].map((caller) =>
-        takeSlot('pack', caller, never).then((giveBack) => {
+        acquireGit('pack', caller, never).then((giveBack) => {
           order.push(caller.key)
           giveBack()
         }),

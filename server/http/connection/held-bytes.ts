@@ -3,16 +3,16 @@
 import type { Request, Response } from 'express'
 import { Refusal } from '../../base/errors.ts'
 import { networkOf } from './addresses.ts'
+import { type Caller, createCallerQuota } from './caller-quota.ts'
 import { readingSignal } from './client-clock.ts'
-import { type Caller, newRation } from './rations.ts'
 
 /** Bytes of large bodies, and of large answers, that this process holds. */
 const heldBytes = 384 * 2 ** 20
 /** Bytes up to which an answer, and a body, count for nothing. */
 const small = { answer: 2 ** 20, body: 65_536 } as const
 
-const answers = newRation(heldBytes)
-const bodies = newRation(heldBytes)
+const answers = createCallerQuota(heldBytes)
+const bodies = createCallerQuota(heldBytes)
 
 /**
  * Counts an answer that is about to be sent until it has ended, and ends it where its client is too slow.
@@ -24,9 +24,9 @@ export function holdAnswer(req: Request, res: Response, length: number, person: 
   // A response that is closed does not close once more.
   if (length <= small.answer || res.closed) return
   const caller = callerOf(req, person)
-  if (!answers.fits(caller, length)) throw new Refusal('busy', 'Large answers wait to be read; read them, or try again')
-  answers.take(caller, length)
-  readingSignal(req, res).addEventListener('abort', () => answers.give(caller, length), { once: true })
+  if (!answers.has(caller, length)) throw new Refusal('busy', 'Large answers wait to be read; read them, or try again')
+  answers.acquire(caller, length)
+  readingSignal(req, res).addEventListener('abort', () => answers.release(caller, length), { once: true })
 }
 
 /**
@@ -38,16 +38,15 @@ export function holdBody(req: Request, res: Response, person: string | undefined
   const caller = callerOf(req, person)
   let held = 0
   const release = () => {
-    bodies.give(caller, held)
+    bodies.release(caller, held)
     held = 0
   }
   /** @throws Refusal busy: this caller, or all together, send too much at once */
   return (size) => {
     if (size <= small.body || res.closed) return
-    if (!bodies.fits(caller, size - held))
-      throw new Refusal('busy', 'Too many large requests at this moment; try again')
+    if (!bodies.has(caller, size - held)) throw new Refusal('busy', 'Too many large requests at this moment; try again')
     if (held === 0) res.once('close', release)
-    bodies.take(caller, size - held)
+    bodies.acquire(caller, size - held)
     held = size
   }
 }

@@ -18,7 +18,7 @@ import { note, noteCaller, noteIds, noteWait } from '../log/request-notes.ts'
 import type { CountRequest } from '../rate-limits.ts'
 import { exchangesUntil } from './git-exchanges.ts'
 import { answerLfs, isLfsRequest } from './git-lfs.ts'
-import { newHold, takeSlot } from './git-slots.ts'
+import { acquireGit, newHold } from './git-limits.ts'
 
 interface Route extends RepositoryAt {
   readonly rest: string
@@ -71,14 +71,14 @@ export function gitOverHttp(deps: Deps, findCredential: FindCredential, count: C
         ? smartHttp.advertisement
         : await smartHttp.read(bodyOf(req), wire, held.hold)
       const asked = performance.now()
-      const giveBack = await takeSlot(work, caller, exchange.gone)
+      const release = await acquireGit(work, caller, exchange.gone)
       noteWait(req, performance.now() - asked)
       try {
         exchange.admit()
         res.type(`application/x-${service}-${isAdvertisement ? 'advertisement' : 'result'}`)
         await answer(res, wire)
       } finally {
-        giveBack()
+        release()
       }
     } catch (error) {
       // The client has disconnected.

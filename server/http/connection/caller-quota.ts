@@ -1,4 +1,5 @@
-/** Shares of what a process has for all callers together: none of them takes it all. */
+/** Quotas by caller: each has a share of what a process has for all callers together. */
+import { createQuota, type Quota, type Share } from '../../../concurrency/quota.ts'
 
 export interface Caller {
   /** A person, or the address of an anonymous caller. */
@@ -13,20 +14,13 @@ export interface Caller {
   readonly isPush?: boolean
 }
 
-interface Ration {
-  fits(caller: Caller, amount?: number): boolean
-  take(caller: Caller, amount?: number): void
-  give(caller: Caller, amount?: number): void
-}
-
 /**
  * Shares of `total`, at most. Half: a person, the public, pushes from one network. A quarter: an anonymous address, pushes of a
  * person. Three quarters: all pushes, the accounts of one network. All but one: a repository.
  */
-export function newRation(total: number): Ration {
-  const taken = new Map<string, number>()
+export function createCallerQuota(total: number): Quota<Caller> {
   const part = (by: number) => Math.max(1, Math.floor(total / by))
-  const sharesOf = (caller: Caller): (readonly [string, number])[] => {
+  const sharesOf = (caller: Caller): readonly Share[] => {
     const { key, isAnonymous, isPublic, repository, network, isPush } = caller
     return [
       ['all', total],
@@ -42,16 +36,5 @@ export function newRation(total: number): Ration {
     [`pushes of ${key}`, part(4)] as const,
     [`pushes from ${network}`, part(2)] as const,
   ]
-  const add = (caller: Caller, amount: number) => {
-    for (const [name] of sharesOf(caller)) {
-      const now = (taken.get(name) ?? 0) + amount
-      if (now > 0) taken.set(name, now)
-      else taken.delete(name)
-    }
-  }
-  return {
-    fits: (caller, amount = 1) => sharesOf(caller).every(([name, most]) => (taken.get(name) ?? 0) + amount <= most),
-    take: (caller, amount = 1) => add(caller, amount),
-    give: (caller, amount = 1) => add(caller, -amount),
-  }
+  return createQuota(sharesOf)
 }
